@@ -1,1 +1,56 @@
-fn main() {}
+//! `cargo xtask VERB`: what this repository checks about itself. Standard library only, so that it builds in seconds.
+//! Not part of the product; nothing links it.
+//! Rule: every verb reads the checkout and cargo's output, and changes nothing but the build directory.
+#![forbid(unsafe_code)]
+
+mod lexer;
+mod suite;
+mod tidy;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask VERB
+  tidy   check crate edges, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map
+  test   format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["tidy"] => tidy::run(&root()),
+        ["test"] => suite::run(&root()),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(Verdict::Failed) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How a verb ended when it could do its work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing to complain about.
+    Clean,
+    /// At least one finding or failure, already printed.
+    Failed,
+}
+
+/// The checkout's root. cargo sets the variable at run time, so a moved checkout is still found.
+fn root() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from("."), |dir| PathBuf::from(dir).join(".."))
+}

@@ -1,0 +1,50 @@
+# The few verbs of this repository; `make help` lists them. No build rules: cargo knows those.
+# Rule: a verb is here when what it does exists, and each is one or two commands that can be typed by hand.
+
+LISTEN ?= 127.0.0.1:8080
+DATA ?= ./data
+PROFILE ?= test
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VALGRIND := valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
+# rustup may have been installed after this shell was opened.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check valgrind deny doc fmt clean
+
+help: ## this table
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what run and test need (PROFILE=run, test or bench)
+	@scripts/setup $(PROFILE)
+
+run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
+	@scripts/setup run
+	cargo build --release --package tsumugi-cli
+	$(TARGET)/release/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log -
+
+test: ## set up, then format, clippy, tidy and every test; ends with "N passed, N failed"
+	@scripts/setup test
+	@cargo xtask test
+
+check: valgrind deny doc ## the slower checks: mruby's tests under valgrind, licences, documentation
+
+valgrind:
+	@scripts/setup test
+	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
+
+deny:
+	@if cargo deny --version >/dev/null 2>&1; then \
+		cargo deny check; \
+	else \
+		echo 'deny: skipped, cargo-deny is not installed; `cargo install cargo-deny --locked` builds it in some minutes'; \
+	fi
+
+doc: ## build the documentation of every crate; a warning is an error
+	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
+
+fmt: ## format every crate
+	cargo fmt --all
+
+clean: ## remove what was built; ./data stays
+	cargo clean

@@ -1,0 +1,230 @@
+//! `cargo xtask test`: the phases of `make test` in turn, all of them even when one fails, and their sum as the last line.
+//! It knows how test programs print their totals, not what they test.
+//! Rule: a total is read from what was printed, never assumed; a program that died counts as one failure, and no tests at all is a failure.
+
+use crate::{Verdict, tidy};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A step of the run.
+enum Phase {
+    /// A command that is clean or not; it runs no tests.
+    Check(&'static str, &'static [&'static str]),
+    /// The rules of [`tidy`], in this process.
+    Tidy,
+    /// A command whose output has lines with totals.
+    Tests(&'static str, &'static [&'static str]),
+}
+
+const PHASES: &[Phase] = &[
+    Phase::Check("format", &["cargo", "fmt", "--all", "--check"]),
+    Phase::Check(
+        "clippy",
+        &[
+            "cargo",
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    Phase::Tidy,
+    Phase::Tests("tests", &["cargo", "test", "--workspace", "--no-fail-fast"]),
+];
+
+/// Passed and failed tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+}
+
+/// Runs every phase below `root`, then prints one line a phase and `N passed, N failed`.
+pub fn run(root: &Path) -> io::Result<Verdict> {
+    let mut total = Tally::default();
+    let mut summary = Vec::new();
+    let mut verdict = Verdict::Clean;
+    for phase in PHASES {
+        let started = Instant::now();
+        let (name, outcome) = match phase {
+            Phase::Check(name, words) => (*name, check(root, words)?),
+            Phase::Tidy => ("tidy", tidy::run(root)?),
+            Phase::Tests(name, words) => {
+                let (tally, outcome) = tests(root, words)?;
+                total.passed += tally.passed;
+                total.failed += tally.failed;
+                (*name, outcome)
+            }
+        };
+        if outcome == Verdict::Failed {
+            verdict = Verdict::Failed;
+        }
+        summary.push(line(name, outcome, started.elapsed()));
+    }
+    println!();
+    for line in summary {
+        println!("{line}");
+    }
+    if total == Tally::default() {
+        println!("no test ran: that is a failure");
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    let all_passed = total.passed > 0 && total.failed == 0;
+    Ok(if all_passed { verdict } else { Verdict::Failed })
+}
+
+fn line(name: &str, outcome: Verdict, took: Duration) -> String {
+    let word = if outcome == Verdict::Clean {
+        "ok"
+    } else {
+        "FAILED"
+    };
+    format!("{name:<8} {word:<6} {:>7.1} s", took.as_secs_f64())
+}
+
+fn command(root: &Path, words: &[&str]) -> Command {
+    println!("== {}", words.join(" "));
+    let mut command = Command::new(words[0]);
+    command
+        .args(&words[1..])
+        .current_dir(root)
+        .stdin(Stdio::null());
+    command
+}
+
+fn check(root: &Path, words: &[&str]) -> io::Result<Verdict> {
+    let status = command(root, words).status()?;
+    Ok(if status.success() {
+        Verdict::Clean
+    } else {
+        Verdict::Failed
+    })
+}
+
+/// Shows the command's output as it comes and adds up its totals.
+fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
+    let mut child = command(root, words).stdout(Stdio::piped()).spawn()?;
+    let mut tally = Tally::default();
+    if let Some(output) = child.stdout.take() {
+        tally = add_up(BufReader::new(output), io::stdout().lock())?;
+    }
+    let status = child.wait()?;
+    Ok(settle(
+        tally,
+        if status.success() {
+            Verdict::Clean
+        } else {
+            Verdict::Failed
+        },
+    ))
+}
+
+/// A command that failed without a failed test died, or did not compile: that is one failure.
+fn settle(mut tally: Tally, outcome: Verdict) -> (Tally, Verdict) {
+    if outcome == Verdict::Failed && tally.failed == 0 {
+        tally.failed = 1;
+    }
+    (tally, outcome)
+}
+
+/// Copies `output` to `shown` line by line; bytes that are not UTF-8 pass through.
+fn add_up(mut output: impl BufRead, mut shown: impl Write) -> io::Result<Tally> {
+    let mut tally = Tally::default();
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        shown.write_all(&line)?;
+        shown.flush()?;
+        if let Some(total) = totals(&String::from_utf8_lossy(&line)) {
+            tally.passed += total.passed;
+            tally.failed += total.failed;
+        }
+        line.clear();
+    }
+    Ok(tally)
+}
+
+/// Reads `test result: ok. 3 passed; 0 failed; …` of Rust's test programs and `3 passed, 0 failed` of ours.
+fn totals(line: &str) -> Option<Tally> {
+    let line = line.trim_end();
+    let (passed, failed) = match line.strip_prefix("test result: ") {
+        Some(result) => result.split_once(". ")?.1.split_once(" passed; ")?,
+        None => line
+            .split_once(" passed, ")
+            .filter(|(_, failed)| failed.ends_with(" failed"))?,
+    };
+    Some(Tally {
+        passed: passed.parse().ok()?,
+        failed: failed.split(' ').next()?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(output: &str, passed: u64, failed: u64) {
+        let mut shown = Vec::new();
+        assert_eq!(
+            add_up(output.as_bytes(), &mut shown).unwrap(),
+            Tally { passed, failed }
+        );
+        assert_eq!(shown, output.as_bytes());
+    }
+
+    #[test]
+    fn totals_of_every_program_are_added() {
+        let first = "running 2 tests\ntest a ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        check(
+            &format!(
+                "{first}test result: FAILED. 1 passed; 3 failed; 0 ignored\n12 passed, 0 failed\n"
+            ),
+            15,
+            3,
+        );
+    }
+
+    #[test]
+    fn other_lines_are_no_totals() {
+        check(
+            "test result: unknown\nhe said: 3 passed, 0 failed\n3 passed, 0 failed, 1 skipped\n",
+            0,
+            0,
+        );
+    }
+
+    #[test]
+    fn a_program_that_died_is_one_failure() {
+        let (tally, _) = settle(
+            Tally {
+                passed: 2,
+                failed: 0,
+            },
+            Verdict::Failed,
+        );
+        assert_eq!(
+            tally,
+            Tally {
+                passed: 2,
+                failed: 1
+            }
+        );
+        let (tally, _) = settle(
+            Tally {
+                passed: 2,
+                failed: 3,
+            },
+            Verdict::Failed,
+        );
+        assert_eq!(
+            tally,
+            Tally {
+                passed: 2,
+                failed: 3
+            }
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! `cargo xtask tidy`: what a machine can check of the house rules. Not a formatter and not clippy.
+//! Rule: a rule is a pure function from the tree to findings, one file per group, with a test for what it takes and what it refuses.
+
+mod edges;
+mod heads;
+mod leftovers;
+mod lengths;
+mod links;
+mod map;
+mod markdown;
+mod names;
+mod readme;
+mod signatures;
+mod unsafety;
+
+use crate::Verdict;
+use crate::tree::Tree;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// One complaint about one line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    pub path: String,
+    pub line: usize,
+    pub message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    edges::findings,
+    heads::findings,
+    leftovers::findings,
+    lengths::findings,
+    links::findings,
+    map::findings,
+    names::findings,
+    readme::findings,
+    signatures::findings,
+    unsafety::findings,
+];
+
+/// Prints every finding in the project below `root` as `path:line: message`.
+pub fn run(root: &Path) -> io::Result<Verdict> {
+    let tree = Tree::read(root)?;
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    findings.sort();
+    findings.dedup();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    println!(
+        "tidy: {} files, {} findings",
+        tree.files().count(),
+        findings.len()
+    );
+    Ok(if findings.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Failed
+    })
+}
+
+/// Asserts that `rule` says exactly `expected` about these files, in any order.
+#[cfg(test)]
+fn assert_findings(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
+    let mut found: Vec<String> = rule(&Tree::of(files))
+        .iter()
+        .map(Finding::to_string)
+        .collect();
+    let mut expected: Vec<String> = expected.iter().map(|&line| line.to_owned()).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,205 @@
+//! Crate edges: which crate of ours may depend on which. Not about crates from elsewhere; cargo-deny sees those.
+//! Rule: every crate has a row in [`ALLOWED`], and a row names rows above it only, so no arrow points upward.
+
+use super::Finding;
+use crate::tree::Tree;
+
+/// Lower layers first. A crate may name those in its row, in any kind of dependency.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("tsumugi-worker", &[]),
+    ("tsumugi-mruby", &[]),
+    ("tsumugi-db", &[]),
+    ("tsumugi-http", &["tsumugi-worker"]),
+    (
+        "tsumugi-script",
+        &[
+            "tsumugi-worker",
+            "tsumugi-mruby",
+            "tsumugi-db",
+            "tsumugi-http",
+        ],
+    ),
+    (
+        "tsumugi-cli",
+        &[
+            "tsumugi-worker",
+            "tsumugi-mruby",
+            "tsumugi-db",
+            "tsumugi-http",
+            "tsumugi-script",
+        ],
+    ),
+    // It measures from outside, over sockets.
+    ("tsumugi-bench", &[]),
+    ("xtask", &[]),
+];
+
+pub fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree
+        .files()
+        .filter(|file| file.name() == "Cargo.toml" && !file.path.starts_with("fuzz/"))
+    {
+        let manifest = Manifest::parse(&file.text);
+        let Some((line, name)) = manifest.package else {
+            continue;
+        };
+        let Some((_, allowed)) = ALLOWED.iter().find(|(row, _)| *row == name) else {
+            findings.push(Finding::new(
+                &file.path,
+                line,
+                format!("crate {name} has no row in the list of allowed edges"),
+            ));
+            continue;
+        };
+        for (line, dependency) in manifest.dependencies {
+            let ours = dependency.starts_with("tsumugi") || dependency == "xtask";
+            if ours && !allowed.contains(&dependency.as_str()) {
+                findings.push(Finding::new(
+                    &file.path,
+                    line,
+                    format!("{name} must not depend on {dependency}"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// What the rule needs of a manifest, each with its line.
+#[derive(Default)]
+struct Manifest {
+    package: Option<(usize, String)>,
+    dependencies: Vec<(usize, String)>,
+}
+
+/// Which table a manifest's line is in.
+enum Section {
+    Package,
+    Dependencies,
+    Other,
+}
+
+impl Manifest {
+    /// Reads line by line: cargo itself has already refused what is not TOML.
+    fn parse(text: &str) -> Self {
+        let mut manifest = Self::default();
+        let mut section = Section::Other;
+        for (index, line) in text.lines().enumerate() {
+            let (number, line) = (index + 1, line.trim());
+            if let Some(header) = line.strip_prefix('[') {
+                let header = header.split(']').next().unwrap_or(header);
+                section = manifest.enter(number, header);
+                continue;
+            }
+            let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
+                continue;
+            };
+            let key = key.trim();
+            match section {
+                Section::Package if key == "name" => {
+                    manifest.package = Some((number, string(value).unwrap_or_default().to_owned()));
+                }
+                Section::Dependencies => {
+                    let name = key.split('.').next().unwrap_or(key).trim_matches('"');
+                    manifest.dependencies.push((number, name.to_owned()));
+                    // `db = { package = "tsumugi-db", … }` hides the real name in the value.
+                    let renamed = value
+                        .split_once("package")
+                        .and_then(|(_, package)| string(package));
+                    manifest
+                        .dependencies
+                        .extend(renamed.map(|name| (number, name.to_owned())));
+                }
+                _ => {}
+            }
+        }
+        manifest
+    }
+
+    /// `[dependencies]` lists crates; `[target.'cfg(unix)'.dependencies.NAME]` is one.
+    fn enter(&mut self, number: usize, header: &str) -> Section {
+        if header == "package" {
+            return Section::Package;
+        }
+        if header.starts_with("workspace.") {
+            return Section::Other;
+        }
+        if header.ends_with("dependencies") {
+            return Section::Dependencies;
+        }
+        if let Some((_, name)) = header.rsplit_once("dependencies.") {
+            self.dependencies
+                .push((number, name.trim_matches('"').to_owned()));
+        }
+        Section::Other
+    }
+}
+
+/// The first quoted string in `value`.
+fn string(value: &str) -> Option<&str> {
+    value.split('"').nth(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(manifest: &str, expected: &[&str]) {
+        super::super::assert_findings(findings, &[("crates/x/Cargo.toml", manifest)], expected);
+    }
+
+    #[test]
+    fn a_listed_edge_is_taken() {
+        check(
+            "[package]\nname = \"tsumugi-http\"\n[dependencies]\ntsumugi-worker.workspace = true\nhyper = \"1\"\n",
+            &[],
+        );
+    }
+
+    #[test]
+    fn an_upward_edge_is_refused_in_every_kind_of_dependency() {
+        let refused = "tsumugi-worker must not depend on tsumugi-http";
+        for (text, line) in [
+            ("[dependencies]\ntsumugi-http.workspace = true", 4),
+            ("[dev-dependencies]\ntsumugi-http = { workspace = true }", 4),
+            ("[build-dependencies.tsumugi-http]\npath = \"../http\"", 3),
+            (
+                "[target.'cfg(unix)'.dependencies]\nweb = { package = \"tsumugi-http\", path = \"../http\" }",
+                4,
+            ),
+        ] {
+            let manifest = format!("[package]\nname = \"tsumugi-worker\"\n{text}\n");
+            check(
+                &manifest,
+                &[&format!("crates/x/Cargo.toml:{line}: {refused}")],
+            );
+        }
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_refused() {
+        let expected =
+            "crates/x/Cargo.toml:2: crate tsumugi-x has no row in the list of allowed edges";
+        check("[package]\nname = \"tsumugi-x\"\n", &[expected]);
+    }
+
+    #[test]
+    fn the_workspace_table_is_no_edge() {
+        check(
+            "[workspace.dependencies]\ntsumugi-http = { path = \"crates/http\" }\n",
+            &[],
+        );
+    }
+
+    #[test]
+    fn rows_name_rows_above_them_only() {
+        for (at, (name, allowed)) in ALLOWED.iter().enumerate() {
+            let above: Vec<&str> = ALLOWED[..at].iter().map(|(row, _)| *row).collect();
+            assert!(
+                allowed.iter().all(|row| above.contains(row)),
+                "{name} names a row below it"
+            );
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Where `unsafe` may be: in the VM binding, nowhere else. Whether it is sound there is for its proofs and valgrind.
+//! Rule: every other crate's root forbids it, so that the compiler refuses what this rule would only report.
+
+use super::Finding;
+use crate::lexer::{code, reads};
+use crate::tree::{File, Tree};
+
+/// The one crate that may.
+const EXEMPT: &str = "crates/mruby/";
+
+pub fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| !file.path.starts_with(EXEMPT)) {
+        let tokens = code(&file.text);
+        for token in tokens.iter().filter(|token| token.is("unsafe")) {
+            findings.push(Finding::new(
+                &file.path,
+                token.line,
+                format!("unsafe belongs in {EXEMPT} only; look for a safe wrapper"),
+            ));
+        }
+        let forbids = (0..tokens.len())
+            .any(|at| reads(&tokens, at, &["#", "!", "[", "forbid", "(", "unsafe_code"]));
+        if is_root(file) && !forbids {
+            findings.push(Finding::new(
+                &file.path,
+                1,
+                "the crate's root must say #![forbid(unsafe_code)]",
+            ));
+        }
+    }
+    findings
+}
+
+/// `lib.rs` and `main.rs` of a crate. Fuzz targets are left out: their macro expands to what they would forbid.
+fn is_root(file: &File) -> bool {
+    (file.path.ends_with("/src/lib.rs") || file.path.ends_with("/src/main.rs"))
+        && !file.path.starts_with("fuzz/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, text: &str, expected: &[&str]) {
+        super::super::assert_findings(findings, &[(path, text)], expected);
+    }
+
+    #[test]
+    fn unsafe_is_taken_in_the_binding_only() {
+        check("crates/mruby/src/vm.rs", "unsafe { a() }", &[]);
+        check(
+            "crates/db/src/row.rs",
+            "\nunsafe { a() }",
+            &[
+                "crates/db/src/row.rs:2: unsafe belongs in crates/mruby/ only; look for a safe wrapper",
+            ],
+        );
+        check(
+            "crates/db/src/row.rs",
+            "// unsafe\nlet a = \"unsafe\";",
+            &[],
+        );
+    }
+
+    #[test]
+    fn roots_forbid_unsafe() {
+        check(
+            "crates/db/src/lib.rs",
+            "//! A.\n#![forbid(unsafe_code)]",
+            &[],
+        );
+        check(
+            "crates/db/src/lib.rs",
+            "// #![forbid(unsafe_code)]",
+            &["crates/db/src/lib.rs:1: the crate's root must say #![forbid(unsafe_code)]"],
+        );
+        check("crates/mruby/src/lib.rs", "//! A.", &[]);
+    }
+}
