@@ -1,0 +1,54 @@
+//! What a server is told before it starts. Holds choices, acts on none.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use crate::{Address, Limits};
+
+/// Configuration of a server. `Config::default()` has a worker per core and no address yet.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Number of worker threads.
+    pub workers: NonZeroUsize,
+    /// Where to listen. [`Connection::listener`](crate::Connection::listener) is an index into this list.
+    pub listen: Vec<Address>,
+    /// Whether each worker stays on a core of its own.
+    pub pinning: Pinning,
+    /// Who answers the process's signals.
+    pub signals: Signals,
+    /// The limits.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            listen: Vec::new(),
+            pinning: Pinning::Off,
+            signals: Signals::Leave,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Whether workers are bound to cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// The kernel places the threads.
+    #[default]
+    Off,
+    /// Worker n runs on the n-th core that the process may use, round again when there are more
+    /// workers than cores. Linux only; elsewhere it changes nothing.
+    Cores,
+}
+
+/// Who answers the process's signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signals {
+    /// The server: the first SIGTERM or SIGINT drains, the second ends at once, SIGHUP reloads.
+    Handle,
+    /// Somebody else, through a [`Handle`](crate::Handle).
+    #[default]
+    Leave,
+}

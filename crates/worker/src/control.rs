@@ -1,0 +1,310 @@
+//! Governs the workers of one server: start, reload, drain, end. Runs on the thread that called `Server::run` and
+//! serves no connection itself. What one worker did is known from its reports only.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use crate::handle::{State, Wish};
+use crate::life::{Command, Event, Report};
+use crate::limits::STOP_GRACE;
+use crate::listen::SocketFile;
+use crate::shared::Shared;
+use crate::{Error, Handle, LoadFailure, Result};
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "the process should end with its code"]
+pub enum Exit {
+    /// Every connection finished and every application was retired.
+    Drained,
+    /// `drain_ms_max` was over; what still ran was dropped.
+    Forced {
+        /// Connections that were open then.
+        connections: usize,
+    },
+    /// A second signal, or [`Handle::abort`](crate::Handle::abort). Worker threads may still be running: end the
+    /// process without waiting for anything.
+    Aborted,
+}
+
+impl Exit {
+    /// The exit code for the process: 0 when drained, 1 otherwise.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Drained => 0,
+            Self::Forced { .. } | Self::Aborted => 1,
+        }
+    }
+}
+
+pub(crate) struct Control {
+    pub state: Arc<State>,
+    pub shared: Arc<Shared>,
+    pub commands: Vec<mpsc::Sender<Command>>,
+    pub reports: mpsc::Receiver<Report>,
+    pub stop: watch::Sender<bool>,
+    pub files: Vec<SocketFile>,
+    /// Workers whose threads have not ended.
+    pub alive: usize,
+    /// Why a worker ended although nobody asked it to.
+    pub lost: Option<Error>,
+}
+
+/// How a round of loading went.
+enum Round {
+    Loaded,
+    Failed(LoadFailure),
+    /// The server is to end, or has lost a worker.
+    Interrupted,
+}
+
+impl Control {
+    /// Starts the workers, serves until asked to end, ends them.
+    pub async fn govern(mut self) -> Result<Exit> {
+        let failure = match self.load().await {
+            Round::Loaded => {
+                self.tell_all(Command::Commit);
+                tracing::info!(workers = self.commands.len(), "serving");
+                self.serve().await;
+                None
+            }
+            Round::Failed(failure) => Some(Error::Load(failure)),
+            Round::Interrupted => None,
+        };
+        self.state.end();
+        let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
+        let exit = self.drain(deadline).await;
+        let exit = self.finish(exit, deadline).await;
+        match failure.or(self.lost) {
+            Some(error) => Err(error),
+            None => Ok(exit),
+        }
+    }
+
+    /// Returns when the server is to end.
+    async fn serve(&mut self) {
+        while !self.ending() {
+            match self.state.reload_wanted() {
+                Some(number) => self.reload(number).await,
+                None => drop(self.next().await),
+            }
+        }
+    }
+
+    async fn load(&mut self) -> Round {
+        self.tell_all(Command::Load);
+        let mut missing = self.commands.len();
+        while missing > 0 {
+            if self.ending() {
+                return Round::Interrupted;
+            }
+            match self.next().await {
+                Some(Report {
+                    event: Event::Loaded(Ok(())),
+                    ..
+                }) => missing -= 1,
+                Some(Report {
+                    worker,
+                    event: Event::Loaded(Err(cause)),
+                }) => {
+                    return Round::Failed(LoadFailure {
+                        worker,
+                        cause: cause.into(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Round::Loaded
+    }
+
+    /// One reload for everybody who asked before it began.
+    async fn reload(&mut self, number: u64) {
+        tracing::info!("reloading");
+        match self.load().await {
+            Round::Loaded => {
+                self.tell_all(Command::Commit);
+                tracing::info!("reloaded");
+                self.state.reloaded(number, Ok(()));
+            }
+            Round::Failed(failure) => {
+                tracing::error!(worker = failure.worker, cause = %failure.cause, "not reloaded; the old application goes on");
+                self.state.reloaded(number, Err(failure));
+                self.discard().await;
+            }
+            Round::Interrupted => {}
+        }
+    }
+
+    /// Waits until every worker has given up what it loaded, so that no late report meets the next reload.
+    async fn discard(&mut self) {
+        self.tell_all(Command::Discard);
+        let mut missing = self.commands.len();
+        while missing > 0 && !self.ending() {
+            if let Some(Report {
+                event: Event::Discarded,
+                ..
+            }) = self.next().await
+            {
+                missing -= 1;
+            }
+        }
+    }
+
+    async fn drain(&mut self, deadline: Instant) -> Exit {
+        tracing::info!(connections = self.connections(), "draining");
+        self.tell_all(Command::Drain);
+        let mut listening = self.commands.len();
+        while self.alive > 0 {
+            if self.state.wish() == Wish::Abort {
+                return Exit::Aborted;
+            }
+            let report = tokio::select! {
+                report = self.next() => report,
+                () = sleep_until(deadline) => return Exit::Forced { connections: self.connections() },
+            };
+            if let Some(Report {
+                event: Event::Closed,
+                ..
+            }) = report
+            {
+                listening -= 1;
+                if listening == 0 {
+                    // Removed as soon as nobody listens, so that a successor's socket is never mistaken for ours.
+                    self.files.clear();
+                }
+            }
+        }
+        Exit::Drained
+    }
+
+    /// Ends what still runs.
+    async fn finish(&mut self, exit: Exit, deadline: Instant) -> Exit {
+        self.stop.send_replace(true);
+        self.files.clear();
+        match exit {
+            Exit::Drained => {
+                let pool = self.shared.pool.clone();
+                tokio::select! {
+                    outcome = timeout_at(deadline, pool.close()) => match outcome {
+                        Ok(()) => tracing::info!("drained"),
+                        Err(_) => tracing::warn!("offloaded jobs still ran at the end (drain_ms_max)"),
+                    },
+                    () = self.aborted() => return Exit::Aborted,
+                }
+            }
+            Exit::Forced { connections } => {
+                let drain_ms_max = self.shared.limits.drain_ms_max;
+                tracing::warn!(
+                    connections,
+                    drain_ms_max,
+                    "not drained in time (drain_ms_max); dropping what still runs"
+                );
+                let _ = timeout(STOP_GRACE, self.all_ended()).await;
+            }
+            Exit::Aborted => tracing::warn!(connections = self.connections(), "ending at once"),
+        }
+        exit
+    }
+
+    async fn all_ended(&mut self) {
+        while self.alive > 0 {
+            self.next().await;
+        }
+    }
+
+    async fn aborted(&mut self) {
+        while self.state.wish() != Wish::Abort {
+            self.state.changed.notified().await;
+        }
+    }
+
+    /// The next report, or nothing when a wish may have changed.
+    async fn next(&mut self) -> Option<Report> {
+        let report = tokio::select! {
+            report = self.reports.recv() => report?,
+            () = self.state.changed.notified() => return None,
+        };
+        match &report.event {
+            Event::Ended => {
+                self.alive -= 1;
+            }
+            Event::Panicked => {
+                self.alive -= 1;
+                self.lost.get_or_insert(Error::WorkerLost {
+                    worker: report.worker,
+                });
+            }
+            Event::Unstarted(error) => {
+                let source = io::Error::new(error.kind(), error.to_string());
+                self.lost.get_or_insert(Error::Start {
+                    what: "a worker's event loop",
+                    source,
+                });
+            }
+            Event::Loaded(_) | Event::Discarded | Event::Closed => {}
+        }
+        Some(report)
+    }
+
+    fn ending(&self) -> bool {
+        self.lost.is_some() || self.state.wish() != Wish::Serve
+    }
+
+    fn connections(&self) -> usize {
+        self.shared
+            .snapshot()
+            .workers
+            .iter()
+            .map(|worker| worker.open)
+            .sum()
+    }
+
+    fn tell_all(&self, command: Command) {
+        for commands in &self.commands {
+            // Fails only for a worker that has ended. Full it cannot be: a round is answered before the next.
+            let _ = commands.try_send(command);
+        }
+    }
+}
+
+/// Answers the process's signals through `handle` from now on.
+pub(crate) fn handle_signals(handle: &Handle) -> Result<()> {
+    let install = |kind| {
+        signal(kind).map_err(|source| Error::Start {
+            what: "signal handling",
+            source,
+        })
+    };
+    let mut terminate = install(SignalKind::terminate())?;
+    let mut interrupt = install(SignalKind::interrupt())?;
+    let mut hangup = install(SignalKind::hangup())?;
+    let handle = handle.clone();
+    tokio::spawn(async move {
+        let mut asked = false;
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {
+                    // The control thread logs how it went.
+                    drop(handle.reload());
+                    continue;
+                }
+            }
+            if asked {
+                handle.abort();
+            } else {
+                handle.drain();
+            }
+            asked = true;
+        }
+    });
+    Ok(())
+}

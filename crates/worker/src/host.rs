@@ -1,0 +1,163 @@
+//! What the server asks of the operating system besides sockets: open files, cores, threads' CPU clocks.
+//! Everything here is best effort: a system that refuses is served as it is.
+
+use std::time::Duration;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// Raises the soft limit of open files to the hard one: a default of 1,024 is below one worker's connections.
+pub(crate) fn raise_open_files() {
+    let outcome = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| {
+        if soft == hard {
+            Ok(())
+        } else {
+            setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
+        }
+    });
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "the soft limit of open files stays as it is");
+    }
+}
+
+/// The cores that the process may use, when workers are to be pinned.
+#[derive(Clone, Debug)]
+pub(crate) struct Cores {
+    /// Empty when threads are not pinned.
+    allowed: Vec<usize>,
+}
+
+impl Cores {
+    /// No pinning.
+    pub fn any() -> Self {
+        Self {
+            allowed: Vec::new(),
+        }
+    }
+
+    /// Pinning to the cores that this thread may use.
+    #[cfg(target_os = "linux")]
+    pub fn allowed() -> Self {
+        use nix::sched::{CpuSet, sched_getaffinity};
+        let set = sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap_or_default();
+        Self {
+            allowed: (0..CpuSet::count())
+                .filter(|core| set.is_set(*core).unwrap_or(false))
+                .collect(),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn allowed() -> Self {
+        Self::any()
+    }
+
+    /// Binds this thread to the core of `worker`.
+    pub fn pin(&self, worker: usize) {
+        if !self.allowed.is_empty() {
+            bind(&[self.allowed[worker % self.allowed.len()]]);
+        }
+    }
+
+    /// Lets this thread use every core again: a thread inherits the binding of the one that started it.
+    pub fn unpin(&self) {
+        if !self.allowed.is_empty() {
+            bind(&self.allowed);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn bind(cores: &[usize]) {
+    let mut set = nix::sched::CpuSet::new();
+    let outcome = cores
+        .iter()
+        .try_for_each(|core| set.set(*core))
+        .and_then(|()| nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set));
+    if let Err(error) = outcome {
+        tracing::warn!(%error, ?cores, "a thread could not be bound to its cores");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bind(_cores: &[usize]) {}
+
+/// The CPU time of one thread, readable from any thread.
+#[derive(Debug)]
+pub(crate) struct ThreadClock {
+    #[cfg(target_os = "linux")]
+    id: nix::time::ClockId,
+    #[cfg(not(target_os = "linux"))]
+    started: std::time::Instant,
+}
+
+#[cfg(target_os = "linux")]
+impl ThreadClock {
+    /// The clock of the calling thread.
+    pub fn here() -> Self {
+        // Linux encodes the scheduler's clock of thread t as (!t << 3) | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED
+        // (include/linux/posix-timers.h); the C library's pthread_getcpuclockid returns the same number.
+        let thread = nix::unistd::gettid().as_raw();
+        Self {
+            id: nix::time::ClockId::from_raw((!thread << 3) | 0b110),
+        }
+    }
+
+    /// CPU time that the thread has used, or nothing once it has ended.
+    pub fn used(&self) -> Option<Duration> {
+        nix::time::clock_gettime(self.id).ok().map(Duration::from)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl ThreadClock {
+    /// Other systems have no clock of another thread that safe code can read: elapsed time stands in for it.
+    pub fn here() -> Self {
+        Self {
+            started: std::time::Instant::now(),
+        }
+    }
+
+    pub fn used(&self) -> Option<Duration> {
+        Some(self.started.elapsed())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn another_threads_cpu_time_grows_only_while_it_works() {
+        let (clocks, clock) = mpsc::channel();
+        let (work, orders) = mpsc::channel::<Duration>();
+        let (done, finished) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            clocks.send(ThreadClock::here()).unwrap();
+            for order in orders {
+                let start = Instant::now();
+                while start.elapsed() < order {}
+                done.send(()).unwrap();
+            }
+        });
+        let clock = clock.recv().unwrap();
+        let idle = clock.used().unwrap();
+        thread::park_timeout(Duration::from_millis(100));
+        assert!(clock.used().unwrap() - idle < Duration::from_millis(20));
+        work.send(Duration::from_millis(300)).unwrap();
+        finished.recv().unwrap();
+        assert!(clock.used().unwrap() - idle >= Duration::from_millis(30));
+        drop(work);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn the_soft_limit_of_open_files_reaches_the_hard_one() {
+        raise_open_files();
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        assert_eq!(soft, hard);
+    }
+}

@@ -1,0 +1,281 @@
+//! The life of one worker: load, serve, reload, drain. Decides nothing about the other workers: the control thread
+//! gives the orders, and every order is answered by one report.
+
+use std::future::pending;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
+
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
+
+use crate::accept::Door;
+use crate::connection::Arrival;
+use crate::error::panic_message;
+use crate::host::ThreadClock;
+use crate::limits::RUNTIME_THREADS_MAX;
+use crate::listen::Listener;
+use crate::shared::Shared;
+use crate::{BoxError, Current, Service, Worker};
+
+/// What the control thread tells a worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Command {
+    /// Load the application beside the present one. Answered by `Loaded`.
+    Load,
+    /// Serve with what was loaded. The first one opens the listeners.
+    Commit,
+    /// Give up what was loaded or is loading. Answered by `Discarded`.
+    Discard,
+    /// Close the listeners (`Closed`), finish, retire, end (`Ended`).
+    Drain,
+}
+
+/// What a worker tells the control thread.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Loaded(Result<(), BoxError>),
+    Discarded,
+    Closed,
+    /// The event loop could not be made; `Ended` follows.
+    Unstarted(io::Error),
+    Ended,
+    Panicked,
+}
+
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub worker: usize,
+    pub event: Event,
+}
+
+/// Everything that a worker's thread is given.
+pub(crate) struct Seat {
+    pub id: usize,
+    pub shared: Arc<Shared>,
+    pub listeners: Vec<Listener>,
+    pub arrivals: mpsc::Receiver<Arrival>,
+    pub commands: mpsc::Receiver<Command>,
+    pub reports: Reports,
+    pub stop: watch::Receiver<bool>,
+}
+
+/// Sends one worker's reports. Dropping it reports the end of the thread, however that came.
+pub(crate) struct Reports {
+    pub worker: usize,
+    pub sender: mpsc::Sender<Report>,
+}
+
+impl Reports {
+    fn send(&self, event: Event) {
+        // There is room for an answer to every command that can be on its way. Nobody listens only when the
+        // server has ended without waiting for this thread.
+        let _ = self.sender.try_send(Report {
+            worker: self.worker,
+            event,
+        });
+    }
+}
+
+impl Drop for Reports {
+    fn drop(&mut self) {
+        self.send(if thread::panicking() {
+            Event::Panicked
+        } else {
+            Event::Ended
+        });
+    }
+}
+
+/// A runtime for futures that stay on this thread. `LocalRuntime` rather than a `LocalSet` inside a runtime: a set
+/// is a scheduler of its own, run as one task of the outer one, so every wake passes two queues.
+pub(crate) fn runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(RUNTIME_THREADS_MAX)
+        .build_local(LocalOptions::default())
+}
+
+/// The body of a worker's thread.
+pub(crate) fn run<S: Service>(seat: Seat, make: &dyn Fn(&Worker) -> S) {
+    let Seat {
+        id,
+        shared,
+        listeners,
+        arrivals,
+        commands,
+        reports,
+        mut stop,
+    } = seat;
+    shared.cores.pin(id);
+    let _ = shared.lanes[id].clock.set(ThreadClock::here());
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return reports.send(Event::Unstarted(error)),
+    };
+    let worker = Worker::new(id, shared);
+    runtime.block_on(async {
+        let service = Rc::new(make(&worker));
+        let life = Life {
+            worker,
+            service,
+            listeners,
+            reports: &reports,
+            door: None,
+            loading: None,
+            candidate: None,
+            accepting: JoinSet::new(),
+            retiring: JoinSet::new(),
+        };
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = life.run(commands, arrivals) => {}
+        }
+    });
+    // Name lookups that still run are not worth waiting for.
+    runtime.shutdown_background();
+}
+
+struct Life<'a, S: Service> {
+    worker: Worker,
+    service: Rc<S>,
+    listeners: Vec<Listener>,
+    reports: &'a Reports,
+    /// Open once the first application has been committed.
+    door: Option<Door<S>>,
+    loading: Option<Loading<S>>,
+    candidate: Option<Rc<S::App>>,
+    accepting: JoinSet<io::Result<()>>,
+    retiring: JoinSet<()>,
+}
+
+type Loading<S> = JoinHandle<Result<Rc<<S as Service>::App>, BoxError>>;
+
+impl<S: Service> Life<'_, S> {
+    async fn run(
+        mut self,
+        mut commands: mpsc::Receiver<Command>,
+        mut arrivals: mpsc::Receiver<Arrival>,
+    ) {
+        loop {
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(Command::Load) => self.load(),
+                    Some(Command::Commit) => self.commit(),
+                    Some(Command::Discard) => self.discard(),
+                    Some(Command::Drain) | None => break,
+                },
+                outcome = finished(&mut self.loading) => self.loaded(outcome),
+                Some(arrival) = arrivals.recv(), if self.door.is_some() => self.admit(arrival),
+            }
+        }
+        self.drain(arrivals).await;
+    }
+
+    fn load(&mut self) {
+        let service = Rc::clone(&self.service);
+        let load_ms_max = self.worker.limits().load_ms_max;
+        self.loading = Some(self.worker.spawn(async move {
+            match tokio::time::timeout(Duration::from_millis(load_ms_max), service.load()).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(format!("it took longer than load_ms_max = {load_ms_max}").into()),
+            }
+        }));
+    }
+
+    fn loaded(&mut self, outcome: Result<Result<Rc<S::App>, BoxError>, JoinError>) {
+        self.loading = None;
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => Err(match error.try_into_panic() {
+                Ok(payload) => format!("a panic: {}", panic_message(&*payload)).into(),
+                Err(error) => error.into(),
+            }),
+        };
+        self.reports
+            .send(Event::Loaded(outcome.map(|app| self.candidate = Some(app))));
+    }
+
+    fn commit(&mut self) {
+        let Some(app) = self.candidate.take() else {
+            return;
+        };
+        if let Some(door) = &self.door {
+            let old = door.app.swap(app);
+            return self.retire(old);
+        }
+        let door = Door {
+            worker: self.worker.clone(),
+            service: Rc::clone(&self.service),
+            app: Current::new(app),
+        };
+        for listener in self.listeners.drain(..) {
+            let accepting = door.clone().accept(listener);
+            self.accepting.spawn_local(self.worker.watched(accepting));
+        }
+        self.door = Some(door);
+    }
+
+    fn discard(&mut self) {
+        self.abandon();
+        self.reports.send(Event::Discarded);
+    }
+
+    /// Ends the load that runs, or retires what it brought.
+    fn abandon(&mut self) {
+        if let Some(loading) = self.loading.take() {
+            loading.abort();
+        }
+        if let Some(app) = self.candidate.take() {
+            self.retire(app);
+        }
+    }
+
+    fn retire(&mut self, app: Rc<S::App>) {
+        while self.retiring.try_join_next().is_some() {}
+        let service = Rc::clone(&self.service);
+        self.retiring.spawn_local(
+            self.worker
+                .watched(async move { service.retire(app).await }),
+        );
+    }
+
+    fn admit(&self, arrival: Arrival) {
+        if let Some(door) = &self.door {
+            door.admit(arrival);
+        }
+    }
+
+    async fn drain(mut self, mut arrivals: mpsc::Receiver<Arrival>) {
+        self.worker.begin_drain();
+        arrivals.close();
+        self.abandon();
+        self.listeners.clear();
+        while let Some(outcome) = self.accepting.join_next().await {
+            if let Ok(Err(error)) = outcome {
+                tracing::error!(worker = self.worker.id(), %error, "a listener had failed");
+            }
+        }
+        self.reports.send(Event::Closed);
+        while let Some(arrival) = arrivals.recv().await {
+            self.admit(arrival);
+        }
+        self.worker.idle().await;
+        if let Some(door) = self.door.take() {
+            // Nothing is served any more: the application leaves with its last owner, after `retire`.
+            self.retire(door.app.current());
+        }
+        while self.retiring.join_next().await.is_some() {}
+    }
+}
+
+/// Resolves when the load that runs has finished; never when none runs.
+async fn finished<T>(loading: &mut Option<JoinHandle<T>>) -> Result<T, JoinError> {
+    match loading {
+        Some(loading) => loading.await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,263 @@
+//! Binds listening sockets, and owns the files of UNIX sockets. Chooses no worker and serves nothing.
+//! Everything is bound before any worker starts, so that a wrong address is an error and not half a server.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use tokio::net::{TcpListener, UnixListener};
+
+use crate::{Address, Config, Error, Limits, Peer, Result, Stream};
+
+/// A listening socket of one worker, not yet registered with its event loop.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub socket: Socket,
+    /// Which address of the configuration it is.
+    pub index: usize,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tcp,
+    Unix,
+}
+
+impl Listener {
+    /// Registers the listener with the event loop of the calling worker.
+    pub fn open(self) -> io::Result<OpenListener> {
+        Ok(match self.kind {
+            Kind::Tcp => OpenListener::Tcp(TcpListener::from_std(self.socket.into())?),
+            Kind::Unix => OpenListener::Unix(UnixListener::from_std(self.socket.into())?),
+        })
+    }
+}
+
+/// A listening socket on its worker.
+#[derive(Debug)]
+pub(crate) enum OpenListener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl OpenListener {
+    /// The next connection. Yields to the worker's other tasks now and then, as all of tokio's sockets do.
+    pub async fn accept(&self) -> io::Result<(Stream, Peer)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                Ok((Stream::from(stream), Peer::Tcp(peer)))
+            }
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((Stream::Unix(stream), Peer::Unix))
+            }
+        }
+    }
+
+    /// Leaves the event loop. What is in the backlog may not have been announced by it yet.
+    pub fn close(self) -> io::Result<Backlog> {
+        Ok(match self {
+            Self::Tcp(listener) => Backlog(listener.into_std()?.into()),
+            Self::Unix(listener) => Backlog(listener.into_std()?.into()),
+        })
+    }
+}
+
+/// What a closing listener still holds.
+#[derive(Debug)]
+pub(crate) struct Backlog(Socket);
+
+impl Backlog {
+    /// Takes one connection; `WouldBlock` when the backlog is empty. Never blocks.
+    pub fn take(&self) -> io::Result<(Stream, Peer)> {
+        let (socket, address) = self.0.accept()?;
+        socket.set_nonblocking(true)?;
+        let peer = address.as_socket().map_or(Peer::Unix, Peer::Tcp);
+        Ok((Stream::adopt(socket, peer)?, peer))
+    }
+}
+
+/// Everything that a configuration asked to listen on.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// The listeners of each worker.
+    pub workers: Vec<Vec<Listener>>,
+    /// The addresses as they are, ports filled in.
+    pub addresses: Vec<Address>,
+    pub files: Vec<SocketFile>,
+}
+
+pub(crate) fn bind(config: &Config) -> Result<Bound> {
+    if config.listen.is_empty() {
+        return Err(Error::NoAddress);
+    }
+    let workers = config.workers.get();
+    let mut bound = Bound {
+        workers: (0..workers).map(|_| Vec::new()).collect(),
+        addresses: Vec::new(),
+        files: Vec::new(),
+    };
+    for (index, address) in config.listen.iter().enumerate() {
+        let (kind, sockets) = match address {
+            Address::Tcp(wanted) => {
+                let failed = |source| Error::Listen {
+                    address: address.clone(),
+                    source,
+                };
+                let (actual, sockets) =
+                    tcp((*wanted).into(), workers, &config.limits).map_err(failed)?;
+                bound.addresses.push(
+                    actual
+                        .as_socket()
+                        .map_or_else(|| address.clone(), Address::Tcp),
+                );
+                (Kind::Tcp, sockets)
+            }
+            Address::Unix(path) => {
+                let (file, sockets) = unix(path, workers, &config.limits)?;
+                bound.addresses.push(address.clone());
+                bound.files.push(file);
+                (Kind::Unix, sockets)
+            }
+        };
+        for (listeners, socket) in bound.workers.iter_mut().zip(sockets) {
+            listeners.push(Listener {
+                socket,
+                index,
+                kind,
+            });
+        }
+    }
+    Ok(bound)
+}
+
+/// One `SO_REUSEPORT` socket per worker, all on one port.
+fn tcp(wanted: SockAddr, workers: usize, limits: &Limits) -> io::Result<(SockAddr, Vec<Socket>)> {
+    if wanted
+        .as_socket()
+        .is_some_and(|address| address.port() != 0)
+    {
+        // With SO_REUSEPORT a second server of the same user would quietly get half of the connections;
+        // without it the kernel says that the port is taken.
+        tcp_socket(&wanted)?.bind(&wanted)?;
+    }
+    let mut address = wanted;
+    let mut sockets = Vec::with_capacity(workers);
+    for _ in 0..workers {
+        let socket = tcp_socket(&address)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&address)?;
+        address = socket.local_addr()?;
+        sockets.push(socket);
+    }
+    for socket in &sockets {
+        listen(socket, limits)?;
+    }
+    Ok((address, sockets))
+}
+
+fn tcp_socket(address: &SockAddr) -> io::Result<Socket> {
+    let socket = Socket::new(address.domain(), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    Ok(socket)
+}
+
+fn listen(socket: &Socket, limits: &Limits) -> io::Result<()> {
+    socket.listen(i32::try_from(limits.backlog_max).unwrap_or(i32::MAX))?;
+    socket.set_nonblocking(true)
+}
+
+/// One UNIX socket that every worker accepts from: a stalled worker then keeps nobody waiting.
+fn unix(path: &Path, workers: usize, limits: &Limits) -> Result<(SocketFile, Vec<Socket>)> {
+    remove_stale(path)?;
+    let failed = |source| Error::Listen {
+        address: Address::Unix(path.to_owned()),
+        source,
+    };
+    let bind = || {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        socket.bind(&SockAddr::unix(path)?)?;
+        let file = SocketFile::new(path)?;
+        listen(&socket, limits)?;
+        let mut sockets = (1..workers)
+            .map(|_| socket.try_clone())
+            .collect::<io::Result<Vec<_>>>()?;
+        sockets.push(socket);
+        Ok((file, sockets))
+    };
+    bind().map_err(failed)
+}
+
+/// Removes the socket that a server left behind when it was killed. Refuses anything else.
+fn remove_stale(path: &Path) -> Result<()> {
+    let failed = |source| Error::Listen {
+        address: Address::Unix(path.to_owned()),
+        source,
+    };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            return Err(Error::NotASocket {
+                path: path.to_owned(),
+            });
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            tracing::info!(path = %path.display(), "replacing the socket of a server that is gone");
+            fs::remove_file(path).map_err(failed)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(failed(error)),
+        // Answered, or alive with a full backlog.
+        Ok(_) | Err(_) => Err(Error::SocketInUse {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+/// The file of a UNIX socket; dropping this removes it, unless another server has put its own there.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64, i64, i64),
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            identity: identity(&fs::symlink_metadata(path)?),
+        })
+    }
+}
+
+/// File systems give a removed file's number to the next one, so the time of creation counts as well.
+fn identity(metadata: &Metadata) -> (u64, u64, i64, i64) {
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+    )
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let own = fs::symlink_metadata(&self.path)
+            .is_ok_and(|metadata| identity(&metadata) == self.identity);
+        if own && let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(%error, path = %self.path.display(), "the UNIX socket could not be removed");
+        }
+    }
+}

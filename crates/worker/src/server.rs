@@ -1,0 +1,204 @@
+//! Binds and runs a server: a thread per worker and the control loop on the caller's thread.
+//! Knows what is started and in which order, not what the parts do.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::connection::Arrival;
+use crate::control::{Control, Exit, handle_signals};
+use crate::host::{Cores, ThreadClock, raise_open_files};
+use crate::life::{self, Command, Report, Reports, Seat};
+use crate::limits::COMMANDS_MAX;
+use crate::listen::{self, Bound, Listener};
+use crate::shared::Shared;
+use crate::watchdog::Watchdog;
+use crate::{Address, Config, Error, Handle, Limits, Pinning, Result, Service, Signals, Worker};
+
+/// A server that is bound and not yet running. Connections wait in its backlog.
+#[derive(Debug)]
+pub struct Server {
+    config: Config,
+    bound: Bound,
+    shared: Arc<Shared>,
+    arrivals: Vec<mpsc::Receiver<Arrival>>,
+    handle: Handle,
+}
+
+impl Server {
+    /// Binds every address for every worker, and raises the soft limit of open files to the hard one.
+    ///
+    /// # Errors
+    /// [`Error::Listen`], [`Error::SocketInUse`], [`Error::NotASocket`] or [`Error::NoAddress`]; nothing stays bound.
+    pub fn bind(config: Config) -> Result<Self> {
+        raise_open_files();
+        let bound = listen::bind(&config)?;
+        let cores = match config.pinning {
+            Pinning::Off => Cores::any(),
+            Pinning::Cores => Cores::allowed(),
+        };
+        let (shared, arrivals) = Shared::new(config.workers.get(), config.limits, cores);
+        let handle = Handle::new(Arc::clone(&shared));
+        Ok(Self {
+            config,
+            bound,
+            shared,
+            arrivals,
+            handle,
+        })
+    }
+
+    /// The addresses as they are, in the order of the configuration: port 0 is replaced by the kernel's choice.
+    pub fn addresses(&self) -> &[Address] {
+        &self.bound.addresses
+    }
+
+    /// A handle to control the server with while it runs.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Runs the server on this thread until it is asked to end. `make` is called once on every worker's thread.
+    ///
+    /// Every worker loads the application first; nothing is accepted before all have.
+    ///
+    /// # Errors
+    /// [`Error::Load`] when a worker could not load the application at start, [`Error::WorkerLost`] when a
+    /// service's own code panicked outside a task, [`Error::Start`] when the system gave no thread.
+    ///
+    /// # Panics
+    /// Inside an asynchronous runtime, because it blocks.
+    pub fn run<S, F>(self, make: F) -> Result<Exit>
+    where
+        S: Service,
+        F: Fn(&Worker) -> S + Send + Sync + 'static,
+    {
+        let Self {
+            config,
+            bound,
+            shared,
+            arrivals,
+            handle,
+        } = self;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|source| Error::Start {
+            what: "the control loop",
+            source,
+        })?;
+        let _watchdog = Watchdog::start(Arc::clone(&shared))?;
+        let workers = arrivals.len();
+        let (sender, reports) = mpsc::channel(workers * COMMANDS_MAX);
+        let start = Start {
+            shared: &shared,
+            sender,
+            stop: watch::Sender::new(false),
+            make: Arc::new(make),
+        };
+        let mut commands = Vec::with_capacity(workers);
+        for (id, (listeners, arrivals)) in bound.workers.into_iter().zip(arrivals).enumerate() {
+            commands.push(start.worker(id, listeners, arrivals)?);
+        }
+        let Start { stop, sender, .. } = start;
+        // The reports end when the last worker has.
+        drop(sender);
+        let control = Control {
+            state: Arc::clone(handle.state()),
+            shared,
+            commands,
+            reports,
+            stop,
+            files: bound.files,
+            alive: workers,
+            lost: None,
+        };
+        runtime.block_on(async {
+            if config.signals == Signals::Handle {
+                handle_signals(&handle)?;
+            }
+            control.govern().await
+        })
+    }
+}
+
+/// What every worker's thread is started with.
+struct Start<'a, F> {
+    shared: &'a Arc<Shared>,
+    sender: mpsc::Sender<Report>,
+    stop: watch::Sender<bool>,
+    make: Arc<F>,
+}
+
+impl<F> Start<'_, F> {
+    /// Starts one worker's thread. When that fails, the workers before it end because their commands end.
+    fn worker<S>(
+        &self,
+        id: usize,
+        listeners: Vec<Listener>,
+        arrivals: mpsc::Receiver<Arrival>,
+    ) -> Result<mpsc::Sender<Command>>
+    where
+        S: Service,
+        F: Fn(&Worker) -> S + Send + Sync + 'static,
+    {
+        let (sender, commands) = mpsc::channel(COMMANDS_MAX);
+        let seat = Seat {
+            id,
+            shared: Arc::clone(self.shared),
+            listeners,
+            arrivals,
+            commands,
+            reports: Reports {
+                worker: id,
+                sender: self.sender.clone(),
+            },
+            stop: self.stop.subscribe(),
+        };
+        let make = Arc::clone(&self.make);
+        thread::Builder::new()
+            .name(format!("tsumugi-worker-{id}"))
+            .stack_size(self.shared.limits.stack_bytes_max)
+            .spawn(move || life::run(seat, &*make))
+            .map_err(|source| Error::Start {
+                what: "a worker thread",
+                source,
+            })?;
+        Ok(sender)
+    }
+}
+
+/// Runs `program` on this thread as the only worker of no server: tasks, timers, offload and the watchdog work,
+/// nothing listens. For consoles, checks and tests.
+///
+/// # Errors
+/// [`Error::Start`] when the system gives no thread or event loop.
+///
+/// # Panics
+/// Inside an asynchronous runtime, because it blocks.
+pub fn alone<T, P, R>(limits: Limits, program: P) -> Result<T>
+where
+    P: FnOnce(Worker) -> R,
+    R: Future<Output = T>,
+{
+    let (shared, _arrivals) = Shared::new(1, limits, Cores::any());
+    let _ = shared.lanes[0].clock.set(ThreadClock::here());
+    let _watchdog = Watchdog::start(Arc::clone(&shared))?;
+    let runtime = life::runtime().map_err(|source| Error::Start {
+        what: "the event loop",
+        source,
+    })?;
+    let worker = Worker::new(0, Arc::clone(&shared));
+    let value = runtime.block_on(async {
+        let program = program(worker.clone());
+        worker.watched(program).await
+    });
+    let rest = Duration::from_millis(limits.drain_ms_max);
+    // Jobs that still run then are left to the end of the process.
+    let _ = runtime.block_on(async { tokio::time::timeout(rest, shared.pool.close()).await });
+    runtime.shutdown_background();
+    Ok(value)
+}

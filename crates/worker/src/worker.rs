@@ -1,0 +1,168 @@
+//! The handle of one worker for the code that runs on it: tasks, timers, offload, drain, watchdog.
+//! Stays on its thread (`!Send`); whatever is reached through it is either the worker's own or made for sharing.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::shared::Shared;
+use crate::{Limits, Observer, Offload, Pool, Snapshot, Turn, Watch, Watched};
+
+/// A worker, on its own thread. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    inner: Rc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub id: usize,
+    pub shared: Arc<Shared>,
+    /// Connections that this worker has in hand. The lane's load counts those on their way as well.
+    pub open: Cell<usize>,
+    /// Told when `open` falls to 0.
+    pub idle: Notify,
+    draining: Cell<bool>,
+    drain: Notify,
+}
+
+impl Inner {
+    pub fn turn(&self) -> Turn<'_> {
+        Turn::begin(&self.shared.lanes[self.id].turn)
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(id: usize, shared: Arc<Shared>) -> Self {
+        Self {
+            inner: Rc::new(Inner {
+                id,
+                shared,
+                open: Cell::new(0),
+                idle: Notify::new(),
+                draining: Cell::new(false),
+                drain: Notify::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &Rc<Inner> {
+        &self.inner
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    /// Number of this worker, from 0.
+    pub fn id(&self) -> usize {
+        self.inner.id
+    }
+
+    /// Number of workers of the server.
+    pub fn count(&self) -> usize {
+        self.inner.shared.lanes.len()
+    }
+
+    /// The server's limits.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.shared.limits
+    }
+
+    /// Figures of the whole server.
+    pub fn snapshot(&self) -> Snapshot {
+        self.inner.shared.snapshot()
+    }
+
+    /// Runs `future` on this worker, under the watchdog. The task goes on when the handle is dropped; it is
+    /// dropped itself when the worker ends.
+    ///
+    /// # Panics
+    /// Outside the worker's runtime, that is, anywhere but in a task or in the code that makes the service.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        tokio::task::spawn_local(self.watched(future))
+    }
+
+    /// Makes every poll of `future` a turn of this worker, for futures that somebody else spawns.
+    pub fn watched<F: Future>(&self, future: F) -> Watched<F> {
+        Watched::new(Rc::clone(&self.inner), future)
+    }
+
+    /// Begins a turn, for code that runs outside [`Worker::spawn`] and [`Worker::watched`].
+    pub fn turn(&self) -> Turn<'_> {
+        self.inner.turn()
+    }
+
+    /// The turn that runs now, to be compared with [`Sample::turn`](crate::Sample::turn): an observer's alarm
+    /// may arrive when its turn has just ended, and must not hit the next one.
+    pub fn turn_number(&self) -> u64 {
+        self.inner.shared.lanes[self.inner.id]
+            .turn
+            .load(Ordering::Relaxed)
+    }
+
+    /// Tells `observer` of this worker's long turns until the returned guard is dropped.
+    /// Several may be registered; all are told.
+    pub fn watch(&self, observer: Arc<dyn Observer>) -> Watch {
+        Watch::new(Arc::clone(&self.inner.shared), self.inner.id, observer)
+    }
+
+    /// Runs blocking work on the process-wide pool. See [`Pool::run`].
+    pub fn offload<T, F>(&self, job: F) -> Offload<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.inner.shared.pool.run(job)
+    }
+
+    /// The process-wide pool, for code that outlives or never sees a worker.
+    pub fn pool(&self) -> &Pool {
+        &self.inner.shared.pool
+    }
+
+    /// Resolves after `duration`, never earlier, and up to about a millisecond later on an idle worker.
+    pub fn sleep(&self, duration: Duration) -> tokio::time::Sleep {
+        tokio::time::sleep(duration)
+    }
+
+    /// Whether a drain has begun.
+    pub fn draining(&self) -> bool {
+        self.inner.draining.get()
+    }
+
+    /// Resolves when a drain begins, at once when it has. Allocates nothing.
+    pub fn drain_started(&self) -> impl Future<Output = ()> + 'static {
+        let inner = Rc::clone(&self.inner);
+        async move {
+            let mut notified = std::pin::pin!(inner.drain.notified());
+            // Registers before the flag is read, so that no drain falls between the two.
+            notified.as_mut().enable();
+            if !inner.draining.get() {
+                notified.await;
+            }
+        }
+    }
+
+    pub(crate) fn begin_drain(&self) {
+        self.inner.draining.set(true);
+        self.inner.drain.notify_waiters();
+    }
+
+    /// Resolves when this worker has no connection in hand.
+    pub(crate) async fn idle(&self) {
+        while self.inner.open.get() > 0 {
+            self.inner.idle.notified().await;
+        }
+    }
+}
