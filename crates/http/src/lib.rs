@@ -1,1 +1,45 @@
-//! http
+//! HTTP for thread-per-core workers: connections, requests, responses, a router, and parsers for what clients send.
+//! Knows no listener, no script and no database; everything it runs stays on the thread it was started on.
+//!
+//! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`Limits`]).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )
+)]
+
+mod account;
+mod attendant;
+mod body;
+mod connection;
+pub mod cookie;
+mod error;
+mod limits;
+pub mod multipart;
+pub mod percent;
+pub mod query;
+mod request;
+mod response;
+mod router;
+mod spare;
+mod stream;
+pub mod upload;
+mod vitals;
+mod wire;
+
+pub use self::{
+    account::{Account, Finished, Outcome},
+    connection::{Handler, Origin, Protocol, Server, Spawn, SpawnLocal},
+    error::{Error, Result},
+    limits::{Limits, SEGMENTS_MAX},
+    request::{Headers, Request, RequestBody},
+    response::{Body, Response},
+    router::{Allow, Capture, Captures, Found, Match, Router, Value},
+    stream::{Receiver, Sender, StreamAborted},
+};

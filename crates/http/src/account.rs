@@ -1,0 +1,47 @@
+//! What is known of a request when it is over. Plain data; who writes it down is not decided here.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use http::{Method, StatusCode};
+
+/// What the handler tells about its own work. It travels with the response.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// The pattern of the route, when there was one.
+    pub pattern: Option<Arc<str>>,
+    /// The time spent waiting.
+    pub waited: Duration,
+    /// The time spent in the handler's own code.
+    pub ran: Duration,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The whole response was given to the connection.
+    Complete,
+    /// The response was broken off: its sender aborted, or the client went away while it was sent.
+    BrokenOff,
+    /// The client went away, or the connection ended, before there was a response.
+    Unanswered,
+}
+
+/// A request that is over.
+#[derive(Debug)]
+pub struct Finished {
+    /// The request's method.
+    pub method: Method,
+    /// The response's status; 200 for a request that ended unanswered.
+    pub status: StatusCode,
+    /// What the handler told.
+    pub account: Account,
+    /// When the request's header was complete.
+    pub received_at: Instant,
+    /// The bytes of the response's body that were given to the connection.
+    pub body_bytes: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+}

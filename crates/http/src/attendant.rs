@@ -1,0 +1,187 @@
+//! Watches one connection from outside while it is polled: the times it may take, and the notice to shut down.
+//! Costs a request one look at a flag and one at the clock; the one timer is moved only when it fires or would fire too late.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use tokio::time::Sleep;
+
+use crate::{
+    limits::Limits,
+    vitals::{Vitals, Wait},
+};
+
+/// What is attended.
+pub(crate) trait Conversation: Future {
+    /// Finish what has begun and begin nothing more.
+    fn wind_down(self: Pin<&mut Self>);
+}
+
+/// Wakes the connection's task and remembers that it was for the attendant.
+struct Bell {
+    rung: AtomicBool,
+    task: Waker,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rung.store(true, Ordering::Release);
+        self.task.wake_by_ref();
+    }
+}
+
+/// Whether connections are still wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    WindingDown,
+}
+
+pub(crate) struct Attendant<'a, S> {
+    vitals: Rc<Vitals>,
+    limits: Rc<Limits>,
+    shutdown: Pin<&'a mut S>,
+    timer: Pin<&'a mut Sleep>,
+    /// When the timer fires.
+    armed: Option<Instant>,
+    /// When the present wait began.
+    since: Instant,
+    bell: Option<Arc<Bell>>,
+    phase: Phase,
+}
+
+impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
+    /// The timer's first deadline does not matter.
+    pub(crate) fn new(
+        vitals: Rc<Vitals>,
+        limits: Rc<Limits>,
+        shutdown: Pin<&'a mut S>,
+        timer: Pin<&'a mut Sleep>,
+    ) -> Self {
+        Attendant {
+            vitals,
+            limits,
+            shutdown,
+            timer,
+            armed: None,
+            since: Instant::now(),
+            bell: None,
+            phase: Phase::Open,
+        }
+    }
+
+    /// Polls a connection to its end. `None` when it took too long and is to be dropped.
+    pub(crate) async fn attend<C: Conversation>(
+        &mut self,
+        mut conversation: Pin<&mut C>,
+    ) -> Option<C::Output> {
+        if self.phase == Phase::WindingDown {
+            conversation.as_mut().wind_down();
+        }
+        poll_fn(|cx| {
+            if self.is_rung(cx) && self.answer(conversation.as_mut()).is_ready() {
+                return Poll::Ready(None);
+            }
+            if let Poll::Ready(output) = conversation.as_mut().poll(cx) {
+                return Poll::Ready(Some(output));
+            }
+            self.review().map(|()| None)
+        })
+        .await
+    }
+
+    /// Whether to look after timer and notice. A new task gets a new bell, rung once, so that both get to know it.
+    fn is_rung(&mut self, cx: &Context<'_>) -> bool {
+        match &self.bell {
+            // Acquire: what happened before the bell was rung is seen by those who answer it.
+            Some(bell) if bell.task.will_wake(cx.waker()) => {
+                bell.rung.load(Ordering::Relaxed) && bell.rung.swap(false, Ordering::Acquire)
+            }
+            _ => {
+                self.bell = Some(Arc::new(Bell {
+                    rung: AtomicBool::new(false),
+                    task: cx.waker().clone(),
+                }));
+                true
+            }
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        self.bell.as_ref().map_or_else(
+            || Waker::noop().clone(),
+            |bell| Waker::from(Arc::clone(bell)),
+        )
+    }
+
+    /// Looks after whoever rang. Ready when the connection has taken too long.
+    fn answer<C: Conversation>(&mut self, mut conversation: Pin<&mut C>) -> Poll<()> {
+        let waker = self.waker();
+        let cx = &mut Context::from_waker(&waker);
+        if self.phase == Phase::Open && self.shutdown.as_mut().poll(cx).is_ready() {
+            self.phase = Phase::WindingDown;
+            conversation.as_mut().wind_down();
+        }
+        if self.armed.is_none() || self.timer.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.armed = None;
+        // A wait that is over or began later is no reason to close.
+        match self.deadline() {
+            Some((wait, deadline)) if deadline <= Instant::now() => {
+                if wait != Wait::Request || self.phase == Phase::WindingDown {
+                    return Poll::Ready(());
+                }
+                // Nobody is interrupted, so this end can be a polite one.
+                self.phase = Phase::WindingDown;
+                self.since = Instant::now();
+                conversation.wind_down();
+                Poll::Pending
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Sees after each poll that the timer fires in time for what the connection waits for now. Ready when it already has.
+    fn review(&mut self) -> Poll<()> {
+        let Some((_, deadline)) = self.deadline() else {
+            return Poll::Pending;
+        };
+        if self.armed.is_some_and(|armed| armed <= deadline) {
+            return Poll::Pending;
+        }
+        self.armed = Some(deadline);
+        self.timer.as_mut().reset(deadline.into());
+        let waker = self.waker();
+        self.timer.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+
+    /// When the present wait is too long.
+    fn deadline(&mut self) -> Option<(Wait, Instant)> {
+        let wait = self.vitals.wait()?;
+        if self.vitals.note(wait) {
+            self.since = Instant::now();
+        }
+        let limit_ms = match wait {
+            Wait::Header => self.limits.header_timeout_ms,
+            Wait::Request if self.phase == Phase::Open => self.limits.keep_alive_ms,
+            Wait::Request => self.limits.linger_ms,
+            Wait::Room => self.limits.send_timeout_ms,
+            Wait::Linger => self.limits.linger_ms,
+        };
+        Some((wait, self.since + Duration::from_millis(limit_ms)))
+    }
+}

@@ -1,0 +1,177 @@
+//! The body of a response on its way into a connection, with the account of the request it answers.
+//! However a request ends, its account is closed exactly once: when this body, or the handler in its place, is dropped.
+
+use std::{
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use http::{
+    HeaderValue, Method, StatusCode, Version,
+    header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
+};
+use http_body::{Frame, SizeHint};
+
+use crate::{
+    account::{Account, Finished, Outcome},
+    connection::Handler,
+    response::{Body, Response},
+    stream::StreamAborted,
+    vitals::{Unread, Vitals},
+};
+
+/// A request that is being answered.
+pub(crate) struct Completion<H: Handler> {
+    pub(crate) handler: Rc<H>,
+    vitals: Rc<Vitals>,
+    version: Version,
+    finished: Finished,
+}
+
+impl<H: Handler> Completion<H> {
+    pub(crate) fn begin(
+        handler: Rc<H>,
+        vitals: Rc<Vitals>,
+        method: Method,
+        version: Version,
+        received_at: Instant,
+    ) -> Self {
+        vitals.request_began();
+        let finished = Finished {
+            method,
+            status: StatusCode::OK,
+            account: Account::default(),
+            received_at,
+            body_bytes: 0,
+            outcome: Outcome::Unanswered,
+        };
+        Completion {
+            handler,
+            vitals,
+            version,
+            finished,
+        }
+    }
+
+    /// The response in the form that hyper sends.
+    pub(crate) fn respond(mut self, mut response: Response) -> http::Response<ResponseBody<H>> {
+        if response.status.is_informational() {
+            tracing::error!(
+                status = response.status.as_u16(),
+                "a handler returned an informational status; answered with 500"
+            );
+            response = Response {
+                account: response.account,
+                ..Response::internal_error()
+            };
+        }
+        let is_head = self.finished.method == Method::HEAD;
+        if !response.headers.is_empty() {
+            response.headers.remove(TRANSFER_ENCODING);
+            if !is_head {
+                response.headers.remove(CONTENT_LENGTH);
+            }
+        }
+        if response.status == StatusCode::NO_CONTENT || response.status == StatusCode::NOT_MODIFIED
+        {
+            response.headers.remove(CONTENT_LENGTH);
+            response.body = Body::Empty;
+        }
+        if self.version < Version::HTTP_2 && self.vitals.unread() == Unread::Much {
+            response
+                .headers
+                .insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.finished.status = response.status;
+        self.finished.account = response.account;
+        self.finished.outcome = match response.body {
+            Body::Empty => Outcome::Complete,
+            _ if is_head => Outcome::Complete,
+            _ => Outcome::BrokenOff,
+        };
+        let mut sent = http::Response::new(ResponseBody {
+            body: response.body,
+            completion: self,
+        });
+        *sent.status_mut() = response.status;
+        *sent.headers_mut() = response.headers;
+        sent
+    }
+}
+
+impl<H: Handler> Drop for Completion<H> {
+    fn drop(&mut self) {
+        self.vitals.request_ended();
+        self.handler.finished(&self.finished);
+    }
+}
+
+/// A body as hyper takes it.
+pub(crate) struct ResponseBody<H: Handler> {
+    body: Body,
+    completion: Completion<H>,
+}
+
+impl<H: Handler> ResponseBody<H> {
+    fn end(&mut self) {
+        self.completion.finished.outcome = Outcome::Complete;
+    }
+
+    fn count(&mut self, piece: Bytes) -> Poll<Option<Result<Frame<Bytes>, StreamAborted>>> {
+        self.completion.finished.body_bytes += piece.len() as u64;
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+}
+
+impl<H: Handler> http_body::Body for ResponseBody<H> {
+    type Data = Bytes;
+    type Error = StreamAborted;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StreamAborted>>> {
+        let this = self.get_mut();
+        match &mut this.body {
+            Body::Empty => Poll::Ready(None),
+            Body::Full(bytes) => {
+                let bytes = std::mem::take(bytes);
+                this.body = Body::Empty;
+                this.end();
+                this.count(bytes)
+            }
+            Body::Stream(receiver) => match ready!(receiver.poll_piece(cx)) {
+                Some(Ok(piece)) => {
+                    if receiver.is_at_end() {
+                        this.end();
+                    }
+                    this.count(piece)
+                }
+                Some(Err(aborted)) => Poll::Ready(Some(Err(aborted))),
+                None => {
+                    this.end();
+                    Poll::Ready(None)
+                }
+            },
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.body {
+            Body::Empty => true,
+            Body::Full(_) => false,
+            Body::Stream(receiver) => receiver.is_at_end(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.body {
+            Body::Empty => SizeHint::with_exact(0),
+            Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Body::Stream(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Serves connections: HTTP/1.1 and HTTP/2 on the same port, on the thread they were accepted on. Knows no listener and no route.
+//! A connection costs a few allocations, a request none beyond hyper's own, as long as it has no body.
+
+use std::{
+    convert::Infallible,
+    error::Error as StdError,
+    future::Future,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    rc::Rc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use http::request::Parts;
+use hyper::{
+    body::Incoming,
+    rt::bounds::Http2ServerConnExec,
+    server::conn::{http1, http2},
+    service::{HttpService, Service, service_fn},
+};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{
+    account::Finished,
+    attendant::{Attendant, Conversation},
+    body::{Completion, ResponseBody},
+    limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
+    request::{Request, RequestBody},
+    response::Response,
+    vitals::Vitals,
+    wire::{Sniffed, Wire},
+};
+
+/// Answers requests.
+pub trait Handler: 'static {
+    /// Answers one request. When the client goes away (or resets the stream) before there is a response, the future is dropped at the
+    /// point where it waits: whatever must happen then belongs into a `Drop`. A client that has already sent more on the connection
+    /// (the rest of a body that nobody read, or further requests) is noticed only when that has been read.
+    fn handle(&self, request: Request) -> impl Future<Output = Response>;
+
+    /// Called once for every request when it is over, however it ended.
+    fn finished(&self, finished: &Finished) {
+        let _ = finished;
+    }
+}
+
+/// Starts futures on the current thread. HTTP/2 runs each request as a task of its own.
+pub trait Spawn: Clone + 'static {
+    /// Starts a future.
+    fn spawn(&self, future: impl Future<Output = ()> + 'static);
+}
+
+/// Starts futures on the `LocalSet` or local runtime of the current thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpawnLocal;
+
+impl Spawn for SpawnLocal {
+    fn spawn(&self, future: impl Future<Output = ()> + 'static) {
+        tokio::task::spawn_local(future);
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Executor<E>(E);
+
+impl<E: Spawn, F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for Executor<E> {
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
+}
+
+/// The protocol of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Told by its first bytes: HTTP/2 with prior knowledge, or else HTTP/1.
+    #[default]
+    Sniffed,
+    /// HTTP/1.0 or 1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+/// What is known of a connection besides its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Origin {
+    /// The client's address; none on a UNIX socket.
+    pub peer: Option<SocketAddr>,
+    /// The protocol, when something (such as TLS) has agreed on one.
+    pub protocol: Protocol,
+}
+
+/// What all connections of a worker share.
+#[derive(Debug)]
+pub struct Server<E> {
+    http1: http1::Builder,
+    http2: http2::Builder<Executor<E>>,
+    limits: Rc<Limits>,
+}
+
+impl<E: Spawn> Server<E> {
+    /// A server with these limits.
+    pub fn new(limits: Limits, spawn: E) -> Server<E> {
+        let buffer_bytes = limits
+            .connection_buffer_bytes_max
+            .max(HYPER_BUFFER_BYTES_MIN);
+        let mut http1 = http1::Builder::new();
+        // The attendant keeps the times, with one timer for a connection instead of one for each request.
+        http1
+            .header_read_timeout(None)
+            .max_header_size(limits.header_bytes_max)
+            .max_buf_size(buffer_bytes.max(limits.header_bytes_max));
+        if limits.headers_max != HYPER_HEADERS_MAX {
+            http1.max_headers(limits.headers_max);
+        }
+        let mut http2 = http2::Builder::new(Executor(spawn));
+        http2
+            .max_concurrent_streams(limits.streams_max)
+            .max_header_list_size(u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX))
+            .max_send_buf_size(buffer_bytes);
+        Server {
+            http1,
+            http2,
+            limits: Rc::new(limits),
+        }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &Rc<Limits> {
+        &self.limits
+    }
+
+    /// Serves a connection to its end. After `shutdown` resolves, the requests that have begun are finished and the connection closes;
+    /// an idle one closes at once. Must run where `spawn` works, with timers.
+    pub async fn serve<I, H, S>(&self, io: I, origin: Origin, handler: Rc<H>, shutdown: S)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + 'static,
+        H: Handler,
+        S: Future<Output = ()>,
+    {
+        let vitals = Rc::new(Vitals::new(self.limits.linger_bytes_max));
+        let mut wire = Wire::new(io, Rc::clone(&vitals));
+        let mut shutdown = pin!(shutdown);
+        let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
+        let mut attendant = Attendant::new(
+            Rc::clone(&vitals),
+            Rc::clone(&self.limits),
+            shutdown.as_mut(),
+            timer.as_mut(),
+        );
+        let protocol = match origin.protocol {
+            Protocol::Http1 => Sniffed::Http1,
+            Protocol::Http2 => Sniffed::Http2,
+            Protocol::Sniffed => match attendant
+                .attend(pin!(Sniffing {
+                    wire: &mut wire,
+                    stop: Stop::No
+                }))
+                .await
+            {
+                Some(Some(sniffed)) => sniffed,
+                _ => return,
+            },
+        };
+        let io = TokioIo::new(wire);
+        let service = service(
+            handler,
+            Rc::clone(&vitals),
+            Rc::clone(&self.limits),
+            origin.peer,
+        );
+        let ended = match protocol {
+            Sniffed::Http1 => {
+                attendant
+                    .attend(pin!(self.http1.serve_connection(io, service)))
+                    .await
+            }
+            Sniffed::Http2 => {
+                vitals.set_multiplexed();
+                attendant
+                    .attend(pin!(self.http2.serve_connection(io, service)))
+                    .await
+            }
+        };
+        match ended {
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::debug!(%error, "connection failed"),
+            None => {
+                tracing::debug!("connection closed: the client took longer than the limits allow")
+            }
+        }
+    }
+}
+
+/// Makes requests for the handler out of what hyper read.
+fn service<H: Handler>(
+    handler: Rc<H>,
+    vitals: Rc<Vitals>,
+    limits: Rc<Limits>,
+    peer: Option<SocketAddr>,
+) -> impl Service<
+    http::Request<Incoming>,
+    Response = http::Response<ResponseBody<H>>,
+    Error = Infallible,
+    Future: 'static,
+> {
+    service_fn(move |request: http::Request<Incoming>| {
+        let received_at = Instant::now();
+        let (
+            Parts {
+                method,
+                uri,
+                version,
+                headers,
+                ..
+            },
+            body,
+        ) = request.into_parts();
+        let completion = Completion::begin(
+            Rc::clone(&handler),
+            Rc::clone(&vitals),
+            method.clone(),
+            version,
+            received_at,
+        );
+        let body = RequestBody::new(body, &limits, &vitals);
+        let request = Request {
+            method,
+            uri,
+            version,
+            headers: headers.into(),
+            body,
+            peer,
+            received_at,
+        };
+        async move {
+            let response = completion.handler.handle(request).await;
+            Ok(completion.respond(response))
+        }
+    })
+}
+
+/// The first bytes of a connection.
+struct Sniffing<'w, I> {
+    wire: &'w mut Wire<I>,
+    stop: Stop,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    No,
+    Yes,
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> Future for Sniffing<'_, I> {
+    type Output = Option<Sniffed>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Sniffed>> {
+        if self.stop == Stop::Yes {
+            return Poll::Ready(None);
+        }
+        // A client that has gone before its first byte is no event.
+        self.wire
+            .poll_sniff(cx)
+            .map(|sniffed| sniffed.ok().flatten())
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> Conversation for Sniffing<'_, I> {
+    fn wind_down(mut self: Pin<&mut Self>) {
+        self.stop = Stop::Yes;
+    }
+}
+
+impl<I, S, B> Conversation for http1::Connection<I, S>
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    B: http_body::Body + 'static,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    fn wind_down(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, S, B, E> Conversation for http2::Connection<I, S, E>
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    B: http_body::Body + 'static,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    E: Http2ServerConnExec<S::Future, B>,
+{
+    fn wind_down(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}

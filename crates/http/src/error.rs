@@ -1,0 +1,87 @@
+//! The one error of this crate and the status it means to the client. Knows no socket.
+//! Every text says what the caller can do; a text about a limit names it.
+
+use std::io;
+
+use http::{Method, StatusCode};
+
+/// What can go wrong while a request is read or a response is built.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request is larger than a limit allows. Nothing more of it is read and the connection closes.
+    #[error("request is larger than {name} allows ({limit}); send less or raise {name}")]
+    TooLarge {
+        /// The name of the limit.
+        name: &'static str,
+        /// Its value, in bytes or in items.
+        limit: u64,
+    },
+    /// The client stopped sending its body. The connection closes.
+    #[error(
+        "no more of the request body came within body_timeout_ms ({limit_ms} ms); send it faster or raise body_timeout_ms"
+    )]
+    Timeout {
+        /// The value of `body_timeout_ms`.
+        limit_ms: u64,
+    },
+    /// The client has closed the connection. Nobody is left to answer.
+    #[error("the client closed the connection")]
+    Closed,
+    /// The client broke the rules of HTTP or of the format it named. Another attempt with the same bytes cannot succeed.
+    #[error("malformed {0}")]
+    Malformed(&'static str),
+    /// The request has another content type than the reader understands.
+    #[error("content type is not {0}")]
+    ContentType(&'static str),
+    /// The pattern of a route cannot be read. Fix the pattern.
+    #[error("route {pattern} {reason}")]
+    Pattern {
+        /// The pattern as it was given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two routes answer exactly the same requests. Remove one.
+    #[error("route {method} {second} answers the same requests as {first}")]
+    DuplicateRoute {
+        /// The method of both routes.
+        method: Method,
+        /// The pattern that was there first.
+        first: String,
+        /// The pattern that came later.
+        second: String,
+    },
+    /// A cookie that would not reach the client as it was meant. Fix the code.
+    #[error("cookie {name:?} {reason}")]
+    Cookie {
+        /// The name of the cookie.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// An uploaded file could not be written to or read from disk.
+    #[error(
+        "the uploaded file could not be kept on disk; see that the directory for uploads exists and has room"
+    )]
+    Spool(#[source] io::Error),
+}
+
+impl Error {
+    /// The status that tells the client of this error.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::Timeout { .. } => StatusCode::REQUEST_TIMEOUT,
+            Error::Closed | Error::Malformed(_) => StatusCode::BAD_REQUEST,
+            Error::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Error::Pattern { .. }
+            | Error::DuplicateRoute { .. }
+            | Error::Cookie { .. }
+            | Error::Spool(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// The result of what this crate reads and builds.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,89 @@
+//! Every limit of this crate, by name, with its default and its unit. Knows numbers, not behaviour.
+//! A limit that refuses a request is named in the text of the refusal, so that the reader knows what to raise.
+
+/// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Most header fields a request may have; one more is answered with 431. Any value but 100 makes HTTP/1 requests
+    /// allocate once more each, because hyper then parses into the heap.
+    pub headers_max: usize,
+    /// Most bytes of request line and header fields together; more is answered with 431.
+    pub header_bytes_max: usize,
+    /// Longest time from the first byte of a request (or from the accept, for the first one) to the end of its header
+    /// fields. The connection is closed after it.
+    pub header_timeout_ms: u64,
+    /// Longest time a connection may stay open between two requests.
+    pub keep_alive_ms: u64,
+    /// Longest time a client may take no byte of a response that waits for it. The connection is closed after it.
+    pub send_timeout_ms: u64,
+    /// Longest time, after the server has closed its side early, to read and discard what the client still sends, so
+    /// that the client can read the answer.
+    pub linger_ms: u64,
+    /// Most bytes discarded in that time.
+    pub linger_bytes_max: usize,
+    /// Most bytes in the body of a request, unless the reader asks for another bound; more is answered with 413.
+    pub body_bytes_max: u64,
+    /// Longest time between two pieces of a request body; after it the reader gets an error that means 408.
+    pub body_timeout_ms: u64,
+    /// Most bytes that a connection buffers in each direction on HTTP/1, and for each stream on HTTP/2. At least 8,192.
+    pub connection_buffer_bytes_max: usize,
+    /// Most bytes queued in a streamed response before its sender waits for the client.
+    pub stream_buffer_bytes_max: usize,
+    /// Most requests at a time on one HTTP/2 connection.
+    pub streams_max: u32,
+    /// Most pairs in a query string, a form or a cookie header.
+    pub parameters_max: usize,
+    /// Most parts in a multipart body.
+    pub parts_max: usize,
+    /// Most bytes in the header fields of one part.
+    pub part_header_bytes_max: usize,
+    /// Most bytes in a part that is no file.
+    pub field_bytes_max: u64,
+    /// Most bytes of one uploaded file that are kept in memory; a larger file is written to disk.
+    pub upload_memory_max: usize,
+    /// Most bytes in a multipart body.
+    pub upload_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            headers_max: HYPER_HEADERS_MAX,
+            header_bytes_max: 32 * 1024,
+            header_timeout_ms: 10_000,
+            keep_alive_ms: 75_000,
+            send_timeout_ms: 60_000,
+            linger_ms: 1_000,
+            linger_bytes_max: 1024 * 1024,
+            body_bytes_max: 16 * 1024 * 1024,
+            body_timeout_ms: 15_000,
+            connection_buffer_bytes_max: 64 * 1024,
+            stream_buffer_bytes_max: 64 * 1024,
+            streams_max: 128,
+            parameters_max: 1_000,
+            parts_max: 256,
+            part_header_bytes_max: 8 * 1024,
+            field_bytes_max: 1024 * 1024,
+            upload_memory_max: 256 * 1024,
+            upload_bytes_max: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// The number of header fields that hyper parses on the stack.
+pub(crate) const HYPER_HEADERS_MAX: usize = 100;
+
+/// The smallest connection buffer that hyper accepts.
+pub(crate) const HYPER_BUFFER_BYTES_MIN: usize = 8 * 1024;
+
+/// Most segments in the pattern of a route. It also bounds the depth of a search.
+pub const SEGMENTS_MAX: usize = 64;
+
+/// Bytes read first from a connection to tell HTTP/2 from HTTP/1.
+pub(crate) const SNIFF_BYTES_MAX: usize = 1024;
+
+/// Bytes of an uploaded file that go to disk in one write.
+pub(crate) const SPOOL_WRITE_BYTES: usize = 64 * 1024;
+
+/// Longest boundary of a multipart body (RFC 2046 section 5.1.1).
+pub(crate) const BOUNDARY_BYTES_MAX: usize = 70;

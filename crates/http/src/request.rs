@@ -1,0 +1,282 @@
+//! A request as a handler gets it, and its body, which is read only when the handler asks. Knows no connection.
+//! A body is never larger than the limit of who reads it, and never waited for longer than its limit between two pieces.
+
+use std::{
+    future::{Future, poll_fn},
+    net::SocketAddr,
+    ops::{Deref, DerefMut},
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Method, Uri, Version};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use tokio::time::Sleep;
+
+use crate::{
+    error::{Error, Result},
+    limits::Limits,
+    spare,
+    vitals::{Unread, Vitals},
+};
+
+/// A request whose header is complete. Its body may still be on the way.
+#[derive(Debug)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// The target, as it was sent.
+    pub uri: Uri,
+    /// The protocol version.
+    pub version: Version,
+    /// The header fields.
+    pub headers: Headers,
+    /// The body.
+    pub body: RequestBody,
+    /// The client's address; none on a UNIX socket.
+    pub peer: Option<SocketAddr>,
+    /// When the header was complete.
+    pub received_at: Instant,
+}
+
+/// The header fields of a request: an [`http::HeaderMap`] whose memory serves the next message.
+#[derive(Debug, Default)]
+pub struct Headers(HeaderMap);
+
+impl Deref for Headers {
+    type Target = HeaderMap;
+
+    fn deref(&self) -> &HeaderMap {
+        &self.0
+    }
+}
+
+impl DerefMut for Headers {
+    fn deref_mut(&mut self) -> &mut HeaderMap {
+        &mut self.0
+    }
+}
+
+impl From<HeaderMap> for Headers {
+    fn from(map: HeaderMap) -> Headers {
+        Headers(map)
+    }
+}
+
+impl Drop for Headers {
+    fn drop(&mut self) {
+        spare::keep(std::mem::take(&mut self.0));
+    }
+}
+
+/// The body of a request. Dropping it before its end gives it up: HTTP/1 then closes the connection after the response unless the rest
+/// has already come, HTTP/2 resets the stream.
+#[derive(Debug)]
+pub struct RequestBody(Source);
+
+#[derive(Debug)]
+enum Source {
+    /// The request has no body, or it has been read to its end.
+    Empty,
+    Memory(Bytes),
+    Connection(Box<Arriving>),
+}
+
+/// How far the body has been read.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Ahead,
+    Reached,
+    Failed,
+}
+
+#[derive(Debug)]
+struct Arriving {
+    incoming: Incoming,
+    end: End,
+    limits: Rc<Limits>,
+    vitals: Rc<Vitals>,
+    /// Runs only while a piece is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl RequestBody {
+    pub(crate) fn new(incoming: Incoming, limits: &Rc<Limits>, vitals: &Rc<Vitals>) -> RequestBody {
+        if incoming.is_end_stream() {
+            return RequestBody(Source::Empty);
+        }
+        let (limits, vitals) = (Rc::clone(limits), Rc::clone(vitals));
+        RequestBody(Source::Connection(Box::new(Arriving {
+            incoming,
+            end: End::Ahead,
+            limits,
+            vitals,
+            timer: None,
+        })))
+    }
+
+    /// A body that is already in memory, for requests that do not come from a connection.
+    pub fn in_memory(bytes: Bytes) -> RequestBody {
+        RequestBody(Source::Memory(bytes))
+    }
+
+    /// The bytes still to come, when the client has told.
+    pub fn length(&self) -> Option<u64> {
+        match &self.0 {
+            Source::Empty => Some(0),
+            Source::Memory(bytes) => Some(bytes.len() as u64),
+            Source::Connection(arriving) => arriving.incoming.size_hint().exact(),
+        }
+    }
+
+    /// The whole body, up to `body_bytes_max`.
+    pub async fn read_all(&mut self) -> Result<Bytes> {
+        let bytes_max = match &self.0 {
+            Source::Connection(arriving) => arriving.limits.body_bytes_max,
+            _ => u64::MAX,
+        };
+        self.read_all_within("body_bytes_max", bytes_max).await
+    }
+
+    /// The whole body, up to a limit of the caller with a name for the error. A body that says it is longer is refused before anything
+    /// of it is read.
+    pub async fn read_all_within(&mut self, name: &'static str, bytes_max: u64) -> Result<Bytes> {
+        self.check_length(name, bytes_max)?;
+        let Some(first) = self.piece_within(name, bytes_max, 0).await? else {
+            return Ok(Bytes::new());
+        };
+        let Some(second) = self.piece_within(name, bytes_max, first.len()).await? else {
+            return Ok(first);
+        };
+        // What is expected is reserved only as far as it has begun to arrive: a length costs the client nothing to claim.
+        let expected = self.length().unwrap_or(0).min(READ_AHEAD_BYTES) as usize;
+        let mut whole = BytesMut::with_capacity(first.len() + second.len() + expected);
+        whole.extend_from_slice(&first);
+        whole.extend_from_slice(&second);
+        while let Some(piece) = self.piece_within(name, bytes_max, whole.len()).await? {
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// An error when the body says that it is longer than a limit of the caller.
+    pub fn check_length(&mut self, name: &'static str, bytes_max: u64) -> Result<()> {
+        match self.length() {
+            Some(length) if length > bytes_max => Err(self.too_large(name, bytes_max)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn piece_within(
+        &mut self,
+        name: &'static str,
+        bytes_max: u64,
+        before: usize,
+    ) -> Result<Option<Bytes>> {
+        let piece = self.piece().await?;
+        match &piece {
+            Some(piece) if (before + piece.len()) as u64 > bytes_max => {
+                Err(self.too_large(name, bytes_max))
+            }
+            _ => Ok(piece),
+        }
+    }
+
+    pub(crate) fn too_large(&mut self, name: &'static str, limit: u64) -> Error {
+        if let Source::Connection(arriving) = &mut self.0 {
+            arriving.end = End::Failed;
+        }
+        Error::TooLarge { name, limit }
+    }
+
+    /// The next piece, never empty; `None` at the end. Only the time is limited here, the caller counts the bytes.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>> {
+        poll_fn(|cx| self.poll_piece(cx)).await
+    }
+
+    /// See [`RequestBody::piece`].
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
+        let arriving = match &mut self.0 {
+            Source::Empty => return Poll::Ready(Ok(None)),
+            Source::Memory(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.0 = Source::Empty;
+                return Poll::Ready(Ok(Some(bytes).filter(|bytes| !bytes.is_empty())));
+            }
+            Source::Connection(arriving) => arriving,
+        };
+        let piece = ready!(arriving.poll_piece(cx));
+        if let Ok(None) = piece {
+            self.0 = Source::Empty;
+        }
+        Poll::Ready(piece)
+    }
+}
+
+/// How much of a claimed length is reserved at once.
+const READ_AHEAD_BYTES: u64 = 256 * 1024;
+
+/// As much of an unread body has probably come with its header, so that the connection can go on.
+const LITTLE_BYTES: u64 = 4 * 1024;
+
+impl Arriving {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
+        loop {
+            match Pin::new(&mut self.incoming).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.timer = None;
+                    // Trailers carry nothing that a handler could ask for.
+                    if let Ok(data) = frame.into_data()
+                        && !data.is_empty()
+                    {
+                        return Poll::Ready(Ok(Some(data)));
+                    }
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    self.end = End::Failed;
+                    return Poll::Ready(Err(broken(&error)));
+                }
+                Poll::Ready(None) => {
+                    self.end = End::Reached;
+                    return Poll::Ready(Ok(None));
+                }
+                Poll::Pending => {
+                    let limit_ms = self.limits.body_timeout_ms;
+                    let timer = self.timer.get_or_insert_with(|| {
+                        Box::pin(tokio::time::sleep(Duration::from_millis(limit_ms)))
+                    });
+                    ready!(timer.as_mut().poll(cx));
+                    self.end = End::Failed;
+                    return Poll::Ready(Err(Error::Timeout { limit_ms }));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        let unread = match (self.end, self.incoming.size_hint().exact()) {
+            (End::Reached, _) | (End::Ahead, Some(0)) => return,
+            (End::Ahead, Some(left)) if left <= LITTLE_BYTES => Unread::Little,
+            _ => Unread::Much,
+        };
+        self.vitals.body_given_up(unread);
+    }
+}
+
+/// What an error of the connection means for the reader of a body: broken framing is the client's fault, the rest is its absence.
+fn broken(error: &hyper::Error) -> Error {
+    let source =
+        std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
+    match source.map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::InvalidInput | std::io::ErrorKind::InvalidData) => {
+            Error::Malformed("request body")
+        }
+        _ => Error::Closed,
+    }
+}

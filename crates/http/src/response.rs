@@ -1,0 +1,136 @@
+//! A response as a handler returns it. Knows neither connection nor protocol version; framing headers are not its business.
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{ALLOW, CONTENT_TYPE},
+};
+
+use crate::{
+    account::Account,
+    error::Error,
+    router::Allow,
+    spare,
+    stream::{self, Receiver, Sender},
+};
+
+/// Status, header fields and body, and what the handler tells of its work. `content-length`, `transfer-encoding`, `connection` and
+/// `date` are added by the connection; a body is dropped where the status forbids one (204 and 304).
+#[derive(Debug)]
+pub struct Response {
+    /// The status. 1xx is not for handlers and becomes 500.
+    pub status: StatusCode,
+    /// The header fields.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+    /// What the handler tells of its work.
+    pub account: Account,
+}
+
+/// The body of a response.
+#[derive(Debug, Default)]
+pub enum Body {
+    /// No bytes.
+    #[default]
+    Empty,
+    /// All bytes at once.
+    Full(Bytes),
+    /// Bytes as they are sent.
+    Stream(Receiver),
+}
+
+impl Body {
+    /// A body that is sent piece by piece, with a queue of up to `bytes_max` bytes (see `Limits::stream_buffer_bytes_max`).
+    pub fn channel(bytes_max: usize) -> (Sender, Body) {
+        let (sender, receiver) = stream::channel(bytes_max);
+        (sender, Body::Stream(receiver))
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Body {
+        if bytes.is_empty() {
+            Body::Empty
+        } else {
+            Body::Full(bytes)
+        }
+    }
+}
+
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Body {
+        Body::from(Bytes::from_static(text.as_bytes()))
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Body {
+        Body::from(Bytes::from(text))
+    }
+}
+
+impl Response {
+    /// A response with this status and body, without header fields.
+    pub fn new(status: StatusCode, body: impl Into<Body>) -> Response {
+        Response {
+            status,
+            headers: spare::take(),
+            body: body.into(),
+            account: Account::default(),
+        }
+    }
+
+    /// A response of plain text in UTF-8.
+    pub fn text(status: StatusCode, body: impl Into<Body>) -> Response {
+        Response::new(status, body).with(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        )
+    }
+
+    /// The response with one more header field; a field of the same name is replaced.
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Response {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// A refusal: a small text that says why.
+    pub fn refusal(status: StatusCode, reason: &str) -> Response {
+        Response::text(status, format!("{reason}\n"))
+    }
+
+    /// A refusal for what went wrong while the request was read. What is not the client's doing is not told to it.
+    pub fn from_error(error: &Error) -> Response {
+        match error.status() {
+            StatusCode::INTERNAL_SERVER_ERROR => Response::internal_error(),
+            status => Response::refusal(status, &error.to_string()),
+        }
+    }
+
+    /// 404.
+    pub fn not_found() -> Response {
+        Response::text(StatusCode::NOT_FOUND, "not found\n")
+    }
+
+    /// 405, with the methods that would do.
+    pub fn method_not_allowed(allow: &Allow) -> Response {
+        Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
+            .with(ALLOW, allow.header())
+    }
+
+    /// The answer to OPTIONS for a path whose routes do not answer it themselves.
+    pub fn options(allow: &Allow) -> Response {
+        Response::new(StatusCode::NO_CONTENT, Body::Empty).with(ALLOW, allow.header())
+    }
+
+    /// 500, without a reason: that belongs in the log.
+    pub fn internal_error() -> Response {
+        Response::text(StatusCode::INTERNAL_SERVER_ERROR, "internal server error\n")
+    }
+
+    /// 503.
+    pub fn unavailable() -> Response {
+        Response::text(StatusCode::SERVICE_UNAVAILABLE, "service unavailable\n")
+    }
+}

@@ -1,0 +1,38 @@
+//! Keeps the memory of header maps for the next message on the same thread. Holds no header: maps are emptied before they are kept.
+//! Saves the two allocations that each response's map would cost.
+
+use std::cell::RefCell;
+
+use http::HeaderMap;
+
+/// Maps kept for each thread. One circulates per request that is being handled; more are rarely needed at once.
+const SPARES_MAX: usize = 16;
+
+/// A map that grew past this many fields is not worth its memory.
+const CAPACITY_MAX: usize = 64;
+
+thread_local! {
+    static SPARES: RefCell<Vec<HeaderMap>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty map.
+pub(crate) fn take() -> HeaderMap {
+    SPARES
+        .with_borrow_mut(|spares| spares.pop())
+        .unwrap_or_default()
+}
+
+/// Keeps a map that is no longer needed.
+pub(crate) fn keep(mut map: HeaderMap) {
+    if map.capacity() == 0 || map.capacity() > CAPACITY_MAX {
+        return;
+    }
+    map.clear();
+    // At the end of a thread there is nothing to keep it in.
+    let _ = SPARES.try_with(|spares| {
+        let mut spares = spares.borrow_mut();
+        if spares.len() < SPARES_MAX {
+            spares.push(map);
+        }
+    });
+}

@@ -1,0 +1,253 @@
+//! Reads a multipart form from a request: fields and small files into memory, larger files to disk. Decides nothing about the files.
+//! No file is touched on the worker: all of it goes through [`Offload`]. A file on disk has no name, so a crash leaves nothing behind.
+
+use std::{
+    fs::File,
+    future::Future,
+    io::{self, Write},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::{Bytes, BytesMut};
+
+use crate::{
+    error::{Error, Result},
+    limits::{Limits, SPOOL_WRITE_BYTES},
+    multipart::{Event, Parser, PartHead},
+    request::RequestBody,
+};
+
+/// Runs blocking work somewhere else than on the worker.
+pub trait Offload: Clone + 'static {
+    /// Runs `work` and gives its result; an error when there is no room for it or it failed.
+    fn offload<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> impl Future<Output = io::Result<T>>;
+
+    /// Runs `work` some time later; nobody waits for it.
+    fn later(&self, work: impl FnOnce() + Send + 'static);
+}
+
+/// A part of a form.
+#[derive(Debug)]
+pub struct Part<O: Offload> {
+    /// What the part says of itself. It is a file if it has a file name.
+    pub head: PartHead,
+    /// What it holds.
+    pub content: Content<O>,
+}
+
+/// What a part holds.
+#[derive(Debug)]
+pub enum Content<O: Offload> {
+    /// A field, or a file of up to `upload_memory_max` bytes.
+    Memory(Bytes),
+    /// A larger file.
+    Disk(Spooled<O>),
+}
+
+/// An uploaded file on disk. It is gone when this is dropped, unless it was saved.
+#[derive(Debug)]
+pub struct Spooled<O: Offload> {
+    /// Taken only when this is dropped.
+    file: Option<Arc<File>>,
+    length: u64,
+    offload: O,
+}
+
+/// The parts of a multipart body, in order. Files larger than `upload_memory_max` go to `directory`.
+pub async fn read_form<O: Offload>(
+    body: &mut RequestBody,
+    content_type: &str,
+    limits: &Limits,
+    directory: &Path,
+    offload: &O,
+) -> Result<Vec<Part<O>>> {
+    let mut parser = Parser::new(content_type, limits)?;
+    body.check_length("upload_bytes_max", limits.upload_bytes_max)?;
+    let mut received = 0;
+    let mut parts = Vec::new();
+    let mut open: Option<(PartHead, Collector<'_, O>)> = None;
+    while let Some(piece) = body.piece().await? {
+        received += piece.len() as u64;
+        if received > limits.upload_bytes_max {
+            return Err(body.too_large("upload_bytes_max", limits.upload_bytes_max));
+        }
+        parser.feed(&piece);
+        while let Some(event) = parser.event()? {
+            match event {
+                Event::Part(head) => {
+                    open = Some((
+                        head,
+                        Collector {
+                            memory: BytesMut::new(),
+                            spooled: None,
+                            limits,
+                            directory,
+                            offload,
+                        },
+                    ))
+                }
+                Event::Data(data) => {
+                    if let Some((head, collector)) = &mut open {
+                        collector.add(head, &data).await?;
+                    }
+                }
+                Event::PartEnd => {
+                    if let Some((head, collector)) = open.take() {
+                        parts.push(Part {
+                            head,
+                            content: collector.finish().await?,
+                        });
+                    }
+                }
+                Event::End => {}
+            }
+        }
+    }
+    parser.finish()?;
+    Ok(parts)
+}
+
+/// Takes the content of one part.
+struct Collector<'a, O: Offload> {
+    memory: BytesMut,
+    spooled: Option<Spooled<O>>,
+    limits: &'a Limits,
+    directory: &'a Path,
+    offload: &'a O,
+}
+
+impl<O: Offload> Collector<'_, O> {
+    async fn add(&mut self, head: &PartHead, data: &[u8]) -> Result<()> {
+        self.memory.extend_from_slice(data);
+        if head.filename.is_none() {
+            let limit = self.limits.field_bytes_max;
+            return if self.memory.len() as u64 > limit {
+                Err(Error::TooLarge {
+                    name: "field_bytes_max",
+                    limit,
+                })
+            } else {
+                Ok(())
+            };
+        }
+        let kept_max = if self.spooled.is_some() {
+            SPOOL_WRITE_BYTES
+        } else {
+            self.limits.upload_memory_max
+        };
+        if self.memory.len() > kept_max {
+            self.write().await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Moves what is in memory to the end of the file.
+    async fn write(&mut self) -> Result<()> {
+        let bytes = self.memory.split().freeze();
+        let length = bytes.len() as u64;
+        if let Some(spooled) = &mut self.spooled {
+            let (file, offset) = (spooled.file(), spooled.length);
+            self.offload
+                .offload(move || file?.write_all_at(&bytes, offset))
+                .await
+                .map_err(Error::Spool)?;
+            spooled.length += length;
+            return Ok(());
+        }
+        let directory = self.directory.to_owned();
+        let create = move || {
+            let mut file = tempfile::tempfile_in(directory)?;
+            file.write_all(&bytes)?;
+            Ok(file)
+        };
+        let file = self.offload.offload(create).await.map_err(Error::Spool)?;
+        self.spooled = Some(Spooled {
+            file: Some(Arc::new(file)),
+            length,
+            offload: self.offload.clone(),
+        });
+        Ok(())
+    }
+
+    async fn finish(mut self) -> Result<Content<O>> {
+        if self.spooled.is_some() && !self.memory.is_empty() {
+            self.write().await?;
+        }
+        Ok(match self.spooled {
+            Some(spooled) => Content::Disk(spooled),
+            None => Content::Memory(self.memory.freeze()),
+        })
+    }
+}
+
+impl<O: Offload> Content<O> {
+    /// The length in bytes.
+    pub fn length(&self) -> u64 {
+        match self {
+            Content::Memory(bytes) => bytes.len() as u64,
+            Content::Disk(spooled) => spooled.length,
+        }
+    }
+}
+
+impl<O: Offload> Spooled<O> {
+    /// The length in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Up to `count` bytes from `offset` on; fewer only at the end of the file.
+    pub async fn read(&self, offset: u64, count: usize) -> Result<Bytes> {
+        let file = self.file();
+        let count = usize::try_from(self.length.saturating_sub(offset))
+            .unwrap_or(usize::MAX)
+            .min(count);
+        let read = move || {
+            let mut bytes = vec![0; count];
+            file?.read_exact_at(&mut bytes, offset)?;
+            Ok(Bytes::from(bytes))
+        };
+        self.offload.offload(read).await.map_err(Error::Spool)
+    }
+
+    /// Copies the file to a path, which must not exist yet.
+    pub async fn save(&self, path: PathBuf) -> Result<()> {
+        let file = self.file();
+        let copy = move || {
+            let file = file?;
+            let mut target = File::create_new(path)?;
+            let mut piece = vec![0; SPOOL_WRITE_BYTES];
+            let mut offset = 0;
+            loop {
+                let length = file.read_at(&mut piece, offset)?;
+                let Some(read) = piece.get(..length).filter(|read| !read.is_empty()) else {
+                    return Ok(());
+                };
+                target.write_all(read)?;
+                offset += length as u64;
+            }
+        };
+        self.offload.offload(copy).await.map_err(Error::Spool)
+    }
+
+    fn file(&self) -> io::Result<Arc<File>> {
+        self.file
+            .clone()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl<O: Offload> Drop for Spooled<O> {
+    fn drop(&mut self) {
+        // Closing the last handle frees the file's blocks, which takes time.
+        if let Some(file) = self.file.take() {
+            self.offload.later(move || drop(file));
+        }
+    }
+}

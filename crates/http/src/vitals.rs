@@ -1,0 +1,136 @@
+//! What a connection, its socket and its requests know of each other: a few cells on one thread. Holds no socket and no clock.
+//! The cells are set where something happens and read in one place, the attendant, which alone knows the limits.
+
+use std::cell::Cell;
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The rest of a request's header.
+    Header,
+    /// The next request.
+    Request,
+    /// Room in the socket.
+    Room,
+    /// The client's end, after ours.
+    Linger,
+}
+
+/// How much of a request's body nobody has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    Nothing,
+    /// So little that it has probably come already.
+    Little,
+    /// More, or nobody knows how much, or its reader has refused it. The connection will close.
+    Much,
+}
+
+#[derive(Debug)]
+pub(crate) struct Vitals {
+    /// Requests whose response is not complete.
+    in_flight: Cell<u32>,
+    /// Bytes came that are not yet part of a request. Only on HTTP/1: frames of HTTP/2 come at any time.
+    header_begun: Cell<bool>,
+    multiplexed: Cell<bool>,
+    blocked: Cell<bool>,
+    lingering: Cell<bool>,
+    /// A request's body was given up before its end, so the client may still be sending it.
+    unread: Cell<Unread>,
+    /// The kind of wait that the attendant has already noted.
+    noted: Cell<Option<Wait>>,
+    linger_bytes_max: usize,
+}
+
+impl Vitals {
+    /// Of a connection that has just been accepted: it owes a header.
+    pub(crate) fn new(linger_bytes_max: usize) -> Vitals {
+        Vitals {
+            in_flight: Cell::new(0),
+            header_begun: Cell::new(true),
+            multiplexed: Cell::new(false),
+            blocked: Cell::new(false),
+            lingering: Cell::new(false),
+            unread: Cell::new(Unread::Nothing),
+            noted: Cell::new(None),
+            linger_bytes_max,
+        }
+    }
+
+    pub(crate) fn set_multiplexed(&self) {
+        self.multiplexed.set(true);
+    }
+
+    pub(crate) fn request_began(&self) {
+        self.in_flight.set(self.in_flight.get().saturating_add(1));
+        self.unread.set(Unread::Nothing);
+        self.header_begun.set(false);
+        self.noted.set(None);
+    }
+
+    pub(crate) fn request_ended(&self) {
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        self.header_begun.set(false);
+        self.noted.set(None);
+    }
+
+    pub(crate) fn bytes_read(&self) {
+        if !self.multiplexed.get() {
+            self.header_begun.set(true);
+        }
+    }
+
+    pub(crate) fn write_blocked(&self) {
+        self.blocked.set(true);
+    }
+
+    /// Any progress restarts the time that the client has.
+    pub(crate) fn bytes_written(&self) {
+        if self.blocked.replace(false) {
+            self.noted.set(None);
+        }
+    }
+
+    pub(crate) fn body_given_up(&self, unread: Unread) {
+        self.unread.set(unread);
+    }
+
+    pub(crate) fn unread(&self) -> Unread {
+        self.unread.get()
+    }
+
+    pub(crate) fn set_lingering(&self) {
+        self.lingering.set(true);
+    }
+
+    /// How many bytes to read and drop after the server's end. None unless the client may still be sending what nobody will read: the
+    /// rest of a body, or of a request that was malformed.
+    pub(crate) fn linger_bytes(&self) -> usize {
+        let malformed = self.in_flight.get() == 0 && self.header_begun.get();
+        if !self.multiplexed.get() && (self.unread.get() != Unread::Nothing || malformed) {
+            self.linger_bytes_max
+        } else {
+            0
+        }
+    }
+
+    /// What the connection waits for now; `None` while only its handlers are at work.
+    pub(crate) fn wait(&self) -> Option<Wait> {
+        if self.lingering.get() {
+            Some(Wait::Linger)
+        } else if self.blocked.get() {
+            Some(Wait::Room)
+        } else if self.in_flight.get() > 0 {
+            None
+        } else if self.header_begun.get() {
+            Some(Wait::Header)
+        } else {
+            Some(Wait::Request)
+        }
+    }
+
+    /// Whether this wait began since the last call.
+    pub(crate) fn note(&self, wait: Wait) -> bool {
+        self.noted.replace(Some(wait)) != Some(wait)
+    }
+}
