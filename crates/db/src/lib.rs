@@ -1,1 +1,50 @@
-//! db
+//! One `Database` type over the drivers: pooled connections, statements, transactions, streams, rows to JSON and CSV.
+//! Knows no HTTP, no Ruby and no SQL dialect beyond the driver's own. Rule: nothing here blocks the caller's thread,
+//! and dropping any future leaves every connection clean.
+//!
+//! ```
+//! use tsumugi_db::{Database, Options, TransactionOptions, values};
+//!
+//! # async fn example() -> tsumugi_db::Result<()> {
+//! let db = Database::connect("sqlite::memory:", Options::default()).await?;
+//! db.execute("create table users(id integer primary key, name text)", []).await?;
+//!
+//! let tx = db.begin(TransactionOptions::default()).await?;
+//! tx.execute("insert into users(name) values (?)", values!["紡ぎ"]).await?;
+//! tx.commit().await?;
+//!
+//! let mut json = Vec::new();
+//! db.query("select id, name from users", []).await?.write_json(&mut json);
+//! assert_eq!(json, r#"[{"id":1,"name":"紡ぎ"}]"#.as_bytes());
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod csv;
+mod database;
+mod error;
+mod json;
+pub mod limits;
+mod metrics;
+mod options;
+mod rows;
+pub mod sqlite;
+mod value;
+
+pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
+pub use error::{Error, Failed, Result};
+pub use metrics::Snapshot;
+pub use options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
+pub use rows::{Columns, Row, Rows};
+pub use value::{Value, ValueRef};
+
+/// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
+#[macro_export]
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        ::std::vec::Vec::from([$($crate::Value::from($value)),*])
+    };
+}

@@ -1,0 +1,273 @@
+//! What can go wrong, by what the caller can do about it. Not the database's list of codes.
+//! Rule: `Display` and `Debug` never show binds or row data; who wants them asks `sql`, `binds` and `detail`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::value::Value;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a statement, a transaction or a connection failed.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A row with the same key exists. Choose another key, or insert with `ON CONFLICT`.
+    #[error("unique constraint {constraint} is violated")]
+    UniqueViolation {
+        /// The columns, such as `users.email` or `a.x, a.y`, or `index 'name'` for an index over expressions.
+        constraint: String,
+        /// What failed.
+        statement: Failed,
+    },
+    /// A row refers to a row that is not there, or a row is still referred to. SQLite does not say which constraint.
+    #[error("a foreign key constraint is violated")]
+    ForeignKeyViolation {
+        /// What failed.
+        statement: Failed,
+    },
+    /// A column that needs a value got NULL.
+    #[error("column {column} must not be null")]
+    NotNullViolation {
+        /// The column, such as `users.name`.
+        column: String,
+        /// What failed.
+        statement: Failed,
+    },
+    /// A check constraint refused the row.
+    #[error("check constraint {constraint} is violated")]
+    CheckViolation {
+        /// The name of the constraint, or its text if it has no name.
+        constraint: String,
+        /// What failed.
+        statement: Failed,
+    },
+    /// Another process changed or locks the database. Run the whole transaction again.
+    #[error("the database is locked or was changed by another process; run the transaction again")]
+    SerializationFailure {
+        /// What failed.
+        statement: Failed,
+    },
+    /// The database does not understand the SQL. Fix it.
+    #[error("{message}")]
+    Syntax {
+        /// Byte offset into the SQL, when known.
+        position: Option<usize>,
+        /// What the database says.
+        message: String,
+        /// What failed.
+        statement: Failed,
+    },
+    /// No connection became free in time. Nothing ran. Try later, raise the limit, or make the work before it shorter.
+    #[error("no {connection} became free within {limit} ({waited_ms} ms); nothing was run")]
+    PoolTimeout {
+        /// What was waited for: `reader`, `writer` or `connection`.
+        connection: &'static str,
+        /// The option that bounds the wait.
+        limit: &'static str,
+        /// How long the caller waited.
+        waited_ms: u64,
+        /// What did not run.
+        statement: Failed,
+    },
+    /// Too many callers wait already. Nothing ran. Try later.
+    #[error("{limit} is reached: {max} are waiting already; nothing was run")]
+    QueueFull {
+        /// The limit.
+        limit: &'static str,
+        /// Its value.
+        max: usize,
+        /// What did not run.
+        statement: Failed,
+    },
+    /// The statement ran longer than it may and was stopped. What it changed is undone.
+    #[error("the statement was stopped after statement_timeout ({} ms); raise it or make the statement faster", .limit.as_millis())]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+        /// What was stopped.
+        statement: Failed,
+    },
+    /// The result is larger than one result may be. Ask for less, raise the limit or use `stream`.
+    #[error("the result exceeds {limit} ({max} bytes); use stream, ask for less or raise it")]
+    TooLarge {
+        /// The limit.
+        limit: &'static str,
+        /// Its value in bytes.
+        max: usize,
+        /// What was run.
+        statement: Failed,
+    },
+    /// Text in the result is not UTF-8. Select it as bytes: `cast(… as blob)`.
+    #[error("text in column {column} is not UTF-8; select it with cast(… as blob)")]
+    InvalidText {
+        /// The name of the column.
+        column: String,
+        /// What was run.
+        statement: Failed,
+    },
+    /// The transaction or stream is over, or its connection is gone. Begin another.
+    #[error("the {what} is over: {reason}")]
+    Closed {
+        /// `transaction`, `stream` or `database`.
+        what: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The database cannot be opened.
+    #[error("cannot open the database {path}: {reason}", path = .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what would help.
+        reason: String,
+        /// The cause.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The caller misused the API. Fix the code: trying again cannot help.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong and what is right.
+        message: String,
+        /// What was not run.
+        statement: Failed,
+    },
+    /// The database refused for another reason.
+    #[error("{message} (SQLite code {code})")]
+    Database {
+        /// The database's own (extended) code.
+        code: i32,
+        /// What the database says, or a general text where that could hold data: see [`Error::detail`].
+        message: String,
+        /// What failed.
+        statement: Failed,
+    },
+}
+
+impl Error {
+    /// Every name that [`Error::kind`] can give.
+    pub const KINDS: &[&str] = &[
+        "UniqueViolation",
+        "ForeignKeyViolation",
+        "NotNullViolation",
+        "CheckViolation",
+        "SerializationFailure",
+        "SyntaxError",
+        "PoolTimeout",
+        "QueryCanceled",
+        "LimitExceeded",
+        "DataError",
+        "ConnectionLost",
+        "UsageError",
+        "Error",
+    ];
+
+    /// The name of the Ruby class for this error, below `DB::`. `Error` is the class that all others descend from.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::UniqueViolation { .. } => "UniqueViolation",
+            Error::ForeignKeyViolation { .. } => "ForeignKeyViolation",
+            Error::NotNullViolation { .. } => "NotNullViolation",
+            Error::CheckViolation { .. } => "CheckViolation",
+            Error::SerializationFailure { .. } => "SerializationFailure",
+            Error::Syntax { .. } => "SyntaxError",
+            Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
+            Error::Timeout { .. } => "QueryCanceled",
+            Error::TooLarge { .. } => "LimitExceeded",
+            Error::InvalidText { .. } => "DataError",
+            Error::Closed { .. } | Error::Open { .. } => "ConnectionLost",
+            Error::Usage { .. } => "UsageError",
+            Error::Database { .. } => "Error",
+        }
+    }
+
+    /// The constraint or column that was violated, if that is what happened and the database says which.
+    pub fn constraint(&self) -> Option<&str> {
+        match self {
+            Error::UniqueViolation { constraint, .. }
+            | Error::CheckViolation { constraint, .. } => Some(constraint),
+            Error::NotNullViolation { column, .. } => Some(column),
+            _ => None,
+        }
+    }
+
+    /// Byte offset into the SQL of what the database does not understand, when known.
+    pub fn position(&self) -> Option<usize> {
+        match self {
+            Error::Syntax { position, .. } => *position,
+            _ => None,
+        }
+    }
+
+    /// The SQL that failed, if the error is about a statement. It may hold literals: not for production logs.
+    pub fn sql(&self) -> Option<&str> {
+        let inner = self.failed()?.0.as_ref()?;
+        Some(&inner.sql)
+    }
+
+    /// The values bound to the statement that failed. Not for production logs.
+    pub fn binds(&self) -> &[Value] {
+        let inner = self.failed().and_then(|failed| failed.0.as_ref());
+        inner.map_or(&[], |inner| &inner.binds)
+    }
+
+    /// The database's own message in full, where there is one. It may hold data: not for production logs.
+    pub fn detail(&self) -> Option<&str> {
+        let inner = self.failed()?.0.as_ref()?;
+        Some(&*inner.detail).filter(|detail| !detail.is_empty())
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Error {
+        Error::Usage {
+            message: message.into(),
+            statement: Failed::none(),
+        }
+    }
+
+    fn failed(&self) -> Option<&Failed> {
+        match self {
+            Error::UniqueViolation { statement, .. }
+            | Error::ForeignKeyViolation { statement }
+            | Error::NotNullViolation { statement, .. }
+            | Error::CheckViolation { statement, .. }
+            | Error::SerializationFailure { statement }
+            | Error::Syntax { statement, .. }
+            | Error::PoolTimeout { statement, .. }
+            | Error::QueueFull { statement, .. }
+            | Error::Timeout { statement, .. }
+            | Error::TooLarge { statement, .. }
+            | Error::InvalidText { statement, .. }
+            | Error::Usage { statement, .. }
+            | Error::Database { statement, .. } => Some(statement),
+            Error::Closed { .. } | Error::Open { .. } => None,
+        }
+    }
+}
+
+/// The statement that an error is about. Opaque, so that nothing prints it by accident: see [`Error::sql`].
+pub struct Failed(Option<Box<Inner>>);
+
+struct Inner {
+    sql: Arc<str>,
+    binds: Vec<Value>,
+    detail: String,
+}
+
+impl Failed {
+    pub(crate) fn new(sql: Arc<str>, binds: Vec<Value>, detail: String) -> Failed {
+        Failed(Some(Box::new(Inner { sql, binds, detail })))
+    }
+
+    pub(crate) fn none() -> Failed {
+        Failed(None)
+    }
+}
+
+impl fmt::Debug for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Failed(..)")
+    }
+}

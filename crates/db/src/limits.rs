@@ -1,0 +1,35 @@
+//! Every bound of this crate, by name. Not settings: what a user may change is in `Options`, within these.
+//! Rule: a queue, buffer or pool that has no bound here does not exist.
+
+use std::time::Duration;
+
+/// Most reader connections of one engine.
+pub const POOL_MAX: usize = 64;
+/// Reader connections of one engine unless the caller says otherwise.
+pub const POOL_DEFAULT: usize = 4;
+/// Most jobs that may wait for one kind of connection; one more is refused at once.
+pub const QUEUE_MAX: usize = 16_384;
+/// Most statements of one transaction that may wait for each other.
+pub const TRANSACTION_QUEUE_MAX: usize = 64;
+/// Most prepared statements that a connection may be told to keep.
+pub const STATEMENT_CACHE_MAX: usize = 4_096;
+/// Prepared statements that a connection keeps unless the caller says otherwise.
+pub const STATEMENT_CACHE_DEFAULT: usize = 256;
+/// Packed size of one whole result unless the caller says otherwise.
+pub const ROWS_MAX_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+/// Row offsets are 32 bits wide, which bounds what a caller may allow for one result.
+pub const ROWS_MAX_BYTES_MAX: usize = u32::MAX as usize;
+/// Most rows in one batch of a stream.
+pub const BATCH_MAX_ROWS: usize = 1_000;
+/// A batch of a stream ends with the row that takes it past this size.
+pub const BATCH_MAX_BYTES: usize = 256 * 1024;
+/// How long a caller waits for a connection.
+pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+/// How long one statement may run.
+pub const STATEMENT_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+/// How long a statement waits for another process's lock on the file.
+pub const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+/// How long a transaction or a stream may keep a connection without asking anything of it.
+pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
+/// Longest of all the durations above, so that adding one to a clock cannot overflow.
+pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,0 +1,74 @@
+//! Plain counters of a database. Knows no exporter: who publishes figures reads a `Snapshot`.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Figures of one database since it was opened, for all connects of this process together.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Statements that ran, well or not. A batch of a stream counts as one, `BEGIN` and `COMMIT` do not.
+    pub statements: u64,
+    /// Statements that failed, and callers turned away before theirs ran.
+    pub errors: u64,
+    /// Transactions begun.
+    pub transactions: u64,
+    /// Jobs that got a connection.
+    pub acquired: u64,
+    /// How long those waited for it, in all.
+    pub wait: Duration,
+    /// Jobs waiting for a reader now.
+    pub readers_queued: usize,
+    /// Jobs waiting for the writer now.
+    pub writer_queued: usize,
+    /// Reader connections.
+    pub readers: usize,
+    /// Reader connections at work or kept by a transaction or stream.
+    pub readers_busy: usize,
+    /// Whether the writer is at work or kept by a transaction: 0 or 1.
+    pub writer_busy: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) statements: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) transactions: AtomicU64,
+    pub(crate) acquired: AtomicU64,
+    pub(crate) wait_ns: AtomicU64,
+    pub(crate) readers_busy: AtomicUsize,
+    pub(crate) writer_busy: AtomicUsize,
+}
+
+impl Counters {
+    pub(crate) fn acquired(&self, wait: Duration) {
+        self.acquired.fetch_add(1, Relaxed);
+        self.wait_ns
+            .fetch_add(wait.as_nanos().try_into().unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(crate) fn ran<T, E>(&self, outcome: &Result<T, E>) {
+        self.statements.fetch_add(1, Relaxed);
+        if outcome.is_err() {
+            self.errors.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn turned_away(&self) {
+        self.errors.fetch_add(1, Relaxed);
+    }
+
+    /// The counters alone; the queues and connections are for the caller to fill in.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            statements: self.statements.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+            transactions: self.transactions.load(Relaxed),
+            acquired: self.acquired.load(Relaxed),
+            wait: Duration::from_nanos(self.wait_ns.load(Relaxed)),
+            readers_busy: self.readers_busy.load(Relaxed),
+            writer_busy: self.writer_busy.load(Relaxed),
+            ..Snapshot::default()
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! What a caller chooses when it connects or begins a transaction, and how a URL says it. Opens nothing.
+//! Rule: every option has a default and a range, and an error about one says both.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// Choices for [`Database::connect`](crate::Database::connect). A URL's options take precedence over these.
+///
+/// All connects to one database in a process share its connections. `pool`, `statement_cache` and `busy_timeout`
+/// belong to those and are taken from the first connect; the others belong to each connect.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Reader connections, 1 to [`limits::POOL_MAX`](crate::limits::POOL_MAX). The writer is one more.
+    pub pool: usize,
+    /// How long to wait for a free connection.
+    pub acquire_timeout: Duration,
+    /// How long one statement, or one batch of a stream, may run.
+    pub statement_timeout: Duration,
+    /// How long a statement waits for another process's lock.
+    pub busy_timeout: Duration,
+    /// How long a transaction or stream may keep its connection without using it.
+    pub idle_timeout: Duration,
+    /// Prepared statements that each connection keeps, 1 to [`limits::STATEMENT_CACHE_MAX`](crate::limits::STATEMENT_CACHE_MAX).
+    pub statement_cache: usize,
+    /// Packed size of one result, up to [`limits::ROWS_MAX_BYTES_MAX`](crate::limits::ROWS_MAX_BYTES_MAX).
+    pub rows_max_bytes: usize,
+    /// Whether statements are logged.
+    pub log: StatementLog,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            pool: limits::POOL_DEFAULT,
+            acquire_timeout: limits::ACQUIRE_TIMEOUT_DEFAULT,
+            statement_timeout: limits::STATEMENT_TIMEOUT_DEFAULT,
+            busy_timeout: limits::BUSY_TIMEOUT_DEFAULT,
+            idle_timeout: limits::IDLE_TIMEOUT_DEFAULT,
+            statement_cache: limits::STATEMENT_CACHE_DEFAULT,
+            rows_max_bytes: limits::ROWS_MAX_BYTES_DEFAULT,
+            log: StatementLog::Off,
+        }
+    }
+}
+
+/// Whether every statement is logged with its SQL, binds, rows and time, at level debug, target `tsumugi_db`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatementLog {
+    /// Nothing is logged.
+    #[default]
+    Off,
+    /// One line for each statement. It shows binds, so it is for development.
+    Statements,
+}
+
+/// Choices for [`Database::begin`](crate::Database::begin).
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransactionOptions {
+    /// When a transaction that writes takes the write lock.
+    pub mode: TransactionMode,
+    /// Whether it may write.
+    pub access: Access,
+}
+
+impl TransactionOptions {
+    /// A transaction that only reads: all its statements see the database as it was at the beginning, and others may write meanwhile.
+    pub fn read_only() -> Self {
+        TransactionOptions {
+            access: Access::ReadOnly,
+            ..Self::default()
+        }
+    }
+
+    /// A transaction that writes and takes its lock as `mode` says.
+    pub fn write(mode: TransactionMode) -> Self {
+        TransactionOptions {
+            mode,
+            access: Access::ReadWrite,
+        }
+    }
+}
+
+/// When a transaction takes the database's write lock. Within one process the writer is exclusive in every mode; this
+/// is about other processes.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransactionMode {
+    /// At the first write, which fails if another process wrote after this one first read.
+    Deferred,
+    /// At the beginning.
+    #[default]
+    Immediate,
+    /// At the beginning. In WAL mode the same as immediate.
+    Exclusive,
+}
+
+/// Whether a transaction may write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// It keeps the writer.
+    #[default]
+    ReadWrite,
+    /// It keeps a reader.
+    ReadOnly,
+}
+
+/// Where a SQLite database is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// In the memory of this process, under a name that is empty by default.
+    Memory(String),
+    /// In a file.
+    File { path: PathBuf, missing: Missing },
+}
+
+/// What to do about a missing file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Create,
+    Fail,
+}
+
+const URLS: &str = "sqlite:PATH, sqlite://PATH or sqlite::memory:";
+const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, statement_cache, rows_max_bytes, acquire_timeout_ms, \
+     statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, log=off|statements";
+
+/// Takes a database URL apart and lays its options over `options`.
+pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Options)> {
+    // A URL may carry a password on other databases, so an error never repeats it.
+    let Some(rest) = url.strip_prefix("sqlite:") else {
+        let scheme = url
+            .split(':')
+            .next()
+            .filter(|scheme| scheme.len() < url.len())
+            .unwrap_or("");
+        return Err(Error::usage(format!(
+            "unknown database scheme {scheme:?}: expected {URLS}"
+        )));
+    };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (mut missing, mut name) = (Missing::Create, None);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match (key, value) {
+            ("mode", "rwc") => missing = Missing::Create,
+            ("mode", "rw") => missing = Missing::Fail,
+            ("name", value) if place == ":memory:" => name = Some(value.to_owned()),
+            ("log", "off") => options.log = StatementLog::Off,
+            ("log", "statements") => options.log = StatementLog::Statements,
+            ("pool", value) => options.pool = number(key, value)?,
+            ("statement_cache", value) => options.statement_cache = number(key, value)?,
+            ("rows_max_bytes", value) => options.rows_max_bytes = number(key, value)?,
+            ("acquire_timeout_ms", value) => {
+                options.acquire_timeout = Duration::from_millis(number(key, value)?)
+            }
+            ("statement_timeout_ms", value) => {
+                options.statement_timeout = Duration::from_millis(number(key, value)?)
+            }
+            ("busy_timeout_ms", value) => {
+                options.busy_timeout = Duration::from_millis(number(key, value)?)
+            }
+            ("idle_timeout_ms", value) => {
+                options.idle_timeout = Duration::from_millis(number(key, value)?)
+            }
+            _ => {
+                return Err(Error::usage(format!(
+                    "unknown database option {pair:?}: expected {URL_OPTIONS}"
+                )));
+            }
+        }
+    }
+    check(&options)?;
+    if place == ":memory:" {
+        return Ok((Location::Memory(name.unwrap_or_default()), options));
+    }
+    let path = place.strip_prefix("//").unwrap_or(place);
+    if path.is_empty() {
+        return Err(Error::usage(format!(
+            "the database URL names no file: expected {URLS}"
+        )));
+    }
+    Ok((
+        Location::File {
+            path: PathBuf::from(path),
+            missing,
+        },
+        options,
+    ))
+}
+
+fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
+    value.parse().map_err(|_| {
+        Error::usage(format!(
+            "database option {key} must be a whole number, not {value:?}"
+        ))
+    })
+}
+
+fn check(options: &Options) -> Result<()> {
+    let counts = [
+        ("pool", options.pool, limits::POOL_MAX),
+        (
+            "statement_cache",
+            options.statement_cache,
+            limits::STATEMENT_CACHE_MAX,
+        ),
+        (
+            "rows_max_bytes",
+            options.rows_max_bytes,
+            limits::ROWS_MAX_BYTES_MAX,
+        ),
+    ];
+    for (name, value, max) in counts {
+        if !(1..=max).contains(&value) {
+            return Err(Error::usage(format!(
+                "database option {name} must be 1 to {max}, not {value}"
+            )));
+        }
+    }
+    let durations = [
+        ("acquire_timeout", options.acquire_timeout),
+        ("statement_timeout", options.statement_timeout),
+        ("busy_timeout", options.busy_timeout),
+        ("idle_timeout", options.idle_timeout),
+    ];
+    for (name, value) in durations {
+        if !(Duration::from_millis(1)..=limits::TIMEOUT_MAX).contains(&value) {
+            let max = limits::TIMEOUT_MAX.as_millis();
+            return Err(Error::usage(format!(
+                "database option {name} must be 1 to {max} ms, not {value:?}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(url: &str, expected: Location) {
+        assert_eq!(parse(url, Options::default()).unwrap().0, expected);
+    }
+
+    fn check_error(url: &str, part: &str) {
+        let error = parse(url, Options::default()).unwrap_err();
+        assert!(matches!(error, Error::Usage { .. }), "{url}");
+        assert!(error.to_string().contains(part), "{url}: {error}");
+    }
+
+    fn file(path: &str, missing: Missing) -> Location {
+        Location::File {
+            path: path.into(),
+            missing,
+        }
+    }
+
+    #[test]
+    fn urls_name_a_place() {
+        check("sqlite:app.db", file("app.db", Missing::Create));
+        check("sqlite://data/app.db", file("data/app.db", Missing::Create));
+        check(
+            "sqlite:///var/app.db?mode=rw",
+            file("/var/app.db", Missing::Fail),
+        );
+        check(
+            "sqlite:/var/日本.db?mode=rwc",
+            file("/var/日本.db", Missing::Create),
+        );
+        check("sqlite::memory:", Location::Memory(String::new()));
+        check("sqlite::memory:?name=x", Location::Memory("x".into()));
+    }
+
+    #[test]
+    fn options_in_the_url_take_precedence() {
+        let url = "sqlite:a?pool=9&acquire_timeout_ms=1&statement_timeout_ms=2&busy_timeout_ms=3&idle_timeout_ms=4\
+                   &statement_cache=5&rows_max_bytes=6&log=statements";
+        let expected = Options {
+            pool: 9,
+            acquire_timeout: Duration::from_millis(1),
+            statement_timeout: Duration::from_millis(2),
+            busy_timeout: Duration::from_millis(3),
+            idle_timeout: Duration::from_millis(4),
+            statement_cache: 5,
+            rows_max_bytes: 6,
+            log: StatementLog::Statements,
+        };
+        assert_eq!(parse(url, Options::default()).unwrap().1, expected);
+    }
+
+    #[test]
+    fn errors_list_what_is_accepted() {
+        check_error("mysql://user:secret@host/db", "sqlite:PATH");
+        check_error("app.db", "sqlite:PATH");
+        check_error("sqlite:", "names no file");
+        check_error("sqlite:a?color=red", "pool");
+        check_error("sqlite:a?mode=ro", "mode=rwc|rw");
+        check_error("sqlite:a?name=x", "memory only");
+        check_error("sqlite:a?pool=many", "whole number");
+        let secret = parse("mysql://user:secret@host/db", Options::default()).unwrap_err();
+        assert!(!secret.to_string().contains("secret"));
+    }
+
+    #[test]
+    fn one_past_a_range_is_refused() {
+        check_error("sqlite:a?pool=0", "1 to 64");
+        check_error("sqlite:a?pool=65", "1 to 64");
+        check_error("sqlite:a?statement_cache=4097", "1 to 4096");
+        check_error("sqlite:a?rows_max_bytes=4294967296", "1 to 4294967295");
+        check_error("sqlite:a?statement_timeout_ms=0", "1 to 86400000 ms");
+        check_error("sqlite:a?statement_timeout_ms=86400001", "1 to 86400000 ms");
+        parse(
+            "sqlite:a?pool=64&statement_timeout_ms=86400000",
+            Options::default(),
+        )
+        .unwrap();
+    }
+}

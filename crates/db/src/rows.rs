@@ -1,0 +1,488 @@
+//! Result rows, packed undecoded into one byte buffer by the thread that read them from the database.
+//! Not a cursor and not an object per cell: a value is decoded when somebody asks for it, from the buffer's own bytes.
+//! Rule: only `Packer` writes the buffer, so its layout is trusted; text in it has been checked to be UTF-8.
+//!
+//! Layout of a cell: a tag byte, then eight bytes for an integer or a real, or a 32-bit length and that many bytes
+//! for text or a blob. Numbers are little-endian. A row is its cells in column order.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::json;
+use crate::limits;
+use crate::value::ValueRef;
+
+const NULL: u8 = 0;
+const INTEGER: u8 = 1;
+const REAL: u8 = 2;
+const TEXT: u8 = 3;
+const BLOB: u8 = 4;
+
+/// A result up to this size is copied out of the packer, which keeps its memory; a larger one takes the memory along.
+const COPY_MAX_BYTES: usize = 64 * 1024;
+
+/// The names of a result's columns, shared by all results of the same statement.
+///
+/// Two columns may have the same name. By position both are there; by name the last one wins, in
+/// [`Columns::find`] as in JSON objects, which is what building a Ruby Hash from the pairs gives.
+#[derive(Debug, PartialEq)]
+pub struct Columns {
+    names: Box<[Box<str>]>,
+    /// `"name":` ready for JSON, or none where a later column of the same name hides this one.
+    keys: Box<[Option<Box<[u8]>>]>,
+}
+
+impl Columns {
+    /// Columns with these names, in this order.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Columns {
+        let names: Box<[Box<str>]> = names.into_iter().map(Box::from).collect();
+        let key = |index: usize| {
+            let name = &names[index];
+            let hidden = names.iter().skip(index + 1).any(|later| later == name);
+            (!hidden).then(|| {
+                let mut key = Vec::with_capacity(name.len() + 3);
+                json::write_string(name.as_bytes(), &mut key);
+                key.push(b':');
+                key.into_boxed_slice()
+            })
+        };
+        let keys = (0..names.len()).map(key).collect();
+        Columns { names, keys }
+    }
+
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether the statement gives no rows at all.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The name of the column at `index`.
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.names.get(index).map(|name| &**name)
+    }
+
+    /// The names in order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The position of the last column called `name`.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().rposition(|other| &**other == name)
+    }
+
+    pub(crate) fn keys(&self) -> &[Option<Box<[u8]>>] {
+        &self.keys
+    }
+}
+
+/// The rows of a result, or of one batch of a stream.
+#[derive(Clone)]
+pub struct Rows {
+    columns: Arc<Columns>,
+    cells: Vec<u8>,
+    /// Where each row but the first begins, so that a single row needs no second allocation.
+    starts: Vec<u32>,
+    len: usize,
+}
+
+impl Rows {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The columns, also when there is no row.
+    pub fn columns(&self) -> &Arc<Columns> {
+        &self.columns
+    }
+
+    /// Bytes that the packed rows take.
+    pub fn packed_bytes(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The row at `index`, counted from 0.
+    pub fn row(&self, index: usize) -> Option<Row<'_>> {
+        if index >= self.len {
+            return None;
+        }
+        let start = match index.checked_sub(1) {
+            None => 0,
+            Some(before) => self.starts[before] as usize,
+        };
+        let end = self
+            .starts
+            .get(index)
+            .map_or(self.cells.len(), |end| *end as usize);
+        Some(Row {
+            columns: &self.columns,
+            cells: &self.cells[start..end],
+        })
+    }
+
+    /// The first row.
+    pub fn first(&self) -> Option<Row<'_>> {
+        self.row(0)
+    }
+
+    /// The rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.len).map(|index| {
+            self.row(index)
+                .expect("the index is below the number of rows")
+        })
+    }
+}
+
+impl fmt::Debug for Rows {
+    /// Sizes and column names only: row data does not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows")
+            .field("columns", &self.columns.names)
+            .field("len", &self.len)
+            .field("packed_bytes", &self.cells.len())
+            .finish()
+    }
+}
+
+/// One row of [`Rows`].
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a Columns,
+    cells: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    /// The columns.
+    pub fn columns(&self) -> &'a Columns {
+        self.columns
+    }
+
+    /// The value in the column at `index`. The cells before it are skipped one by one; to read them all, use [`Row::values`].
+    pub fn value(&self, index: usize) -> Option<ValueRef<'a>> {
+        self.cells().nth(index).map(Cell::value)
+    }
+
+    /// The value in the last column called `name`.
+    pub fn find(&self, name: &str) -> Option<ValueRef<'a>> {
+        self.value(self.columns.find(name)?)
+    }
+
+    /// The values in column order.
+    pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
+        self.cells().map(Cell::value)
+    }
+
+    pub(crate) fn cells(&self) -> Cells<'a> {
+        Cells { rest: self.cells }
+    }
+}
+
+impl fmt::Debug for Row<'_> {
+    /// Column names only: row data does not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row")
+            .field("columns", &self.columns.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A cell as it lies in the buffer: text is bytes that are known to be UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(&'a [u8]),
+    Blob(&'a [u8]),
+}
+
+impl<'a> Cell<'a> {
+    fn value(self) -> ValueRef<'a> {
+        match self {
+            Cell::Null => ValueRef::Null,
+            Cell::Integer(integer) => ValueRef::Integer(integer),
+            Cell::Real(real) => ValueRef::Real(real),
+            Cell::Text(text) => {
+                ValueRef::Text(std::str::from_utf8(text).expect("the packer has checked the text"))
+            }
+            Cell::Blob(blob) => ValueRef::Blob(blob),
+        }
+    }
+}
+
+pub(crate) struct Cells<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cells<'a> {
+    fn number(&mut self) -> [u8; 8] {
+        let (number, rest) = self
+            .rest
+            .split_first_chunk()
+            .expect("a number is eight bytes");
+        self.rest = rest;
+        *number
+    }
+
+    fn bytes(&mut self) -> &'a [u8] {
+        let (length, rest) = self
+            .rest
+            .split_first_chunk()
+            .expect("a length is four bytes");
+        let (bytes, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        self.rest = rest;
+        bytes
+    }
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = Cell<'a>;
+
+    fn next(&mut self) -> Option<Cell<'a>> {
+        let (&tag, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(match tag {
+            NULL => Cell::Null,
+            INTEGER => Cell::Integer(i64::from_le_bytes(self.number())),
+            REAL => Cell::Real(f64::from_le_bytes(self.number())),
+            TEXT => Cell::Text(self.bytes()),
+            BLOB => Cell::Blob(self.bytes()),
+            other => unreachable!("tag {other} in packed rows"),
+        })
+    }
+}
+
+/// Text of a result was not UTF-8.
+#[derive(Debug)]
+pub(crate) struct InvalidText;
+
+/// Writes packed rows. A thread that reads results keeps one and reuses its memory.
+#[derive(Default)]
+pub(crate) struct Packer {
+    cells: Vec<u8>,
+    starts: Vec<u32>,
+    len: usize,
+}
+
+impl Packer {
+    /// Begins the next row. Rows that were begun before [`Packer::finish`] or [`Packer::clear`] stay.
+    pub(crate) fn begin_row(&mut self) {
+        if self.len > 0 {
+            let start =
+                u32::try_from(self.cells.len()).expect("the size was checked after every cell");
+            self.starts.push(start);
+        }
+        self.len += 1;
+    }
+
+    pub(crate) fn push(&mut self, cell: Cell<'_>) -> Result<(), InvalidText> {
+        match cell {
+            Cell::Null => self.cells.push(NULL),
+            Cell::Integer(integer) => self.number(INTEGER, integer.to_le_bytes()),
+            Cell::Real(real) => self.number(REAL, real.to_le_bytes()),
+            Cell::Text(text) => {
+                std::str::from_utf8(text).map_err(|_| InvalidText)?;
+                self.bytes(TEXT, text);
+            }
+            Cell::Blob(blob) => self.bytes(BLOB, blob),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, tag: u8, number: [u8; 8]) {
+        let mut cell = [tag; 9];
+        cell[1..].copy_from_slice(&number);
+        self.cells.extend_from_slice(&cell);
+    }
+
+    fn bytes(&mut self, tag: u8, bytes: &[u8]) {
+        let length = u32::try_from(bytes.len()).expect("a database value is below 4 GiB");
+        self.cells.push(tag);
+        self.cells.extend_from_slice(&length.to_le_bytes());
+        self.cells.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn packed_bytes(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether what is packed stays within `max_bytes`. To be asked after every cell.
+    pub(crate) fn fits(&self, max_bytes: usize) -> bool {
+        self.cells.len() <= max_bytes.min(limits::ROWS_MAX_BYTES_MAX)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.starts.clear();
+        self.cells.clear();
+        self.cells.shrink_to(COPY_MAX_BYTES);
+    }
+
+    /// Hands out what was packed and becomes empty.
+    pub(crate) fn finish(&mut self, columns: Arc<Columns>) -> Rows {
+        let len = std::mem::take(&mut self.len);
+        if self.cells.len() > COPY_MAX_BYTES {
+            let (cells, starts) = (
+                std::mem::take(&mut self.cells),
+                std::mem::take(&mut self.starts),
+            );
+            return Rows {
+                columns,
+                cells,
+                starts,
+                len,
+            };
+        }
+        let rows = Rows {
+            columns,
+            cells: self.cells.clone(),
+            starts: self.starts.clone(),
+            len,
+        };
+        self.cells.clear();
+        self.starts.clear();
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack(rows: &[Vec<Cell<'_>>], names: &[&str]) -> Rows {
+        let mut packer = Packer::default();
+        for row in rows {
+            packer.begin_row();
+            row.iter().for_each(|cell| packer.push(*cell).unwrap());
+        }
+        packer.finish(Arc::new(Columns::new(names.iter().copied())))
+    }
+
+    /// A small deterministic generator (xorshift): the property needs variety, not quality.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, sides: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % sides
+        }
+
+        fn value(&mut self) -> Owned {
+            match self.roll(5) {
+                0 => Owned::Null,
+                1 => Owned::Integer([0, 1, -1, i64::MIN, i64::MAX][self.roll(5) as usize]),
+                2 => Owned::Real(
+                    [0.0, -0.0, f64::MIN_POSITIVE, f64::MAX, 0.1][self.roll(5) as usize],
+                ),
+                3 => Owned::Text("紡ぎ\0x".repeat(self.roll(40) as usize)),
+                _ => Owned::Blob((0..self.roll(300)).map(|byte| byte as u8).collect()),
+            }
+        }
+    }
+
+    #[derive(Debug)]
+    enum Owned {
+        Null,
+        Integer(i64),
+        Real(f64),
+        Text(String),
+        Blob(Vec<u8>),
+    }
+
+    impl Owned {
+        fn cell(&self) -> Cell<'_> {
+            match self {
+                Owned::Null => Cell::Null,
+                Owned::Integer(integer) => Cell::Integer(*integer),
+                Owned::Real(real) => Cell::Real(*real),
+                Owned::Text(text) => Cell::Text(text.as_bytes()),
+                Owned::Blob(blob) => Cell::Blob(blob),
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_is_packed_comes_out_the_same() {
+        let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+        for _ in 0..2_000 {
+            let columns = dice.roll(6) as usize;
+            let rows = dice.roll(8) as usize;
+            let names: Vec<String> = (0..columns).map(|column| format!("c{column}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let values: Vec<Vec<Owned>> = (0..rows)
+                .map(|_| (0..columns).map(|_| dice.value()).collect())
+                .collect();
+            let cells: Vec<Vec<Cell<'_>>> = values
+                .iter()
+                .map(|row| row.iter().map(Owned::cell).collect())
+                .collect();
+            let packed = pack(&cells, &names);
+            assert_eq!(packed.len(), rows);
+            for (row, expected) in packed.iter().zip(&cells) {
+                assert_eq!(row.cells().collect::<Vec<_>>(), *expected);
+                for (index, cell) in expected.iter().enumerate() {
+                    assert_eq!(row.value(index), Some(cell.value()));
+                }
+                assert_eq!(row.value(columns), None);
+            }
+            assert!(packed.row(rows).is_none());
+        }
+    }
+
+    #[test]
+    fn packer_refuses_text_that_is_not_utf8() {
+        assert!(Packer::default().push(Cell::Text(b"\xff")).is_err());
+    }
+
+    #[test]
+    fn packer_is_empty_after_finish_and_clear() {
+        let columns = Arc::new(Columns::new(["a"]));
+        let mut packer = Packer::default();
+        for size in [10, COPY_MAX_BYTES + 1] {
+            packer.begin_row();
+            packer.push(Cell::Blob(&vec![7; size])).unwrap();
+            assert_eq!(packer.finish(columns.clone()).len(), 1);
+            assert_eq!((packer.len(), packer.packed_bytes()), (0, 0));
+            packer.begin_row();
+            packer.push(Cell::Null).unwrap();
+            packer.clear();
+            assert!(packer.finish(columns.clone()).is_empty());
+        }
+    }
+
+    #[test]
+    fn last_of_two_columns_with_one_name_wins_by_name_and_both_are_there_by_position() {
+        let rows = pack(
+            &[vec![Cell::Integer(1), Cell::Integer(2), Cell::Integer(3)]],
+            &["a", "b", "a"],
+        );
+        let row = rows.first().unwrap();
+        assert_eq!(row.value(0), Some(ValueRef::Integer(1)));
+        assert_eq!(row.value(2), Some(ValueRef::Integer(3)));
+        assert_eq!(row.find("a"), Some(ValueRef::Integer(3)));
+        assert_eq!(row.find("c"), None);
+    }
+
+    #[test]
+    fn debug_shows_no_row_data() {
+        let rows = pack(&[vec![Cell::Text(b"secret")]], &["a"]);
+        assert!(!format!("{rows:?} {:?}", rows.first()).contains("secret"));
+    }
+}

@@ -1,0 +1,242 @@
+//! The engines of this process: for each database one writer thread, some reader threads and one that watches the
+//! queues. Opens, shares and closes; runs no statement.
+//! Rule: a database is opened once in a process, however many workers connect to it and by whatever path.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::thread;
+
+use tokio::sync::oneshot;
+use tracing::warn;
+
+use crate::error::{Error, Result};
+use crate::metrics::{Counters, Snapshot};
+use crate::options::{Location, Missing, Options};
+
+use super::connection::{Connection, Opening};
+use super::job::Job;
+use super::queue::{Lane, Pushed, Queues};
+use super::serve::Seat;
+
+/// What makes two connects mean the same database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Memory(String),
+    File(PathBuf),
+}
+
+/// The engines in use. Locked only by threads that open, never by a worker.
+static ENGINES: LazyLock<Mutex<HashMap<Key, Weak<Engine>>>> = LazyLock::new(Mutex::default);
+
+/// One opened database. Its threads end when the last handle is dropped.
+#[derive(Debug)]
+pub(super) struct Engine {
+    queues: Arc<Queues>,
+    counters: Arc<Counters>,
+    /// None in memory, where one connection does everything.
+    readers: Option<usize>,
+    options: Arc<Options>,
+}
+
+impl Engine {
+    /// The engine for this database, opened now unless it is open. Waits on a thread of its own: opening touches files.
+    pub(super) async fn open(location: Location, options: Arc<Options>) -> Result<Arc<Engine>> {
+        let (reply, answer) = oneshot::channel();
+        let spawned = thread::Builder::new()
+            .name("db-open".into())
+            .spawn(move || {
+                let _ = reply.send(Engine::open_shared(location, options));
+            });
+        let failed = || Error::Closed {
+            what: "database",
+            reason: "no thread could be started to open it",
+        };
+        spawned.map_err(|_| failed())?;
+        answer.await.map_err(|_| failed())?
+    }
+
+    fn open_shared(location: Location, options: Arc<Options>) -> Result<Arc<Engine>> {
+        let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let (key, missing) = match location {
+            Location::Memory(name) => (Key::Memory(name), Missing::Create),
+            Location::File { path, missing } => (Key::File(canonical(path, missing)?), missing),
+        };
+        if let Some(engine) = engines.get(&key).and_then(Weak::upgrade) {
+            engine.warn_about_options(&options);
+            return Ok(engine);
+        }
+        engines.retain(|_, engine| engine.strong_count() > 0);
+        let path = match &key {
+            Key::Memory(_) => None,
+            Key::File(path) => Some(path.clone()),
+        };
+        let (busy_timeout, statement_cache) = (options.busy_timeout, options.statement_cache);
+        let engine = Engine::start(
+            Opening {
+                path,
+                missing,
+                busy_timeout,
+                statement_cache,
+            },
+            options,
+        )?;
+        engines.insert(key, Arc::downgrade(&engine));
+        Ok(engine)
+    }
+
+    fn start(opening: Opening, options: Arc<Options>) -> Result<Arc<Engine>> {
+        let opened = |result: rusqlite::Result<Connection>| {
+            result.map_err(|cause| open_error(&opening, cause))
+        };
+        let writer = opened(opening.writer())?;
+        let readers = opening.path.is_some().then_some(options.pool);
+        let mut connections = vec![(Lane::Writer, "db-writer".to_owned(), writer)];
+        for number in 0..readers.unwrap_or(0) {
+            connections.push((
+                Lane::Readers,
+                format!("db-reader-{number}"),
+                opened(opening.reader())?,
+            ));
+        }
+        let (queues, counters) = (Arc::<Queues>::default(), Arc::<Counters>::default());
+        // Made before the threads, so that dropping it ends those that were started when a later one cannot be.
+        let engine = Arc::new(Engine {
+            queues: queues.clone(),
+            counters: counters.clone(),
+            readers,
+            options,
+        });
+        let opening = Arc::new(opening);
+        for (lane, name, connection) in connections {
+            let (opening, queues, counters) = (opening.clone(), queues.clone(), counters.clone());
+            let seat = Seat {
+                connection: Some(connection),
+                opening,
+                lane,
+                queues,
+                counters,
+            };
+            spawn(name, move || seat.work())?;
+        }
+        let has_readers = readers.is_some();
+        spawn("db-sweeper".into(), move || {
+            queues.sweep_until_closed(|lane, job| expire(lane, job, has_readers, &counters))
+        })?;
+        Ok(engine)
+    }
+
+    pub(super) fn push(&self, lane: Lane, job: Job) {
+        let lane = if self.readers.is_some() {
+            lane
+        } else {
+            Lane::Writer
+        };
+        if self.queues.push(lane, job) == Pushed::Refused {
+            self.counters.turned_away();
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let mut snapshot = self.counters.snapshot();
+        snapshot.readers = self.readers.unwrap_or(0);
+        snapshot.readers_queued = self.queues.len(Lane::Readers);
+        snapshot.writer_queued = self.queues.len(Lane::Writer);
+        snapshot
+    }
+
+    fn warn_about_options(&self, wanted: &Options) {
+        let shared =
+            |options: &Options| (options.pool, options.statement_cache, options.busy_timeout);
+        if shared(&self.options) != shared(wanted) {
+            warn!(
+                target: "tsumugi_db",
+                "the database is open already: its pool, statement_cache and busy_timeout stay as they are"
+            );
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.queues.close();
+    }
+}
+
+fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let spawned = thread::Builder::new().name(name).spawn(work);
+    spawned.map(drop).map_err(|_| Error::Closed {
+        what: "database",
+        reason: "its threads could not be started",
+    })
+}
+
+fn expire(lane: Lane, job: Job, has_readers: bool, counters: &Counters) {
+    counters.turned_away();
+    let connection = match lane {
+        _ if !has_readers => "connection",
+        Lane::Readers => "reader",
+        Lane::Writer => "writer",
+    };
+    let waited_ms = job
+        .enqueued
+        .elapsed()
+        .as_millis()
+        .try_into()
+        .unwrap_or(u64::MAX);
+    job.refuse(|statement| Error::PoolTimeout {
+        connection,
+        limit: "acquire_timeout",
+        waited_ms,
+        statement,
+    });
+}
+
+/// The one path of a file, which need not exist yet.
+fn canonical(path: PathBuf, missing: Missing) -> Result<PathBuf> {
+    let error = |reason: String, source: Option<std::io::Error>| {
+        let source = source.map(|source| Box::new(source).into());
+        Err(Error::Open {
+            path: path.clone(),
+            reason,
+            source,
+        })
+    };
+    match fs::canonicalize(&path) {
+        Ok(canonical) if canonical.is_dir() => return error("it is a directory".into(), None),
+        Ok(canonical) => return Ok(canonical),
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            return error(cause.to_string(), Some(cause));
+        }
+        Err(_) if missing == Missing::Fail => {
+            return error("there is no such file; mode=rwc creates it".into(), None);
+        }
+        Err(_) => {}
+    }
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    match (fs::canonicalize(directory), path.file_name()) {
+        (Ok(directory), Some(name)) => Ok(directory.join(name)),
+        (Ok(_), None) => error("it names no file".into(), None),
+        (Err(cause), _) => error(
+            format!(
+                "its directory {} is not there; create it first",
+                directory.display()
+            ),
+            Some(cause),
+        ),
+    }
+}
+
+/// The error for a file that SQLite could not open.
+pub(super) fn open_error(opening: &Opening, cause: rusqlite::Error) -> Error {
+    let path = opening.path.clone().unwrap_or_else(|| ":memory:".into());
+    Error::Open {
+        path,
+        reason: cause.to_string(),
+        source: Some(Box::new(cause)),
+    }
+}

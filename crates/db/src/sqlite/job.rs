@@ -1,0 +1,126 @@
+//! What callers ask of the engine's threads and what they get back. Only data: no thread and no connection.
+//! Rule: every job has one reply, and a reply whose caller has gone away is not worked for.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Failed, Result};
+use crate::options::{Options, TransactionOptions};
+use crate::rows::Rows;
+use crate::value::Value;
+
+use super::session::End;
+
+/// Where the answer goes. Closed as soon as the caller's future is dropped.
+pub(super) type Reply = oneshot::Sender<Result<Output>>;
+
+/// What a job can give. One type for all jobs, so that the statement that runs on a thread can watch its caller
+/// without knowing what it runs.
+#[derive(Debug)]
+pub(super) enum Output {
+    Done,
+    Rows(Rows),
+    Executed(Executed),
+    Batch { rows: Rows, is_last: bool },
+}
+
+/// What a statement changed.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// Rows inserted, updated or deleted by the statement itself, not by its triggers or foreign key actions.
+    pub affected: u64,
+    /// The rowid of the last row that the statement inserted. None if it inserted none or the table has no rowid.
+    pub last_insert_id: Option<i64>,
+}
+
+/// What to do with the SQL of a job or command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Query,
+    Execute,
+    Script,
+}
+
+/// SQL with its values.
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) sql: Arc<str>,
+    pub(super) values: Vec<Value>,
+}
+
+impl Statement {
+    pub(super) fn new(sql: impl Into<Arc<str>>, values: impl Into<Vec<Value>>) -> Statement {
+        Statement {
+            sql: sql.into(),
+            values: values.into(),
+        }
+    }
+
+    /// Gives the statement to the error about it.
+    pub(super) fn failed(self, detail: String) -> Failed {
+        Failed::new(self.sql, self.values, detail)
+    }
+}
+
+/// What a job wants from the connection it waits for.
+#[derive(Debug)]
+pub(super) enum Work {
+    Statement(Call),
+    Stream(mpsc::Receiver<Reply>),
+    Transaction {
+        options: TransactionOptions,
+        commands: mpsc::Receiver<Command>,
+        end: Arc<End>,
+    },
+}
+
+/// One entry of a queue.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) work: Work,
+    pub(super) statement: Statement,
+    pub(super) reply: Reply,
+    pub(super) options: Arc<Options>,
+    pub(super) enqueued: Instant,
+}
+
+impl Job {
+    pub(super) fn expires(&self) -> Instant {
+        self.enqueued + self.options.acquire_timeout
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    /// Answers with an error about the job's own statement.
+    pub(super) fn refuse(self, error: impl FnOnce(Failed) -> Error) {
+        // The caller may have gone away: then nobody wants the answer.
+        let _ = self
+            .reply
+            .send(Err(error(self.statement.failed(String::new()))));
+    }
+}
+
+/// What the owner of a transaction asks. A savepoint is named by its number.
+#[derive(Debug)]
+pub(super) enum Request {
+    Statement(Call, Statement),
+    Stream(Statement, mpsc::Receiver<Reply>),
+    Savepoint(u32),
+    Release(u32),
+    RollBackTo(u32),
+    Commit,
+    RollBack,
+}
+
+/// A request in a transaction. One without a reply comes from a destructor, which cannot wait.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) request: Request,
+    pub(super) reply: Option<Reply>,
+}

@@ -1,0 +1,127 @@
+//! The caller's side of an engine: makes jobs and waits for their answers. Runs nothing on the caller's thread.
+//! Rule: every call makes one job and awaits one reply; dropping the call abandons the job.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+use crate::metrics::Snapshot;
+use crate::options::{self, Options, TransactionOptions};
+use crate::rows::Rows;
+use crate::value::Value;
+
+use super::engine::Engine;
+use super::job::{Call, Executed, Job, Output, Statement, Work};
+use super::policy::{self, Leading};
+use super::queue::Lane;
+use super::session::Transaction;
+use super::stream::{Finished, RowStream};
+
+/// The connections to one SQLite database, with the options of one connect. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    engine: Arc<Engine>,
+    options: Arc<Options>,
+}
+
+impl Pool {
+    pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
+        let (location, options) = options::parse(url, options)?;
+        let options = Arc::new(options);
+        let engine = Engine::open(location, options.clone()).await?;
+        Ok(Pool { engine, options })
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn shares_connections_with(&self, other: &Pool) -> bool {
+        Arc::ptr_eq(&self.engine, &other.engine)
+    }
+
+    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+        let lane = match policy::leading(&sql) {
+            // A reader hands over what turns out to write.
+            Leading::Read | Leading::With | Leading::Nothing => Lane::Readers,
+            Leading::Insert | Leading::Vacuum | Leading::Other => Lane::Writer,
+        };
+        match self
+            .ask(
+                lane,
+                Work::Statement(Call::Query),
+                Statement::new(sql, values),
+            )
+            .await?
+        {
+            Output::Rows(rows) => Ok(rows),
+            other => unreachable!("a query was answered with {other:?}"),
+        }
+    }
+
+    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+        match self
+            .ask(
+                Lane::Writer,
+                Work::Statement(Call::Execute),
+                Statement::new(sql, values),
+            )
+            .await?
+        {
+            Output::Executed(executed) => Ok(executed),
+            other => unreachable!("an execute was answered with {other:?}"),
+        }
+    }
+
+    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+        let statement = Statement::new(sql, Vec::new());
+        self.ask(Lane::Writer, Work::Statement(Call::Script), statement)
+            .await
+            .map(drop)
+    }
+
+    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+        let (demand, demands) = mpsc::channel();
+        let first = self
+            .ask(
+                Lane::Readers,
+                Work::Stream(demands),
+                Statement::new(sql, values),
+            )
+            .await?;
+        Ok(RowStream::new(
+            first,
+            demand,
+            self.engine.clone(),
+            Arc::new(Finished::new()),
+        ))
+    }
+
+    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        Transaction::begin(self, options).await
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.engine.snapshot()
+    }
+
+    pub(super) async fn ask(&self, lane: Lane, work: Work, statement: Statement) -> Result<Output> {
+        let (reply, answer) = oneshot::channel();
+        let job = Job {
+            work,
+            statement,
+            reply,
+            options: self.options.clone(),
+            enqueued: Instant::now(),
+        };
+        self.engine.push(lane, job);
+        let lost = Error::Closed {
+            what: "database",
+            reason: "the statement met a bug and may have run",
+        };
+        answer.await.unwrap_or(Err(lost))
+    }
+}

@@ -1,0 +1,386 @@
+//! What an engine thread does: takes a job, runs it on its connection, answers, and puts the connection right before
+//! the next. Knows callers only as replies.
+//! Rule: whoever gets the connection next finds no open transaction, whatever became of the one before.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Instant;
+
+use tracing::debug;
+
+use crate::error::{Error, Result};
+use crate::metrics::Counters;
+use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
+use crate::rows::Rows;
+
+use super::connection::{Connection, Opening};
+use super::failure::{self, Fault};
+use super::job::{Call, Command, Job, Output, Reply, Request, Statement, Work};
+use super::policy::Policy;
+use super::queue::{Lane, Queues};
+use super::session::{End, Ended};
+use super::watch;
+
+/// A thread's place: its connection and where its jobs come from.
+pub(super) struct Seat {
+    /// None after it could not be replaced; then the next job tries again.
+    pub(super) connection: Option<Connection>,
+    pub(super) opening: Arc<Opening>,
+    pub(super) lane: Lane,
+    pub(super) queues: Arc<Queues>,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// What a connection needs to serve one job.
+struct Service<'a> {
+    connection: &'a mut Connection,
+    options: &'a Options,
+    counters: &'a Counters,
+}
+
+impl Seat {
+    /// Serves jobs until the queues are closed.
+    pub(super) fn work(mut self) {
+        while let Some(job) = self.queues.take(self.lane) {
+            self.counters.acquired(job.enqueued.elapsed());
+            let counters = self.counters.clone();
+            let busy = match self.lane {
+                Lane::Readers => &counters.readers_busy,
+                Lane::Writer => &counters.writer_busy,
+            };
+            busy.fetch_add(1, Relaxed);
+            // A panic is a bug of ours or of SQLite's. It costs its caller an answer and the connection its life.
+            let served = catch_unwind(AssertUnwindSafe(|| self.serve(job)));
+            if served.is_err() {
+                drop(watch::disarm());
+            }
+            self.put_right(served.is_ok());
+            busy.fetch_sub(1, Relaxed);
+        }
+    }
+
+    fn serve(&mut self, job: Job) {
+        let connection = match self.connection.as_mut() {
+            Some(connection) => connection,
+            None => match self.reopen() {
+                Ok(connection) => self.connection.insert(connection),
+                Err(error) => {
+                    let _ = job.reply.send(Err(error));
+                    return;
+                }
+            },
+        };
+        let mut service = Service {
+            connection,
+            options: &job.options,
+            counters: &self.counters,
+        };
+        match job.work {
+            Work::Statement(call) => {
+                let handed_over = service.statement(call, job.statement, Some(job.reply));
+                if let Some((statement, reply)) = handed_over {
+                    let (work, options) = (Work::Statement(call), job.options);
+                    let job = Job {
+                        work,
+                        statement,
+                        reply,
+                        options,
+                        enqueued: Instant::now(),
+                    };
+                    self.queues.push(Lane::Writer, job);
+                }
+            }
+            Work::Stream(demands) => service.stream(job.statement, job.reply, &demands),
+            Work::Transaction {
+                options,
+                commands,
+                end,
+            } => {
+                service.transaction(options, job.reply, commands, &end);
+            }
+        }
+    }
+
+    /// Rolls back what is still open. A connection that cannot be trusted is replaced; one in memory is the database
+    /// itself, so it stays.
+    fn put_right(&mut self, is_trusted: bool) {
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        connection.unrestrict();
+        if !connection.is_clean() {
+            watch::arm(None, crate::limits::TIMEOUT_MAX, Policy::Internal);
+            let _ = connection.own("ROLLBACK");
+            watch::disarm();
+        }
+        let is_clean = connection.is_clean();
+        if !(is_clean && is_trusted) && self.opening.path.is_some() {
+            self.connection = None;
+        }
+    }
+
+    fn reopen(&self) -> Result<Connection> {
+        let opened = match self.lane {
+            Lane::Readers => self.opening.reader(),
+            Lane::Writer => self.opening.writer(),
+        };
+        opened.map_err(|cause| super::engine::open_error(&self.opening, cause))
+    }
+}
+
+impl Service<'_> {
+    /// Runs one statement and answers. Gives it back unanswered if it belongs on the writer and this is a reader.
+    fn statement(
+        &mut self,
+        call: Call,
+        statement: Statement,
+        reply: Option<Reply>,
+    ) -> Option<(Statement, Reply)> {
+        let policy = self.connection.policy(call, &statement.sql);
+        let is_reader_job = policy == Policy::Reader && self.connection.is_clean();
+        let started = Instant::now();
+        watch::arm(reply, self.options.statement_timeout, policy);
+        let mut result = self
+            .connection
+            .run(call, &statement, self.options.rows_max_bytes);
+        if policy == Policy::Script {
+            result = self.end_script(result);
+        }
+        let mut seen = watch::disarm();
+        let reply = seen.caller.take();
+        if let Err(fault) = &result
+            && is_reader_job
+            && fault.needs_writer(&seen)
+        {
+            return reply.map(|reply| (statement, reply));
+        }
+        self.log(&statement, started, &result);
+        let outcome = result.map_err(|fault| failure::error(fault, &seen, statement, self.options));
+        self.counters.ran(&outcome);
+        answer(reply, outcome);
+        None
+    }
+
+    /// A script may have begun a transaction or changed a setting that it did not put back.
+    fn end_script(&mut self, result: Result<Output, Fault>) -> Result<Output, Fault> {
+        let is_clean = self.connection.is_clean();
+        let seen = watch::disarm();
+        watch::arm(seen.caller, crate::limits::TIMEOUT_MAX, Policy::Internal);
+        let restored = match is_clean {
+            true => self.connection.restore_settings(),
+            false => self
+                .connection
+                .own("ROLLBACK")
+                .and_then(|()| self.connection.restore_settings()),
+        };
+        watch::resume(seen.stop, seen.refusal);
+        match (result, is_clean, restored) {
+            (Err(fault), ..) => Err(fault),
+            (Ok(_), false, _) => Err(Fault::Usage(
+                "the script left a transaction open, which was rolled back: end it with COMMIT"
+                    .into(),
+            )),
+            (Ok(_), true, Err(cause)) => Err(Fault::Run(cause)),
+            (Ok(output), true, Ok(())) => Ok(output),
+        }
+    }
+
+    /// Reads rows in batches, each when it is asked for. The first comes with the reply.
+    fn stream(&mut self, statement: Statement, reply: Reply, demands: &Receiver<Reply>) {
+        let policy = self.connection.policy(Call::Query, &statement.sql);
+        let started = Instant::now();
+        watch::arm(Some(reply), self.options.statement_timeout, policy);
+        let result = self.batches(&statement, demands, policy);
+        let mut seen = watch::disarm();
+        let Err(fault) = result else { return };
+        let fault = match fault.needs_writer(&seen) {
+            true => Fault::Usage("stream takes a statement that only reads: use query".into()),
+            false => fault,
+        };
+        log(self.options, &statement, started, None, Some(&fault));
+        let reply = seen.caller.take();
+        let outcome = Err(failure::error(fault, &seen, statement, self.options));
+        self.counters.ran(&outcome);
+        answer(reply, outcome);
+    }
+
+    /// Answers the caller whom the watch holds with the first batch and each later demand with the next.
+    fn batches(
+        &mut self,
+        statement: &Statement,
+        demands: &Receiver<Reply>,
+        policy: Policy,
+    ) -> Result<(), Fault> {
+        let mut started = Instant::now();
+        let send = |rows: Rows, is_last, started| {
+            let reply = watch::disarm().caller;
+            log(self.options, statement, started, Some(rows.len()), None);
+            self.counters.statements.fetch_add(1, Relaxed);
+            answer(reply, Ok(Output::Batch { rows, is_last }));
+        };
+        let mut cursor = self.connection.cursor(statement)?;
+        {
+            let mut batches = cursor.batches();
+            while let (Some(rows), is_last) = batches.next(self.options.rows_max_bytes)? {
+                send(rows, is_last, started);
+                if is_last {
+                    return Ok(());
+                }
+                let Ok(demand) = demands.recv_timeout(self.options.idle_timeout) else {
+                    return Ok(());
+                };
+                started = Instant::now();
+                watch::arm(Some(demand), self.options.statement_timeout, policy);
+            }
+        }
+        send(cursor.no_rows(), true, started);
+        Ok(())
+    }
+
+    /// Serves one transaction to its end. The connection is rolled back afterwards if it is still in it.
+    fn transaction(
+        &mut self,
+        options: TransactionOptions,
+        reply: Reply,
+        commands: Receiver<Command>,
+        end: &End,
+    ) {
+        self.connection.restrict(options.access);
+        let begin = match (options.access, options.mode) {
+            // Reading something at once makes the snapshot that of the beginning.
+            (Access::ReadOnly, _) => "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1",
+            (Access::ReadWrite, TransactionMode::Deferred) => "BEGIN DEFERRED",
+            (Access::ReadWrite, TransactionMode::Immediate) => "BEGIN IMMEDIATE",
+            (Access::ReadWrite, TransactionMode::Exclusive) => "BEGIN EXCLUSIVE",
+        };
+        let (reply, began) = self.own(begin, Some(reply));
+        let has_begun = began.is_ok();
+        answer(reply, began);
+        if has_begun {
+            self.counters.transactions.fetch_add(1, Relaxed);
+            self.commands(&commands, end);
+        }
+        // Only now may the owner learn that it is over: it may ask `end` why.
+        drop(commands);
+    }
+
+    fn commands(&mut self, commands: &Receiver<Command>, end: &End) {
+        loop {
+            let command = match commands.recv_timeout(self.options.idle_timeout) {
+                Ok(command) => command,
+                Err(RecvTimeoutError::Disconnected) => return end.set(Ended::RolledBack),
+                Err(RecvTimeoutError::Timeout) => return end.set(Ended::Idle),
+            };
+            if command.reply.as_ref().is_some_and(Reply::is_closed) {
+                continue;
+            }
+            self.command(command, end);
+            if self.connection.is_clean() {
+                return end.set(Ended::Aborted);
+            }
+        }
+    }
+
+    fn command(&mut self, Command { request, reply }: Command, end: &End) {
+        match request {
+            Request::Statement(call, statement) => {
+                self.statement(call, statement, reply);
+            }
+            Request::Stream(statement, demands) => {
+                if let Some(reply) = reply {
+                    self.stream(statement, reply, &demands);
+                }
+            }
+            Request::Savepoint(number) => {
+                self.own_and_answer(&format!("SAVEPOINT s{number}"), reply)
+            }
+            Request::Release(number) => self.own_and_answer(&format!("RELEASE s{number}"), reply),
+            Request::RollBackTo(number) => {
+                self.own_and_answer(&format!("ROLLBACK TO s{number}; RELEASE s{number}"), reply);
+            }
+            Request::Commit => self.finish("COMMIT", Ended::Committed, reply, end),
+            Request::RollBack => self.finish("ROLLBACK", Ended::RolledBack, reply, end),
+        }
+    }
+
+    /// Ends the transaction. Not stopped when the caller goes away: it has asked, and half an end does not exist.
+    fn finish(&mut self, sql: &str, ended: Ended, reply: Option<Reply>, end: &End) {
+        let (_, outcome) = self.own(sql, None);
+        if outcome.is_ok() {
+            end.set(ended);
+        }
+        answer(reply, outcome);
+    }
+
+    fn own_and_answer(&mut self, sql: &str, reply: Option<Reply>) {
+        let (reply, outcome) = self.own(sql, reply);
+        answer(reply, outcome);
+    }
+
+    fn own(&mut self, sql: &str, reply: Option<Reply>) -> (Option<Reply>, Result<Output>) {
+        watch::arm(reply, self.options.statement_timeout, Policy::Internal);
+        let started = Instant::now();
+        let result = self.connection.own(sql);
+        let mut seen = watch::disarm();
+        if self.options.log == StatementLog::Statements {
+            debug!(target: "tsumugi_db", sql, ms = milliseconds(started), ok = result.is_ok());
+        }
+        let outcome = match result {
+            Ok(()) => Ok(Output::Done),
+            Err(cause) => {
+                self.counters.turned_away();
+                Err(failure::own(cause, &seen, sql, self.options))
+            }
+        };
+        (seen.caller.take(), outcome)
+    }
+
+    fn log(&self, statement: &Statement, started: Instant, result: &Result<Output, Fault>) {
+        let rows = match result {
+            Ok(Output::Rows(rows)) => Some(rows.len()),
+            Ok(Output::Executed(executed)) => usize::try_from(executed.affected).ok(),
+            _ => None,
+        };
+        log(
+            self.options,
+            statement,
+            started,
+            rows,
+            result.as_ref().err(),
+        );
+    }
+}
+
+/// Writes the log line of a statement, if lines are wanted: the only place where binds are printed.
+fn log(
+    options: &Options,
+    statement: &Statement,
+    started: Instant,
+    rows: Option<usize>,
+    fault: Option<&Fault>,
+) {
+    if options.log == StatementLog::Off {
+        return;
+    }
+    debug!(
+        target: "tsumugi_db",
+        sql = &*statement.sql,
+        binds = ?statement.values,
+        rows,
+        ms = milliseconds(started),
+        fault = fault.map(tracing::field::debug),
+    );
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1000.0
+}
+
+/// The caller may have gone away: then nobody wants the answer, and what was done for it is undone elsewhere.
+fn answer(reply: Option<Reply>, outcome: Result<Output, Error>) {
+    if let Some(reply) = reply {
+        let _ = reply.send(outcome);
+    }
+}

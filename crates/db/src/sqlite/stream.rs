@@ -1,0 +1,133 @@
+//! The reader's side of a stream of rows. Asks the thread that keeps the connection for one batch at a time.
+//! Rule: a batch is fetched only when the reader asks, and dropping the stream frees the connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc;
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+use crate::rows::{Columns, Rows};
+
+use super::engine::Engine;
+use super::job::{Output, Reply};
+
+/// Whether no stream of a transaction is open. Shared by the transaction and the stream.
+#[derive(Debug)]
+pub(super) struct Finished(AtomicBool);
+
+impl Finished {
+    pub(super) fn new() -> Finished {
+        Finished(AtomicBool::new(true))
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    pub(super) fn set(&self, is_finished: bool) {
+        self.0.store(is_finished, Relaxed);
+    }
+}
+
+/// Rows that arrive in batches. See [`crate::RowStream`].
+#[derive(Debug)]
+pub struct RowStream {
+    columns: Arc<Columns>,
+    /// The batch that came with the answer to the statement.
+    first: Option<Rows>,
+    /// None after the last batch.
+    demand: Option<mpsc::Sender<Reply>>,
+    /// An answer that was asked for. Kept here, not in the future that waits for it, so that dropping that future
+    /// loses no rows.
+    pending: Option<oneshot::Receiver<Result<Output>>>,
+    finished: Arc<Finished>,
+    _engine: Arc<Engine>,
+}
+
+impl RowStream {
+    pub(super) fn new(
+        first: Output,
+        demand: mpsc::Sender<Reply>,
+        engine: Arc<Engine>,
+        finished: Arc<Finished>,
+    ) -> RowStream {
+        let (rows, is_last) = batch(first);
+        let mut stream = RowStream {
+            columns: rows.columns().clone(),
+            first: Some(rows).filter(|rows| !rows.is_empty()),
+            demand: Some(demand),
+            pending: None,
+            finished,
+            _engine: engine,
+        };
+        if is_last {
+            stream.finish();
+        }
+        stream
+    }
+
+    pub(crate) fn columns(&self) -> &Arc<Columns> {
+        &self.columns
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
+        if let Some(rows) = self.first.take() {
+            return Ok(Some(rows));
+        }
+        let Some(demand) = &self.demand else {
+            return Ok(None);
+        };
+        let pending = match &mut self.pending {
+            Some(pending) => pending,
+            none => {
+                let (reply, answer) = oneshot::channel();
+                // When this fails the reply is dropped, and waiting for it says so.
+                let _ = demand.send(reply);
+                none.insert(answer)
+            }
+        };
+        let answer = pending.await;
+        self.pending = None;
+        match answer {
+            Ok(Ok(output)) => {
+                let (rows, is_last) = batch(output);
+                if is_last {
+                    self.finish();
+                }
+                Ok(Some(rows).filter(|rows| !rows.is_empty()))
+            }
+            Ok(Err(error)) => {
+                self.finish();
+                Err(error)
+            }
+            Err(_) => {
+                self.finish();
+                let reason = "it was idle for longer than idle_timeout, or its connection failed";
+                Err(Error::Closed {
+                    what: "stream",
+                    reason,
+                })
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.demand = None;
+        self.finished.set(true);
+    }
+}
+
+impl Drop for RowStream {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn batch(output: Output) -> (Rows, bool) {
+    match output {
+        Output::Batch { rows, is_last } => (rows, is_last),
+        other => unreachable!("a stream was answered with {other:?}"),
+    }
+}

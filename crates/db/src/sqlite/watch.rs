@@ -1,0 +1,131 @@
+//! What the statement that runs on this thread must still obey: a caller who waits, a deadline, a policy.
+//! Knows no connection. SQLite calls back into it from hooks, on the thread that runs the statement, which is why
+//! it is thread-local and needs neither lock nor atomic.
+//! Rule: one statement at a time; `arm` before it, `disarm` after it.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use super::job::Reply;
+use super::policy::{Policy, Refusal};
+
+/// Why a statement was stopped from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The caller's future was dropped.
+    Abandoned,
+    /// The deadline passed.
+    TimedOut,
+}
+
+#[derive(Debug, Default)]
+struct Watch {
+    caller: Option<Reply>,
+    deadline: Option<Instant>,
+    busy_since: Option<Instant>,
+    stop: Option<Stop>,
+    policy: Policy,
+    refusal: Option<Refusal>,
+    has_inserted: bool,
+}
+
+thread_local! {
+    static WATCH: RefCell<Watch> = RefCell::default();
+}
+
+/// What the watch saw.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) caller: Option<Reply>,
+    pub(super) stop: Option<Stop>,
+    pub(super) refusal: Option<Refusal>,
+}
+
+/// Begins to watch a statement.
+pub(super) fn arm(caller: Option<Reply>, timeout: Duration, policy: Policy) {
+    let deadline = Some(Instant::now() + timeout);
+    WATCH.set(Watch {
+        caller,
+        deadline,
+        policy,
+        ..Watch::default()
+    });
+}
+
+/// Ends it and gives the caller back.
+pub(super) fn disarm() -> Seen {
+    let watch = WATCH.take();
+    Seen {
+        caller: watch.caller,
+        stop: watch.stop,
+        refusal: watch.refusal,
+    }
+}
+
+/// Whether the statement must stop now. SQLite asks this every few thousand instructions.
+pub(super) fn must_stop() -> bool {
+    WATCH.with_borrow_mut(|watch| {
+        if watch.caller.as_ref().is_some_and(Reply::is_closed) {
+            watch.stop = Some(Stop::Abandoned);
+        } else if watch
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
+            watch.stop = Some(Stop::TimedOut);
+        }
+        watch.stop.is_some()
+    })
+}
+
+/// Waits a moment for another process's lock. False when the statement should rather fail. `attempt` counts from 0.
+pub(super) fn wait_for_lock(attempt: i32, busy_timeout: Duration) -> bool {
+    if must_stop() {
+        return false;
+    }
+    let now = Instant::now();
+    let since = WATCH.with_borrow_mut(|watch| {
+        if attempt == 0 {
+            watch.busy_since = None;
+        }
+        *watch.busy_since.get_or_insert(now)
+    });
+    if now - since >= busy_timeout {
+        return false;
+    }
+    let pause_ms = 1 << attempt.clamp(0, 4);
+    pause(Duration::from_millis(pause_ms));
+    true
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an engine thread serves no worker"
+)]
+fn pause(duration: Duration) {
+    std::thread::sleep(duration);
+}
+
+/// What the statement may do.
+pub(super) fn policy() -> Policy {
+    WATCH.with_borrow(|watch| watch.policy)
+}
+
+/// Notes why a part of the statement was not allowed.
+pub(super) fn refuse(refusal: Refusal) {
+    WATCH.with_borrow_mut(|watch| watch.refusal = Some(refusal));
+}
+
+/// Notes that a row was inserted.
+pub(super) fn inserted() {
+    WATCH.with_borrow_mut(|watch| watch.has_inserted = true);
+}
+
+/// Whether a row was inserted since the watch was armed.
+pub(super) fn has_inserted() -> bool {
+    WATCH.with_borrow(|watch| watch.has_inserted)
+}
+
+/// Puts back what a watch saw, after another one in its place.
+pub(super) fn resume(stop: Option<Stop>, refusal: Option<Refusal>) {
+    WATCH.with_borrow_mut(|watch| (watch.stop, watch.refusal) = (stop, refusal));
+}
