@@ -80,7 +80,13 @@ impl Control {
         self.state.end();
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
         let exit = self.drain(deadline).await;
-        let exit = self.finish(exit, deadline).await;
+        // A server that never served has no answer to save, and its error should not wait for a job that hangs.
+        let rest = if failure.is_some() {
+            Instant::now() + STOP_GRACE
+        } else {
+            deadline
+        };
+        let exit = self.finish(exit, rest).await;
         match failure.or(self.lost) {
             Some(error) => Err(error),
             None => Ok(exit),
@@ -184,17 +190,17 @@ impl Control {
         Exit::Drained
     }
 
-    /// Ends what still runs.
-    async fn finish(&mut self, exit: Exit, deadline: Instant) -> Exit {
+    /// Ends what still runs; offloaded jobs have until `rest`.
+    async fn finish(&mut self, exit: Exit, rest: Instant) -> Exit {
         self.stop.send_replace(true);
         self.files.clear();
         match exit {
             Exit::Drained => {
                 let pool = self.shared.pool.clone();
                 tokio::select! {
-                    outcome = timeout_at(deadline, pool.close()) => match outcome {
+                    outcome = timeout_at(rest, pool.close()) => match outcome {
                         Ok(()) => tracing::info!("drained"),
-                        Err(_) => tracing::warn!("offloaded jobs still ran at the end (drain_ms_max)"),
+                        Err(_) => tracing::warn!("offloaded jobs were still running at the end"),
                     },
                     () = self.aborted() => return Exit::Aborted,
                 }
@@ -228,8 +234,13 @@ impl Control {
     /// The next report, or nothing when a wish may have changed.
     async fn next(&mut self) -> Option<Report> {
         let report = tokio::select! {
-            report = self.reports.recv() => report?,
+            report = self.reports.recv() => report,
             () = self.state.changed.notified() => return None,
+        };
+        let Some(report) = report else {
+            // The last thread has ended.
+            self.alive = 0;
+            return None;
         };
         match &report.event {
             Event::Ended => {
@@ -254,7 +265,7 @@ impl Control {
     }
 
     fn ending(&self) -> bool {
-        self.lost.is_some() || self.state.wish() != Wish::Serve
+        self.lost.is_some() || self.alive < self.commands.len() || self.state.wish() != Wish::Serve
     }
 
     fn connections(&self) -> usize {
