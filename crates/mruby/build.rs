@@ -1,0 +1,116 @@
+//! Builds mruby with our own configuration, and the C shim, as static libraries.
+//! The sources are those carried by the package `mruby3-sys`, found with `cargo metadata`; nothing of that crate's
+//! own build is used. Needs `ruby` and a C compiler.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+const SOURCE_PACKAGE: &str = "mruby3-sys";
+const SHIM: [&str; 4] = [
+    "shim/value.c",
+    "shim/vm.c",
+    "shim/limits.c",
+    "shim/number.c",
+];
+
+fn main() {
+    for input in ["build.rs", "build_config.rb", "defines.txt", "shim"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let source = mruby_source(&here);
+    let build = out.join("mruby");
+    build_mruby(&source, &here, &build);
+    build_shim(&source, &build);
+    println!(
+        "cargo:rustc-link-search=native={}",
+        build.join("host/lib").display()
+    );
+    println!("cargo:rustc-link-lib=static=mruby");
+    println!("cargo:rustc-link-lib=m");
+}
+
+/// The folder with mruby's sources inside the unpacked package. Downloads the package when it is not here yet.
+fn mruby_source(here: &Path) -> PathBuf {
+    let metadata = ["--offline", "--locked"]
+        .iter()
+        .find_map(|&mode| metadata(here, mode));
+    let metadata = metadata.unwrap_or_else(|| {
+        panic!("`cargo metadata` failed: cannot find the sources of {SOURCE_PACKAGE}; run `cargo fetch` and build again")
+    });
+    let manifest = metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|package| package["name"] == SOURCE_PACKAGE)
+        .and_then(|package| package["manifest_path"].as_str())
+        .unwrap_or_else(|| panic!("{SOURCE_PACKAGE} is not among the workspace's packages"));
+    Path::new(manifest).with_file_name("mruby")
+}
+
+fn metadata(here: &Path, mode: &str) -> Option<serde_json::Value> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", mode])
+        .current_dir(here)
+        .output()
+        .ok()?;
+    output
+        .status
+        .success()
+        .then(|| serde_json::from_slice(&output.stdout).ok())?
+}
+
+fn build_mruby(source: &Path, here: &Path, build: &Path) {
+    let log = build.with_extension("log");
+    let output = Command::new("ruby")
+        .arg("minirake")
+        .arg(format!(
+            "-j{}",
+            env::var("NUM_JOBS").unwrap_or_else(|_| "2".into())
+        ))
+        .current_dir(source)
+        .env("MRUBY_CONFIG", here.join("build_config.rb"))
+        .env("MRUBY_BUILD_DIR", build)
+        .env_remove("CFLAGS")
+        .output()
+        .unwrap_or_else(|e| {
+            panic!("cannot run `ruby` ({e}); it builds mruby: install it (`make setup` does)")
+        });
+    fs::write(&log, [output.stdout, output.stderr].concat()).expect("OUT_DIR is writable");
+    assert!(
+        output.status.success(),
+        "building mruby failed; its output is in {}",
+        log.display()
+    );
+}
+
+fn build_shim(source: &Path, build: &Path) {
+    let mut shim = cc::Build::new();
+    shim.files(SHIM)
+        .std("gnu11")
+        .opt_level(2)
+        .warnings(true)
+        .extra_warnings(true);
+    shim.flag("-fno-strict-aliasing")
+        .flag("-Wno-unused-parameter");
+    shim.flag(format!("-isystem{}", source.join("include").display()));
+    shim.flag(format!("-isystem{}", build.join("host/include").display()));
+    let defines = fs::read_to_string("defines.txt").expect("defines.txt stands beside build.rs");
+    for define in defines
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        let (name, value) = define
+            .split_once('=')
+            .map_or((define, None), |(name, value)| (name, Some(value)));
+        shim.define(name, value);
+    }
+    // What the gems bigint and rational define for the build they are in.
+    shim.define("MRB_USE_BIGINT", None)
+        .define("MRB_USE_RATIONAL", None);
+    shim.compile("tsumugi_mruby_shim");
+}

@@ -1,0 +1,50 @@
+/*
+ * The functions through which Rust reaches mruby. Everything here is C because mruby's interface is macros, inline
+ * functions and longjmp; nothing here knows Tsumugi.
+ *
+ * Rule: a function that can raise runs its body under mrb_protect_error and returns a status (TS_OK or TS_RAISED with
+ * the exception in *out), so that a longjmp never crosses a Rust frame. A native called from Ruby returns a status
+ * too, and the trampoline raises or yields after Rust has returned.
+ */
+#ifndef TSUMUGI_SHIM_H
+#define TSUMUGI_SHIM_H
+
+#include <mruby.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ts_status { TS_OK = 0, TS_RAISED = 1, TS_YIELD = 2 };
+
+/* Mirrored by `Kind` in src/value.rs. */
+enum ts_kind {
+  TS_NIL, TS_FALSE, TS_TRUE, TS_INTEGER, TS_FLOAT, TS_SYMBOL, TS_STRING, TS_ARRAY, TS_HASH, TS_PROC,
+  TS_DATA, TS_EXCEPTION, TS_FIBER, TS_CLASS, TS_RANGE, TS_BIGINT, TS_OBJECT
+};
+
+/* What the interrupt hook is asked to do. Mirrored by `interrupt.rs`. */
+enum ts_interrupt { TS_INTERRUPT_REPORT = 1, TS_INTERRUPT_STOP = 2, TS_INTERRUPT_INSIST = 4 };
+
+typedef struct ts_vm {
+  mrb_state *mrb;
+  void *host;              /* the Rust `Vm`'s inner state */
+  mrb_value pump;          /* `f.resume(v)`, run at the root context's base */
+  mrb_value roots;         /* Array: what Rust keeps alive */
+  struct RClass *overrun;  /* raised by the hook */
+  uint64_t entry;          /* counts entries from Rust; read by the watchdog thread */
+  uint64_t interrupt_entry;/* the entry an interrupt is meant for */
+  int interrupt;           /* enum ts_interrupt bits; written by the watchdog thread */
+  mrb_func_t integer_power, integer_multiply, integer_shift_left, string_to_i; /* what limits.c guards */
+} ts_vm;
+
+/* Provided by Rust. */
+void *ts_host_realloc(void *memory, void *pointer, size_t size);
+int ts_host_dispatch(void *host, int64_t index, mrb_value self, mrb_int argc, const mrb_value *argv,
+                     mrb_value block, mrb_value *out);
+void ts_host_drop_data(void *pointer);
+void ts_host_slow(void *host, const char *file, int32_t line);
+void ts_host_syntax_error(void *errors, int32_t line, int32_t column, const char *message);
+
+/* Files whose names begin so are the product's own: an insisting interrupt leaves them alone. */
+#define TS_OWN_FILE_PREFIX "tsumugi/"
+
+#endif

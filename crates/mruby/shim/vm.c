@@ -1,0 +1,356 @@
+/*
+ * The VM itself: opening and closing, compiling, calling, natives, fibres, the interrupt hook.
+ * mrb->ud is the ts_vm. Everything runs on the VM's own thread but ts_interrupt and ts_entry.
+ */
+#include "shim.h"
+#include "limits.h"
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/compile.h>
+#include <mruby/debug.h>
+#include <mruby/error.h>
+#include <mruby/gc.h>
+#include <mruby/hash.h>
+#include <mruby/internal.h>
+#include <mruby/irep.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define vm_of(mrb) ((ts_vm *)(mrb)->ud)
+
+static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *memory) {
+  (void)mrb;
+  return ts_host_realloc(memory, pointer, size);
+}
+
+static int is_own(const char *file) { return strncmp(file, TS_OWN_FILE_PREFIX, strlen(TS_OWN_FILE_PREFIX)) == 0; }
+
+/* File and line of a frame; NULL for native code and for the core library, which has no debug information. */
+static const char *frame_file(mrb_state *mrb, const mrb_callinfo *ci, int32_t *line) {
+  if (!ci->proc || MRB_PROC_CFUNC_P(ci->proc) || !ci->pc) return NULL;
+  const mrb_irep *irep = ci->proc->body.irep;
+  if (!irep || ci->pc < irep->iseq || ci->pc > irep->iseq + irep->ilen) return NULL;
+  uint32_t at = ci->pc > irep->iseq ? (uint32_t)(ci->pc - irep->iseq - 1) : 0;
+  *line = mrb_debug_get_line(mrb, irep, at);
+  return mrb_debug_get_filename(mrb, irep, at);
+}
+
+/* Where Ruby is: the innermost frame of the application's own code, else of any code. */
+static void where(mrb_state *mrb, const char **file, int32_t *line) {
+  const char *own = NULL;
+  int32_t own_line = 0;
+  *file = NULL;
+  for (const mrb_callinfo *ci = mrb->c->ci; ci >= mrb->c->cibase; ci--) {
+    int32_t number = 0;
+    const char *name = frame_file(mrb, ci, &number);
+    if (!name) continue;
+    if (!is_own(name)) {
+      *file = name;
+      *line = number;
+      return;
+    }
+    if (!own) { own = name; own_line = number; }
+  }
+  *file = own;
+  *line = own_line;
+}
+
+/* Does the product's own Ruby run, or core library code that it called? */
+static int own_code_runs(mrb_state *mrb) {
+  for (const mrb_callinfo *ci = mrb->c->ci; ci >= mrb->c->cibase; ci--) {
+    int32_t line;
+    const char *name = frame_file(mrb, ci, &line);
+    if (name) return is_own(name);
+  }
+  return 1;
+}
+
+void ts_where(ts_vm *vm, const char **file, int32_t *line) {
+  *line = 0;
+  where(vm->mrb, file, line);
+}
+
+/* Runs before every instruction while it is set; set only when the watchdog asks (ts_interrupt). */
+static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_value *regs) {
+  ts_vm *vm = vm_of(mrb);
+  (void)regs;
+  if (irep == mrb_proc_ptr(vm->pump)->body.irep) return; /* raise in the fibre, not in what resumes it */
+  __atomic_store_n(&mrb->code_fetch_hook, NULL, __ATOMIC_RELAXED);
+  int asked = __atomic_exchange_n(&vm->interrupt, 0, __ATOMIC_ACQUIRE);
+  if (!asked || __atomic_load_n(&vm->interrupt_entry, __ATOMIC_RELAXED) != vm->entry) return;
+  if (asked & TS_INTERRUPT_REPORT) {
+    const char *file;
+    int32_t line = 0;
+    where(mrb, &file, &line);
+    ts_host_slow(vm->host, file, line);
+  }
+  if (asked & TS_INTERRUPT_INSIST) {
+    /* Stay armed: raise again at each instruction of the application until control is back in our own code. */
+    __atomic_or_fetch(&vm->interrupt, TS_INTERRUPT_INSIST, __ATOMIC_RELAXED);
+    mrb->code_fetch_hook = hook;
+    if (own_code_runs(mrb)) return;
+    asked |= TS_INTERRUPT_STOP;
+  }
+  if (asked & TS_INTERRUPT_STOP) {
+    /* ci->pc still names the previous instruction, and by it the VM chooses the rescue clause: one that has just been
+       entered would be chosen again, for ever. */
+    mrb->c->ci->pc = pc + 1;
+    mrb_raise(mrb, vm->overrun, "the handler used more CPU time in one turn than its limit allows");
+  }
+}
+
+/* Any thread, while the VM is open (the Rust side holds a lock that closing takes too). */
+void ts_interrupt(ts_vm *vm, int what, uint64_t entry) {
+  __atomic_store_n(&vm->interrupt_entry, entry, __ATOMIC_RELAXED);
+  __atomic_or_fetch(&vm->interrupt, what, __ATOMIC_RELEASE);
+  __atomic_store_n(&vm->mrb->code_fetch_hook, hook, __ATOMIC_RELEASE);
+}
+uint64_t ts_entry(ts_vm *vm) { return __atomic_load_n(&vm->entry, __ATOMIC_RELAXED); }
+
+static void enter(ts_vm *vm) {
+  __atomic_store_n(&vm->entry, vm->entry + 1, __ATOMIC_RELAXED);
+}
+void ts_entered(ts_vm *vm) { enter(vm); }
+
+/* Compiles the program that resumes a fibre. It runs at the base of the root context, where no C frame is in between:
+   from 3.2 on, Fiber#resume refuses to be called below one. */
+static void make_pump(ts_vm *vm) {
+  mrb_state *mrb = vm->mrb;
+  mrbc_context *cxt = mrbc_context_new(mrb);
+  mrbc_filename(mrb, cxt, TS_OWN_FILE_PREFIX "pump");
+  struct mrb_parser_state *locals = mrb_parse_string(mrb, "f = nil; v = nil", cxt);
+  mrb_generate_code(mrb, locals);
+  mrb_parser_free(locals);
+  struct mrb_parser_state *parser = mrb_parse_string(mrb, "f.resume(v)", cxt);
+  vm->pump = mrb_obj_value(mrb_generate_code(mrb, parser));
+  mrb_parser_free(parser);
+  mrbc_context_free(mrb, cxt);
+  mrb_gc_register(mrb, vm->pump);
+}
+
+/* `Tsumugi.run_program(proc)`: runs a compiled file in the calling fibre without a C frame, so that it may wait. */
+static mrb_value run_program(mrb_state *mrb, mrb_value self) {
+  mrb_value program = mrb_get_arg1(mrb);
+  (void)self;
+  mrb_check_type(mrb, program, MRB_TT_PROC);
+  mrb->c->ci->n = 0;
+  mrb->c->ci->nk = 0;
+  mrb->c->ci->stack[1] = mrb_nil_value();
+  mrb_vm_ci_target_class_set(mrb->c->ci, mrb->object_class);
+  return mrb_exec_irep(mrb, mrb_top_self(mrb), mrb_proc_ptr(program));
+}
+
+static mrb_value setup(mrb_state *mrb, void *p) {
+  ts_vm *vm = p;
+  (void)mrb;
+  make_pump(vm);
+  vm->roots = mrb_ary_new(mrb);
+  mrb_gc_register(mrb, vm->roots);
+  struct RClass *module = mrb_define_module(mrb, "Tsumugi");
+  vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
+  mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
+  ts_limit_integers(mrb);
+  return mrb_nil_value();
+}
+
+ts_vm *ts_open(void *host, void *memory) {
+  ts_vm *vm = calloc(1, sizeof *vm);
+  if (!vm) return NULL;
+  vm->host = host;
+  vm->mrb = mrb_open_allocf(allocate, memory);
+  if (!vm->mrb) { free(vm); return NULL; }
+  vm->mrb->ud = vm;
+  mrb_bool raised = FALSE;
+  mrb_protect_error(vm->mrb, setup, vm, &raised);
+  if (raised) { mrb_close(vm->mrb); free(vm); return NULL; }
+  return vm;
+}
+
+void ts_close(ts_vm *vm) {
+  vm->mrb->code_fetch_hook = NULL;
+  mrb_close(vm->mrb);
+  free(vm);
+}
+
+static int protect(ts_vm *vm, mrb_protect_error_func *body, void *argument, mrb_value *out) {
+  mrb_bool raised = FALSE;
+  *out = mrb_protect_error(vm->mrb, body, argument, &raised);
+  return raised ? TS_RAISED : TS_OK;
+}
+
+/* Names and classes */
+struct definition { mrb_value under; const char *name; mrb_value super; int64_t index; int waits; int singleton; };
+static mrb_value module_body(mrb_state *mrb, void *p) {
+  struct definition *d = p;
+  return mrb_obj_value(mrb_nil_p(d->under) ? mrb_define_module(mrb, d->name)
+                                           : mrb_define_module_under(mrb, mrb_class_ptr(d->under), d->name));
+}
+static mrb_value class_body(mrb_state *mrb, void *p) {
+  struct definition *d = p;
+  struct RClass *super = mrb_class_ptr(d->super);
+  return mrb_obj_value(mrb_nil_p(d->under) ? mrb_define_class(mrb, d->name, super)
+                                           : mrb_define_class_under(mrb, mrb_class_ptr(d->under), d->name, super));
+}
+int ts_define_module(ts_vm *vm, mrb_value under, const char *name, mrb_value *out) {
+  struct definition d = { .under = under, .name = name };
+  return protect(vm, module_body, &d, out);
+}
+int ts_define_class(ts_vm *vm, mrb_value under, const char *name, mrb_value super, mrb_value *out) {
+  struct definition d = { .under = under, .name = name, .super = super };
+  return protect(vm, class_body, &d, out);
+}
+mrb_value ts_object_class(ts_vm *vm) { return mrb_obj_value(vm->mrb->object_class); }
+mrb_value ts_top_self(ts_vm *vm) { return mrb_top_self(vm->mrb); }
+
+/* Natives */
+#define CANNOT_WAIT "cannot wait here: "
+static void check_wait(mrb_state *mrb) {
+  struct RClass *error = mrb_exc_get_id(mrb, mrb_intern_lit(mrb, "FiberError"));
+  struct mrb_context *c = mrb->c;
+  if (c == mrb->root_c)
+    mrb_raise(mrb, error, CANNOT_WAIT "this code was not started as a fibre (a to_json, to_s or inspect called for the response)");
+  if (c->prev != mrb->root_c)
+    mrb_raise(mrb, error, CANNOT_WAIT "a Fiber of your own (or Enumerator#next) is between the wait and the handler; "
+                          "wait outside of it, or use `parallel`");
+  for (const mrb_callinfo *ci = c->ci; ci >= c->cibase; ci--)
+    if (ci->cci > 0)
+      mrb_raise(mrb, error, CANNOT_WAIT "native code called this block (a Hash default proc, Class.new { }, "
+                            "to_s from \"#{}\" or join, hash or eql? of a Hash key); compute the value before");
+}
+static mrb_value trampoline(mrb_state *mrb, mrb_value self) {
+  const mrb_value *argv;
+  mrb_int argc;
+  mrb_value block, out = mrb_nil_value();
+  int64_t index = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
+  int waits = mrb_bool(mrb_proc_cfunc_env_get(mrb, 1));
+  if (waits) check_wait(mrb);
+  mrb_get_args(mrb, "*!&", &argv, &argc, &block);
+  int arena = mrb_gc_arena_save(mrb);
+  int status = ts_host_dispatch(vm_of(mrb)->host, index, self, argc, argv, block, &out);
+  mrb_gc_arena_restore(mrb, arena);
+  mrb_gc_protect(mrb, out);
+  if (status == TS_RAISED) mrb_exc_raise(mrb, out);
+  if (status == TS_YIELD) return mrb_fiber_yield(mrb, 1, &out);
+  return out;
+}
+static mrb_value native_body(mrb_state *mrb, void *p) {
+  struct definition *d = p;
+  mrb_value env[2] = { mrb_int_value(mrb, d->index), mrb_bool_value(d->waits) };
+  struct RProc *proc = mrb_proc_new_cfunc_with_env(mrb, trampoline, 2, env);
+  mrb_method_t method;
+  MRB_METHOD_FROM_PROC(method, proc);
+  struct RClass *class = mrb_class_ptr(d->under);
+  if (d->singleton) {
+    mrb_value object = d->under;
+    class = mrb_class_ptr(mrb_singleton_class(mrb, object));
+  }
+  mrb_define_method_raw(mrb, class, mrb_intern_cstr(mrb, d->name), method);
+  return mrb_nil_value();
+}
+int ts_define_native(ts_vm *vm, mrb_value class, const char *name, int64_t index, int waits, int singleton, mrb_value *out) {
+  struct definition d = { .under = class, .name = name, .index = index, .waits = waits, .singleton = singleton };
+  return protect(vm, native_body, &d, out);
+}
+
+/* Calls */
+struct call { mrb_value self; uint32_t sym; mrb_int argc; const mrb_value *argv; mrb_value block; };
+static mrb_value call_body(mrb_state *mrb, void *p) {
+  struct call *c = p;
+  return mrb_funcall_with_block(mrb, c->self, c->sym, c->argc, c->argv, c->block);
+}
+int ts_call(ts_vm *vm, mrb_value self, uint32_t sym, mrb_int argc, const mrb_value *argv, mrb_value block, mrb_value *out) {
+  struct call c = { self, sym, argc, argv, block };
+  return protect(vm, call_body, &c, out);
+}
+
+struct program { const char *source; size_t len; const char *file; int32_t line; void *errors; };
+static mrb_value compile_body(mrb_state *mrb, void *p) {
+  struct program *a = p;
+  mrbc_context *cxt = mrbc_context_new(mrb);
+  cxt->capture_errors = TRUE;
+  cxt->lineno = (uint16_t)a->line;
+  mrbc_filename(mrb, cxt, a->file);
+  struct mrb_parser_state *parser = mrb_parse_nstring(mrb, a->source, a->len, cxt);
+  struct RProc *proc = NULL;
+  if (parser && parser->nerr > 0) {
+    size_t n = parser->nerr < 10 ? parser->nerr : 10;
+    for (size_t i = 0; i < n; i++)
+      if (parser->error_buffer[i].message)
+        ts_host_syntax_error(a->errors, parser->error_buffer[i].lineno, parser->error_buffer[i].column,
+                             parser->error_buffer[i].message);
+  } else if (parser) {
+    proc = mrb_generate_code(mrb, parser);
+    if (!proc) ts_host_syntax_error(a->errors, a->line, 0, "the program is too large or too deeply nested to compile");
+  } else {
+    ts_host_syntax_error(a->errors, a->line, 0, "out of memory");
+  }
+  if (parser) mrb_parser_free(parser);
+  mrbc_context_free(mrb, cxt);
+  if (!proc) return mrb_nil_value();
+  proc->upper = NULL;
+  MRB_PROC_SET_TARGET_CLASS(proc, mrb->object_class);
+  return mrb_obj_value(proc);
+}
+int ts_compile(ts_vm *vm, const char *source, size_t len, const char *file, int32_t line, void *errors, mrb_value *out) {
+  struct program a = { source, len, file, line, errors };
+  return protect(vm, compile_body, &a, out);
+}
+/* Fibres. Only from the root context with nothing running: Rust asserts that. */
+struct resume { mrb_value fiber, value; };
+static mrb_value resume_body(mrb_state *mrb, void *p) {
+  struct resume *r = p;
+  ts_vm *vm = vm_of(mrb);
+  mrb_value *stack = mrb->c->ci->stack;
+  stack[1] = r->fiber;
+  stack[2] = r->value;
+  mrb_value result = mrb_vm_run(mrb, mrb_proc_ptr(vm->pump), mrb_top_self(mrb), 3);
+  if (mrb->exc) {
+    mrb_value exception = mrb_obj_value(mrb->exc);
+    mrb->exc = NULL;
+    mrb_exc_raise(mrb, exception);
+  }
+  return result;
+}
+int ts_resume(ts_vm *vm, mrb_value fiber, mrb_value value, mrb_value *out) {
+  struct resume r = { fiber, value };
+  enter(vm);
+  return protect(vm, resume_body, &r, out);
+}
+int ts_at_rest(ts_vm *vm) { return vm->mrb->c == vm->mrb->root_c && vm->mrb->c->ci == vm->mrb->c->cibase; }
+
+/* Roots, arena, collector */
+struct root { mrb_int slot; mrb_value value; };
+static mrb_value root_body(mrb_state *mrb, void *p) {
+  struct root *r = p;
+  mrb_ary_set(mrb, vm_of(mrb)->roots, r->slot, r->value);
+  return mrb_nil_value();
+}
+int ts_root(ts_vm *vm, mrb_int slot, mrb_value value, mrb_value *out) {
+  struct root r = { slot, value };
+  return protect(vm, root_body, &r, out);
+}
+/* Emptying a slot that exists allocates nothing. */
+void ts_unroot(ts_vm *vm, mrb_int slot) { RARRAY_PTR(vm->roots)[slot] = mrb_nil_value(); }
+mrb_value ts_rooted(ts_vm *vm, mrb_int slot) { return RARRAY_PTR(vm->roots)[slot]; }
+int ts_arena_save(ts_vm *vm) { return mrb_gc_arena_save(vm->mrb); }
+void ts_arena_restore(ts_vm *vm, int arena) { mrb_gc_arena_restore(vm->mrb, arena); }
+void ts_protect(ts_vm *vm, mrb_value value) { mrb_gc_protect(vm->mrb, value); }
+static mrb_value collect_body(mrb_state *mrb, void *p) {
+  (void)p;
+  mrb_full_gc(mrb);
+  return mrb_nil_value();
+}
+int ts_collect(ts_vm *vm, mrb_value *out) { return protect(vm, collect_body, NULL, out); }
+size_t ts_live_objects(ts_vm *vm) { return vm->mrb->gc.live; }
+struct exception { struct RClass *class; const char *message; size_t len; };
+static mrb_value exception_body(mrb_state *mrb, void *p) {
+  struct exception *e = p;
+  return mrb_exc_new_str(mrb, e->class, mrb_str_new(mrb, e->message, e->len));
+}
+int ts_exception(ts_vm *vm, mrb_value class, const char *message, size_t len, mrb_value *out) {
+  struct exception e = { mrb_class_ptr(class), message, len };
+  return protect(vm, exception_body, &e, out);
+}

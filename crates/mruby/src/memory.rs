@@ -1,0 +1,150 @@
+//! The VM's allocator: the process allocator with a running total and a limit.
+//! Above the limit it answers NULL; mruby then collects, tries again, and raises NoMemoryError. A reserve opens at
+//! that moment so that `rescue` and `ensure` can still allocate; it closes when control is back in Rust.
+
+use std::alloc::{Layout, alloc, dealloc, realloc};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// Bytes before each block that hold its size. 16 keeps the block aligned for everything mruby stores.
+const HEADER: usize = 16;
+/// The first refusal makes mruby collect and try again; the second in a row makes it raise, and opens the reserve.
+const REFUSALS_BEFORE_RESERVE: u32 = 2;
+
+/// What a VM has allocated and may allocate, in bytes.
+pub struct Memory {
+    used: Cell<usize>,
+    used_max: Cell<usize>,
+    reserve: usize,
+    refusals: Cell<u32>,
+}
+
+impl Memory {
+    pub(crate) fn new(used_max: usize, reserve: usize) -> Self {
+        Memory {
+            used: Cell::new(0),
+            used_max: Cell::new(used_max),
+            reserve,
+            refusals: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    /// Closes the reserve again. Called when Rust enters the VM.
+    pub(crate) fn close_reserve(&self) {
+        self.refusals.set(0);
+    }
+
+    /// Lifts the limit. Called before the VM is closed, which must not fail.
+    pub(crate) fn unlimit(&self) {
+        self.used_max.set(usize::MAX / 2);
+    }
+
+    fn admits(&self, growth: usize) -> bool {
+        let wanted = self.used.get().saturating_add(growth);
+        if wanted <= self.used_max.get() {
+            if self.refusals.get() < REFUSALS_BEFORE_RESERVE {
+                self.refusals.set(0);
+            }
+            return true;
+        }
+        if self.refusals.get() >= REFUSALS_BEFORE_RESERVE {
+            return wanted <= self.used_max.get() + self.reserve;
+        }
+        self.refusals.set(self.refusals.get() + 1);
+        false
+    }
+}
+
+/// mruby's allocation function: `size` 0 frees, a null `pointer` allocates.
+///
+/// # Safety
+/// `memory` points to a live `Memory`; `pointer` is null or came from this function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ts_host_realloc(
+    memory: *mut c_void,
+    pointer: *mut c_void,
+    size: usize,
+) -> *mut c_void {
+    // SAFETY: the VM was opened with a pointer to its `Memory`, which outlives it.
+    let memory = unsafe { &*memory.cast::<Memory>() };
+    // SAFETY: `pointer` is null or a block of ours, so HEADER bytes before it hold its size.
+    unsafe {
+        match (pointer.is_null(), size) {
+            (true, 0) => null_mut(),
+            (true, _) => allocate(memory, size),
+            (false, 0) => release(memory, pointer.cast()),
+            (false, _) => resize(memory, pointer.cast(), size),
+        }
+    }
+}
+
+fn layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size.checked_add(HEADER)?, HEADER).ok()
+}
+
+unsafe fn allocate(memory: &Memory, size: usize) -> *mut c_void {
+    let Some(layout) = layout(size) else {
+        return null_mut();
+    };
+    if !memory.admits(size) {
+        return null_mut();
+    }
+    // SAFETY: the layout's size is at least HEADER.
+    let block = unsafe { alloc(layout) };
+    if block.is_null() {
+        return null_mut();
+    }
+    memory.used.set(memory.used.get() + size);
+    // SAFETY: the block has HEADER + size bytes.
+    unsafe {
+        block.cast::<usize>().write(size);
+        block.add(HEADER).cast()
+    }
+}
+
+unsafe fn release(memory: &Memory, pointer: *mut u8) -> *mut c_void {
+    // SAFETY: HEADER bytes before a block of ours hold its size; it was allocated with this layout.
+    unsafe {
+        let block = pointer.sub(HEADER);
+        let size = block.cast::<usize>().read();
+        memory.used.set(memory.used.get() - size);
+        dealloc(
+            block,
+            Layout::from_size_align_unchecked(size + HEADER, HEADER),
+        );
+    }
+    null_mut()
+}
+
+unsafe fn resize(memory: &Memory, pointer: *mut u8, size: usize) -> *mut c_void {
+    // SAFETY: as in `release`.
+    let (block, old) = unsafe {
+        let block = pointer.sub(HEADER);
+        (block, block.cast::<usize>().read())
+    };
+    let Some(new_layout) = layout(size) else {
+        return null_mut();
+    };
+    if size > old && !memory.admits(size - old) {
+        return null_mut();
+    }
+    // SAFETY: the block was allocated with this layout; the new size is valid for it.
+    unsafe {
+        let block = realloc(
+            block,
+            Layout::from_size_align_unchecked(old + HEADER, HEADER),
+            new_layout.size(),
+        );
+        if block.is_null() {
+            return null_mut();
+        }
+        memory.used.set(memory.used.get() - old + size);
+        block.cast::<usize>().write(size);
+        block.add(HEADER).cast()
+    }
+}

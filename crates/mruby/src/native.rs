@@ -1,0 +1,142 @@
+//! Methods written in Rust. A native returns a value, raises by returning `Raise`, or (when it was defined as waiting)
+//! yields its fibre; the C trampoline acts on that after Rust has returned.
+
+use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+
+use crate::scope::Scope;
+use crate::sys::{self, RawValue};
+use crate::value::{Raise, Result, Value};
+use crate::vm::{Inner, Vm};
+
+/// Arguments a native usually takes; more spill to the heap.
+const INLINE_ARGUMENTS: usize = 6;
+
+/// May this native park the fibre that calls it?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// It always returns a value; it works everywhere.
+    Never,
+    /// It may yield. Called where a wait cannot work, it raises FiberError before any Rust runs.
+    Maybe,
+}
+
+/// What a native answers.
+pub enum Reply<'s> {
+    /// Return this value to Ruby.
+    Value(Value<'s>),
+    /// Park the fibre; [`Scope::resume`] returns this value, and the next resume's value is what Ruby sees.
+    Yield(Value<'s>),
+}
+
+impl<'s> From<Value<'s>> for Reply<'s> {
+    fn from(value: Value<'s>) -> Self {
+        Reply::Value(value)
+    }
+}
+
+/// One call from Ruby.
+pub struct Call<'s> {
+    /// The receiver.
+    pub this: Value<'s>,
+    /// The block, or nil.
+    pub block: Value<'s>,
+    arguments: Arguments<'s>,
+}
+
+enum Arguments<'s> {
+    Inline([Value<'s>; INLINE_ARGUMENTS], usize),
+    Heap(Vec<Value<'s>>),
+}
+
+impl<'s> Call<'s> {
+    /// The positional arguments; keyword arguments arrive as one Hash at the end.
+    pub fn arguments(&self) -> &[Value<'s>] {
+        match &self.arguments {
+            Arguments::Inline(values, len) => &values[..*len],
+            Arguments::Heap(values) => values,
+        }
+    }
+
+    /// The argument at `index`, or nil.
+    pub fn argument(&self, index: usize) -> Value<'s> {
+        self.arguments()
+            .get(index)
+            .copied()
+            .unwrap_or_else(Value::nil)
+    }
+
+    /// # Safety
+    /// `argv` points to `argc` live values of the VM.
+    unsafe fn new(this: RawValue, argc: i64, argv: *const RawValue, block: RawValue) -> Self {
+        let len = usize::try_from(argc).unwrap_or(0);
+        let raw = if len == 0 {
+            &[]
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { std::slice::from_raw_parts(argv, len) }
+        };
+        let arguments = if len <= INLINE_ARGUMENTS {
+            let mut values = [Value::nil(); INLINE_ARGUMENTS];
+            for (slot, raw) in values.iter_mut().zip(raw) {
+                *slot = Value::new(*raw);
+            }
+            Arguments::Inline(values, len)
+        } else {
+            Arguments::Heap(raw.iter().copied().map(Value::new).collect())
+        };
+        Call {
+            this: Value::new(this),
+            block: Value::new(block),
+            arguments,
+        }
+    }
+}
+
+pub(crate) type Native = dyn for<'s> Fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Reply<'s>>;
+
+/// Runs the native with this index.
+///
+/// # Safety
+/// Called by the trampoline of an open VM whose `Inner` is `host`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ts_host_dispatch(
+    host: *mut c_void,
+    index: i64,
+    this: RawValue,
+    argc: i64,
+    argv: *const RawValue,
+    block: RawValue,
+    out: *mut RawValue,
+) -> c_int {
+    let run = || {
+        let inner = host.cast::<Inner>().cast_const();
+        // SAFETY: `host` is the address inside the `Rc` that `Vm::open` made. The count is raised first, so this
+        // handle owns its own share and the VM stays open while the native runs.
+        let vm = unsafe {
+            Rc::increment_strong_count(inner);
+            Vm {
+                inner: Rc::from_raw(inner),
+            }
+        };
+        let native = usize::try_from(index)
+            .ok()
+            .and_then(|i| vm.inner.natives.borrow().get(i).cloned());
+        let scope = ManuallyDrop::new(Scope::borrowed(&vm)); // the trampoline restores the arena
+        // SAFETY: the trampoline passes the call's own arguments.
+        let call = unsafe { Call::new(this, argc, argv, block) };
+        let (status, value) = match native {
+            None => (sys::RAISED, scope.error("RuntimeError", "no such native").0),
+            Some(native) => match native(&scope, &call) {
+                Ok(Reply::Value(value)) => (sys::OK, value),
+                Ok(Reply::Yield(value)) => (sys::YIELD, value),
+                Err(Raise(exception)) => (sys::RAISED, exception),
+            },
+        };
+        // SAFETY: the trampoline passes a place for the answer.
+        unsafe { out.write(value.raw) };
+        status
+    };
+    crate::vm::abort_on_panic(run)
+}

@@ -1,0 +1,684 @@
+//! The scope in which Rust makes, reads and calls Ruby values. When it ends the collector may have them again.
+
+use std::any::TypeId;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::rc::{Rc, Weak};
+
+use crate::native::{Call, Native, Reply, Waits};
+use crate::report::{Report, SyntaxError, SyntaxErrors};
+use crate::sys::{self, RawValue};
+use crate::value::{Kind, Raise, Result, Symbol, Value};
+use crate::vm::{Inner, Vm, abort_on_panic, status_is_ok};
+
+/// Access to a VM. Obtained from [`Vm::enter`] and handed to natives.
+pub struct Scope<'vm> {
+    vm: &'vm Vm,
+    arena: c_int,
+}
+
+impl<'vm> Scope<'vm> {
+    pub(crate) fn open(vm: &'vm Vm) -> Self {
+        // SAFETY: the VM is open as long as a handle lives.
+        let arena = unsafe { sys::ts_arena_save(vm.raw()) };
+        Scope { vm, arena }
+    }
+
+    /// For a native: the trampoline has saved the arena already.
+    pub(crate) fn borrowed(vm: &'vm Vm) -> Self {
+        Scope { vm, arena: 0 }
+    }
+
+    /// The VM this scope is of.
+    pub fn vm(&self) -> &Vm {
+        self.vm
+    }
+
+    /// Runs `f` in a scope of its own: for loops that make many values.
+    pub fn nested<R>(&self, f: impl FnOnce(&Scope<'_>) -> R) -> R {
+        f(&Scope::open(self.vm))
+    }
+
+    /// Runs one of the shim's functions that can raise.
+    fn protect(&self, f: impl FnOnce(*mut RawValue) -> c_int) -> Result<'_, Value<'_>> {
+        assert!(
+            !self.vm.inner.borrowed.get(),
+            "the VM was entered while Rust read a string's bytes"
+        );
+        let mut out = Value::nil().raw;
+        if status_is_ok(f(&raw mut out)) {
+            Ok(Value::new(out))
+        } else {
+            Err(Raise(Value::new(out)))
+        }
+    }
+
+    // ---- values ----
+
+    /// An Integer.
+    pub fn integer(&self, i: i64) -> Value<'_> {
+        // SAFETY: an unboxed VM stores the number in the value; nothing is allocated.
+        Value::new(unsafe { sys::ts_integer(self.vm.raw(), i) })
+    }
+
+    /// A Float.
+    pub fn float(&self, f: f64) -> Value<'_> {
+        // SAFETY: as for integers.
+        Value::new(unsafe { sys::ts_float(self.vm.raw(), f) })
+    }
+
+    /// A String with a copy of `bytes`. Raises when it is beyond the VM's limits.
+    pub fn string(&self, bytes: impl AsRef<[u8]>) -> Result<'_, Value<'_>> {
+        let bytes = bytes.as_ref();
+        // SAFETY: the shim copies `len` bytes.
+        self.protect(|out| unsafe {
+            sys::ts_string(self.vm.raw(), bytes.as_ptr().cast(), bytes.len(), out)
+        })
+    }
+
+    /// An empty Array with room for `capacity` elements.
+    pub fn array(&self, capacity: usize) -> Result<'_, Value<'_>> {
+        let capacity = i64::try_from(capacity).unwrap_or(i64::MAX);
+        // SAFETY: an array is allocated or an exception answered.
+        self.protect(|out| unsafe { sys::ts_array(self.vm.raw(), capacity, out) })
+    }
+
+    /// An empty Hash with room for `capacity` entries.
+    pub fn hash(&self, capacity: usize) -> Result<'_, Value<'_>> {
+        let capacity = i64::try_from(capacity).unwrap_or(i64::MAX);
+        // SAFETY: a hash is allocated or an exception answered.
+        self.protect(|out| unsafe { sys::ts_hash(self.vm.raw(), capacity, out) })
+    }
+
+    /// The symbol of this name. Symbols are never freed: for names of the program only.
+    pub fn intern(&self, name: &str) -> Symbol {
+        // SAFETY: the shim copies the name.
+        let symbol = self.protect(|out| unsafe {
+            sys::ts_intern(self.vm.raw(), name.as_ptr().cast(), name.len(), out)
+        });
+        symbol
+            .ok()
+            .and_then(Value::as_symbol)
+            .expect("memory for a symbol")
+    }
+
+    /// A symbol's name.
+    pub fn symbol_name(&self, symbol: Symbol) -> String {
+        let mut len = 0;
+        // SAFETY: the symbol came from this VM, whose symbol table owns the bytes; they are copied at once.
+        let bytes = unsafe {
+            let name = sys::ts_symbol_name(self.vm.raw(), symbol.0, &raw mut len);
+            slice(name, len)
+        };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// Lends the bytes of a String to `f`; `None` when it is no String. `f` must not enter the VM (asserted).
+    pub fn with_bytes<R>(&self, value: Value<'_>, f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        if value.kind() != Kind::String {
+            return None;
+        }
+        let mut len = 0;
+        // SAFETY: the tag was checked; the VM cannot run, hence not move the bytes, while `borrowed` is set.
+        let bytes = unsafe { slice(sys::ts_string_bytes(value.raw, &raw mut len), len) };
+        struct Release<'a>(&'a Inner, bool);
+        impl Drop for Release<'_> {
+            fn drop(&mut self) {
+                self.0.borrowed.set(self.1);
+            }
+        }
+        let _release = Release(&self.vm.inner, self.vm.inner.borrowed.replace(true));
+        Some(f(bytes))
+    }
+
+    /// A copy of a String's bytes.
+    pub fn bytes(&self, value: Value<'_>) -> Option<Vec<u8>> {
+        self.with_bytes(value, <[u8]>::to_vec)
+    }
+
+    /// A copy of a String or a Symbol's name as text; invalid UTF-8 is replaced.
+    pub fn text(&self, value: Value<'_>) -> Option<String> {
+        match value.as_symbol() {
+            Some(symbol) => Some(self.symbol_name(symbol)),
+            None => self.with_bytes(value, |bytes| String::from_utf8_lossy(bytes).into_owned()),
+        }
+    }
+
+    // ---- arrays, hashes, instance variables ----
+
+    /// Elements of an Array; 0 for anything else.
+    pub fn array_len(&self, array: Value<'_>) -> usize {
+        if array.kind() != Kind::Array {
+            return 0;
+        }
+        // SAFETY: the tag was checked.
+        usize::try_from(unsafe { sys::ts_array_len(array.raw) }).unwrap_or(0)
+    }
+
+    /// The element at `index`, or nil.
+    pub fn array_at(&self, array: Value<'_>, index: usize) -> Value<'_> {
+        match (array.kind(), i64::try_from(index)) {
+            (Kind::Array, Ok(index)) => {
+                // SAFETY: the tag was checked; an index beyond the end gives nil.
+                Value::new(unsafe { sys::ts_array_at(self.vm.raw(), array.raw, index) })
+            }
+            _ => Value::nil(),
+        }
+    }
+
+    /// Appends to an Array.
+    pub fn push(&self, array: Value<'_>, element: Value<'_>) -> Result<'_, ()> {
+        assert_eq!(array.kind(), Kind::Array, "push onto what is no Array");
+        // SAFETY: the tag was checked; both values are live.
+        self.protect(|out| unsafe {
+            sys::ts_array_push(self.vm.raw(), array.raw, element.raw, out)
+        })
+        .map(drop)
+    }
+
+    /// Entries of a Hash; 0 for anything else.
+    pub fn hash_len(&self, hash: Value<'_>) -> usize {
+        if hash.kind() != Kind::Hash {
+            return 0;
+        }
+        // SAFETY: the tag was checked.
+        usize::try_from(unsafe { sys::ts_hash_len(self.vm.raw(), hash.raw) }).unwrap_or(0)
+    }
+
+    /// Sets an entry of a Hash.
+    pub fn hash_set(&self, hash: Value<'_>, key: Value<'_>, value: Value<'_>) -> Result<'_, ()> {
+        assert_eq!(hash.kind(), Kind::Hash, "hash_set on what is no Hash");
+        // SAFETY: the tag was checked; all values are live.
+        self.protect(|out| unsafe {
+            sys::ts_hash_set(self.vm.raw(), hash.raw, key.raw, value.raw, out)
+        })
+        .map(drop)
+    }
+
+    /// The entry of `key`, or nil; default procs are not called.
+    pub fn hash_fetch(&self, hash: Value<'_>, key: Value<'_>) -> Result<'_, Value<'_>> {
+        if hash.kind() != Kind::Hash {
+            return Ok(Value::nil());
+        }
+        let nil = Value::nil().raw;
+        // SAFETY: the tag was checked; all values are live.
+        self.protect(|out| unsafe {
+            sys::ts_hash_fetch(self.vm.raw(), hash.raw, key.raw, nil, out)
+        })
+    }
+
+    /// The entry of the Symbol `name`, or nil: for keyword arguments.
+    pub fn keyword(&self, hash: Value<'_>, name: &str) -> Result<'_, Value<'_>> {
+        self.hash_fetch(hash, Value::symbol(self.intern(name)))
+    }
+
+    /// All entries of a Hash in insertion order; none for anything else.
+    pub fn entries(&self, hash: Value<'_>) -> Result<'_, Vec<(Value<'_>, Value<'_>)>> {
+        if hash.kind() != Kind::Hash {
+            return Ok(Vec::new());
+        }
+        unsafe extern "C" fn visit(context: *mut c_void, key: RawValue, value: RawValue) -> c_int {
+            abort_on_panic(|| {
+                // SAFETY: `context` is the vector below, alive during the walk.
+                unsafe { &mut *context.cast::<Vec<(Value<'_>, Value<'_>)>>() }
+                    .push((Value::new(key), Value::new(value)));
+                0
+            })
+        }
+        let mut entries: Vec<(Value<'_>, Value<'_>)> = Vec::with_capacity(self.hash_len(hash));
+        let context = (&raw mut entries).cast::<c_void>();
+        // SAFETY: `visit` only pushes to the vector; the shim protects each key and value.
+        self.protect(|out| unsafe {
+            sys::ts_hash_each(self.vm.raw(), hash.raw, visit, context, out)
+        })?;
+        Ok(entries)
+    }
+
+    /// An instance variable of an object, or nil. `name` begins with `@` if Ruby shall see it.
+    pub fn ivar(&self, object: Value<'_>, name: Symbol) -> Value<'_> {
+        // SAFETY: mrb_iv_get answers nil for what has no variables.
+        Value::new(unsafe { sys::ts_ivar(self.vm.raw(), object.raw, name.0) })
+    }
+
+    /// Sets an instance variable. Raises for immediates and frozen objects.
+    pub fn set_ivar(&self, object: Value<'_>, name: Symbol, value: Value<'_>) -> Result<'_, ()> {
+        // SAFETY: all values are live; what cannot have variables raises.
+        self.protect(|out| unsafe {
+            sys::ts_ivar_set(self.vm.raw(), object.raw, name.0, value.raw, out)
+        })
+        .map(drop)
+    }
+
+    // ---- classes and natives ----
+
+    /// A top-level or nested constant's value, by path: `"DB::Error"`.
+    pub fn constant(&self, path: &str) -> Result<'_, Value<'_>> {
+        path.split("::")
+            .try_fold(self.object_class(), |holder, name| {
+                self.call(holder, "const_get", &[Value::symbol(self.intern(name))])
+            })
+    }
+
+    /// `Object`.
+    pub fn object_class(&self) -> Value<'_> {
+        // SAFETY: lives as long as the VM.
+        Value::new(unsafe { sys::ts_object_class(self.vm.raw()) })
+    }
+
+    /// The main object of programs.
+    pub fn main(&self) -> Value<'_> {
+        // SAFETY: lives as long as the VM.
+        Value::new(unsafe { sys::ts_top_self(self.vm.raw()) })
+    }
+
+    /// Defines or reopens a module; `under` nil means top level.
+    pub fn define_module(&self, under: Value<'_>, name: &str) -> Result<'_, Value<'_>> {
+        let name = c_name(name);
+        // SAFETY: the name is copied.
+        self.protect(|out| unsafe {
+            sys::ts_define_module(self.vm.raw(), under.raw, name.as_ptr(), out)
+        })
+    }
+
+    /// Defines or reopens a class; `under` nil means top level.
+    pub fn define_class(
+        &self,
+        under: Value<'_>,
+        name: &str,
+        parent: Value<'_>,
+    ) -> Result<'_, Value<'_>> {
+        assert_eq!(parent.kind(), Kind::Class, "a class's parent is a class");
+        let name = c_name(name);
+        // SAFETY: the tag was checked; the name is copied.
+        self.protect(|out| unsafe {
+            sys::ts_define_class(self.vm.raw(), under.raw, name.as_ptr(), parent.raw, out)
+        })
+    }
+
+    /// Defines an instance method of `class` in Rust.
+    pub fn define_method<F>(
+        &self,
+        class: Value<'_>,
+        name: &str,
+        waits: Waits,
+        native: F,
+    ) -> Result<'_, ()>
+    where
+        F: for<'s> Fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Reply<'s>> + 'static,
+    {
+        self.define(class, name, waits, Rc::new(native), 0)
+    }
+
+    /// Defines a method of the class or module itself (or of any object) in Rust.
+    pub fn define_singleton<F>(
+        &self,
+        object: Value<'_>,
+        name: &str,
+        waits: Waits,
+        native: F,
+    ) -> Result<'_, ()>
+    where
+        F: for<'s> Fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Reply<'s>> + 'static,
+    {
+        self.define(object, name, waits, Rc::new(native), 1)
+    }
+
+    fn define(
+        &self,
+        holder: Value<'_>,
+        name: &str,
+        waits: Waits,
+        native: Rc<Native>,
+        singleton: c_int,
+    ) -> Result<'_, ()> {
+        let index = {
+            let mut natives = self.vm.inner.natives.borrow_mut();
+            natives.push(native);
+            i64::try_from(natives.len() - 1).unwrap_or(i64::MAX)
+        };
+        let waits = c_int::from(waits == Waits::Maybe);
+        let name = c_name(name);
+        // SAFETY: `holder` is a live object (a class, unless singleton); the name is copied.
+        self.protect(|out| unsafe {
+            sys::ts_define_native(
+                self.vm.raw(),
+                holder.raw,
+                name.as_ptr(),
+                index,
+                waits,
+                singleton,
+                out,
+            )
+        })
+        .map(drop)
+    }
+
+    /// Is `value` an instance of `class` or of a subclass?
+    pub fn is_a(&self, value: Value<'_>, class: Value<'_>) -> bool {
+        assert_eq!(class.kind(), Kind::Class, "is_a takes a class");
+        // SAFETY: the tag was checked.
+        unsafe { sys::ts_is_a(self.vm.raw(), value.raw, class.raw) != 0 }
+    }
+
+    /// Does `value` have a method of this name?
+    pub fn responds_to(&self, value: Value<'_>, name: &str) -> bool {
+        // SAFETY: both are of this VM.
+        unsafe { sys::ts_responds_to(self.vm.raw(), value.raw, self.intern(name).0) != 0 }
+    }
+
+    /// The class of a value.
+    pub fn class_of(&self, value: Value<'_>) -> Value<'_> {
+        // SAFETY: every value has a class.
+        Value::new(unsafe { sys::ts_class_of(self.vm.raw(), value.raw) })
+    }
+
+    /// The name of a value's class.
+    pub fn class_name(&self, value: Value<'_>) -> String {
+        let name = self.call(self.class_of(value), "to_s", &[]);
+        name.ok()
+            .and_then(|name| self.text(name))
+            .unwrap_or_else(|| "(anonymous)".to_owned())
+    }
+
+    // ---- calls ----
+
+    /// Calls a method. Ruby code called so cannot wait (FiberError).
+    pub fn call(
+        &self,
+        this: Value<'_>,
+        method: &str,
+        arguments: &[Value<'_>],
+    ) -> Result<'_, Value<'_>> {
+        self.call_symbol(this, self.intern(method), arguments)
+    }
+
+    /// Calls a method by its symbol.
+    pub fn call_symbol(
+        &self,
+        this: Value<'_>,
+        method: Symbol,
+        arguments: &[Value<'_>],
+    ) -> Result<'_, Value<'_>> {
+        let raw: Vec<RawValue> = arguments.iter().map(|value| value.raw).collect();
+        let argc = i64::try_from(raw.len()).unwrap_or(i64::MAX);
+        let block = Value::nil().raw;
+        // SAFETY: all values are live; the arguments are copied onto the VM's stack.
+        self.protect(|out| unsafe {
+            sys::ts_call(
+                self.vm.raw(),
+                this.raw,
+                method.0,
+                argc,
+                raw.as_ptr(),
+                block,
+                out,
+            )
+        })
+    }
+
+    /// Compiles a file to a Proc for `Tsumugi.run_program` (in a fibre) or [`run`](Self::run). `line` is the first
+    /// line's number.
+    pub fn compile(
+        &self,
+        source: &[u8],
+        file: &str,
+        line: u16,
+    ) -> std::result::Result<Value<'_>, Vec<SyntaxError>> {
+        let mut errors = SyntaxErrors {
+            file: file.to_owned(),
+            errors: Vec::new(),
+        };
+        let name = c_name(file);
+        let context = (&raw mut errors).cast::<c_void>();
+        // SAFETY: source, name and context are alive during the call; the compiler copies what it keeps.
+        let compiled = self.protect(|out| unsafe {
+            sys::ts_compile(
+                self.vm.raw(),
+                source.as_ptr().cast(),
+                source.len(),
+                name.as_ptr(),
+                line.into(),
+                context,
+                out,
+            )
+        });
+        match compiled {
+            Ok(program) if program.kind() == Kind::Proc => Ok(program),
+            Ok(_) => Err(errors.errors),
+            Err(raised) => {
+                let message = self.report(raised).to_string();
+                Err(vec![SyntaxError {
+                    file: file.to_owned(),
+                    line: line.into(),
+                    column: 0,
+                    message,
+                }])
+            }
+        }
+    }
+
+    /// Runs a compiled file at once, outside of any fibre: it cannot wait. For preludes.
+    pub fn run(&self, program: Value<'_>) -> Result<'_, Value<'_>> {
+        let module = self.constant("Tsumugi")?;
+        self.call(module, "run_program", &[program])
+    }
+
+    /// Resumes a fibre until it yields or ends; answers what it yielded. Only when nothing runs in the VM (asserted).
+    pub fn resume(&self, fiber: Value<'_>, value: Value<'_>) -> Result<'_, Value<'_>> {
+        assert_eq!(fiber.kind(), Kind::Fiber, "resume takes a Fiber");
+        // SAFETY: reads the VM's state.
+        let at_rest = unsafe { sys::ts_at_rest(self.vm.raw()) } != 0;
+        assert!(
+            at_rest,
+            "a fibre is resumed only when nothing runs in the VM"
+        );
+        // SAFETY: the tag was checked and the VM is at rest.
+        self.protect(|out| unsafe { sys::ts_resume(self.vm.raw(), fiber.raw, value.raw, out) })
+    }
+
+    /// File and line of the application's innermost frame, for messages.
+    pub fn location(&self) -> Option<(String, u32)> {
+        let (mut file, mut line) = (std::ptr::null(), 0);
+        // SAFETY: the file's name belongs to the VM and is copied at once.
+        unsafe {
+            sys::ts_where(self.vm.raw(), &raw mut file, &raw mut line);
+            (!file.is_null()).then(|| {
+                let file = std::ffi::CStr::from_ptr(file)
+                    .to_string_lossy()
+                    .into_owned();
+                (file, line.try_into().unwrap_or(0))
+            })
+        }
+    }
+
+    // ---- exceptions ----
+
+    /// A new exception of a named class, to return from a native.
+    pub fn error(&self, class: &str, message: impl AsRef<[u8]>) -> Raise<'_> {
+        match self.constant(class) {
+            Ok(class) => self.error_of(class, message),
+            Err(raised) => raised,
+        }
+    }
+
+    /// A new exception of a class.
+    pub fn error_of(&self, class: Value<'_>, message: impl AsRef<[u8]>) -> Raise<'_> {
+        let message = message.as_ref();
+        // SAFETY: the message is copied; what is no exception class raises TypeError instead.
+        let made = self.protect(|out| unsafe {
+            sys::ts_exception(
+                self.vm.raw(),
+                class.raw,
+                message.as_ptr().cast(),
+                message.len(),
+                out,
+            )
+        });
+        made.map_or_else(|raised| raised, Raise)
+    }
+
+    /// Class, message and backtrace of an exception.
+    pub fn report(&self, raised: Raise<'_>) -> Report {
+        let exception = raised.0;
+        let text = |value: Result<'_, Value<'_>>| value.ok().and_then(|value| self.text(value));
+        let backtrace = self
+            .call(exception, "backtrace", &[])
+            .unwrap_or_else(|_| Value::nil());
+        let frames =
+            (0..self.array_len(backtrace)).filter_map(|i| self.text(self.array_at(backtrace, i)));
+        Report {
+            class: self.class_name(exception),
+            message: text(self.call(exception, "message", &[])).unwrap_or_default(),
+            backtrace: frames.collect(),
+        }
+    }
+
+    // ---- Rust data and roots ----
+
+    /// Lets instances of `class` carry Rust data: call once, before the first [`wrap`](Self::wrap).
+    pub fn carries_data(&self, class: Value<'_>) {
+        assert_eq!(class.kind(), Kind::Class, "only a class can carry data");
+        // SAFETY: the tag was checked.
+        unsafe { sys::ts_class_carries_data(class.raw) };
+    }
+
+    /// A new instance of `class` that owns `data`; the collector drops it. Its Drop must not enter the VM.
+    pub fn wrap<T: 'static>(&self, class: Value<'_>, data: T) -> Result<'_, Value<'_>> {
+        let pointer = Box::into_raw(Box::new(Carried {
+            header: Header::of::<T>(),
+            data,
+        }));
+        // SAFETY: the pointer is owned by the object from here on.
+        let made = self
+            .protect(|out| unsafe { sys::ts_data(self.vm.raw(), class.raw, pointer.cast(), out) });
+        if made.is_err() {
+            // SAFETY: no object took it.
+            drop(unsafe { Box::from_raw(pointer) });
+        }
+        made
+    }
+
+    /// The Rust data of an object, when it carries a `T`.
+    pub fn data<'s, T: 'static>(&'s self, value: Value<'s>) -> Option<&'s T> {
+        // SAFETY: the shim checks that the pointer is one of ours; the header says which type it is. The object, hence
+        // the data, lives for 's.
+        unsafe {
+            let header = sys::ts_data_pointer(value.raw).cast::<Header>();
+            if header.is_null() || (*header).type_id != TypeId::of::<T>() {
+                return None;
+            }
+            Some(&(*header.cast::<Carried<T>>()).data)
+        }
+    }
+
+    /// Keeps a value alive beyond this scope.
+    pub fn root(&self, value: Value<'_>) -> Root {
+        let inner = &self.vm.inner;
+        let slot = inner.free_roots.borrow_mut().pop().unwrap_or_else(|| {
+            let slot = inner.roots.get();
+            inner.roots.set(slot + 1);
+            slot
+        });
+        // SAFETY: the slot is free and within the array or next to its end.
+        let rooted =
+            self.protect(|out| unsafe { sys::ts_root(self.vm.raw(), slot, value.raw, out) });
+        assert!(rooted.is_ok(), "memory for a root");
+        Root {
+            vm: Rc::downgrade(inner),
+            slot,
+        }
+    }
+
+    /// The value of a root of this VM.
+    pub fn rooted(&self, root: &Root) -> Value<'_> {
+        assert!(
+            std::ptr::eq(root.vm.as_ptr(), Rc::as_ptr(&self.vm.inner)),
+            "a root is used with its own VM"
+        );
+        // SAFETY: the slot is in use, so it is within the array.
+        unsafe {
+            let raw = sys::ts_rooted(self.vm.raw(), root.slot);
+            sys::ts_protect(self.vm.raw(), raw);
+            Value::new(raw)
+        }
+    }
+
+    /// Collects everything that is not reachable. Costs milliseconds with many parked fibres.
+    pub fn collect(&self) {
+        // SAFETY: a full collection at a point where every live value is rooted or protected.
+        let _ = self.protect(|out| unsafe { sys::ts_collect(self.vm.raw(), out) });
+    }
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        // SAFETY: scopes nest, so this is the innermost arena mark.
+        unsafe { sys::ts_arena_restore(self.vm.raw(), self.arena) };
+    }
+}
+
+/// A value kept alive until this is dropped.
+pub struct Root {
+    vm: Weak<Inner>,
+    slot: i64,
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        if let Some(inner) = self.vm.upgrade() {
+            // SAFETY: the slot is in use, so it is within the array; nothing is allocated.
+            unsafe { sys::ts_unroot(inner.raw.as_ptr(), self.slot) };
+            inner.free_roots.borrow_mut().push(self.slot);
+        }
+    }
+}
+
+#[repr(C)]
+struct Header {
+    type_id: TypeId,
+    drop: unsafe fn(*mut Header),
+}
+
+#[repr(C)]
+struct Carried<T> {
+    header: Header,
+    data: T,
+}
+
+impl Header {
+    fn of<T: 'static>() -> Self {
+        unsafe fn drop_carried<T>(header: *mut Header) {
+            // SAFETY: called once, with the pointer that `wrap` made for this T.
+            drop(unsafe { Box::from_raw(header.cast::<Carried<T>>()) });
+        }
+        Header {
+            type_id: TypeId::of::<T>(),
+            drop: drop_carried::<T>,
+        }
+    }
+}
+
+/// The collector frees an object that carries data.
+///
+/// # Safety
+/// `pointer` is one that `wrap` made, and this is its only call.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ts_host_drop_data(pointer: *mut c_void) {
+    let header = pointer.cast::<Header>();
+    // SAFETY: the caller's promise.
+    abort_on_panic(|| unsafe { ((*header).drop)(header) });
+}
+
+fn c_name(name: &str) -> CString {
+    CString::new(name.replace('\0', "")).unwrap_or_default()
+}
+
+/// # Safety
+/// `bytes` points to `len` bytes that stay as they are for `'a`.
+unsafe fn slice<'a>(bytes: *const c_char, len: i64) -> &'a [u8] {
+    let len = usize::try_from(len).unwrap_or(0);
+    if len == 0 || bytes.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(bytes.cast(), len) }
+}

@@ -1,0 +1,183 @@
+//! One VM: opening, entering, resuming fibres, closing. Everything that makes or reads values is in `scope`.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::interrupt::Interrupter;
+use crate::memory::Memory;
+use crate::native::Native;
+use crate::scope::Scope;
+use crate::sys::{self, RawVm};
+
+/// How a VM is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes the VM may allocate; beyond it Ruby gets NoMemoryError.
+    pub memory_bytes_max: usize,
+    /// Bytes beyond the limit that `rescue` and `ensure` may use after a NoMemoryError.
+    pub memory_reserve_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            memory_bytes_max: 512 << 20,
+            memory_reserve_bytes: 4 << 20,
+        }
+    }
+}
+
+/// The VM could not be opened: there is not even memory for its core library.
+#[derive(Debug)]
+pub struct OpenError;
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("cannot open a Ruby VM: its memory limit is too small for the core library")
+    }
+}
+impl std::error::Error for OpenError {}
+
+type OnSlow = Box<dyn Fn(&str, u32)>;
+
+pub(crate) struct Inner {
+    pub(crate) raw: NonNull<RawVm>,
+    memory: Box<Memory>,
+    pub(crate) natives: RefCell<Vec<Rc<Native>>>,
+    pub(crate) free_roots: RefCell<Vec<i64>>,
+    pub(crate) roots: Cell<i64>,
+    depth: Cell<u32>,
+    /// Set while Rust borrows bytes of a String: nothing may run in the VM then.
+    pub(crate) borrowed: Cell<bool>,
+    on_slow: RefCell<Option<OnSlow>>,
+    interrupter: Arc<Interrupter>,
+}
+
+/// An mruby VM. Cloning makes another handle to the same one; the last handle closes it.
+#[derive(Clone)]
+pub struct Vm {
+    pub(crate) inner: Rc<Inner>,
+}
+
+impl Vm {
+    /// Opens a VM with the core library and the gems of build_config.rb.
+    pub fn open(options: Options) -> Result<Vm, OpenError> {
+        let memory = Box::new(Memory::new(
+            options.memory_bytes_max,
+            options.memory_reserve_bytes,
+        ));
+        let memory_pointer: *const Memory = &raw const *memory;
+        // The host pointer is needed before the `Rc` exists, so it is filled in below through `Rc::new_cyclic`'s
+        // stable address.
+        let mut opened = true;
+        let inner = Rc::new_cyclic(|weak: &std::rc::Weak<Inner>| {
+            let host = weak.as_ptr().cast::<c_void>().cast_mut();
+            // SAFETY: `host` stays at this address as long as the VM is open; `memory` is boxed and outlives the VM.
+            let raw = unsafe { sys::ts_open(host, memory_pointer.cast_mut().cast()) };
+            opened = !raw.is_null();
+            Inner {
+                raw: NonNull::new(raw).unwrap_or(NonNull::dangling()),
+                memory,
+                natives: RefCell::default(),
+                free_roots: RefCell::default(),
+                roots: Cell::new(0),
+                depth: Cell::new(0),
+                borrowed: Cell::new(false),
+                on_slow: RefCell::new(None),
+                interrupter: Arc::new(Interrupter::new(raw)),
+            }
+        });
+        if opened {
+            return Ok(Vm { inner });
+        }
+        std::mem::forget(inner); // its Drop would close what never opened; a start-up failure leaks a few bytes
+        Err(OpenError)
+    }
+
+    /// Runs `f` with a scope; every value made in it is released when it returns.
+    pub fn enter<R>(&self, f: impl FnOnce(&Scope<'_>) -> R) -> R {
+        let depth = self.inner.depth.get();
+        if depth == 0 {
+            self.inner.memory.close_reserve();
+            // SAFETY: the VM is open as long as `inner` lives.
+            unsafe { sys::ts_entered(self.raw()) };
+        }
+        self.inner.depth.set(depth + 1);
+        let scope = Scope::open(self);
+        let result = f(&scope);
+        drop(scope);
+        self.inner.depth.set(depth);
+        result
+    }
+
+    /// Called on this thread when an [`Interrupter::report`] finds the VM still running: file and line of the
+    /// application.
+    pub fn on_slow(&self, f: impl Fn(&str, u32) + 'static) {
+        *self.inner.on_slow.borrow_mut() = Some(Box::new(f));
+    }
+
+    /// A handle with which another thread interrupts this VM.
+    pub fn interrupter(&self) -> Arc<Interrupter> {
+        Arc::clone(&self.inner.interrupter)
+    }
+
+    /// Bytes allocated by the VM now.
+    pub fn memory_used(&self) -> usize {
+        self.inner.memory.used()
+    }
+
+    /// Objects alive or not yet collected.
+    pub fn live_objects(&self) -> usize {
+        // SAFETY: the VM is open as long as `inner` lives.
+        unsafe { sys::ts_live_objects(self.raw()) }
+    }
+
+    pub(crate) fn raw(&self) -> *mut RawVm {
+        self.inner.raw.as_ptr()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.interrupter.close();
+        self.memory.unlimit();
+        // SAFETY: the last handle is gone and nothing runs in the VM (running code holds a handle).
+        unsafe { sys::ts_close(self.raw.as_ptr()) };
+    }
+}
+
+/// The interrupt hook found the VM still running the reported entry.
+///
+/// # Safety
+/// `host` is the VM's `Inner`; `file` is null or a C string.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ts_host_slow(host: *mut c_void, file: *const c_char, line: i32) {
+    // SAFETY: `host` was set by `Vm::open` and lives while the VM runs; `file` belongs to the VM.
+    let (inner, file) = unsafe {
+        let file = if file.is_null() {
+            c"(unknown)"
+        } else {
+            CStr::from_ptr(file)
+        };
+        (&*host.cast::<Inner>(), file.to_string_lossy())
+    };
+    let report = || {
+        if let Some(on_slow) = &*inner.on_slow.borrow() {
+            on_slow(&file, line.try_into().unwrap_or(0));
+        }
+    };
+    abort_on_panic(report);
+}
+
+/// Runs a callback from C. A panic must not cross C frames: it ends the process with its message.
+pub(crate) fn abort_on_panic<R>(f: impl FnOnce() -> R) -> R {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
+        .unwrap_or_else(|_| std::process::abort())
+}
+
+pub(crate) fn status_is_ok(status: c_int) -> bool {
+    status == sys::OK
+}

@@ -1,0 +1,340 @@
+//! Fibres driven from Rust: waiting inside Ruby's iterators, where waiting cannot work, cancelling, and interrupts.
+
+#![allow(clippy::disallowed_methods)] // these tests play the watchdog's thread
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tsumugi_mruby::{Kind, Options, Reply, Root, Value, Vm, Waits};
+
+/// A fibre in which programs run; each yield of `wait` comes out with its argument.
+struct Loop {
+    vm: Vm,
+    fibre: Root,
+    done: Rc<RefCell<Option<String>>>,
+}
+
+const PRELUDE: &str = r##"
+module Tsumugi
+  def self.spawn
+    Fiber.new do |program|
+      while true
+        result = begin
+          Tsumugi.run_program(program).inspect
+        rescue Exception => e
+          "#{e.class}: #{e.message}"
+        end
+        program = Tsumugi.finish(result)
+      end
+    end
+  end
+end
+module Kernel
+  def wait(value = nil)
+    resumed = Tsumugi.park(value)
+    raise resumed if Exception === resumed
+    resumed
+  end
+end
+"##;
+
+impl Loop {
+    fn new() -> Loop {
+        let vm = Vm::open(Options::default()).unwrap();
+        let done = Rc::new(RefCell::new(None));
+        let fibre = vm.enter(|scope| {
+            let tsumugi = scope.constant("Tsumugi").unwrap();
+            scope
+                .define_singleton(tsumugi, "park", Waits::Maybe, |_, call| {
+                    Ok(Reply::Yield(call.argument(0)))
+                })
+                .unwrap();
+            let finished = done.clone();
+            scope
+                .define_singleton(tsumugi, "finish", Waits::Maybe, move |scope, call| {
+                    *finished.borrow_mut() = scope.text(call.argument(0));
+                    Ok(Reply::Yield(Value::nil()))
+                })
+                .unwrap();
+            scope
+                .run(
+                    scope
+                        .compile(PRELUDE.as_bytes(), "tsumugi/test.rb", 1)
+                        .unwrap(),
+                )
+                .unwrap();
+            scope.root(scope.call(tsumugi, "spawn", &[]).unwrap())
+        });
+        Loop { vm, fibre, done }
+    }
+
+    /// Starts a program; every wait is answered with what it asked for. Answers the result and the waits.
+    fn run(&self, source: &str) -> (String, Vec<String>) {
+        let mut input = self
+            .vm
+            .enter(|scope| scope.root(scope.compile(source.as_bytes(), "app.rb", 1).unwrap()));
+        let mut waits = Vec::new();
+        loop {
+            let (output, text) = self.vm.enter(|scope| {
+                let output = scope.resume(scope.rooted(&self.fibre), scope.rooted(&input));
+                let output = output.unwrap_or_else(|raised| panic!("{:?}", scope.report(raised)));
+                let text = scope.call(output, "inspect", &[]).unwrap();
+                (scope.root(output), scope.text(text).unwrap())
+            });
+            if let Some(result) = self.done.take() {
+                return (result, waits);
+            }
+            waits.push(text);
+            input = output;
+        }
+    }
+}
+
+fn check(source: &str, result: &str, waits: &str) {
+    let (actual, waited) = Loop::new().run(source);
+    assert_eq!(
+        (actual.as_str(), waited.join(" ").as_str()),
+        (result, waits),
+        "{source}"
+    );
+}
+
+#[test]
+fn a_wait_works_inside_iterators_and_blocks() {
+    check("[1, 2].each { |i| wait i }", "[1, 2]", "1 2");
+    check("[1, 2].map { |i| wait(i) + 1 }", "[2, 3]", "1 2");
+    check("[2, 1].sort { |a, b| wait(a <=> b) }", "[1, 2]", "1");
+    check("[1, 2, 3].inject { |a, b| wait(a + b) }", "6", "3 6");
+    check("{ a: 1 }.each { |k, v| wait [k, v] }", "{:a=>1}", "[:a, 1]");
+    check("'aba'.gsub('b') { |m| wait m }", "\"aba\"", "\"b\"");
+    check("3.times.map { |i| wait i }", "[0, 1, 2]", "0 1 2");
+    check(
+        "(1..2).each { |i| wait i }; 1.upto(2) { |i| wait i }; loop { wait 9; break }",
+        "nil",
+        "1 2 1 2 9",
+    );
+    check("p = ->(x) { wait x }; p.call(1) + p.(2)", "3", "1 2");
+}
+
+#[test]
+fn a_wait_works_inside_methods_of_every_kind() {
+    check("Object.new.send(:wait, 1)", "1", "1");
+    check(
+        "class A; define_method(:m) { |x| wait x }; end; A.new.m(4)",
+        "4",
+        "4",
+    );
+    check(
+        "class A; def method_missing(n, *a) = wait(a[0]); end; A.new.nope(5)",
+        "5",
+        "5",
+    );
+    check(
+        "class A; def initialize(x); @x = wait x; end; attr_reader :x; end; A.new(6).x",
+        "6",
+        "6",
+    );
+    check("class A; def +(o) = wait(o); end; A.new + 7", "7", "7");
+    check("class A; def [](o) = wait(o); end; A.new[7]", "7", "7");
+    check("'x'.instance_eval { wait size }", "1", "1");
+    check("eval('wait 3')", "3", "3");
+}
+
+#[test]
+fn a_wait_works_in_rescue_ensure_and_retry() {
+    check(
+        "begin; raise 'x'; rescue; wait 1; ensure; wait 2; end",
+        "1",
+        "1 2",
+    );
+    check(
+        "n = 0; begin; n += 1; wait n; raise 'x' if n < 3; n; rescue; retry; end",
+        "3",
+        "1 2 3",
+    );
+}
+
+#[test]
+fn a_wait_where_it_cannot_work_says_why_and_the_fibre_lives() {
+    let fibre = Loop::new();
+    for source in [
+        "Hash.new { |h, k| wait k }[1]",
+        "class A; def to_s = wait('x').to_s; end; \"#{A.new}\"",
+        "Class.new { wait 1 }",
+        "Fiber.new { wait 1 }.resume",
+        "e = [1].each; class E; include Enumerable; def each; wait 1; yield 1; end; end; E.new.to_enum.next",
+    ] {
+        let (result, waits) = fibre.run(source);
+        assert!(
+            result.starts_with("FiberError: cannot wait here: "),
+            "{source}: {result}"
+        );
+        assert!(waits.is_empty());
+    }
+    assert_eq!(fibre.run("wait 1"), ("1".into(), vec!["1".into()]));
+}
+
+#[test]
+fn fibres_of_the_applications_own_work_as_plain_ruby() {
+    check(
+        "p1 = Proc.new { %w(hoge fuga foo).each { |s| $o << s; Fiber.yield } }
+         $o = []; f = Fiber.new { p1.call }; p2 = Proc.new { f.resume; f.alive? }
+         4.times { $o << p2.call }; $o",
+        r#"["hoge", true, "fuga", true, "foo", true, false]"#,
+        "",
+    );
+    check(
+        "f = Fiber.new { |x| Fiber.yield x + 1 }; a = f.resume(1); wait a; f.resume; f.alive?",
+        "false",
+        "2",
+    );
+}
+
+#[test]
+fn resuming_with_an_exception_raises_it_there_and_runs_ensure() {
+    let fibre = Loop::new();
+    let source = "begin; wait 1; ensure; $ensured = true; end";
+    fibre.vm.enter(|scope| {
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.resume(scope.rooted(&fibre.fibre), program).unwrap();
+        let cancelled = scope.error("IOError", "x").0; // IOError is absent: a NameError arrives
+        assert_eq!(cancelled.kind(), Kind::Exception);
+        scope.resume(scope.rooted(&fibre.fibre), cancelled).unwrap();
+    });
+    assert!(fibre.done.take().unwrap().starts_with("NameError: "));
+    assert_eq!(fibre.run("$ensured").0, "true");
+}
+
+#[test]
+fn ten_thousand_fibres_park_and_end() {
+    let fibre = Loop::new();
+    let before = fibre.vm.memory_used();
+    let spawn = |scope: &tsumugi_mruby::Scope<'_>| {
+        let tsumugi = scope.constant("Tsumugi").unwrap();
+        scope.root(scope.call(tsumugi, "spawn", &[]).unwrap())
+    };
+    let program = fibre.vm.enter(|scope| {
+        scope.root(
+            scope
+                .compile(b"[1].each { |i| wait i }", "app.rb", 1)
+                .unwrap(),
+        )
+    });
+    let parked: Vec<Root> = (0..10_000)
+        .map(|_| {
+            fibre.vm.enter(|scope| {
+                let root = spawn(scope);
+                scope
+                    .resume(scope.rooted(&root), scope.rooted(&program))
+                    .unwrap();
+                root
+            })
+        })
+        .collect();
+    let each = (fibre.vm.memory_used() - before) / parked.len();
+    assert!(each < 8 << 10, "{each} bytes a parked fibre");
+    for root in &parked {
+        fibre.vm.enter(|scope| {
+            scope.resume(scope.rooted(root), Value::nil()).unwrap();
+        });
+        assert_eq!(fibre.done.take().unwrap(), "[1]");
+    }
+}
+
+/// Interrupts `fibre` from another thread once it has run for a while; `act` gets the entry to interrupt.
+fn interrupted(
+    source: &str,
+    act: impl Fn(&tsumugi_mruby::Interrupter, u64) + Send + 'static,
+) -> (Loop, String, Duration) {
+    let fibre = Loop::new();
+    let interrupter = fibre.vm.interrupter();
+    let over = Arc::new(AtomicBool::new(false));
+    let watchdog = std::thread::spawn({
+        let over = over.clone();
+        move || {
+            std::thread::sleep(Duration::from_millis(50));
+            while !over.load(Ordering::Relaxed) {
+                act(&interrupter, interrupter.entry().unwrap());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    });
+    let start = Instant::now();
+    let (result, _) = fibre.run(source);
+    over.store(true, Ordering::Relaxed);
+    watchdog.join().unwrap();
+    (fibre, result, start.elapsed())
+}
+
+#[test]
+fn an_endless_loop_is_stopped_from_another_thread() {
+    for source in [
+        "while true; end",
+        "loop { }",
+        "def f; f2; end; def f2; end; f while true",
+        "[1].cycle { |x| x + 1 }",
+    ] {
+        let (fibre, result, _) = interrupted(source, tsumugi_mruby::Interrupter::stop);
+        assert!(
+            result.starts_with("Tsumugi::Overrun: "),
+            "{source}: {result}"
+        );
+        assert_eq!(fibre.run("1 + 1").0, "2");
+    }
+}
+
+#[test]
+fn ensure_runs_when_a_loop_is_stopped() {
+    let (fibre, result, _) = interrupted(
+        "begin; while true; end; ensure; $e = 1; end",
+        |interrupter, entry| {
+            interrupter.stop(entry);
+            std::thread::sleep(Duration::from_secs(1));
+        },
+    );
+    assert!(result.starts_with("Tsumugi::Overrun: "), "{result}");
+    assert_eq!(fibre.run("$e").0, "1");
+}
+
+#[test]
+fn insisting_ends_a_loop_that_rescues_everything() {
+    let (fibre, result, _) = interrupted(
+        "while true; begin; while true; end; rescue Exception; end; end",
+        tsumugi_mruby::Interrupter::insist,
+    );
+    assert!(result.starts_with("Tsumugi::Overrun: "), "{result}");
+    assert_eq!(fibre.run("1 + 1").0, "2");
+}
+
+#[test]
+fn a_request_for_an_earlier_entry_interrupts_nothing() {
+    let (_, result, _) = interrupted(
+        "a = 0; 3_000_000.times { a += 1 }; a",
+        |interrupter, entry| interrupter.stop(entry - 1),
+    );
+    assert_eq!(result, "3000000");
+}
+
+#[test]
+fn a_slow_program_is_reported_with_its_line() {
+    let fibre = Loop::new();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    fibre
+        .vm
+        .on_slow(move |file, line| log.borrow_mut().push((file.to_owned(), line)));
+    let interrupter = fibre.vm.interrupter();
+    let watchdog = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        interrupter.report(interrupter.entry().unwrap());
+    });
+    fibre.run("a = 0\n5_000_000.times do\n  a += 1\nend");
+    watchdog.join().unwrap();
+    let seen = seen.borrow();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].0, "app.rb");
+    assert!((2..=3).contains(&seen[0].1), "{seen:?}");
+}
