@@ -151,7 +151,9 @@ impl Parser {
 
     fn head(&mut self) -> Result<Option<Event>> {
         let end = memmem::find(&self.buffer, HEAD_END);
-        if end.unwrap_or(self.buffer.len()) > self.head_bytes_max {
+        // Without an end in sight, the last bytes may be the beginning of the end.
+        let length = end.unwrap_or_else(|| self.buffer.len().saturating_sub(HEAD_END.len() - 1));
+        if length > self.head_bytes_max {
             return Err(Error::TooLarge {
                 name: "part_header_bytes_max",
                 limit: self.head_bytes_max as u64,

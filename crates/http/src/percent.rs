@@ -17,7 +17,7 @@ pub enum Plus {
 /// `text` with its escapes decoded; borrowed when there is nothing to decode.
 pub fn decode(text: &str, plus: Plus) -> Result<Cow<'_, str>> {
     let special = |byte: &u8| *byte == b'%' || (*byte == b'+' && plus == Plus::Space);
-    if !text.as_bytes().iter().any(|byte| special(byte)) {
+    if !text.as_bytes().iter().any(special) {
         return Ok(Cow::Borrowed(text));
     }
     let mut decoded = Vec::with_capacity(text.len());

@@ -1,0 +1,125 @@
+//! The smallest native server, for measuring: one thread per core, each with its own listener on the same port, answering "hello".
+//! `hello 127.0.0.1:8080 2` serves through this crate, `hello 127.0.0.1:8080 2 bare` through hyper alone.
+
+use std::{convert::Infallible, future::pending, net::SocketAddr, pin::Pin, rc::Rc, thread};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
+use http_body_util::Full;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{LocalSet, spawn_local},
+};
+use tsumugi_http::{Handler, Limits, Match, Origin, Request, Response, Router, Server, SpawnLocal};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+struct Hello {
+    router: Router<&'static str>,
+}
+
+impl Handler for Hello {
+    async fn handle(&self, request: Request) -> Response {
+        match self.router.find(&request.method, request.uri.path()) {
+            Match::Found(found) => {
+                let mut response = Response::text(StatusCode::OK, *found.value);
+                response.account.pattern = Some(found.pattern.clone());
+                response
+            }
+            _ => Response::not_found(),
+        }
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let address: SocketAddr = arguments
+        .next()
+        .and_then(|text| text.parse().ok())
+        .expect("the address to listen on");
+    let threads: usize = arguments
+        .next()
+        .and_then(|text| text.parse().ok())
+        .expect("the number of threads");
+    let serve = match arguments.next().as_deref() {
+        Some("bare") => bare,
+        _ => ours,
+    };
+    let workers: Vec<_> = (0..threads)
+        .map(|_| thread::spawn(move || work(address, serve)))
+        .collect();
+    for worker in workers {
+        worker.join().expect("a worker panicked");
+    }
+}
+
+fn work(address: SocketAddr, serve: fn(TcpListener) -> Task) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    LocalSet::new().block_on(&runtime, async move {
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )
+        .expect("a socket");
+        socket.set_reuse_port(true).expect("SO_REUSEPORT");
+        socket
+            .set_nonblocking(true)
+            .expect("a socket that does not block");
+        socket.bind(&address.into()).expect("a free port");
+        socket.listen(4096).expect("a listener");
+        serve(TcpListener::from_std(socket.into()).expect("a listener")).await;
+    });
+}
+
+fn ours(listener: TcpListener) -> Task {
+    Box::pin(async move {
+        let mut router = Router::new();
+        router
+            .insert(Method::GET, "/hello", &[], "hello")
+            .expect("a route");
+        let handler = Rc::new(Hello { router });
+        let server = Rc::new(Server::new(Limits::default(), SpawnLocal));
+        loop {
+            let (stream, peer) = accept(&listener).await;
+            let (server, handler) = (Rc::clone(&server), Rc::clone(&handler));
+            let origin = Origin {
+                peer: Some(peer),
+                ..Origin::default()
+            };
+            spawn_local(async move { server.serve(stream, origin, handler, pending()).await });
+        }
+    })
+}
+
+fn bare(listener: TcpListener) -> Task {
+    Box::pin(async move {
+        loop {
+            let (stream, _) = accept(&listener).await;
+            let service = service_fn(async |_: http::Request<Incoming>| {
+                let mut response = http::Response::new(Full::new(Bytes::from_static(b"hello")));
+                response.headers_mut().insert(
+                    CONTENT_TYPE,
+                    HeaderValue::from_static("text/plain; charset=utf-8"),
+                );
+                Ok::<_, Infallible>(response)
+            });
+            spawn_local(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    })
+}
+
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    let (stream, peer) = listener.accept().await.expect("a connection");
+    stream.set_nodelay(true).expect("TCP_NODELAY");
+    (stream, peer)
+}

@@ -1,0 +1,261 @@
+//! HTTP/2 with prior knowledge on the port that also speaks HTTP/1.
+
+mod rig;
+
+use std::{
+    cell::Cell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+use http::{Method, StatusCode};
+use rig::{Rig, rig, rig_with};
+use tokio::{net::TcpStream, task::spawn_local};
+use tsumugi_http::{Body, Limits, Outcome, Request, Response};
+
+async fn connect(rig: &Rig) -> (SendRequest<Bytes>, Rc<Cell<bool>>) {
+    let stream = TcpStream::connect(rig.address).await.unwrap();
+    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    let closed = Rc::new(Cell::new(false));
+    let flag = Rc::clone(&closed);
+    spawn_local(async move {
+        let _ = connection.await;
+        flag.set(true);
+    });
+    (client.ready().await.unwrap(), closed)
+}
+
+fn request(method: Method, path: &str) -> http::Request<()> {
+    http::Request::builder()
+        .method(method)
+        .uri(format!("http://localhost{path}"))
+        .body(())
+        .unwrap()
+}
+
+async fn body_of(response: http::Response<h2::RecvStream>) -> Result<String, h2::Error> {
+    let mut body = response.into_body();
+    let mut text = Vec::new();
+    while let Some(data) = body.data().await {
+        let data = data?;
+        body.flow_control().release_capacity(data.len()).unwrap();
+        text.extend_from_slice(&data);
+    }
+    Ok(String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn requests_on_one_connection_run_side_by_side() {
+    let handler = async |mut request: Request| {
+        if request.uri.path() == "/slow" {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        let body = request.body.read_all().await.unwrap();
+        assert_eq!(request.version, http::Version::HTTP_2);
+        Response::text(
+            StatusCode::OK,
+            format!("{} {}", request.uri.path(), body.len()),
+        )
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let begun = Instant::now();
+        let (slow, _) = client
+            .send_request(request(Method::GET, "/slow"), true)
+            .unwrap();
+        let (fast, mut upload) = client
+            .send_request(request(Method::POST, "/fast"), false)
+            .unwrap();
+        upload
+            .send_data(Bytes::from_static(b"12345"), true)
+            .unwrap();
+        assert_eq!(body_of(fast.await.unwrap()).await.unwrap(), "/fast 5");
+        assert!(
+            begun.elapsed() < Duration::from_millis(290),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert_eq!(body_of(slow.await.unwrap()).await.unwrap(), "/slow 0");
+        assert_eq!(rig.finished().len(), 2);
+    });
+}
+
+#[test]
+fn a_reset_drops_the_handler_and_leaves_the_connection() {
+    let dropped = Rc::new(Cell::new(false));
+    struct Flag(Rc<Cell<bool>>);
+    impl Drop for Flag {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+    let flag = Rc::clone(&dropped);
+    let handler = async move |request: Request| {
+        if request.uri.path() == "/wait" {
+            let _flag = Flag(Rc::clone(&flag));
+            std::future::pending::<()>().await;
+        }
+        Response::text(StatusCode::OK, "hello")
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let (answer, mut stream) = client
+            .send_request(request(Method::GET, "/wait"), true)
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stream.send_reset(h2::Reason::CANCEL);
+        drop(answer);
+        rig.until(|| dropped.get()).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "hello");
+        assert_eq!(
+            rig.finished(),
+            [(200, Outcome::Unanswered, 0), (200, Outcome::Complete, 5)]
+        );
+    });
+}
+
+#[test]
+fn a_broken_off_stream_is_reset() {
+    let handler = async |_: Request| {
+        let (mut sender, body) = Body::channel(1000);
+        spawn_local(async move {
+            sender.send(Bytes::from_static(b"one")).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            sender.abort();
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let (mut client, closed) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        assert!(body_of(answer.await.unwrap()).await.unwrap_err().is_reset());
+        assert!(!closed.get());
+    });
+}
+
+#[test]
+fn a_body_past_the_limit_is_413() {
+    let limits = Limits {
+        body_bytes_max: 10,
+        ..Limits::default()
+    };
+    let handler = async |mut request: Request| match request.body.read_all().await {
+        Ok(body) => Response::new(StatusCode::OK, body),
+        Err(error) => Response::from_error(&error),
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let (answer, mut upload) = client
+            .send_request(request(Method::POST, "/"), false)
+            .unwrap();
+        upload
+            .send_data(Bytes::from_static(b"12345678901"), false)
+            .unwrap();
+        let answer = answer.await.unwrap();
+        assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        assert!(answer.headers().get("connection").is_none());
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        assert_eq!(answer.await.unwrap().status(), StatusCode::OK);
+    });
+}
+
+#[test]
+fn the_peer_is_told_how_many_streams_it_may_open() {
+    let limits = Limits {
+        streams_max: 7,
+        ..Limits::default()
+    };
+    rig_with(limits, async |_: Request| {
+        Response::text(StatusCode::OK, "x")
+    })
+    .run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        answer.await.unwrap();
+        assert_eq!(client.current_max_send_streams(), 7);
+    });
+}
+
+#[test]
+fn idle_connections_are_told_and_closed() {
+    let limits = Limits {
+        keep_alive_ms: 300,
+        linger_ms: 300,
+        ..Limits::default()
+    };
+    rig_with(limits, async |_: Request| {
+        Response::text(StatusCode::OK, "x")
+    })
+    .run(async |rig: &Rig| {
+        let (mut client, closed) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        answer.await.unwrap();
+        let begun = Instant::now();
+        rig.until(|| closed.get() && rig.open() == 0).await;
+        assert!(
+            begun.elapsed() >= Duration::from_millis(290),
+            "{:?}",
+            begun.elapsed()
+        );
+    });
+}
+
+#[test]
+fn a_shutdown_finishes_what_runs_and_closes() {
+    let handler = async |_: Request| {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        Response::text(StatusCode::OK, "done")
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let (mut client, closed) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        rig.shut_down();
+        assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "done");
+        rig.until(|| closed.get() && rig.open() == 0).await;
+    });
+}
+
+#[test]
+fn http_1_is_still_spoken_beside_it() {
+    rig(async |_: Request| Response::text(StatusCode::OK, "hello")).run(async |rig: &Rig| {
+        let (_client, _) = connect(rig).await;
+        assert!(
+            rig.connect()
+                .await
+                .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                .await
+                .ends_with("hello")
+        );
+        // Methods that begin like the preface of HTTP/2.
+        assert!(
+            rig.connect()
+                .await
+                .ask("PRI / HTTP/1.1\r\nHost: x\r\n\r\n")
+                .await
+                .ends_with("hello")
+        );
+        assert!(
+            rig.connect()
+                .await
+                .ask("PUT / HTTP/1.1\r\nHost: x\r\n\r\n")
+                .await
+                .ends_with("hello")
+        );
+    });
+}

@@ -1,0 +1,232 @@
+//! A server on a socket of this machine and a client that speaks raw bytes, in one thread. Not a test by itself.
+//! Every wait has a generous end, so that a broken server fails a test instead of hanging it.
+
+// Each test file is a program of its own and uses its own part of this.
+#![allow(dead_code)]
+
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    net::SocketAddr,
+    pin::Pin,
+    rc::Rc,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::{LocalSet, spawn_local},
+    time::timeout,
+};
+use tsumugi_http::{
+    Finished, Handler, Limits, Origin, Outcome, Request, Response, Server, SpawnLocal,
+};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Answer = Pin<Box<dyn Future<Output = Response>>>;
+type Accounts = Rc<RefCell<Vec<(u16, Outcome, u64)>>>;
+
+struct Function {
+    call: Box<dyn Fn(Request) -> Answer>,
+    accounts: Accounts,
+}
+
+impl Handler for Function {
+    fn handle(&self, request: Request) -> impl Future<Output = Response> {
+        (self.call)(request)
+    }
+
+    fn finished(&self, finished: &Finished) {
+        self.accounts.borrow_mut().push((
+            finished.status.as_u16(),
+            finished.outcome,
+            finished.body_bytes,
+        ));
+    }
+}
+
+/// A server that is about to start.
+pub struct Build {
+    limits: Limits,
+    function: Rc<Function>,
+    accounts: Accounts,
+}
+
+pub fn rig(handler: impl AsyncFn(Request) -> Response + 'static) -> Build {
+    rig_with(Limits::default(), handler)
+}
+
+pub fn rig_with(limits: Limits, handler: impl AsyncFn(Request) -> Response + 'static) -> Build {
+    let handler = Rc::new(handler);
+    let call = move |request| -> Answer {
+        let handler = Rc::clone(&handler);
+        Box::pin(async move { handler(request).await })
+    };
+    let accounts = Accounts::default();
+    let function = Function {
+        call: Box::new(call),
+        accounts: Rc::clone(&accounts),
+    };
+    Build {
+        limits,
+        function: Rc::new(function),
+        accounts,
+    }
+}
+
+/// A server that runs.
+pub struct Rig {
+    pub address: SocketAddr,
+    accounts: Accounts,
+    shutdown: watch::Sender<()>,
+    open: Rc<Cell<usize>>,
+}
+
+impl Build {
+    /// Runs a test beside the server.
+    pub fn run(self, test: impl AsyncFnOnce(&Rig)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        LocalSet::new().block_on(&runtime, async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let rig = Rig {
+                address: listener.local_addr().unwrap(),
+                accounts: Rc::clone(&self.accounts),
+                shutdown: watch::Sender::new(()),
+                open: Rc::default(),
+            };
+            let server = Rc::new(Server::new(self.limits.clone(), SpawnLocal));
+            spawn_local(accept(
+                listener,
+                server,
+                Rc::clone(&self.function),
+                rig.shutdown.clone(),
+                Rc::clone(&rig.open),
+            ));
+            timeout(PATIENCE, test(&rig))
+                .await
+                .expect("the test took too long");
+        });
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    server: Rc<Server<SpawnLocal>>,
+    handler: Rc<Function>,
+    shutdown: watch::Sender<()>,
+    open: Rc<Cell<usize>>,
+) {
+    while let Ok((stream, peer)) = listener.accept().await {
+        let (server, handler, open) = (Rc::clone(&server), Rc::clone(&handler), Rc::clone(&open));
+        let mut notice = shutdown.subscribe();
+        open.set(open.get() + 1);
+        spawn_local(async move {
+            let origin = Origin {
+                peer: Some(peer),
+                ..Origin::default()
+            };
+            let notice = async move {
+                let _ = notice.changed().await;
+            };
+            server.serve(stream, origin, handler, notice).await;
+            open.set(open.get() - 1);
+        });
+    }
+}
+
+impl Rig {
+    pub async fn connect(&self) -> Client {
+        Client {
+            stream: TcpStream::connect(self.address).await.unwrap(),
+            buffer: Vec::new(),
+        }
+    }
+
+    pub fn shut_down(&self) {
+        self.shutdown.send(()).unwrap();
+    }
+
+    /// Connections that the server has.
+    pub fn open(&self) -> usize {
+        self.open.get()
+    }
+
+    /// Status, outcome and body bytes of the requests that are over.
+    pub fn finished(&self) -> Vec<(u16, Outcome, u64)> {
+        self.accounts.borrow().clone()
+    }
+
+    pub async fn until(&self, condition: impl Fn() -> bool) {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+pub struct Client {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    /// Sends as much as the server takes.
+    pub async fn send(&mut self, text: &str) {
+        let _ = self.stream.write_all(text.as_bytes()).await;
+    }
+
+    pub async fn ask(&mut self, text: &str) -> String {
+        self.send(text).await;
+        self.read_answer().await
+    }
+
+    /// One answer with a content length.
+    pub async fn read_answer(&mut self) -> String {
+        let mut answer = self.read_until("\r\n\r\n").await;
+        let length = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .map_or(0, |length| length.parse().unwrap());
+        answer += &String::from_utf8(self.read_bytes(length).await).unwrap();
+        answer
+    }
+
+    pub async fn read_until(&mut self, end: &str) -> String {
+        loop {
+            let text = String::from_utf8_lossy(&self.buffer).into_owned();
+            if let Some(at) = text.find(end) {
+                self.buffer.drain(..at + end.len());
+                return text[..at + end.len()].to_owned();
+            }
+            assert!(
+                self.read_more().await > 0,
+                "the connection ended after {text:?}, before {end:?}"
+            );
+        }
+    }
+
+    pub async fn read_bytes(&mut self, length: usize) -> Vec<u8> {
+        while self.buffer.len() < length {
+            assert!(self.read_more().await > 0, "the connection ended early");
+        }
+        self.buffer.drain(..length).collect()
+    }
+
+    /// Everything up to the end of the connection, which must be an orderly one.
+    pub async fn read_to_end(&mut self) -> String {
+        while self.read_more().await > 0 {}
+        String::from_utf8(std::mem::take(&mut self.buffer)).unwrap()
+    }
+
+    async fn read_more(&mut self) -> usize {
+        self.stream
+            .read_buf(&mut self.buffer)
+            .await
+            .expect("the connection was reset")
+    }
+}

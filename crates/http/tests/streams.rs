@@ -1,0 +1,279 @@
+//! What happens over time: streamed responses, clients that go away, clients that do not read, and the end of the server.
+
+mod rig;
+
+use std::{
+    cell::Cell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http::StatusCode;
+use rig::{Rig, rig, rig_with};
+use tokio::task::spawn_local;
+use tsumugi_http::{Body, Error, Limits, Outcome, Request, Response};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+/// Counts when it is dropped.
+struct Dropped(Rc<Cell<u32>>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn pieces_arrive_as_they_are_sent() {
+    let handler = async |_: Request| {
+        let (mut sender, body) = Body::channel(1000);
+        spawn_local(async move {
+            for piece in ["one", "two"] {
+                sender
+                    .send(Bytes::from_static(piece.as_bytes()))
+                    .await
+                    .unwrap();
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            sender.finish();
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(GET).await;
+        assert!(
+            client
+                .read_until("3\r\none\r\n")
+                .await
+                .contains("transfer-encoding: chunked\r\n")
+        );
+        assert_eq!(
+            client.read_until("0\r\n\r\n").await,
+            "3\r\ntwo\r\n0\r\n\r\n"
+        );
+        client.send(GET).await;
+        client.read_until("0\r\n\r\n").await;
+        assert_eq!(rig.finished()[0], (200, Outcome::Complete, 6));
+    });
+}
+
+#[test]
+fn a_broken_off_stream_has_no_end() {
+    for how in ["abort", "drop"] {
+        let handler = async move |_: Request| {
+            let (mut sender, body) = Body::channel(1000);
+            spawn_local(async move {
+                sender.send(Bytes::from_static(b"one")).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                if how == "abort" {
+                    sender.abort();
+                }
+            });
+            Response::new(StatusCode::OK, body)
+        };
+        rig(handler).run(async |rig: &Rig| {
+            let mut client = rig.connect().await;
+            client.send(GET).await;
+            let answer = client.read_to_end().await;
+            assert!(answer.ends_with("3\r\none\r\n"), "{answer}");
+            assert_eq!(rig.finished(), [(200, Outcome::BrokenOff, 3)]);
+        });
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_makes_the_sender_wait() {
+    let sent = Rc::new(Cell::new(0));
+    let count = Rc::clone(&sent);
+    let handler = async move |_: Request| {
+        let (mut sender, body) = Body::channel(64 * 1024);
+        let count = Rc::clone(&count);
+        spawn_local(async move {
+            while sender
+                .send(Bytes::from(vec![b'x'; 16 * 1024]))
+                .await
+                .is_ok()
+            {
+                count.set(count.get() + 16 * 1024);
+            }
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(GET).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let before = sent.get();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_eq!(sent.get(), before, "the sender went on without a reader");
+        // Most of it is in the sockets of both ends, whose size the system chooses.
+        assert!(before < 16 * 1024 * 1024, "{before}");
+        client.read_bytes(before + 1024 * 1024).await;
+        assert!(
+            sent.get() > before,
+            "the sender did not go on with the reader"
+        );
+    });
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_cut_off() {
+    let limits = Limits {
+        send_timeout_ms: 300,
+        ..Limits::default()
+    };
+    let handler =
+        async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 64 * 1024 * 1024]));
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(GET).await;
+        let begun = Instant::now();
+        rig.until(|| rig.open() == 1).await;
+        rig.until(|| rig.open() == 0).await;
+        assert!(
+            begun.elapsed() >= Duration::from_millis(290),
+            "{:?}",
+            begun.elapsed()
+        );
+        drop(client);
+    });
+}
+
+#[test]
+fn a_client_that_reads_slowly_gets_everything() {
+    let limits = Limits {
+        send_timeout_ms: 400,
+        keep_alive_ms: 400,
+        ..Limits::default()
+    };
+    let handler =
+        async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 32 * 1024 * 1024]));
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client
+            .send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .await;
+        for _ in 0..8 {
+            client.read_bytes(2 * 1024 * 1024).await;
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+        assert!(client.read_to_end().await.len() > 15 * 1024 * 1024);
+    });
+}
+
+#[test]
+fn a_disconnect_drops_the_waiting_handler() {
+    let dropped = Rc::new(Cell::new(0));
+    let count = Rc::clone(&dropped);
+    let handler = async move |_: Request| {
+        let _dropped = Dropped(Rc::clone(&count));
+        std::future::pending::<Response>().await
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(GET).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(dropped.get(), 0);
+        drop(client);
+        rig.until(|| dropped.get() == 1).await;
+        rig.until(|| rig.open() == 0).await;
+        assert_eq!(rig.finished(), [(200, Outcome::Unanswered, 0)]);
+    });
+}
+
+#[test]
+fn a_disconnect_in_the_middle_of_a_body_ends_the_request() {
+    let handler = async |mut request: Request| {
+        let _ = request.body.read_all().await;
+        Response::text(StatusCode::OK, "never")
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client
+            .send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+            .await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        drop(client);
+        rig.until(|| rig.open() == 0).await;
+        assert_eq!(rig.finished().len(), 1);
+    });
+}
+
+#[test]
+fn a_disconnect_reaches_the_sender_of_a_stream() {
+    let closed = Rc::new(Cell::new(0));
+    let count = Rc::clone(&closed);
+    let handler = async move |_: Request| {
+        let (mut sender, body) = Body::channel(1000);
+        let count = Rc::clone(&count);
+        spawn_local(async move {
+            sender.send(Bytes::from_static(b"one")).await.unwrap();
+            sender.closed().await;
+            assert!(matches!(
+                sender.send(Bytes::from_static(b"two")).await,
+                Err(Error::Closed)
+            ));
+            count.set(1);
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(GET).await;
+        client.read_until("one").await;
+        drop(client);
+        rig.until(|| closed.get() == 1).await;
+    });
+}
+
+#[test]
+fn a_shutdown_finishes_the_running_request_and_closes() {
+    let handler = async |_: Request| {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        Response::text(StatusCode::OK, "done")
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut running = rig.connect().await;
+        running.send(GET).await;
+        let mut untouched = rig.connect().await;
+        let mut idle = rig.connect().await;
+        idle.ask(GET).await;
+        running.read_answer().await;
+        running.send(GET).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        rig.shut_down();
+        assert_eq!(untouched.read_to_end().await, "");
+        assert_eq!(idle.read_to_end().await, "");
+        let answer = running.read_to_end().await;
+        assert!(
+            answer.contains("connection: close\r\n") && answer.ends_with("done"),
+            "{answer}"
+        );
+        rig.until(|| rig.open() == 0).await;
+    });
+}
+
+#[test]
+fn a_shutdown_waits_for_a_stream_that_is_running() {
+    let handler = async |_: Request| {
+        let (mut sender, body) = Body::channel(1000);
+        spawn_local(async move {
+            for _ in 0..4 {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                sender.send(Bytes::from_static(b"x")).await.unwrap();
+            }
+            sender.finish();
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(GET).await;
+        client.read_until("x\r\n").await;
+        rig.shut_down();
+        assert!(client.read_to_end().await.ends_with("0\r\n\r\n"));
+    });
+}

@@ -1,0 +1,183 @@
+//! Forms with files, over real sockets: what stays in memory, what goes to disk, and what is refused.
+
+mod rig;
+
+use std::{fs, io, path::Path, rc::Rc};
+
+use http::{StatusCode, header::CONTENT_TYPE};
+use rig::{Rig, rig_with};
+use tsumugi_http::{
+    Limits, Request, Response,
+    upload::{Content, Offload, read_form},
+};
+
+/// Runs the work on tokio's own threads.
+#[derive(Clone, Debug)]
+struct Threads;
+
+impl Offload for Threads {
+    async fn offload<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        tokio::task::spawn_blocking(work)
+            .await
+            .map_err(io::Error::other)?
+    }
+
+    fn later(&self, work: impl FnOnce() + Send + 'static) {
+        tokio::task::spawn_blocking(work);
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        upload_memory_max: 1000,
+        field_bytes_max: 500,
+        upload_bytes_max: 300_000,
+        ..Limits::default()
+    }
+}
+
+/// Answers with one line for each part: its name, its file name, where it is, and its length; saves files on disk beside it.
+async fn describe(directory: Rc<Path>, mut request: Request) -> Response {
+    let content_type = request
+        .headers
+        .get(CONTENT_TYPE)
+        .map_or("", |value| value.to_str().unwrap())
+        .to_owned();
+    let parts = match read_form(
+        &mut request.body,
+        &content_type,
+        &limits(),
+        &directory,
+        &Threads,
+    )
+    .await
+    {
+        Ok(parts) => parts,
+        Err(error) => return Response::from_error(&error),
+    };
+    let mut text = String::new();
+    for part in parts {
+        let name = part.head.filename.as_deref().unwrap_or("-");
+        let place = match &part.content {
+            Content::Memory(_) => "memory",
+            Content::Disk(file) => {
+                let whole = file.read(0, usize::MAX).await.unwrap();
+                assert_eq!(whole.len() as u64, file.length());
+                assert_eq!(
+                    file.read(file.length() - 3, 10).await.unwrap(),
+                    whole[whole.len() - 3..]
+                );
+                file.save(directory.join(name)).await.unwrap();
+                assert!(
+                    file.save(directory.join(name)).await.is_err(),
+                    "an existing file was overwritten"
+                );
+                "disk"
+            }
+        };
+        text += &format!(
+            "{} {name} {place} {}\n",
+            part.head.name,
+            part.content.length()
+        );
+    }
+    Response::text(StatusCode::OK, text)
+}
+
+fn part(disposition: &str, content: &str) -> String {
+    format!("--xyz\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{content}\r\n")
+}
+
+fn check(parts: &[String], expected: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let path: Rc<Path> = directory.path().into();
+    let handler = async move |request: Request| describe(Rc::clone(&path), request).await;
+    rig_with(limits(), handler).run(async |rig: &Rig| {
+        let body = format!("{}--xyz--\r\n", parts.concat());
+        let head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xyz";
+        let mut client = rig.connect().await;
+        client
+            .send(&format!(
+                "{head}\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ))
+            .await;
+        let answer = client.read_answer().await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head[9..12] == expected[..3] && body.starts_with(&expected[4..]),
+            "{answer}"
+        );
+    });
+    for part in parts.iter().filter(|_| expected.contains("disk")) {
+        if let Some(name) = part
+            .split("filename=")
+            .nth(1)
+            .and_then(|rest| rest.split('\r').next())
+        {
+            let content = part.split_once("\r\n\r\n").unwrap().1.trim_end();
+            assert_eq!(
+                fs::read_to_string(directory.path().join(name)).unwrap_or(content.to_owned()),
+                content
+            );
+        }
+    }
+    let left: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left.len(), expected.matches("disk").count(), "{left:?}");
+}
+
+#[test]
+fn files_past_the_memory_limit_go_to_disk() {
+    let (small, large, huge) = (
+        "s".repeat(1000),
+        "l".repeat(1001),
+        "0123456789".repeat(20_000),
+    );
+    check(
+        &[
+            part("name=title", "Hello"),
+            part("name=f; filename=small", &small),
+            part("name=g; filename=large", &large),
+            part("name=h; filename=huge", &huge),
+            part("name=i; filename=empty", ""),
+        ],
+        "200 title - memory 5\nf small memory 1000\ng large disk 1001\nh huge disk 200000\ni empty memory 0\n",
+    );
+}
+
+#[test]
+fn one_byte_more_than_the_limit_in_a_field_is_413() {
+    check(&[part("name=a", &"x".repeat(500))], "200 a - memory 500");
+    check(
+        &[part("name=a", &"x".repeat(501))],
+        "413 request is larger than field_bytes_max",
+    );
+}
+
+#[test]
+fn one_byte_more_than_the_limit_in_the_whole_is_413() {
+    let overhead = part("name=a; filename=b", "").len() + "--xyz--\r\n".len();
+    check(
+        &[part("name=a; filename=b", &"x".repeat(300_000 - overhead))],
+        "200 a b disk",
+    );
+    check(
+        &[part("name=a; filename=b", &"x".repeat(300_001 - overhead))],
+        "413 request is larger than upload_bytes_max",
+    );
+}
+
+#[test]
+fn a_form_without_a_usable_part_is_400() {
+    check(
+        &["--xyz\r\nContent-Disposition: attachment\r\n\r\nx\r\n".to_owned()],
+        "400 malformed part head",
+    );
+    check(&["no boundary".to_owned()], "400 malformed multipart body");
+}

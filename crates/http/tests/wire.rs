@@ -1,0 +1,499 @@
+//! What goes over the wire on HTTP/1, byte by byte, over real sockets.
+
+mod rig;
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use rig::{Rig, rig, rig_with};
+use tsumugi_http::{Body, Limits, Outcome, Request, Response};
+
+async fn hello(_: Request) -> Response {
+    Response::text(StatusCode::OK, "hello")
+}
+
+/// Answers with the body it was sent, or with what went wrong.
+async fn echo(mut request: Request) -> Response {
+    match request.body.read_all().await {
+        Ok(body) => Response::new(StatusCode::OK, body),
+        Err(error) => Response::from_error(&error),
+    }
+}
+
+#[test]
+fn connections_stay_open_between_requests() {
+    rig(hello).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        for _ in 0..3 {
+            let answer = client.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+            assert!(answer.contains("content-length: 5\r\n"), "{answer}");
+            assert!(answer.contains("\r\ndate: "), "{answer}");
+            assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
+        }
+    });
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let handler = async |request: Request| {
+        let path = request.uri.path().to_owned();
+        if path == "/slow" {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Response::text(StatusCode::OK, path)
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\nGET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+        let all = client.read_to_end().await;
+        let bodies: Vec<&str> = all.split("HTTP/1.1 200 OK").skip(1).map(|one| one.rsplit("\r\n").next().unwrap()).collect();
+        assert_eq!(bodies, ["/slow", "/2", "/3"]);
+    });
+}
+
+#[test]
+fn malformed_requests_get_400_and_the_connection_closes() {
+    let requests = [
+        "GARBAGE\r\n\r\n",
+        "GET /\x01 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nNo colon\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ];
+    rig(hello).run(async |rig: &Rig| {
+        for request in requests {
+            let mut client = rig.connect().await;
+            // What follows a malformed request is never a request.
+            client
+                .send(&format!(
+                    "{request}GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+                ))
+                .await;
+            let answer = client.read_to_end().await;
+            assert!(answer.starts_with("HTTP/1.1 400 "), "{request:?}: {answer}");
+            assert_eq!(
+                answer.matches("HTTP/1.1").count(),
+                1,
+                "{request:?}: {answer}"
+            );
+        }
+        assert_eq!(rig.finished().len(), 0);
+    });
+}
+
+#[test]
+fn a_body_with_two_lengths_is_read_as_chunked_and_the_connection_closes() {
+    for headers in [
+        "Content-Length: 3\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 3",
+    ] {
+        rig(echo).run(async |rig: &Rig| {
+            let mut client = rig.connect().await;
+            let body = "5\r\nabcde\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+            client
+                .send(&format!(
+                    "POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n{body}"
+                ))
+                .await;
+            let answer = client.read_to_end().await;
+            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+            assert!(answer.contains("connection: close\r\n"), "{answer}");
+            assert!(answer.ends_with("\r\n\r\nabcde"), "{answer}");
+            assert_eq!(rig.finished().len(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_broken_chunk_is_400_and_the_connection_closes() {
+    rig(echo).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n").await;
+        let answer = client.read_to_end().await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    });
+}
+
+#[test]
+fn slow_headers_are_cut_off() {
+    let limits = Limits {
+        header_timeout_ms: 300,
+        ..Limits::default()
+    };
+    rig_with(limits, hello).run(async |rig: &Rig| {
+        for first in [
+            "",
+            "P",
+            "GET / HTTP/1.1\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /",
+        ] {
+            let begun = Instant::now();
+            let mut client = rig.connect().await;
+            client.send(first).await;
+            // Bytes that trickle in do not buy time.
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            if !first.is_empty() {
+                client.send("X").await;
+            }
+            client.read_to_end().await;
+            let elapsed = begun.elapsed();
+            assert!(
+                elapsed >= Duration::from_millis(290) && elapsed < Duration::from_secs(5),
+                "{first:?}: {elapsed:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn idle_connections_close_after_keep_alive() {
+    let limits = Limits {
+        keep_alive_ms: 300,
+        header_timeout_ms: 60_000,
+        ..Limits::default()
+    };
+    rig_with(limits, hello).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        client.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        let begun = Instant::now();
+        assert_eq!(client.read_to_end().await, "");
+        assert!(
+            begun.elapsed() >= Duration::from_millis(290),
+            "{:?}",
+            begun.elapsed()
+        );
+    });
+}
+
+#[test]
+fn a_handler_may_take_longer_than_every_limit() {
+    let limits = Limits {
+        keep_alive_ms: 100,
+        header_timeout_ms: 100,
+        send_timeout_ms: 100,
+        body_timeout_ms: 100,
+        ..Limits::default()
+    };
+    let handler = async |request: Request| {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        hello(request).await
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let answer = rig
+            .connect()
+            .await
+            .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            .await;
+        assert!(answer.ends_with("hello"), "{answer}");
+    });
+}
+
+#[test]
+fn a_slow_body_is_408_and_the_connection_closes() {
+    let limits = Limits {
+        body_timeout_ms: 200,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client
+            .send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+            .await;
+        let answer = client.read_to_end().await;
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
+        assert!(answer.contains("body_timeout_ms"), "{answer}");
+    });
+}
+
+#[test]
+fn a_body_in_time_is_read_however_it_is_cut() {
+    let limits = Limits {
+        body_timeout_ms: 400,
+        header_timeout_ms: 400,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client
+            .send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n")
+            .await;
+        for piece in ["a", "bc", "d", "e", "f"] {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            client.send(piece).await;
+        }
+        let answer = client.read_answer().await;
+        assert!(answer.ends_with("\r\n\r\nabcdef"), "{answer}");
+        assert!(
+            client
+                .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                .await
+                .starts_with("HTTP/1.1 200")
+        );
+    });
+}
+
+#[test]
+fn a_body_past_the_limit_is_413_before_it_is_read() {
+    let limits = Limits {
+        body_bytes_max: 1000,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        let post = |length: usize| {
+            format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n")
+        };
+        let mut client = rig.connect().await;
+        client.send(&post(1000)).await;
+        let answer = client.ask(&"x".repeat(1000)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        // Not one byte of the body is sent, and there is an answer.
+        client.send(&post(1001)).await;
+        let answer = client.read_answer().await;
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
+        assert!(answer.contains("body_bytes_max allows (1000)"), "{answer}");
+        assert_eq!(client.read_to_end().await, "");
+    });
+}
+
+#[test]
+fn a_chunked_body_past_the_limit_is_413() {
+    let limits = Limits {
+        body_bytes_max: 1000,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        let chunks = |count: usize| {
+            format!(
+                "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+                format!("64\r\n{}\r\n", "x".repeat(100)).repeat(count)
+            )
+        };
+        let mut client = rig.connect().await;
+        let answer = client.ask(&format!("{}0\r\n\r\n", chunks(10))).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        client.send(&format!("{}1\r\nx\r\n", chunks(10))).await;
+        let answer = client.read_answer().await;
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    });
+}
+
+#[test]
+fn the_answer_to_a_large_unread_body_arrives() {
+    let limits = Limits {
+        body_bytes_max: 1000,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        for _ in 0..5 {
+            let mut client = rig.connect().await;
+            client
+                .send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 800000\r\n\r\n")
+                .await;
+            // The client sends all of it before it reads, as simple clients do.
+            client.send(&"x".repeat(800_000)).await;
+            let answer = client.read_to_end().await;
+            assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        }
+    });
+}
+
+#[test]
+fn a_small_body_that_nobody_reads_does_not_close_the_connection() {
+    rig(hello).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        for _ in 0..3 {
+            let answer = client
+                .ask("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde")
+                .await;
+            assert!(answer.ends_with("hello"), "{answer}");
+        }
+    });
+}
+
+#[test]
+fn expect_continue_is_answered_only_when_the_body_is_wanted() {
+    let limits = Limits {
+        body_bytes_max: 10,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        let post = |length: usize| format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n");
+        let mut client = rig.connect().await;
+        client.send(&post(3)).await;
+        assert_eq!(client.read_until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
+        assert!(client.ask("abc").await.ends_with("\r\n\r\nabc"));
+        client.send(&post(11)).await;
+        assert!(client.read_to_end().await.starts_with("HTTP/1.1 413 "));
+    });
+}
+
+#[test]
+fn one_header_more_than_the_limit_is_431() {
+    for headers_max in [100, 20] {
+        let limits = Limits {
+            headers_max,
+            ..Limits::default()
+        };
+        rig_with(limits, hello).run(async |rig: &Rig| {
+            let get =
+                |headers: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(headers));
+            assert!(
+                rig.connect()
+                    .await
+                    .ask(&get(headers_max))
+                    .await
+                    .starts_with("HTTP/1.1 200 ")
+            );
+            let mut client = rig.connect().await;
+            client.send(&get(headers_max + 1)).await;
+            assert!(client.read_to_end().await.starts_with("HTTP/1.1 431 "));
+        });
+    }
+}
+
+#[test]
+fn one_byte_more_than_the_limit_in_the_headers_is_431() {
+    let limits = Limits {
+        header_bytes_max: 2000,
+        ..Limits::default()
+    };
+    rig_with(limits, hello).run(async |rig: &Rig| {
+        let get = |length: usize| {
+            let frame = "GET / HTTP/1.1\r\nA: \r\n\r\n";
+            format!(
+                "GET / HTTP/1.1\r\nA: {}\r\n\r\n",
+                "x".repeat(length - frame.len())
+            )
+        };
+        assert!(
+            rig.connect()
+                .await
+                .ask(&get(2000))
+                .await
+                .starts_with("HTTP/1.1 200 ")
+        );
+        let mut client = rig.connect().await;
+        client.send(&get(2001)).await;
+        assert!(client.read_to_end().await.starts_with("HTTP/1.1 431 "));
+        let mut client = rig.connect().await;
+        client
+            .send(&format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(60_000)))
+            .await;
+        assert!(client.read_to_end().await.starts_with("HTTP/1.1 431 "));
+    });
+}
+
+#[test]
+fn head_has_the_headers_of_get_and_no_body() {
+    rig(hello).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+        let answer = client.read_to_end().await;
+        assert_eq!(answer.matches("content-length: 5\r\n").count(), 2, "{answer}");
+        assert!(!answer.contains("hello"), "{answer}");
+        let outcomes: Vec<_> = rig.finished().iter().map(|(_, outcome, bytes)| (*outcome, *bytes)).collect();
+        assert_eq!(outcomes, [(Outcome::Complete, 0), (Outcome::Complete, 0)]);
+    });
+}
+
+#[test]
+fn statuses_without_a_body_have_none() {
+    for status in [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED] {
+        let handler = async move |_: Request| {
+            Response::text(status, "not for the wire")
+                .with(header::CONTENT_LENGTH, HeaderValue::from(3))
+        };
+        rig(handler).run(async |rig: &Rig| {
+            let mut client = rig.connect().await;
+            client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+            let answer = client.read_to_end().await;
+            assert!(!answer.contains("content-length"), "{answer}");
+            assert!(!answer.contains("transfer-encoding"), "{answer}");
+            assert!(!answer.contains("wire"), "{answer}");
+            assert_eq!(answer.matches(&format!("HTTP/1.1 {}", status.as_u16())).count(), 2, "{answer}");
+        });
+    }
+}
+
+#[test]
+fn framing_headers_of_a_handler_do_not_reach_the_wire() {
+    let handler = async |_: Request| {
+        Response::text(StatusCode::OK, "hello")
+            .with(header::CONTENT_LENGTH, HeaderValue::from(3))
+            .with(
+                header::TRANSFER_ENCODING,
+                HeaderValue::from_static("chunked"),
+            )
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let answer = rig
+            .connect()
+            .await
+            .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            .await;
+        assert!(answer.contains("content-length: 5\r\n"), "{answer}");
+        assert!(!answer.contains("chunked"), "{answer}");
+    });
+}
+
+#[test]
+fn an_informational_status_becomes_500() {
+    let handler = async |_: Request| Response::new(StatusCode::EARLY_HINTS, Body::Empty);
+    rig(handler).run(async |rig: &Rig| {
+        let answer = rig
+            .connect()
+            .await
+            .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            .await;
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+    });
+}
+
+#[test]
+fn http_1_0_is_answered_and_closed() {
+    rig(hello).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send("GET / HTTP/1.0\r\n\r\n").await;
+        let answer = client.read_to_end().await;
+        assert!(
+            answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.ends_with("hello"),
+            "{answer}"
+        );
+    });
+}
+
+#[test]
+fn headers_may_repeat_in_both_directions() {
+    let handler = async |request: Request| {
+        let mut response = Response::new(StatusCode::OK, Bytes::new());
+        for value in request.headers.get_all("x-in") {
+            response.headers.append(header::SET_COOKIE, value.clone());
+        }
+        response
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        for _ in 0..3 {
+            let answer = client
+                .ask("GET / HTTP/1.1\r\nHost: x\r\nX-In: a\r\nX-In: b\r\n\r\n")
+                .await;
+            assert!(
+                answer.contains("set-cookie: a\r\nset-cookie: b\r\n"),
+                "{answer}"
+            );
+            assert_eq!(answer.matches("set-cookie").count(), 2, "{answer}");
+        }
+    });
+}
