@@ -89,8 +89,9 @@ impl Drop for Reports {
     }
 }
 
-/// A runtime for futures that stay on this thread. `LocalRuntime` rather than a `LocalSet` inside a runtime: a set
-/// is a scheduler of its own, run as one task of the outer one, so every wake passes two queues.
+/// A runtime for futures that stay on this thread. `LocalRuntime` rather than a `LocalSet` inside a runtime: both cost
+/// the same per wake and per message (measured), but this is one scheduler instead of two, and `spawn_local` works in
+/// whatever code runs on the thread.
 pub(crate) fn runtime() -> io::Result<LocalRuntime> {
     Builder::new_current_thread()
         .enable_all()

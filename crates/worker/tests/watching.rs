@@ -114,7 +114,7 @@ fn a_turn_that_uses_too_much_cpu_is_reported_until_it_ends() {
             .await
             .unwrap();
         let reported = record.overran().len();
-        thread::park_timeout(Duration::from_millis(50));
+        worker.sleep(Duration::from_millis(50)).await;
         // One report may have been on its way when the turn ended.
         assert!(record.overran().len() <= reported + 1);
     })
