@@ -5,7 +5,8 @@ LISTEN ?= 127.0.0.1:8080
 DATA ?= ./data
 PROFILE ?= test
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-VALGRIND := valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
+# Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
+VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
