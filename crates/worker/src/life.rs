@@ -166,7 +166,7 @@ impl<S: Service> Life<'_, S> {
                 command = commands.recv() => match command {
                     Some(Command::Load) => self.load(),
                     Some(Command::Commit) => self.commit(),
-                    Some(Command::Discard) => self.discard(),
+                    Some(Command::Discard) => self.discard().await,
                     Some(Command::Drain) | None => break,
                 },
                 outcome = finished(&mut self.loading) => self.loaded(outcome),
@@ -220,15 +220,20 @@ impl<S: Service> Life<'_, S> {
         self.door = Some(door);
     }
 
-    fn discard(&mut self) {
-        self.abandon();
+    async fn discard(&mut self) {
+        self.abandon().await;
         self.reports.send(Event::Discarded);
     }
 
     /// Ends the load that runs, or retires what it brought.
-    fn abandon(&mut self) {
+    async fn abandon(&mut self) {
         if let Some(loading) = self.loading.take() {
-            loading.abort();
+            if loading.is_finished() {
+                // It loaded just now: what its plugins hold must be given back.
+                self.candidate = loading.await.ok().and_then(Result::ok);
+            } else {
+                loading.abort();
+            }
         }
         if let Some(app) = self.candidate.take() {
             self.retire(app);
@@ -253,7 +258,7 @@ impl<S: Service> Life<'_, S> {
     async fn drain(mut self, mut arrivals: mpsc::Receiver<Arrival>) {
         self.worker.begin_drain();
         arrivals.close();
-        self.abandon();
+        self.abandon().await;
         self.listeners.clear();
         while let Some(outcome) = self.accepting.join_next().await {
             if let Ok(Err(error)) = outcome {

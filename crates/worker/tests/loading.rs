@@ -223,5 +223,8 @@ fn a_drain_does_not_wait_for_a_load() {
     assert!(matches!(wait(reload), Err(Error::Stopped)));
     gate.open();
     assert_eq!(server.join().unwrap(), Exit::Drained);
-    assert_eq!(script.retired(), [(0, 1), (1, 1)]);
+    // The held loads may still have come to their end before the workers heard of the drain.
+    let mut loaded = script.loaded.lock().unwrap().clone();
+    loaded.sort_unstable();
+    assert_eq!(script.retired(), loaded);
 }

@@ -23,6 +23,14 @@ impl Record {
     fn overran(&self) -> Vec<Sample> {
         self.overran.lock().unwrap().clone()
     }
+
+    /// How often the turn was reported as stalled. Others may be too, when the machine is busy.
+    fn reports(&self, turn: u64) -> usize {
+        self.stalled()
+            .iter()
+            .filter(|sample| sample.turn == turn)
+            .count()
+    }
 }
 
 impl Observer for Record {
@@ -50,33 +58,36 @@ fn spin(duration: Duration) {
     }
 }
 
-/// Spins until this thread's turn was reported as overrun, as an interrupted interpreter would.
-fn spin_until_overrun(record: &Record) {
-    let start = Instant::now();
-    while record.overran().is_empty() {
-        assert!(start.elapsed() < support::PATIENCE, "never reported");
-        spin(Duration::from_millis(1));
-    }
+/// Blocks one turn until it was reported as stalled and some samples longer. Its number.
+async fn stall(worker: &Worker, record: &Arc<Record>) -> u64 {
+    let (own, record) = (worker.clone(), Arc::clone(record));
+    let turn = worker.spawn(async move {
+        let turn = own.turn_number();
+        support::until(|| record.reports(turn) > 0);
+        thread::park_timeout(Duration::from_millis(150));
+        turn
+    });
+    turn.await.unwrap()
 }
 
 #[test]
 fn a_long_turn_is_reported_once_and_by_its_number() {
     let record = Arc::new(Record::default());
-    let number = alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: Worker| {
         let _watch = worker.watch(record.clone());
-        let task = worker.clone();
-        let turn = worker.spawn(async move {
-            // Blocked, not busy: this is a stall and no use of CPU.
-            thread::park_timeout(Duration::from_millis(300));
-            task.turn_number()
-        });
-        turn.await.unwrap()
-    });
-    let stalled = record.stalled();
-    assert_eq!(stalled.len(), 1, "{stalled:?}");
-    assert_eq!((stalled[0].worker, stalled[0].turn), (0, number.unwrap()));
-    assert!(stalled[0].elapsed >= Duration::from_millis(50));
-    assert_eq!(record.overran(), []);
+        let turn = stall(&worker, &record).await;
+        let samples: Vec<_> = record
+            .stalled()
+            .into_iter()
+            .filter(|sample| sample.turn == turn)
+            .collect();
+        assert_eq!(samples.len(), 1, "{samples:?}");
+        assert_eq!(samples[0].worker, 0);
+        assert!(samples[0].elapsed >= Duration::from_millis(50));
+        // Blocked, not busy: this is a stall and no use of CPU.
+        assert!(record.overran().iter().all(|sample| sample.turn != turn));
+    })
+    .unwrap();
 }
 
 #[test]
@@ -85,15 +96,15 @@ fn every_long_turn_is_reported() {
     alone(limits(), async |worker: Worker| {
         let _watch = worker.watch(record.clone());
         for _ in 0..3 {
-            worker
-                .spawn(async { thread::park_timeout(Duration::from_millis(150)) })
-                .await
-                .unwrap();
+            let turn = stall(&worker, &record).await;
+            assert_eq!(record.reports(turn), 1);
         }
-        assert_eq!(worker.snapshot().workers[0].stalled, 3);
+        assert_eq!(
+            worker.snapshot().workers[0].stalled,
+            record.stalled().len() as u64
+        );
     })
     .unwrap();
-    assert_eq!(record.stalled().len(), 3);
 }
 
 #[test]
@@ -102,40 +113,43 @@ fn a_turn_that_uses_too_much_cpu_is_reported_until_it_ends() {
     let seen = Arc::clone(&record);
     alone(limits(), async |worker: Worker| {
         let _watch = worker.watch(record.clone());
-        worker
-            .spawn(async move {
-                spin_until_overrun(&seen);
-                let start = Instant::now();
-                while seen.overran().len() < 3 {
-                    assert!(start.elapsed() < support::PATIENCE);
-                    spin(Duration::from_millis(1));
-                }
-            })
-            .await
-            .unwrap();
+        let task = worker.clone();
+        let turn = worker.spawn(async move {
+            let start = Instant::now();
+            while seen.overran().len() < 3 {
+                assert!(start.elapsed() < support::PATIENCE, "never reported");
+                spin(Duration::from_millis(1));
+            }
+            task.turn_number()
+        });
+        let turn = turn.await.unwrap();
         let reported = record.overran().len();
         worker.sleep(Duration::from_millis(50)).await;
         // One report may have been on its way when the turn ended.
         assert!(record.overran().len() <= reported + 1);
+        assert!(
+            record
+                .overran()
+                .iter()
+                .all(|sample| sample.turn == turn && sample.cpu > Duration::from_millis(100))
+        );
+        assert_eq!(record.reports(turn), 1);
     })
     .unwrap();
-    assert!(
-        record
-            .overran()
-            .iter()
-            .all(|sample| sample.cpu > Duration::from_millis(100))
-    );
-    assert_eq!(record.stalled().len(), 1);
 }
 
 #[test]
 fn waiting_is_no_turn() {
     let record = Arc::new(Record::default());
-    alone(limits(), async |worker: Worker| {
+    let limits = Limits {
+        stall_ms: 300,
+        ..limits()
+    };
+    alone(limits, async |worker: Worker| {
         let _watch = worker.watch(record.clone());
         let sleeper = worker.clone();
         worker
-            .spawn(async move { sleeper.sleep(Duration::from_millis(300)).await })
+            .spawn(async move { sleeper.sleep(Duration::from_millis(800)).await })
             .await
             .unwrap();
     })
@@ -148,38 +162,42 @@ fn polls_outside_tasks_are_seen_through_a_turn() {
     let record = Arc::new(Record::default());
     alone(limits(), async |worker: Worker| {
         let _watch = worker.watch(record.clone());
-        // A poll inside a turn, as a nested executor does, belongs to the outer one.
         let _turn = worker.turn();
+        // A poll inside a turn, as a nested executor does, belongs to the outer one.
+        let turn = worker.turn_number();
         worker.watched(async {}).await;
-        thread::park_timeout(Duration::from_millis(200));
+        assert_eq!(worker.turn_number(), turn);
+        support::until(|| record.reports(turn) == 1);
     })
     .unwrap();
-    assert_eq!(record.stalled().len(), 1);
 }
 
 #[test]
 fn several_observers_are_told_until_they_leave() {
     let (first, second) = (Arc::new(Record::default()), Arc::new(Record::default()));
     alone(limits(), async |worker: Worker| {
-        let stall = || worker.spawn(async { thread::park_timeout(Duration::from_millis(150)) });
         let watch = worker.watch(first.clone());
         let _watch = worker.watch(second.clone());
-        stall().await.unwrap();
+        let both = stall(&worker, &second).await;
         drop(watch);
-        stall().await.unwrap();
+        let one = stall(&worker, &second).await;
+        assert_eq!((first.reports(both), first.reports(one)), (1, 0));
+        assert_eq!((second.reports(both), second.reports(one)), (1, 1));
     })
     .unwrap();
-    assert_eq!((first.stalled().len(), second.stalled().len()), (1, 2));
 }
 
 #[test]
 fn connections_are_watched_and_other_workers_are_not_blamed() {
     let mut config = config(2, &["127.0.0.1:0"]);
-    config.limits = limits();
+    config.limits = Limits {
+        stall_ms: 300,
+        ..limits()
+    };
     let server = start(config, &Script::plain());
     let mut clients = [server.connect(), server.connect()];
     let worker = clients[0].ask("who").0;
-    clients[0].ask("spin 200");
+    clients[0].ask("spin 800");
     let snapshot = server.handle.snapshot();
     assert_eq!(
         (
@@ -214,13 +232,11 @@ fn sleeps_overlap_and_are_never_short() {
 #[test]
 fn offloaded_work_does_not_hold_the_worker() {
     alone(limits(), async |worker: Worker| {
-        let job = worker.offload(|| {
-            thread::park_timeout(Duration::from_millis(300));
-            42
-        });
-        let start = Instant::now();
-        worker.sleep(Duration::from_millis(1)).await;
-        assert!(start.elapsed() < Duration::from_millis(250));
+        let (release, released) = std::sync::mpsc::channel();
+        let job = worker.offload(move || released.recv().unwrap());
+        // Reached only because the worker goes on while the job is blocked.
+        worker.sleep(Duration::from_millis(20)).await;
+        release.send(42).unwrap();
         assert_eq!(job.await.unwrap(), 42);
     })
     .unwrap();
