@@ -120,9 +120,8 @@ impl Engine {
             };
             spawn(name, move || seat.work())?;
         }
-        let has_readers = readers.is_some();
         spawn("db-sweeper".into(), move || {
-            queues.sweep_until_closed(|lane, job| expire(lane, job, has_readers, &counters))
+            queues.sweep_until_closed(|lane, job| expire(lane, job, readers, &counters))
         })?;
         Ok(engine)
     }
@@ -172,10 +171,10 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
     })
 }
 
-fn expire(lane: Lane, job: Job, has_readers: bool, counters: &Counters) {
+fn expire(lane: Lane, job: Job, readers: Option<usize>, counters: &Counters) {
     counters.turned_away();
     let connection = match lane {
-        _ if !has_readers => "connection",
+        _ if readers.is_none() => "connection",
         Lane::Readers => "reader",
         Lane::Writer => "writer",
     };

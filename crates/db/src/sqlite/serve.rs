@@ -6,11 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::Instant;
 
 use tracing::debug;
 
 use crate::error::{Error, Result};
+use crate::limits::TIMEOUT_MAX;
 use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
 use crate::rows::Rows;
@@ -56,7 +58,7 @@ impl Seat {
             if served.is_err() {
                 drop(watch::disarm());
             }
-            self.put_right(served.is_ok());
+            self.put_right(served);
             busy.fetch_sub(1, Relaxed);
         }
     }
@@ -105,18 +107,18 @@ impl Seat {
 
     /// Rolls back what is still open. A connection that cannot be trusted is replaced; one in memory is the database
     /// itself, so it stays.
-    fn put_right(&mut self, is_trusted: bool) {
+    fn put_right(&mut self, served: thread::Result<()>) {
         let Some(connection) = &mut self.connection else {
             return;
         };
         connection.unrestrict();
         if !connection.is_clean() {
-            watch::arm(None, crate::limits::TIMEOUT_MAX, Policy::Internal);
+            watch::arm(None, TIMEOUT_MAX, Policy::Internal);
             let _ = connection.own("ROLLBACK");
             watch::disarm();
         }
         let is_clean = connection.is_clean();
-        if !(is_clean && is_trusted) && self.opening.path.is_some() {
+        if !(is_clean && served.is_ok()) && self.opening.path.is_some() {
             self.connection = None;
         }
     }
@@ -167,7 +169,7 @@ impl Service<'_> {
     fn end_script(&mut self, result: Result<Output, Fault>) -> Result<Output, Fault> {
         let is_clean = self.connection.is_clean();
         let seen = watch::disarm();
-        watch::arm(seen.caller, crate::limits::TIMEOUT_MAX, Policy::Internal);
+        watch::arm(seen.caller, TIMEOUT_MAX, Policy::Internal);
         let restored = match is_clean {
             true => self.connection.restore_settings(),
             false => self
@@ -382,5 +384,76 @@ fn milliseconds(since: Instant) -> f64 {
 fn answer(reply: Option<Reply>, outcome: Result<Output, Error>) {
     if let Some(reply) = reply {
         let _ = reply.send(outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Missing;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn opening(path: Option<PathBuf>) -> Opening {
+        let (missing, busy_timeout) = (Missing::Create, Duration::from_millis(1));
+        Opening {
+            path,
+            missing,
+            busy_timeout,
+            statement_cache: 1,
+        }
+    }
+
+    fn seat(opening: Opening, connection: Option<Connection>) -> Seat {
+        let (queues, counters) = Default::default();
+        Seat {
+            connection,
+            opening: Arc::new(opening),
+            lane: Lane::Writer,
+            queues,
+            counters,
+        }
+    }
+
+    fn open_seat(path: Option<PathBuf>) -> Seat {
+        let opening = opening(path);
+        let connection = opening.writer().unwrap();
+        seat(opening, Some(connection))
+    }
+
+    #[test]
+    fn an_open_transaction_is_rolled_back_and_the_connection_kept() {
+        let mut seat = open_seat(None);
+        seat.connection
+            .as_ref()
+            .unwrap()
+            .own("create table t(a); begin; insert into t values (1)")
+            .unwrap();
+        seat.put_right(Ok(()));
+        let connection = seat.connection.as_mut().unwrap();
+        assert!(connection.is_clean());
+        let output = connection.run(Call::Query, &Statement::new("select a from t", []), 1_000);
+        assert!(matches!(output, Ok(Output::Rows(rows)) if rows.is_empty()));
+    }
+
+    #[test]
+    fn after_a_panic_a_file_is_opened_again_and_memory_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut seat_of_file = open_seat(Some(directory.path().join("a.db")));
+        seat_of_file.put_right(Err(Box::new("a bug")));
+        assert!(seat_of_file.connection.is_none());
+        assert!(seat_of_file.reopen().unwrap().is_clean());
+        let mut seat_of_memory = open_seat(None);
+        seat_of_memory.put_right(Err(Box::new("a bug")));
+        assert!(seat_of_memory.connection.is_some());
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_an_error_until_it_is_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let seat = seat(opening(Some(directory.path().join("below/a.db"))), None);
+        assert!(matches!(seat.reopen(), Err(Error::Open { .. })));
+        std::fs::create_dir(directory.path().join("below")).unwrap();
+        assert!(seat.reopen().is_ok());
     }
 }

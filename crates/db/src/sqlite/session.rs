@@ -133,7 +133,7 @@ impl Transaction {
         let (demand, demands) = mpsc::channel();
         let request = Request::Stream(Statement::new(sql, values), demands);
         let first = self.session.ask(request).await?;
-        self.session.stream.set(false);
+        self.session.stream.clear();
         Ok(RowStream::new(
             first,
             demand,

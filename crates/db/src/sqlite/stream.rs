@@ -26,8 +26,14 @@ impl Finished {
         self.0.load(Relaxed)
     }
 
-    pub(super) fn set(&self, is_finished: bool) {
-        self.0.store(is_finished, Relaxed);
+    /// A stream was opened.
+    pub(super) fn clear(&self) {
+        self.0.store(false, Relaxed);
+    }
+
+    /// The stream ended or was dropped.
+    pub(super) fn set(&self) {
+        self.0.store(true, Relaxed);
     }
 }
 
@@ -115,7 +121,7 @@ impl RowStream {
 
     fn finish(&mut self) {
         self.demand = None;
-        self.finished.set(true);
+        self.finished.set();
     }
 }
 
