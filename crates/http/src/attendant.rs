@@ -111,6 +111,7 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
                 bell.rung.load(Ordering::Relaxed) && bell.rung.swap(false, Ordering::Acquire)
             }
             _ => {
+                self.vitals.set_task(cx.waker());
                 self.bell = Some(Arc::new(Bell {
                     rung: AtomicBool::new(false),
                     task: cx.waker().clone(),
@@ -178,7 +179,7 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
         let limit_ms = match wait {
             Wait::Header => self.limits.header_timeout_ms,
             Wait::Request if self.phase == Phase::Open => self.limits.keep_alive_ms,
-            Wait::Request => self.limits.linger_ms,
+            Wait::Request => self.limits.send_timeout_ms,
             Wait::Room => self.limits.send_timeout_ms,
             Wait::Linger => self.limits.linger_ms,
         };

@@ -85,6 +85,9 @@ impl<H: Handler> Completion<H> {
                 .headers
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        if let Body::Stream(receiver) = &response.body {
+            receiver.attach(Rc::clone(&self.vitals));
+        }
         self.finished.status = response.status;
         self.finished.account = response.account;
         self.finished.outcome = match response.body {

@@ -25,6 +25,14 @@ pub enum Error {
         /// The value of `body_timeout_ms`.
         limit_ms: u64,
     },
+    /// The client takes nothing of a streamed response. The response is broken off.
+    #[error(
+        "the client took nothing of the response within send_timeout_ms ({limit_ms} ms); raise send_timeout_ms if it may be that slow"
+    )]
+    Stalled {
+        /// The value of `send_timeout_ms`.
+        limit_ms: u64,
+    },
     /// The client has closed the connection. Nobody is left to answer.
     #[error("the client closed the connection")]
     Closed,
@@ -73,7 +81,7 @@ impl Error {
         match self {
             Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Timeout { .. } => StatusCode::REQUEST_TIMEOUT,
-            Error::Closed | Error::Malformed(_) => StatusCode::BAD_REQUEST,
+            Error::Closed | Error::Stalled { .. } | Error::Malformed(_) => StatusCode::BAD_REQUEST,
             Error::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Error::Pattern { .. }
             | Error::DuplicateRoute { .. }

@@ -82,6 +82,9 @@ pub const SEGMENTS_MAX: usize = 64;
 /// Bytes read first from a connection to tell HTTP/2 from HTTP/1.
 pub(crate) const SNIFF_BYTES_MAX: usize = 1024;
 
+/// Most bytes that are copied together for one write.
+pub(crate) const MERGED_BYTES_MAX: usize = 4 * 1024;
+
 /// Bytes of an uploaded file that go to disk in one write.
 pub(crate) const SPOOL_WRITE_BYTES: usize = 64 * 1024;
 

@@ -1,6 +1,6 @@
 //! A response as a handler returns it. Knows neither connection nor protocol version; framing headers are not its business.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{ALLOW, CONTENT_TYPE},
@@ -9,9 +9,10 @@ use http::{
 use crate::{
     account::Account,
     error::Error,
+    limits::Limits,
     router::Allow,
     spare,
-    stream::{self, Receiver, Sender},
+    stream::{self, Receiver, Sender, StreamAborted},
 };
 
 /// Status, header fields and body, and what the handler tells of its work. `content-length`, `transfer-encoding`, `connection` and
@@ -41,10 +42,24 @@ pub enum Body {
 }
 
 impl Body {
-    /// A body that is sent piece by piece, with a queue of up to `bytes_max` bytes (see `Limits::stream_buffer_bytes_max`).
-    pub fn channel(bytes_max: usize) -> (Sender, Body) {
-        let (sender, receiver) = stream::channel(bytes_max);
+    /// A body that is sent piece by piece, with a queue of up to `stream_buffer_bytes_max` bytes.
+    pub fn channel(limits: &Limits) -> (Sender, Body) {
+        let (sender, receiver) = stream::channel(limits);
         (sender, Body::Stream(receiver))
+    }
+
+    /// All bytes, for readers that are no connection, such as a client in the same process.
+    pub async fn read_all(self) -> Result<Bytes, StreamAborted> {
+        let mut receiver = match self {
+            Body::Empty => return Ok(Bytes::new()),
+            Body::Full(bytes) => return Ok(bytes),
+            Body::Stream(receiver) => receiver,
+        };
+        let mut whole = BytesMut::new();
+        while let Some(piece) = receiver.piece().await {
+            whole.extend_from_slice(&piece?);
+        }
+        Ok(whole.freeze())
     }
 }
 

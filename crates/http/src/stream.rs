@@ -2,17 +2,24 @@
 //! The sender waits while the client is slow, so a response never takes more memory than the queue's limit and its largest piece.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::VecDeque,
     fmt,
-    future::poll_fn,
+    future::{Future, poll_fn},
+    pin::Pin,
     rc::Rc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
 };
 
 use bytes::Bytes;
+use tokio::time::{Sleep, sleep};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    limits::Limits,
+    vitals::Vitals,
+};
 
 /// The response was broken off by its sender. The connection ends without the end of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +31,8 @@ enum State {
     Open,
     Finished,
     Aborted,
+    /// Aborted because the client took nothing.
+    Stalled,
     /// The receiver is gone.
     Unwanted,
 }
@@ -32,9 +41,12 @@ struct Shared {
     queue: RefCell<VecDeque<Bytes>>,
     queued_bytes: Cell<usize>,
     bytes_max: usize,
+    send_timeout_ms: u64,
     state: Cell<State>,
     sender: Cell<Option<Waker>>,
     receiver: Cell<Option<Waker>>,
+    /// Those of the connection, once the response is on its way.
+    vitals: OnceCell<Rc<Vitals>>,
 }
 
 impl Shared {
@@ -53,57 +65,82 @@ impl Shared {
 
 /// The end that the handler writes to. Dropping it without [`Sender::finish`] breaks the response off, so a handler that is cancelled
 /// never leaves a response that looks complete.
-pub struct Sender(Rc<Shared>);
+pub struct Sender {
+    shared: Rc<Shared>,
+    /// Runs only while the sender waits for room.
+    timer: Option<Pin<Box<Sleep>>>,
+}
 
 /// The end that the connection reads from.
 pub struct Receiver(Rc<Shared>);
 
-/// A queue that holds up to `bytes_max` bytes, or one larger piece.
-pub(crate) fn channel(bytes_max: usize) -> (Sender, Receiver) {
+/// A queue that holds up to `stream_buffer_bytes_max` bytes, or one larger piece.
+pub(crate) fn channel(limits: &Limits) -> (Sender, Receiver) {
     let shared = Rc::new(Shared {
         queue: RefCell::default(),
         queued_bytes: Cell::new(0),
-        bytes_max,
+        bytes_max: limits.stream_buffer_bytes_max,
+        send_timeout_ms: limits.send_timeout_ms,
         state: Cell::new(State::Open),
         sender: Cell::new(None),
         receiver: Cell::new(None),
+        vitals: OnceCell::new(),
     });
-    (Sender(Rc::clone(&shared)), Receiver(shared))
+    let sender = Sender {
+        shared: Rc::clone(&shared),
+        timer: None,
+    };
+    (sender, Receiver(shared))
 }
 
 impl Sender {
-    /// Sends a piece; waits while the queue has no room for it. [`Error::Closed`] when the client has gone.
+    /// Sends a piece; waits while the queue has no room for it. [`Error::Closed`] when the client has gone, [`Error::Stalled`] when it
+    /// has taken nothing for `send_timeout_ms`; the response is then broken off.
     pub async fn send(&mut self, piece: Bytes) -> Result<()> {
         poll_fn(|cx| self.poll_room(cx, piece.len())).await?;
         if !piece.is_empty() {
-            self.0
+            self.shared
                 .queued_bytes
-                .set(self.0.queued_bytes.get() + piece.len());
-            self.0.queue.borrow_mut().push_back(piece);
-            self.0.wake_receiver();
+                .set(self.shared.queued_bytes.get() + piece.len());
+            self.shared.queue.borrow_mut().push_back(piece);
+            self.shared.wake_receiver();
         }
         Ok(())
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>, length: usize) -> Poll<Result<()>> {
-        let queued = self.0.queued_bytes.get();
-        if self.0.state.get() == State::Unwanted {
-            Poll::Ready(Err(Error::Closed))
-        } else if queued == 0 || queued + length <= self.0.bytes_max {
-            Poll::Ready(Ok(()))
-        } else {
-            self.0.sender.set(Some(cx.waker().clone()));
-            Poll::Pending
+    fn poll_room(&mut self, cx: &mut Context<'_>, length: usize) -> Poll<Result<()>> {
+        let queued = self.shared.queued_bytes.get();
+        let limit_ms = self.shared.send_timeout_ms;
+        match self.shared.state.get() {
+            State::Unwanted => return Poll::Ready(Err(Error::Closed)),
+            State::Stalled | State::Aborted | State::Finished => {
+                return Poll::Ready(Err(Error::Stalled { limit_ms }));
+            }
+            State::Open if queued == 0 || queued + length <= self.shared.bytes_max => {
+                self.timer = None;
+                return Poll::Ready(Ok(()));
+            }
+            State::Open => {}
         }
+        self.shared.sender.set(Some(cx.waker().clone()));
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep(Duration::from_millis(limit_ms))));
+        ready!(timer.as_mut().poll(cx));
+        self.end(State::Stalled);
+        if let Some(vitals) = self.shared.vitals.get() {
+            vitals.response_stalled();
+        }
+        Poll::Ready(Err(Error::Stalled { limit_ms }))
     }
 
     /// Resolves when the client has gone and nothing that is sent can arrive any more.
     pub async fn closed(&mut self) {
         poll_fn(|cx| {
-            if self.0.state.get() == State::Unwanted {
+            if self.shared.state.get() == State::Unwanted {
                 return Poll::Ready(());
             }
-            self.0.sender.set(Some(cx.waker().clone()));
+            self.shared.sender.set(Some(cx.waker().clone()));
             Poll::Pending
         })
         .await;
@@ -111,7 +148,7 @@ impl Sender {
 
     /// Whether the client has gone.
     pub fn is_closed(&self) -> bool {
-        self.0.state.get() == State::Unwanted
+        self.shared.state.get() == State::Unwanted
     }
 
     /// Ends the response as complete.
@@ -125,9 +162,9 @@ impl Sender {
     }
 
     fn end(&self, state: State) {
-        if self.0.state.get() == State::Open {
-            self.0.state.set(state);
-            self.0.wake_receiver();
+        if self.shared.state.get() == State::Open {
+            self.shared.state.set(state);
+            self.shared.wake_receiver();
         }
     }
 }
@@ -139,6 +176,11 @@ impl Drop for Sender {
 }
 
 impl Receiver {
+    /// The next piece; `None` at the end. For readers that are no connection, such as a client in the same process.
+    pub async fn piece(&mut self) -> Option<Result<Bytes, StreamAborted>> {
+        poll_fn(|cx| self.poll_piece(cx)).await
+    }
+
     pub(crate) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
@@ -153,12 +195,18 @@ impl Receiver {
         }
         match self.0.state.get() {
             State::Finished | State::Unwanted => Poll::Ready(None),
-            State::Aborted => Poll::Ready(Some(Err(StreamAborted))),
+            State::Aborted | State::Stalled => Poll::Ready(Some(Err(StreamAborted))),
             State::Open => {
                 self.0.receiver.set(Some(cx.waker().clone()));
                 Poll::Pending
             }
         }
+    }
+
+    /// The response is on its way through this connection.
+    pub(crate) fn attach(&self, vitals: Rc<Vitals>) {
+        // A body goes through one connection only, so there is nothing to replace.
+        let _ = self.0.vitals.set(vitals);
     }
 
     pub(crate) fn is_at_end(&self) -> bool {
@@ -168,8 +216,10 @@ impl Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        if self.0.state.get() == State::Open {
-            self.0.state.set(State::Unwanted);
+        match (self.0.state.get(), self.0.vitals.get()) {
+            (State::Open, _) => self.0.state.set(State::Unwanted),
+            (State::Stalled, Some(vitals)) => vitals.stalled_response_ended(),
+            _ => {}
         }
         self.0.queue.borrow_mut().clear();
         self.0.wake_sender();
@@ -180,7 +230,7 @@ impl fmt::Debug for Sender {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Sender")
-            .field("state", &self.0.state.get())
+            .field("state", &self.shared.state.get())
             .finish_non_exhaustive()
     }
 }
@@ -196,9 +246,25 @@ impl fmt::Debug for Receiver {
 
 #[cfg(test)]
 mod tests {
-    use std::{future::Future, pin::pin};
+    use std::pin::pin;
 
     use super::*;
+
+    fn channel(bytes_max: usize) -> (Sender, Receiver) {
+        let limits = Limits {
+            stream_buffer_bytes_max: bytes_max,
+            send_timeout_ms: 50,
+            ..Limits::default()
+        };
+        super::channel(&limits)
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    }
 
     fn poll<T>(future: impl Future<Output = T>) -> Poll<T> {
         pin!(future)
@@ -214,6 +280,8 @@ mod tests {
 
     #[test]
     fn the_sender_waits_past_the_limit_until_there_is_room() {
+        let runtime = runtime();
+        let _guard = runtime.enter();
         let (mut sender, mut receiver) = channel(8);
         assert!(poll(sender.send(PIECE)).is_ready());
         assert!(poll(sender.send(PIECE)).is_ready());
@@ -224,6 +292,8 @@ mod tests {
 
     #[test]
     fn one_piece_larger_than_the_limit_goes_through_alone() {
+        let runtime = runtime();
+        let _guard = runtime.enter();
         let (mut sender, mut receiver) = channel(2);
         assert!(poll(sender.send(PIECE)).is_ready());
         assert!(poll(sender.send(PIECE)).is_pending());
@@ -259,5 +329,22 @@ mod tests {
             poll(sender.send(PIECE)),
             Poll::Ready(Err(Error::Closed))
         ));
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_ends_the_response() {
+        runtime().block_on(async {
+            let (mut sender, mut receiver) = channel(4);
+            sender.send(PIECE).await.unwrap();
+            let error = sender.send(PIECE).await.unwrap_err().to_string();
+            assert!(error.contains("send_timeout_ms (50 ms)"), "{error}");
+            assert!(matches!(
+                sender.send(PIECE).await,
+                Err(Error::Stalled { .. })
+            ));
+            sender.finish();
+            assert_eq!(next(&mut receiver), Poll::Ready(Some(Ok(PIECE))));
+            assert_eq!(next(&mut receiver), Poll::Ready(Some(Err(StreamAborted))));
+        });
     }
 }

@@ -1,7 +1,10 @@
 //! What a connection, its socket and its requests know of each other: a few cells on one thread. Holds no socket and no clock.
 //! The cells are set where something happens and read in one place, the attendant, which alone knows the limits.
 
-use std::cell::Cell;
+use std::{
+    cell::{Cell, RefCell},
+    task::Waker,
+};
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,10 @@ pub(crate) enum Unread {
 pub(crate) struct Vitals {
     /// Requests whose response is not complete.
     in_flight: Cell<u32>,
+    /// Those of them whose client has taken nothing for too long.
+    stalled: Cell<u32>,
+    /// The connection's task.
+    task: RefCell<Option<Waker>>,
     /// Bytes came that are not yet part of a request. Only on HTTP/1: frames of HTTP/2 come at any time.
     header_begun: Cell<bool>,
     multiplexed: Cell<bool>,
@@ -47,6 +54,8 @@ impl Vitals {
     pub(crate) fn new(linger_bytes_max: usize) -> Vitals {
         Vitals {
             in_flight: Cell::new(0),
+            stalled: Cell::new(0),
+            task: RefCell::new(None),
             header_begun: Cell::new(true),
             multiplexed: Cell::new(false),
             blocked: Cell::new(false),
@@ -74,6 +83,23 @@ impl Vitals {
         self.noted.set(None);
     }
 
+    pub(crate) fn set_task(&self, task: &Waker) {
+        self.task.replace(Some(task.clone()));
+    }
+
+    /// A response waits for a client that takes nothing. On HTTP/2 nobody else notices: the connection has no bytes to send.
+    pub(crate) fn response_stalled(&self) {
+        self.stalled.set(self.stalled.get().saturating_add(1));
+        self.noted.set(None);
+        if let Some(task) = &*self.task.borrow() {
+            task.wake_by_ref();
+        }
+    }
+
+    pub(crate) fn stalled_response_ended(&self) {
+        self.stalled.set(self.stalled.get().saturating_sub(1));
+    }
+
     pub(crate) fn bytes_read(&self) {
         if !self.multiplexed.get() {
             self.header_begun.set(true);
@@ -84,9 +110,10 @@ impl Vitals {
         self.blocked.set(true);
     }
 
-    /// Any progress restarts the time that the client has.
+    /// Progress restarts the time that the client has. On HTTP/2 that is so even without a request in flight: the end of a response may
+    /// still be on its way.
     pub(crate) fn bytes_written(&self) {
-        if self.blocked.replace(false) {
+        if self.blocked.replace(false) || self.multiplexed.get() {
             self.noted.set(None);
         }
     }
@@ -120,7 +147,7 @@ impl Vitals {
             Some(Wait::Linger)
         } else if self.blocked.get() {
             Some(Wait::Room)
-        } else if self.in_flight.get() > 0 {
+        } else if self.in_flight.get() > self.stalled.get() {
             None
         } else if self.header_begun.get() {
             Some(Wait::Header)

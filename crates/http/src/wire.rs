@@ -12,7 +12,10 @@ use std::{
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::{limits::SNIFF_BYTES_MAX, vitals::Vitals};
+use crate::{
+    limits::{MERGED_BYTES_MAX, SNIFF_BYTES_MAX},
+    vitals::Vitals,
+};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -87,6 +90,20 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Wire<I> {
         Poll::Ready(())
     }
 
+    /// A head and a small body in one piece: the copy takes a tenth of what the system spends on a second piece.
+    fn poll_write_merged(
+        &mut self,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut memory = [MaybeUninit::uninit(); MERGED_BYTES_MAX];
+        let mut merged = ReadBuf::uninit(&mut memory);
+        for slice in slices {
+            merged.put_slice(slice);
+        }
+        Pin::new(&mut self.io).poll_write(cx, merged.filled())
+    }
+
     fn note_written(&self, result: &Poll<io::Result<usize>>) {
         match result {
             Poll::Pending => self.vitals.write_blocked(),
@@ -134,7 +151,13 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
+        let result = if slices.len() > 1
+            && slices.iter().map(|slice| slice.len()).sum::<usize>() <= MERGED_BYTES_MAX
+        {
+            self.poll_write_merged(cx, slices)
+        } else {
+            Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+        };
         self.note_written(&result);
         result
     }

@@ -122,7 +122,7 @@ fn a_reset_drops_the_handler_and_leaves_the_connection() {
 #[test]
 fn a_broken_off_stream_is_reset() {
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(1000);
+        let (mut sender, body) = Body::channel(&Limits::default());
         spawn_local(async move {
             sender.send(Bytes::from_static(b"one")).await.unwrap();
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -257,5 +257,89 @@ fn http_1_is_still_spoken_beside_it() {
                 .await
                 .ends_with("hello")
         );
+    });
+}
+
+#[test]
+fn a_client_that_opens_no_window_is_cut_off() {
+    let limits = Limits {
+        send_timeout_ms: 200,
+        keep_alive_ms: 200,
+        ..Limits::default()
+    };
+    let stalled = Rc::new(Cell::new(false));
+    let flag = Rc::clone(&stalled);
+    let own = limits.clone();
+    let handler = async move |_: Request| {
+        let (mut sender, body) = Body::channel(&own);
+        let flag = Rc::clone(&flag);
+        spawn_local(async move {
+            while let Ok(()) = sender.send(Bytes::from_static(&[b'x'; 4096])).await {}
+            flag.set(true);
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let (mut client, closed) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        // Nothing of the body is ever taken.
+        let answer = answer.await.unwrap();
+        rig.until(|| stalled.get() && closed.get() && rig.open() == 0)
+            .await;
+        drop(answer);
+    });
+}
+
+#[test]
+fn a_slow_download_outlives_keep_alive() {
+    const LENGTH: usize = 1024 * 1024;
+    let limits = Limits {
+        keep_alive_ms: 300,
+        ..Limits::default()
+    };
+    let handler = async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; LENGTH]));
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        let mut body = answer.await.unwrap().into_body();
+        let mut received = 0;
+        while let Some(data) = body.data().await {
+            let length = data.unwrap().len();
+            received += length;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            body.flow_control().release_capacity(length).unwrap();
+        }
+        assert_eq!(received, LENGTH);
+    });
+}
+
+#[test]
+fn headers_past_the_limit_are_431() {
+    let limits = Limits {
+        header_bytes_max: 2000,
+        ..Limits::default()
+    };
+    rig_with(limits, async |_: Request| {
+        Response::text(StatusCode::OK, "x")
+    })
+    .run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let mut large = request(Method::GET, "/");
+        large
+            .headers_mut()
+            .insert("x-large", "x".repeat(2000).parse().unwrap());
+        let (answer, _) = client.send_request(large, true).unwrap();
+        assert_eq!(
+            answer.await.unwrap().status(),
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+        );
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        assert_eq!(answer.await.unwrap().status(), StatusCode::OK);
     });
 }

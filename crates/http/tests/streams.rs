@@ -28,7 +28,7 @@ impl Drop for Dropped {
 #[test]
 fn pieces_arrive_as_they_are_sent() {
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(1000);
+        let (mut sender, body) = Body::channel(&Limits::default());
         spawn_local(async move {
             for piece in ["one", "two"] {
                 sender
@@ -64,7 +64,7 @@ fn pieces_arrive_as_they_are_sent() {
 fn a_broken_off_stream_has_no_end() {
     for how in ["abort", "drop"] {
         let handler = async move |_: Request| {
-            let (mut sender, body) = Body::channel(1000);
+            let (mut sender, body) = Body::channel(&Limits::default());
             spawn_local(async move {
                 sender.send(Bytes::from_static(b"one")).await.unwrap();
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -89,7 +89,7 @@ fn a_client_that_does_not_read_makes_the_sender_wait() {
     let sent = Rc::new(Cell::new(0));
     let count = Rc::clone(&sent);
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(64 * 1024);
+        let (mut sender, body) = Body::channel(&Limits::default());
         let count = Rc::clone(&count);
         spawn_local(async move {
             while sender
@@ -207,7 +207,7 @@ fn a_disconnect_reaches_the_sender_of_a_stream() {
     let closed = Rc::new(Cell::new(0));
     let count = Rc::clone(&closed);
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(1000);
+        let (mut sender, body) = Body::channel(&Limits::default());
         let count = Rc::clone(&count);
         spawn_local(async move {
             sender.send(Bytes::from_static(b"one")).await.unwrap();
@@ -259,7 +259,7 @@ fn a_shutdown_finishes_the_running_request_and_closes() {
 #[test]
 fn a_shutdown_waits_for_a_stream_that_is_running() {
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(1000);
+        let (mut sender, body) = Body::channel(&Limits::default());
         spawn_local(async move {
             for _ in 0..4 {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -275,5 +275,54 @@ fn a_shutdown_waits_for_a_stream_that_is_running() {
         client.read_until("x\r\n").await;
         rig.shut_down();
         assert!(client.read_to_end().await.ends_with("0\r\n\r\n"));
+    });
+}
+
+/// Refuses every body.
+async fn refuse(mut request: Request) -> Response {
+    match request.body.read_all_within("body_bytes_max", 0).await {
+        Ok(_) => Response::text(StatusCode::OK, "empty"),
+        Err(error) => Response::from_error(&error),
+    }
+}
+
+const ENDLESS: &str = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n";
+
+#[test]
+fn a_refused_client_that_keeps_quiet_is_waited_for_only_as_long_as_linger_allows() {
+    let limits = Limits {
+        linger_ms: 300,
+        ..Limits::default()
+    };
+    rig_with(limits, refuse).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(ENDLESS).await;
+        let begun = Instant::now();
+        assert!(client.read_to_end().await.starts_with("HTTP/1.1 413 "));
+        rig.until(|| rig.open() == 0).await;
+        assert!(
+            begun.elapsed() >= Duration::from_millis(290),
+            "{:?}",
+            begun.elapsed()
+        );
+    });
+}
+
+#[test]
+fn a_refused_client_that_sends_on_is_cut_off_after_linger_bytes() {
+    let limits = Limits {
+        linger_ms: 60_000,
+        linger_bytes_max: 100_000,
+        ..Limits::default()
+    };
+    rig_with(limits, refuse).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        client.send(ENDLESS).await;
+        assert!(client.read_to_end().await.starts_with("HTTP/1.1 413 "));
+        client.send(&"x".repeat(90_000)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(rig.open(), 1);
+        client.send(&"x".repeat(20_000)).await;
+        rig.until(|| rig.open() == 0).await;
     });
 }

@@ -2,16 +2,17 @@
 
 mod rig;
 
-use std::{fs, io, path::Path, rc::Rc};
+use std::{fs, io, path::Path, rc::Rc, thread};
 
 use http::{StatusCode, header::CONTENT_TYPE};
 use rig::{Rig, rig_with};
+use tokio::sync::oneshot;
 use tsumugi_http::{
     Limits, Request, Response,
     upload::{Content, Offload, read_form},
 };
 
-/// Runs the work on tokio's own threads.
+/// Runs each work on a thread of its own.
 #[derive(Clone, Debug)]
 struct Threads;
 
@@ -20,13 +21,13 @@ impl Offload for Threads {
         &self,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        tokio::task::spawn_blocking(work)
-            .await
-            .map_err(io::Error::other)?
+        let (sender, receiver) = oneshot::channel();
+        thread::spawn(move || sender.send(work()).is_ok());
+        receiver.await.map_err(io::Error::other)?
     }
 
     fn later(&self, work: impl FnOnce() + Send + 'static) {
-        tokio::task::spawn_blocking(work);
+        thread::spawn(work);
     }
 }
 

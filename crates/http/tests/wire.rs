@@ -5,9 +5,9 @@ mod rig;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rig::{Rig, rig, rig_with};
-use tsumugi_http::{Body, Limits, Outcome, Request, Response};
+use tsumugi_http::{Body, Limits, Outcome, Request, RequestBody, Response};
 
 async fn hello(_: Request) -> Response {
     Response::text(StatusCode::OK, "hello")
@@ -495,5 +495,30 @@ fn headers_may_repeat_in_both_directions() {
             );
             assert_eq!(answer.matches("set-cookie").count(), 2, "{answer}");
         }
+    });
+}
+
+#[test]
+fn a_handler_can_be_asked_without_a_connection() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let request = Request {
+            method: Method::POST,
+            uri: "/".parse().unwrap(),
+            version: http::Version::HTTP_11,
+            headers: HeaderMap::new().into(),
+            body: RequestBody::in_memory(Bytes::from_static(b"abc")),
+            peer: None,
+            received_at: Instant::now(),
+        };
+        assert_eq!(echo(request).await.body.read_all().await.unwrap(), "abc");
+        let (mut sender, body) = Body::channel(&Limits::default());
+        sender.send(Bytes::from_static(b"a")).await.unwrap();
+        sender.send(Bytes::from_static(b"b")).await.unwrap();
+        sender.finish();
+        assert_eq!(body.read_all().await.unwrap(), "ab");
     });
 }

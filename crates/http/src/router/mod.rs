@@ -2,15 +2,19 @@
 //! The first segment that differs decides: literal before integer, float, uuid, string, rest of the path; a route further down that
 //! list is still found when the better one does not match to its end. Every node is visited at most once in a search.
 //!
+//! An ordinary radix tree gives one answer for a path and cannot be asked for the next best when a typed capture refuses its segment;
+//! hence a tree of its own, in which captures of different types are siblings.
+//!
 //! Paths are split at `/` first and decoded afterwards, so `%2F` never separates. Nothing is normalised: `/a` and `/a/` are different
 //! paths, and `..` is a segment like any other.
 
 mod capture;
 mod pattern;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use http::{HeaderValue, Method};
+use memchr::memchr;
 use smallvec::SmallVec;
 
 pub use self::capture::{Capture, Captures, Value};
@@ -37,7 +41,7 @@ struct Route<T> {
 /// Where a path has come to. Indices are into `Router::nodes` and `Router::routes`.
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// Sorted by text.
+    /// Sorted by length, then by text: most comparisons of a search are then of two numbers.
     literals: Vec<(Box<str>, usize)>,
     /// Sorted by type, which is the order to try them in. The rest of the path comes last.
     captures: Vec<(Capture, usize)>,
@@ -150,10 +154,7 @@ impl<T> Router<T> {
             return at;
         };
         let known = match segment {
-            Segment::Literal(text) => match node
-                .literals
-                .binary_search_by(|(known, _)| known.cmp(&text))
-            {
+            Segment::Literal(text) => match node.literal(&text) {
                 Ok(place) => node.literals.get(place).map(|(_, child)| *child),
                 Err(place) => {
                     node.literals.insert(place, (text, made));
@@ -185,6 +186,12 @@ impl<T> Router<T> {
         let mut search = Search {
             nodes: &self.nodes,
             method,
+            // One look at the whole path spares a look at each segment.
+            escapes: if memchr(b'%', rest.as_bytes()).is_some() {
+                Escapes::Some
+            } else {
+                Escapes::None
+            },
             captures: Captures::new(),
             passed: SmallVec::new(),
             malformed: Malformed::No,
@@ -224,6 +231,24 @@ impl<T> Router<T> {
     }
 }
 
+impl Node {
+    /// Where a literal is, or belongs.
+    fn literal(&self, text: &str) -> Result<usize, usize> {
+        self.literals.binary_search_by(|(known, _)| {
+            known
+                .len()
+                .cmp(&text.len())
+                .then_with(|| (**known).cmp(text))
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    None,
+    Some,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Malformed {
     No,
@@ -233,6 +258,7 @@ enum Malformed {
 struct Search<'r, 'p, 'm> {
     nodes: &'r [Node],
     method: &'m Method,
+    escapes: Escapes,
     captures: Captures<'p>,
     /// Nodes at which the path ended, but without a route for the method.
     passed: SmallVec<[&'r Node; 2]>,
@@ -246,19 +272,18 @@ impl<'r, 'p> Search<'r, 'p, '_> {
         let Some(rest) = rest else {
             return self.end(node);
         };
-        let (segment, tail) = match rest.split_once('/') {
-            Some((segment, tail)) => (segment, Some(tail)),
-            None => (rest, None),
-        };
-        let Ok(decoded) = decode(segment, Plus::Plus) else {
+        let (segment, tail) =
+            match memchr(b'/', rest.as_bytes()).and_then(|slash| rest.split_at_checked(slash)) {
+                Some((segment, tail)) => (segment, tail.get(1..)),
+                None => (rest, None),
+            };
+        let Some(decoded) = self.decode(segment) else {
             if !node.captures.is_empty() {
                 self.malformed = Malformed::Yes;
             }
             return None;
         };
-        if let Ok(place) = node
-            .literals
-            .binary_search_by(|(literal, _)| (**literal).cmp(&*decoded))
+        if let Ok(place) = node.literal(&decoded)
             && let Some((_, child)) = node.literals.get(place)
             && let Some(found) = self.walk(*child, tail)
         {
@@ -266,7 +291,7 @@ impl<'r, 'p> Search<'r, 'p, '_> {
         }
         for (capture, child) in &node.captures {
             let (value, tail) = match capture {
-                Capture::Path => (self.decode_rest(rest), None),
+                Capture::Path => (self.rest(rest), None),
                 _ => (capture.value(&decoded), tail),
             };
             let Some(value) = value else { continue };
@@ -279,9 +304,18 @@ impl<'r, 'p> Search<'r, 'p, '_> {
         None
     }
 
+    /// Part of the path, decoded; `None` when its escapes are broken.
+    #[inline]
+    fn decode(&self, text: &'p str) -> Option<Cow<'p, str>> {
+        match self.escapes {
+            Escapes::None => Some(Cow::Borrowed(text)),
+            Escapes::Some => decode(text, Plus::Plus).ok(),
+        }
+    }
+
     /// The value of a capture of the rest of the path, if it has one.
-    fn decode_rest(&mut self, rest: &'p str) -> Option<Value<'p>> {
-        let Ok(decoded) = decode(rest, Plus::Plus) else {
+    fn rest(&mut self, rest: &'p str) -> Option<Value<'p>> {
+        let Some(decoded) = self.decode(rest) else {
             self.malformed = Malformed::Yes;
             return None;
         };
