@@ -1,1 +1,27 @@
-//! script
+//! The Ruby face: an application file on a VM of its own per worker, one fibre per request, waits turned into futures.
+//! Knows no socket. The API is Ruby (prelude/); natives here only start work, and one function waits (`driver`).
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod app;
+mod driver;
+mod error;
+mod exchange;
+mod finish;
+mod host;
+mod json;
+mod limits;
+mod load;
+mod natives;
+mod routes;
+mod service;
+mod streaming;
+mod timers;
+
+pub use app::App;
+pub use error::Error;
+pub use host::Settings;
+pub use limits::Limits;
+pub use routes::RouteLine;
+pub use service::Service;

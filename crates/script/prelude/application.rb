@@ -1,0 +1,208 @@
+# The words of an application file: verbs, scope, plugin, helpers, filters, error handlers, timers. They are methods of
+# the main object; what they collect is read by Rust once the file has been evaluated.
+module Tsumugi
+  # One route: its handler is the method `__run` of a class of its own, so that calling it needs no look-up.
+  class Route
+    attr_reader :verb, :pattern, :types, :handler, :location
+
+    def initialize(verb, pattern, types, handler, location)
+      @verb = verb
+      @pattern = pattern
+      @types = types
+      @handler = handler
+      @location = location
+    end
+  end
+
+  # A block to run every so often.
+  class Timer
+    attr_reader :seconds, :workers, :block, :location
+
+    def initialize(seconds, workers, block, location)
+      @seconds = seconds
+      @workers = workers
+      @block = block
+      @location = location
+    end
+
+    # The job of one tick: the block runs with helpers and plugins like a handler.
+    def job
+      context = TimerContext.new
+      block = @block
+      Task.new { context.instance_exec(&block) }
+    end
+  end
+
+  # Helpers and plugins for blocks that answer no request.
+  class TimerContext
+    def worker = Tsumugi::WORKER
+  end
+
+  ROUTES = []
+  TIMERS = []
+  PLUGINS = []
+  FILTERS = { before: [], after: [] }
+
+  # What a scope adds to the routes in it.
+  class Scope
+    attr_reader :prefix, :types, :before, :after
+
+    def initialize(prefix, types, before, after)
+      @prefix = prefix
+      @types = types
+      @before = before
+      @after = after
+    end
+
+    def within(prefix, types) = Scope.new(join(prefix), @types.merge(types), @before.dup, @after.dup)
+
+    def join(path)
+      return @prefix.empty? ? "/" : @prefix if path.nil? || path.empty?
+
+      @prefix + (path.start_with?("/") ? path : "/#{path}")
+    end
+  end
+
+  class << self
+    attr_accessor :scope
+
+    def location(frames) = frames.find { |frame| !frame.start_with?(OWN_FILES) && !frame.start_with?("(unknown)") }.to_s
+
+    def route(verb, path, types, block)
+      raise ArgumentError, "#{verb.downcase} #{path.inspect} needs a block" unless block
+
+      pattern = scope.join(path)
+      ROUTES << Route.new(verb, pattern, scope.types.merge(types), handler(block, pattern), location(caller))
+      nil
+    end
+
+    # A class whose `__run` is the handler between its filters.
+    def handler(block, pattern)
+      names = pattern.split("/").select { |s| s.start_with?(":", "*") }.size
+      before = scope.before
+      after = scope.after
+      klass = Class.new(Context)
+      takes = block.arity < 0 ? names : [block.arity, names].min
+      if takes == 0 && before.empty? && after.empty?
+        klass.define_method(:__run, &block)
+      else
+        klass.define_method(:__handle, &block)
+        klass.define_method(:__run) { __between(before, after, takes) }
+      end
+      klass
+    end
+  end
+  OWN_FILES = "tsumugi/"
+  self.scope = Scope.new("", {}, FILTERS[:before], FILTERS[:after])
+
+  class Context
+    def __between(before, after, takes)
+      i = 0
+      while i < before.size
+        __send__(before[i])
+        i += 1
+      end
+      Native.handler_begins(self)
+      result = takes == 0 ? __handle : __handle(*captures.values.first(takes))
+      after.each { |filter| __send__(filter) }
+      result
+    end
+  end
+
+  # A name for a block that becomes a method of contexts.
+  def self.method_for(kind, block)
+    @methods = (@methods || 0) + 1
+    name = :"__#{kind}_#{@methods}"
+    Context.define_method(name, &block)
+    name
+  end
+end
+
+class << self
+  %w[GET POST PUT PATCH DELETE HEAD OPTIONS].each do |verb|
+    define_method(verb.downcase) do |path = nil, **types, &block|
+      Tsumugi.route(verb, path, types, block)
+    end
+  end
+
+  # Routes below +prefix+; filters in it apply to it alone.
+  def scope(prefix, **types, &block)
+    outer = Tsumugi.scope
+    Tsumugi.scope = outer.within(prefix, types)
+    block.call
+  ensure
+    Tsumugi.scope = outer
+  end
+
+  # Runs the block once per worker, now; its value is what +name+ means in handlers. `stop:` is called with it when the
+  # application is replaced or the server ends; without it `stop` or `close` of the value.
+  def plugin(name, stop: nil, &block)
+    value = block.call
+    [Tsumugi::Context, Tsumugi::TimerContext, singleton_class].each { |k| k.define_method(name) { value } }
+    Tsumugi::PLUGINS << [name, value, stop]
+    value
+  end
+
+  def helpers(&block)
+    Tsumugi::Context.class_eval(&block)
+    Tsumugi::TimerContext.class_eval(&block)
+  end
+
+  def before(&block)
+    Tsumugi.scope.before << Tsumugi.method_for(:before, block)
+    nil
+  end
+
+  def after(&block)
+    Tsumugi.scope.after << Tsumugi.method_for(:after, block)
+    nil
+  end
+
+  # Answers exceptions of these classes and their subclasses; the nearest class wins.
+  def error(*classes, &block)
+    classes = [StandardError] if classes.empty?
+    name = Tsumugi.method_for(:error, block)
+    classes.each { |klass| Tsumugi::ERRORS[klass] = [name, block.arity] }
+    nil
+  end
+
+  def not_found(&block)
+    Tsumugi::NOT_FOUND << Tsumugi.handler(block, "")
+    nil
+  end
+
+  # Runs the block every +seconds+: on every worker, or with `workers: :one` on one of the process. Never overlaps.
+  def every(seconds, workers: :all, &block)
+    raise ArgumentError, "every takes a positive number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric) && seconds > 0
+    raise ArgumentError, "every takes workers: :one or :all, not #{workers.inspect}" unless %i[one all].include?(workers)
+    raise ArgumentError, "every #{seconds} needs a block" unless block
+
+    Tsumugi::TIMERS << Tsumugi::Timer.new(seconds.to_f, workers, block, Tsumugi.location(caller))
+    nil
+  end
+
+  def worker = Tsumugi::WORKER
+end
+
+module Tsumugi
+  NOT_FOUND = []
+
+  def self.stop_job = Task.new { stop_plugins }
+
+  # Stops plugins, last first. Answers what failed, as texts.
+  def self.stop_plugins
+    failures = []
+    PLUGINS.reverse_each do |name, value, stop|
+      if stop
+        stop.call(value)
+      elsif value.respond_to?(:stop)
+        value.stop
+      elsif value.respond_to?(:close)
+        value.close
+      end
+    rescue => e
+      failures << "plugin #{name}: #{e.class}: #{e.message}"
+    end
+    failures
+  end
+end

@@ -1,0 +1,182 @@
+# What a handler is: a method of a context, one context per request. Blocks of the application run with it as self.
+# Not the routes themselves (application.rb).
+module Tsumugi
+  class Context
+    def request = @request ||= Request.new(self)
+    def worker = Tsumugi::WORKER
+
+    # Parameters of the URL's query, of the path and of the body stay apart.
+    def query = @query ||= Parameters.new(Native.query(self))
+    def captures = Native.captures(self)
+    def body = @body ||= Body.new(self)
+    def headers = @headers ||= Headers.new(self)
+    def cookies = @cookies ||= Cookies.new(self)
+
+    # Sets a response header; a second value for the same name is added with `add: true`.
+    def header(name, value, add: false)
+      Native.header(self, name, value, add)
+      nil
+    end
+
+    def status(code)
+      Native.status(self, code)
+      nil
+    end
+
+    # Answers +value+ as JSON. Further keywords are headers: `location: "/x"`, `retry_after: 1`.
+    def json(value, status: nil, **headers)
+      Native.status(self, status) if status
+      headers.each { |name, content| Native.header(self, name.to_s.tr("_", "-"), content, false) }
+      Native.json(self, value)
+      RESPONDED
+    end
+
+    # Answers +value+ as text of this type.
+    def text(value, status: nil, type: "text/plain; charset=utf-8")
+      Native.status(self, status) if status
+      Native.text(self, value.to_s, type)
+      RESPONDED
+    end
+
+    def html(value, status: nil) = text(value, status: status, type: "text/html; charset=utf-8")
+
+    def redirect(location, status: 303)
+      Native.status(self, status)
+      Native.header(self, "location", location, false)
+      Native.text(self, "", nil)
+      RESPONDED
+    end
+
+    # Ends the request here, from any depth: `halt`, `halt 404`, `halt 404, error: "no such user"`, `halt html(page)`.
+    def halt(status = nil, result = nil, **json)
+      if status.is_a?(Integer)
+        Native.status(self, status)
+      elsif status
+        result = status
+      end
+      result = json unless json.empty?
+      raise Halt.new(result.nil? ? RESPONDED : result)
+    end
+
+    # A body that is sent while the block runs: `stream("text/csv") { |out| out << line }`; `<<` parks on a slow client.
+    # `stream rows, as: :csv` sends a query's rows as :csv, :json or :ndjson without making Ruby values of them.
+    def stream(source = "application/octet-stream", as: nil, &block)
+      return Native.stream(self, source.to_s, Task.new(&block)) if block
+      raise ArgumentError, "stream takes a content type and a block, or rows and as: :csv, :json or :ndjson" unless as
+
+      Native.stream_rows(self, source, as)
+    end
+
+    # Server-sent events: `events { |out| out.event("text", id: 1) }`.
+    def events(&block)
+      header "cache-control", "no-cache"
+      stream("text/event-stream") { |out| block.call(EventStream.new(out)) }
+    end
+
+    # ---- the runtime's side ----
+
+    def __failed(exception)
+      case exception
+      when Refused then text("#{exception.message}\n", status: exception.status)
+      when Invalid then json({ errors: exception.errors }, status: 422)
+      when Halt then exception.result
+      when Cancelled, Overrun then raise exception
+      else __rescue(exception)
+      end
+    end
+
+    # The handler of the nearest class; what it raises itself is not handled again.
+    def __rescue(exception)
+      name, arity = ERRORS[exception.class.ancestors.find { |ancestor| ERRORS.key?(ancestor) }]
+      raise exception unless name
+
+      Native.reset(self)
+      begin
+        arity == 0 ? __send__(name) : __send__(name, exception)
+      rescue Halt => e
+        __failed(e)
+      end
+    end
+  end
+
+  RESPONDED = :"tsumugi.responded"
+  ERRORS = {}
+
+  # `request.path`, `request.ip`, …
+  class Request
+    def initialize(context)
+      @context = context
+    end
+
+    def method = Native.request_method(@context)
+    alias request_method method
+    def path = Native.request_path(@context)
+    def query_string = Native.request_query(@context)
+    def url = query_string.empty? ? path : "#{path}?#{query_string}"
+    def version = Native.request_version(@context)
+    def headers = @context.headers
+    def cookies = @context.cookies
+    def body = @context.body
+    def ip = Native.request_ip(@context)
+    def id = Native.request_id(@context)
+    def host = headers["host"]
+  end
+
+  # Request headers, names in any case. Several values of one name are joined with ", ".
+  class Headers
+    include Enumerable
+
+    def initialize(context)
+      @context = context
+    end
+
+    def [](name) = Native.request_header(@context, name.to_s.tr("_", "-"))
+    def key?(name) = !self[name].nil?
+    def to_h = Native.request_headers(@context)
+
+    def each(&block)
+      to_h.each(&block)
+      self
+    end
+  end
+
+  # Where a streamed body is written.
+  class Output
+    def initialize(sender)
+      @sender = sender
+    end
+
+    # Parks while the client has no room.
+    def <<(data)
+      data = JSON.generate(data) + "\n" unless data.is_a?(String)
+      Tsumugi.await(Native.send_piece(@sender, data))
+      self
+    end
+    alias write <<
+  end
+
+  # Frames of text/event-stream.
+  class EventStream
+    def initialize(out)
+      @out = out
+    end
+
+    def event(data, event: nil, id: nil, reconnect_ms: nil)
+      frame = ""
+      frame << "event: #{event}\n" if event
+      frame << "id: #{id}\n" if id
+      frame << "retry: #{reconnect_ms}\n" if reconnect_ms
+      data = JSON.generate(data) unless data.is_a?(String)
+      data.split("\n", -1).each { |line| frame << "data: #{line}\n" }
+      @out << frame + "\n"
+      self
+    end
+    alias << event
+
+    # Keeps proxies from closing an idle stream; a client never sees it.
+    def comment(text = "")
+      @out << ": #{text}\n\n"
+      self
+    end
+  end
+end

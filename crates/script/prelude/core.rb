@@ -1,0 +1,175 @@
+# What everything else stands on: the fibre's loop, the one place that waits, and the exceptions of the runtime.
+# Not an API: authors meet `Tsumugi` only in messages.
+module Tsumugi
+  # Ends a request from any depth. No StandardError, so that `rescue => e` lets it pass.
+  class Halt < Exception
+    attr_reader :result
+
+    def initialize(result)
+      super("halt")
+      @result = result
+    end
+  end
+
+  # The request is over for a reason of its own: client gone, deadline, drain. `ensure` runs.
+  class Cancelled < Exception; end
+
+  # Carries an exception into or out of a fibre, so that it is never mistaken for a value.
+  class Thrown
+    def initialize(exception)
+      @exception = exception
+    end
+    attr_reader :exception
+  end
+
+  # Something to be done that is no request: a branch of `parallel`, a timer's block, the body of a stream.
+  class Task
+    def initialize(*arguments, &block)
+      @arguments = arguments
+      @block = block
+    end
+
+    def __run = @block.call(*@arguments)
+
+    def __failed(exception)
+      raise exception
+    end
+  end
+
+  # A file being loaded.
+  class Program
+    def initialize(program)
+      @program = program
+    end
+
+    def __run = Tsumugi.run_program(@program)
+
+    def __failed(exception)
+      raise exception
+    end
+  end
+
+  # A fibre works on one job after the other. Nothing raised in a job leaves it.
+  def self.fibre
+    Fiber.new do |job|
+      while true
+        result = begin
+          job.__run
+        rescue Exception => e
+          Tsumugi.failed(job, e)
+        end
+        job = Tsumugi.finish(result)
+      end
+    end
+  end
+
+  def self.failed(job, exception)
+    job.__failed(exception)
+  rescue Exception => e
+    Thrown.new(e)
+  end
+
+  # The value that a wait ended with. Every wait goes through here.
+  def self.await(answer)
+    raise answer.exception if Thrown === answer
+    answer
+  end
+
+  class << self
+    attr_reader :data_dir, :mode
+
+    def development? = @mode == :development
+
+    def version = Native.version
+  end
+end
+
+module Kernel
+  # Parks this fibre for at least +seconds+. 0 lets others run.
+  def sleep(seconds)
+    Tsumugi.await(Tsumugi::Native.sleep(seconds))
+  end
+
+  # Runs the lambdas at once, a fibre each; their values as an Array, or as a Hash under the keywords' names.
+  # The first exception cancels the others and is raised.
+  def parallel(*lambdas, **named)
+    return Tsumugi.await(Tsumugi::Native.parallel(lambdas.map { |l| Tsumugi::Task.new(&l) })) if named.empty?
+    raise ArgumentError, "parallel takes lambdas or named lambdas, not both" unless lambdas.empty?
+
+    values = Tsumugi.await(Tsumugi::Native.parallel(named.values.map { |l| Tsumugi::Task.new(&l) }))
+    named.keys.zip(values).to_h
+  end
+
+  def log = Tsumugi::Log
+
+  def puts(*lines)
+    Tsumugi::Native.print(lines.empty? ? "\n" : lines.flatten.map { |l| l = l.to_s; l.end_with?("\n") ? l : l + "\n" }.join)
+    nil
+  end
+
+  def print(*texts)
+    Tsumugi::Native.print(texts.join)
+    nil
+  end
+
+  def p(*values)
+    values.each { |v| Tsumugi::Native.print(v.inspect + "\n") }
+    values.size > 1 ? values : values[0]
+  end
+end
+
+module Tsumugi
+  # `log.info "text", key: value`
+  module Log
+    %i[debug info warn error].each do |level|
+      define_singleton_method(level) { |message = nil, **fields| Tsumugi::Native.log(level, message.to_s, fields) }
+    end
+  end
+
+  # Which worker this is: `worker.id`, `worker.count`.
+  class Worker
+    attr_reader :id, :count
+
+    def initialize(id, count)
+      @id = id
+      @count = count
+    end
+  end
+
+  # A queue between fibres of one worker, first in first out.
+  class Channel
+    # The channel is closed and empty (pop) or closed (push).
+    class Closed < StandardError; end
+
+    def initialize(capacity = 0)
+      @channel = Native.channel(capacity)
+    end
+
+    # Parks while the channel is full.
+    def push(value)
+      Tsumugi.await(Native.channel_push(@channel, value))
+      self
+    end
+    alias << push
+
+    # The oldest value; parks while there is none. Raises Closed when none can come any more.
+    def pop = Tsumugi.await(Native.channel_pop(@channel))
+    alias shift pop
+
+    # Wakes all who wait. Values that are in the channel can still be popped.
+    def close
+      Native.channel_close(@channel)
+      self
+    end
+
+    def closed? = Native.channel_closed?(@channel)
+    def size = Native.channel_size(@channel)
+    def empty? = size == 0
+
+    def each
+      loop { yield pop }
+    rescue Closed
+      self
+    end
+  end
+end

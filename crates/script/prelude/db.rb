@@ -1,0 +1,134 @@
+# Databases. Every method that reaches the database parks the fibre; other requests run meanwhile.
+# Not a query builder.
+class DB
+  # Any error of a database. `sql` and `binds` are the statement's.
+  class Error < StandardError
+    attr_reader :constraint, :sql, :binds, :position
+  end
+  %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
+     QueryCanceled LimitExceeded DataError ConnectionLost UsageError].each { |name| const_set(name, Class.new(Error)) }
+
+  # Bytes to be bound as such, even when they happen to be UTF-8: `DB.blob(data)`.
+  class Blob
+    def initialize(bytes)
+      @tsumugi_blob = bytes
+    end
+  end
+
+  def self.blob(bytes) = Blob.new(bytes)
+
+  # `DB.connect("sqlite:data/app.db", pool: 4, acquire: 2.0, timeout: 5.0, log: true)`
+  def self.connect(url, **options)
+    raise ArgumentError, "DB.connect takes a URL such as \"sqlite:data/app.db\"; is DATABASE_URL set?" if url.nil?
+
+    new(Tsumugi.await(Tsumugi::Native.db_connect(url, options)))
+  end
+
+  def initialize(native)
+    @native = native
+    @transactions = {}
+  end
+
+  # Rows for +sql+. Raises DB::Error.
+  def query(sql, *values)
+    Tsumugi.await(Tsumugi::Native.db_query(__target, sql, values))
+  end
+
+  # Affected rows.
+  def execute(sql, *values)
+    affected, @last_insert_id = Tsumugi.await(Tsumugi::Native.db_execute(__target, sql, values))
+    affected
+  end
+
+  # Inserts and answers the new row's id.
+  def insert(sql, *values)
+    Tsumugi.await(Tsumugi::Native.db_execute(__target, sql, values))[1]
+  end
+
+  # Several statements without values, separated by semicolons.
+  def execute_script(sql)
+    Tsumugi.await(Tsumugi::Native.db_script(__target, sql, []))
+    nil
+  end
+
+  # Rows that are fetched while they are used: `each`, or `stream db.stream(sql), as: :csv`.
+  def stream(sql, *values)
+    RowStream.new(Tsumugi.await(Tsumugi::Native.db_stream(__target, sql, values)))
+  end
+
+  # Runs the block in a transaction of this fibre: every statement of this fibre on this database belongs to it. An
+  # exception (and `halt`) rolls back and goes on; otherwise it commits. Nested calls join the outer one.
+  def transaction(mode: :immediate)
+    id = Tsumugi::Native.job
+    return yield(self) if @transactions[id]
+
+    running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode))
+    begin
+      @transactions[id] = running
+      committed = false
+      result = yield(self)
+      Tsumugi.await(Tsumugi::Native.db_commit(running))
+      committed = true
+      result
+    ensure
+      @transactions.delete(id)
+      # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
+      Tsumugi::Native.db_abandon(running) unless committed
+    end
+  end
+
+  def __target
+    @transactions.empty? ? @native : @transactions[Tsumugi::Native.job] || @native
+  end
+
+  # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash when it is asked for; returned
+  # from a handler, the rows become JSON without becoming Hashes.
+  class Rows
+    include Enumerable
+
+    def each
+      i = 0
+      n = size
+      while i < n
+        yield Tsumugi::Native.rows_at(self, i)
+        i += 1
+      end
+      self
+    end
+
+    def size = Tsumugi::Native.rows_size(self)
+    alias length size
+    alias count size
+    def empty? = size == 0
+    def [](index) = Tsumugi::Native.rows_at(self, index < 0 ? size + index : index)
+
+    def first(n = nil)
+      return self[0] unless n
+
+      (0...[n, size].min).map { |i| self[i] }
+    end
+
+    def last = self[-1]
+    def all = to_a
+    def columns = Tsumugi::Native.rows_columns(self)
+    def to_json(*) = Tsumugi::Native.rows_json(self)
+    def inspect = to_a.inspect
+  end
+
+  # Rows on their way.
+  class RowStream
+    include Enumerable
+
+    def initialize(native)
+      @native = native
+    end
+    attr_reader :native
+
+    def each(&block)
+      while (rows = Tsumugi.await(Tsumugi::Native.db_next_rows(@native)))
+        rows.each(&block)
+      end
+      self
+    end
+  end
+end

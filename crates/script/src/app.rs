@@ -1,0 +1,219 @@
+//! A loaded application on one worker, answering requests.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use tokio::task::JoinHandle;
+use tsumugi_http::{Captures, Match, Request, Response, Value};
+use tsumugi_mruby::{Root, Scope};
+use tsumugi_worker::Worker;
+
+use crate::answer::answer;
+use crate::driver::{self, Bounds, Signal, Started};
+use crate::error::Error;
+use crate::exchange::{Capture, Captured, Exchange};
+use crate::finish::{self, Finished};
+use crate::host::{Ended, Host, Settings};
+use crate::routes::{self, RouteLine, Routes};
+use crate::{load, streaming, timers};
+
+/// One application file, loaded on one worker.
+pub struct App {
+    host: Rc<Host>,
+    routes: Routes,
+    stop_timers: Rc<Signal>,
+    timers: RefCell<Vec<JoinHandle<()>>>,
+}
+
+impl App {
+    /// Loads the application of `settings` on this worker; its plugins may wait.
+    pub async fn load(worker: &Worker, settings: Rc<Settings>) -> Result<Rc<App>, Error> {
+        let path = settings.app.clone();
+        let host = Host::open(worker, settings)?;
+        load::program(&host, &path).await?;
+        let routes = host.vm.enter(|scope| routes::read(scope))?;
+        let stop_timers = Rc::new(Signal::default());
+        Ok(Rc::new(App {
+            host,
+            routes,
+            stop_timers,
+            timers: RefCell::default(),
+        }))
+    }
+
+    /// Starts the timers of `every`. Called once the application is the one that answers.
+    pub fn start_timers(&self) {
+        let timers = self.host.vm.enter(|scope| timers::read(&self.host, scope));
+        let started = timers
+            .into_iter()
+            .map(|timer| timers::start(&self.host, timer, &self.stop_timers));
+        self.timers.borrow_mut().extend(started);
+    }
+
+    /// The routes in the order of the file.
+    pub fn routes(&self) -> &[RouteLine] {
+        &self.routes.lines
+    }
+
+    /// Bytes that the VM has allocated.
+    pub fn vm_bytes(&self) -> usize {
+        self.host.vm.memory_used()
+    }
+
+    /// Requests in Ruby now, parked ones included.
+    pub fn requests(&self) -> usize {
+        self.host.requests.get()
+    }
+
+    /// Waits for the last request, then stops the timers and the plugins.
+    pub async fn retire(&self) {
+        self.stop_timers.give();
+        let timers: Vec<JoinHandle<()>> = self.timers.borrow_mut().drain(..).collect();
+        for timer in timers {
+            let _ = timer.await; // a timer task ends by the signal; a panic in it is in the log
+        }
+        self.host.idle().await;
+        let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
+            let Ended::Value(failures) = ended else {
+                return;
+            };
+            for i in 0..scope.array_len(failures) {
+                let failure = scope.text(scope.array_at(failures, i)).unwrap_or_default();
+                tracing::error!("while it stopped: {failure}");
+            }
+        };
+        let job = answer(|scope| scope.call(scope.constant("Tsumugi")?, "stop_job", &[]));
+        driver::run(&self.host, job, &Bounds::default(), finish).await;
+    }
+
+    /// Answers one request.
+    pub async fn answer(self: &Rc<Self>, request: Request) -> Response {
+        let (class, captures, pattern) =
+            match self.routes.router.find(&request.method, request.uri.path()) {
+                Match::Found(found) => {
+                    let names = Rc::clone(&found.value.names);
+                    (
+                        &found.value.class,
+                        owned(&found.captures, names),
+                        Some(Arc::clone(found.pattern)),
+                    )
+                }
+                Match::NotFound => match &self.routes.not_found {
+                    Some(class) => (class, Captured::default(), None),
+                    None => return Response::not_found(),
+                },
+                Match::MethodNotAllowed(allow) => return Response::method_not_allowed(&allow),
+                Match::Options(allow) => return Response::options(&allow),
+                Match::Malformed => {
+                    return Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                }
+            };
+        let Some(_place) = Place::take(&self.host) else {
+            let max = self.host.settings.limits.requests_max;
+            tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
+            return Response::refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "requests_max is reached; try again later",
+            );
+        };
+        let status = if pattern.is_none() {
+            Some(StatusCode::NOT_FOUND)
+        } else {
+            None
+        };
+        self.run(request, class, captures, pattern, status).await
+    }
+
+    async fn run(
+        &self,
+        request: Request,
+        class: &Rc<Root>,
+        captures: Captured,
+        pattern: Option<Arc<str>>,
+        status: Option<StatusCode>,
+    ) -> Response {
+        let host = &self.host;
+        let deadline =
+            request.received_at + Duration::from_millis(host.settings.limits.request_ms_max);
+        let is_head = request.method == Method::HEAD;
+        let exchange = Rc::new(Exchange::new(request, captures));
+        exchange.draft.borrow_mut().status = status;
+        let finish =
+            |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(host, &exchange, scope, ended);
+        let context = {
+            let exchange = Rc::clone(&exchange);
+            let class = Rc::clone(class);
+            making(move |scope| scope.wrap(scope.rooted(&class), exchange))
+        };
+        let (finished, waited) = match driver::start(host, context, finish) {
+            Started::Done(finished) => (finished, Duration::ZERO),
+            Started::Parked(mut parked) => {
+                let bounds = Bounds {
+                    deadline: Some(deadline),
+                    signal: None,
+                };
+                let finished = parked.drive(&bounds, finish).await;
+                (finished, parked.waited)
+            }
+        };
+        let Finished {
+            mut response,
+            stream,
+        } = finished;
+        if let Some(plan) = stream.filter(|_| !is_head) {
+            let what = format!(
+                "{} {}",
+                exchange.request.method,
+                exchange.request.uri.path()
+            );
+            streaming::start(host, &mut response, plan, what);
+        }
+        finish::account(&mut response, &exchange, pattern, waited);
+        response
+    }
+}
+
+/// Tells a closure its type.
+fn making<F>(make: F) -> F
+where
+    F: for<'s> FnOnce(&'s Scope<'s>) -> tsumugi_mruby::Result<'s, tsumugi_mruby::Value<'s>>,
+{
+    make
+}
+
+fn owned(captures: &Captures<'_>, names: Rc<[Box<str>]>) -> Captured {
+    if captures.is_empty() {
+        return Captured::default();
+    }
+    let value = |value: &Value<'_>| match value {
+        Value::Integer(integer) => Capture::Integer(*integer),
+        Value::Float(float) => Capture::Float(*float),
+        Value::Text(text) => Capture::Text(text.clone().into_owned()),
+    };
+    Captured {
+        names: Some(names),
+        values: captures.iter().map(value).collect(),
+    }
+}
+
+/// A place among `requests_max`.
+struct Place(Rc<Host>);
+
+impl Place {
+    fn take(host: &Rc<Host>) -> Option<Place> {
+        let running = host.requests.get();
+        (running < host.settings.limits.requests_max).then(|| {
+            host.requests.set(running + 1);
+            Place(Rc::clone(host))
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.requests.set(self.0.requests.get() - 1);
+    }
+}

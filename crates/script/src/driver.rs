@@ -1,0 +1,253 @@
+//! The driver: turns a fibre that waits into an awaited future. The one place where Ruby waits.
+//! Whatever ends a job early (client gone, deadline, a sibling's error) resumes its fibre with `Cancelled`, so that
+//! `ensure` runs; the operation it waited for is dropped first, which releases what it holds.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tsumugi_mruby::{Result, Root, Scope, Value};
+
+use crate::answer::{Answer, Operation, answer, raise};
+use crate::host::{Ended, Host, Job, Step};
+
+/// Until when a job may run, and who else may end it.
+#[derive(Clone, Default)]
+pub(crate) struct Bounds {
+    pub deadline: Option<Instant>,
+    pub signal: Option<Rc<Signal>>,
+}
+
+/// Ends a job from outside.
+#[derive(Default)]
+pub(crate) struct Signal {
+    given: Cell<bool>,
+    notify: Notify,
+}
+
+impl Signal {
+    pub fn give(&self) {
+        self.given.set(true);
+        self.notify.notify_waiters();
+    }
+
+    pub async fn given(&self) {
+        while !self.given.get() {
+            self.notify.notified().await;
+        }
+    }
+}
+
+/// A fibre that parked in the middle of its job. Dropping it cancels the job in a task of its own.
+pub(crate) struct Parked {
+    host: Rc<Host>,
+    /// `None` once the job has ended.
+    fibre: Option<Root>,
+    operation: Option<Operation>,
+    job: Option<Job>,
+    number: u64,
+    /// Time spent waiting.
+    pub waited: Duration,
+    /// The job was cancelled because its time was over.
+    pub overdue: bool,
+}
+
+/// A job's first step.
+pub(crate) enum Started<T> {
+    Done(T),
+    Parked(Parked),
+}
+
+/// Starts a job on an idle fibre.
+pub(crate) fn start<T>(
+    host: &Rc<Host>,
+    job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
+    finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+) -> Started<T> {
+    let guard = host.begin_job();
+    let fibre = host.fibre();
+    match host.resume(guard.number, &fibre, job, finish) {
+        Step::Done(result) => {
+            host.release(fibre);
+            Started::Done(result)
+        }
+        Step::Wait(operation) => Started::Parked(Parked {
+            host: Rc::clone(host),
+            fibre: Some(fibre),
+            operation: Some(operation),
+            number: guard.number,
+            job: Some(guard),
+            waited: Duration::ZERO,
+            overdue: false,
+        }),
+    }
+}
+
+/// Runs a job to its end.
+pub(crate) async fn run<T>(
+    host: &Rc<Host>,
+    job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
+    bounds: &Bounds,
+    finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
+) -> T {
+    match start(host, job, &finish) {
+        Started::Done(result) => result,
+        Started::Parked(mut parked) => parked.drive(bounds, finish).await,
+    }
+}
+
+impl Parked {
+    /// The loop: await what the fibre waits for, resume it with the answer, until its job is done.
+    pub async fn drive<T>(
+        &mut self,
+        bounds: &Bounds,
+        finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
+    ) -> T {
+        loop {
+            let Some(mut operation) = self.operation.take() else {
+                unreachable!("a parked fibre waits for an operation")
+            };
+            let since = Instant::now();
+            let input = tokio::select! {
+                biased;
+                input = Held { parked: self, operation: &mut operation } => input,
+                () = over(bounds) => {
+                    self.overdue |= bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    drop(operation);
+                    self.waited += since.elapsed();
+                    return self.cancel(finish).await;
+                }
+            };
+            drop(operation);
+            self.waited += since.elapsed();
+            match self.resume(input, &finish) {
+                Some(result) => return result,
+                None => continue,
+            }
+        }
+    }
+
+    fn resume<T>(
+        &mut self,
+        input: Answer,
+        finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+    ) -> Option<T> {
+        let Some(fibre) = self.fibre.take() else {
+            unreachable!("the job has not ended")
+        };
+        match self.host.resume(self.number, &fibre, input, finish) {
+            Step::Done(result) => {
+                self.host.release(fibre);
+                self.job = None;
+                Some(result)
+            }
+            Step::Wait(operation) => {
+                self.operation = Some(operation);
+                self.fibre = Some(fibre);
+                None
+            }
+        }
+    }
+
+    /// Resumes with `Cancelled`; what `ensure` waits for gets `cancel_ms_max`, then each wait is cancelled at once.
+    async fn cancel<T>(&mut self, finish: impl Fn(&Scope<'_>, Ended<'_>) -> T) -> T {
+        let grace = Duration::from_millis(self.host.settings.limits.cancel_ms_max);
+        let until = tokio::time::Instant::now() + grace;
+        let mut input = cancelled();
+        loop {
+            if let Some(result) = self.resume(input, &finish) {
+                return result;
+            }
+            let Some(operation) = self.operation.take() else {
+                unreachable!("a parked fibre waits")
+            };
+            input = match tokio::time::timeout_at(until, operation).await {
+                Ok(answer) => answer,
+                Err(_) => cancelled(),
+            };
+            if tokio::time::Instant::now() >= until {
+                // A handler that rescues Cancelled and waits on, again and again, must not spin.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+fn cancelled() -> Answer {
+    raise("Tsumugi::Cancelled", "the request is over")
+}
+
+/// Keeps the operation where a drop of the driving future finds it in order: first the operation, then the fibre.
+struct Held<'a> {
+    parked: &'a Parked,
+    operation: &'a mut Operation,
+}
+
+impl Future for Held<'_> {
+    type Output = Answer;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Answer> {
+        debug_assert!(self.parked.fibre.is_some());
+        self.operation.as_mut().poll(cx)
+    }
+}
+
+async fn over(bounds: &Bounds) {
+    let deadline = async {
+        match bounds.deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+            None => std::future::pending().await,
+        }
+    };
+    match &bounds.signal {
+        Some(signal) => tokio::select! { () = deadline => {}, () = signal.given() => {} },
+        None => deadline.await,
+    }
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        let Some(fibre) = self.fibre.take() else {
+            return;
+        };
+        let mut rest = Parked {
+            host: Rc::clone(&self.host),
+            fibre: Some(fibre),
+            operation: None,
+            job: self.job.take(),
+            number: self.number,
+            waited: self.waited,
+            overdue: false,
+        };
+        self.operation = None;
+        if tokio::runtime::Handle::try_current().is_err() {
+            rest.fibre = None; // the worker is gone, and with it everything that ensure could wait for
+            return;
+        }
+        let worker = self.host.worker.clone();
+        worker.spawn(async move {
+            rest.cancel(|scope, ended| report_after_cancel(scope, &ended))
+                .await;
+        });
+    }
+}
+
+/// What `ensure` raised is worth a line; `Cancelled` itself is not.
+fn report_after_cancel(scope: &Scope<'_>, ended: &Ended<'_>) {
+    if let Ended::Raised(exception) = *ended {
+        let report = scope.report(tsumugi_mruby::Raise(exception));
+        if report.class != "Tsumugi::Cancelled" {
+            tracing::error!("after a cancelled request: {report}");
+        }
+    }
+}
+
+/// A job made of an object that has `__run` and `__failed`.
+pub(crate) fn job_of(root: Root) -> Answer {
+    answer(move |scope| Ok(scope.rooted(&root)))
+}

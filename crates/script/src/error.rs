@@ -1,0 +1,79 @@
+//! Why an application does not load or an operation cannot start. Errors of handlers stay in Ruby.
+
+use std::path::PathBuf;
+
+use tsumugi_mruby::{Report, SyntaxError};
+
+/// What the author of an application can be told.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read. Check the path.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A file is no Ruby.
+    #[error("{}", describe_syntax(errors, source_text))]
+    Syntax {
+        /// What the parser says; at least one.
+        errors: Vec<SyntaxError>,
+        /// The file's text, to quote the line from.
+        source_text: String,
+    },
+    /// The application raised while it loaded.
+    #[error("{}", describe(report))]
+    Raised {
+        /// The exception.
+        report: Report,
+    },
+    /// Two routes answer the same requests, or a pattern is wrong.
+    #[error("{location}: {source}")]
+    Route {
+        /// `file:line` of the route.
+        location: String,
+        /// What the router says.
+        source: tsumugi_http::Error,
+    },
+    /// The VM does not fit its memory limit.
+    #[error(transparent)]
+    Vm(#[from] tsumugi_mruby::OpenError),
+    /// The product's own Ruby is broken: a bug of Tsumugi.
+    #[error("the prelude does not load: {0}")]
+    Prelude(String),
+}
+
+fn describe(report: &Report) -> String {
+    let mut text = report
+        .backtrace
+        .first()
+        .map_or_else(String::new, |frame| format!("{frame}: "));
+    text.push_str(&report.to_string());
+    for frame in report.backtrace.iter().skip(1) {
+        text.push_str("\n        from ");
+        text.push_str(frame);
+    }
+    text
+}
+
+fn describe_syntax(errors: &[SyntaxError], source: &str) -> String {
+    let mut text = String::new();
+    for (i, error) in errors.iter().enumerate() {
+        if i > 0 {
+            text.push('\n');
+        }
+        text.push_str(&error.to_string());
+        let line = usize::try_from(error.line)
+            .unwrap_or(0)
+            .checked_sub(1)
+            .and_then(|n| source.lines().nth(n));
+        if let Some(line) = line {
+            text.push_str("\n    ");
+            text.push_str(line.trim_end());
+        }
+    }
+    text
+}

@@ -1,0 +1,140 @@
+//! From what a handler returned (or raised) to a response. Runs in the scope of the handler's last step.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use tsumugi_http::{Account, Body, Response};
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+
+use crate::exchange::{Content, ContentBody, Exchange};
+use crate::host::{Ended, Host};
+use crate::natives::rows;
+use crate::streaming::StreamPlan;
+use crate::{json, natives};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// A response, and the stream that is to be started for its body.
+pub(crate) struct Finished {
+    pub response: Response,
+    pub stream: Option<StreamPlan>,
+}
+
+impl Finished {
+    fn plain(response: Response) -> Finished {
+        Finished {
+            response,
+            stream: None,
+        }
+    }
+}
+
+/// Makes the response of an exchange whose handler has ended.
+pub(crate) fn finish(
+    host: &Host,
+    exchange: &Exchange,
+    scope: &Scope<'_>,
+    ended: Ended<'_>,
+) -> Finished {
+    match ended {
+        Ended::Value(value) => match body(host, exchange, scope, value) {
+            Ok(content) => assemble(exchange, content),
+            Err(raised) => failed(host, exchange, scope, raised),
+        },
+        Ended::Raised(exception) => failed(host, exchange, scope, Raise(exception)),
+    }
+}
+
+/// What the result means as a body; `None` when there is none.
+fn body<'s>(
+    host: &Host,
+    exchange: &Exchange,
+    scope: &'s Scope<'_>,
+    value: Value<'_>,
+) -> Result<'s, Option<Content>> {
+    let mut draft = exchange.draft.borrow_mut();
+    if let Some(written) = draft.written.take() {
+        return Ok(Some(content(TEXT, written)));
+    }
+    let result = match value.kind() {
+        Kind::Nil => {
+            if draft.body.is_none() && !draft.touched {
+                let message = "the handler returned nil and set neither status nor header: return a value, or status 204";
+                return Err(scope.error("RuntimeError", message));
+            }
+            draft.body.take()
+        }
+        Kind::Symbol if natives::is_responded(scope, value) => draft.body.take(),
+        Kind::String => Some(content(TEXT, scope.bytes(value).unwrap_or_default())),
+        _ => {
+            drop(draft);
+            let mut out = Vec::with_capacity(256);
+            match rows::packed(scope, value) {
+                Some(rows) => rows.write_json(&mut out),
+                None => json::write(scope, value, host.settings.limits.json_depth_max, &mut out)?,
+            }
+            return Ok(Some(content(JSON, out)));
+        }
+    };
+    Ok(result)
+}
+
+fn content(media_type: HeaderValue, bytes: Vec<u8>) -> Content {
+    Content {
+        media_type: Some(media_type),
+        body: ContentBody::Bytes(Bytes::from(bytes)),
+    }
+}
+
+fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
+    let mut draft = exchange.draft.borrow_mut();
+    let mut response = Response::new(draft.status.unwrap_or(StatusCode::OK), Bytes::new());
+    response.headers = std::mem::take(&mut draft.headers);
+    let mut stream = None;
+    if let Some(content) = content {
+        if let Some(media_type) = content.media_type {
+            // A type that the handler set itself wins.
+            response.headers.entry(CONTENT_TYPE).or_insert(media_type);
+        }
+        match content.body {
+            ContentBody::Bytes(bytes) => response.body = Body::from(bytes),
+            ContentBody::Stream(plan) => stream = Some(plan),
+        }
+    }
+    Finished { response, stream }
+}
+
+fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {
+    let report = scope.report(raised);
+    let what = format!(
+        "{} {}",
+        exchange.request.method,
+        exchange.request.uri.path()
+    );
+    if report.class == "Tsumugi::Cancelled" {
+        return Finished::plain(Response::refusal(
+            StatusCode::GATEWAY_TIMEOUT,
+            "the request took too long",
+        ));
+    }
+    host.log_exception(&what, &report);
+    Finished::plain(natives::error_page(host, scope, raised, &report))
+}
+
+/// Adds what the access log wants to know.
+pub(crate) fn account(
+    response: &mut Response,
+    exchange: &Rc<Exchange>,
+    pattern: Option<std::sync::Arc<str>>,
+    waited: std::time::Duration,
+) {
+    let total = exchange.request.received_at.elapsed();
+    response.account = Account {
+        pattern,
+        waited,
+        ran: total.saturating_sub(waited),
+    };
+}

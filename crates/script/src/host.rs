@@ -1,0 +1,290 @@
+//! One loaded application's VM on one worker: its fibres, its natives' shared state, and the single entry `resume`.
+//! Knows no request; what a fibre works on is the business of whoever drives it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
+use tsumugi_worker::{Observer, Sample, Watch, Worker};
+
+use crate::answer::Operation;
+use crate::error::Error;
+use crate::limits::Limits;
+
+/// How an application is run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The application file.
+    pub app: PathBuf,
+    /// `Tsumugi.data_dir`.
+    pub data_dir: PathBuf,
+    /// Development or production.
+    pub mode: Mode,
+    /// The limits of Ruby.
+    pub limits: Limits,
+    /// The limits of HTTP that handlers meet: bodies, parameters, streams.
+    pub http: tsumugi_http::Limits,
+}
+
+/// How much an error page shows, and whether secrets may be made up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// `--dev`: error pages show source, SQL and binds.
+    Development,
+    /// Errors are logged and nothing of them is shown.
+    #[default]
+    Production,
+}
+
+/// The VM of one application on one worker.
+pub(crate) struct Host {
+    pub vm: Vm,
+    pub worker: Worker,
+    pub settings: Rc<Settings>,
+    /// What the native that has just yielded wants to wait for.
+    pub pending: RefCell<Option<Operation>>,
+    /// Set by `Tsumugi.finish`: the fibre's job is done and it is idle.
+    pub finished: Cell<bool>,
+    /// Fibres between jobs.
+    idle: RefCell<Vec<Root>>,
+    pub known: RefCell<Option<Known>>,
+    /// Jobs in Ruby now: requests, timers, streams, branches.
+    pub running: Cell<usize>,
+    pub requests: Cell<usize>,
+    /// Told whenever `running` falls.
+    pub ended: tokio::sync::Notify,
+    /// Texts of the files that were loaded, for error pages.
+    sources: RefCell<HashMap<String, Rc<str>>>,
+    /// The job that runs now; natives identify a fibre by it.
+    pub job: Cell<u64>,
+    jobs: Cell<u64>,
+    _watch: Watch,
+}
+
+/// Ruby objects that Rust needs at every request.
+pub(crate) struct Known {
+    pub tsumugi: Root,
+    pub thrown: Root,
+}
+
+/// What a fibre did until it stopped.
+pub(crate) enum Step<T> {
+    /// It waits for this.
+    Wait(Operation),
+    /// Its job is done; this is what became of the result.
+    Done(T),
+}
+
+/// How a job ended, in the scope of its last step.
+pub(crate) enum Ended<'s> {
+    /// It returned a value.
+    Value(Value<'s>),
+    /// It raised.
+    Raised(Value<'s>),
+}
+
+impl Host {
+    /// Opens a VM and loads the prelude into it.
+    pub fn open(worker: &Worker, settings: Rc<Settings>) -> std::result::Result<Rc<Host>, Error> {
+        let memory_bytes_max = settings.limits.vm_bytes_max;
+        let vm = Vm::open(Options {
+            memory_bytes_max,
+            ..Options::default()
+        })?;
+        vm.on_slow(|file, line| tracing::warn!("a handler at {file}:{line} holds its worker"));
+        let watchdog = Arc::new(Watchdog {
+            interrupter: vm.interrupter(),
+            turn_cpu: Duration::from_millis(worker.limits().turn_cpu_ms_max),
+            seen: AtomicU64::new(0),
+            stopped: AtomicU64::new(0),
+        });
+        let host = Rc::new(Host {
+            vm,
+            worker: worker.clone(),
+            settings,
+            pending: RefCell::default(),
+            finished: Cell::new(false),
+            idle: RefCell::default(),
+            known: RefCell::default(),
+            running: Cell::new(0),
+            requests: Cell::new(0),
+            ended: tokio::sync::Notify::new(),
+            sources: RefCell::default(),
+            job: Cell::new(0),
+            jobs: Cell::new(0),
+            _watch: worker.watch(watchdog),
+        });
+        crate::load::prelude(&host)?;
+        Ok(host)
+    }
+
+    /// An idle fibre, or a new one.
+    pub fn fibre(&self) -> Root {
+        let idle = self.idle.borrow_mut().pop();
+        idle.unwrap_or_else(|| {
+            self.vm.enter(|scope| {
+                let tsumugi = scope.rooted(&self.known().tsumugi);
+                let fibre = scope
+                    .call(tsumugi, "fibre", &[])
+                    .expect("memory for a fibre");
+                scope.root(fibre)
+            })
+        })
+    }
+
+    /// Gives a fibre back whose job is done.
+    pub fn release(&self, fibre: Root) {
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < self.settings.limits.idle_fibres_max {
+            idle.push(fibre);
+        }
+    }
+
+    pub fn known(&self) -> std::cell::Ref<'_, Known> {
+        std::cell::Ref::map(self.known.borrow(), |known| {
+            known.as_ref().expect("the prelude is loaded")
+        })
+    }
+
+    /// Runs a fibre until it waits or its job is done. `start` makes what it is resumed with; `finish` takes the
+    /// job's result while its values live.
+    pub fn resume<T>(
+        &self,
+        job: u64,
+        fibre: &Root,
+        start: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
+        finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+    ) -> Step<T> {
+        self.job.set(job);
+        self.vm.enter(|scope| {
+            let value = start(scope).unwrap_or_else(|raised| self.thrown(scope, raised.0));
+            match scope.resume(scope.rooted(fibre), value) {
+                Ok(output) => self.after(scope, output, finish),
+                // Only what could not even be rescued in the fibre's own loop comes here.
+                Err(raised) => Step::Done(finish(scope, Ended::Raised(raised.0))),
+            }
+        })
+    }
+
+    fn after<T>(
+        &self,
+        scope: &Scope<'_>,
+        output: Value<'_>,
+        finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+    ) -> Step<T> {
+        if let Some(operation) = self.pending.take() {
+            return Step::Wait(operation);
+        }
+        if !self.finished.take() {
+            return Step::Wait(Box::pin(std::future::ready(crate::answer::raise(
+                "FiberError",
+                "Fiber.yield is for a Fiber of your own; a handler is parked by what it waits for",
+            ))));
+        }
+        let thrown = scope.rooted(&self.known().thrown);
+        if output.kind() == Kind::Object && scope.is_a(output, thrown) {
+            let exception = scope.ivar(output, scope.intern("@exception"));
+            return Step::Done(finish(scope, Ended::Raised(exception)));
+        }
+        Step::Done(finish(scope, Ended::Value(output)))
+    }
+
+    /// What `Tsumugi.await` raises from.
+    fn thrown<'s>(&self, scope: &'s Scope<'_>, exception: Value<'_>) -> Value<'s> {
+        let class = scope.rooted(&self.known().thrown);
+        match scope.call(class, "new", &[exception]) {
+            Ok(thrown) => thrown,
+            Err(raised) => raised.0,
+        }
+    }
+
+    /// Counts a job as running until the guard is dropped.
+    pub fn begin_job(self: &Rc<Self>) -> Job {
+        self.running.set(self.running.get() + 1);
+        self.jobs.set(self.jobs.get() + 1);
+        Job {
+            host: Rc::clone(self),
+            number: self.jobs.get(),
+        }
+    }
+
+    /// Keeps the text of a loaded file.
+    pub fn remember(&self, file: &str, text: &str) {
+        self.sources
+            .borrow_mut()
+            .insert(file.to_owned(), Rc::from(text));
+    }
+
+    /// The text of a loaded file.
+    pub fn source(&self, file: &str) -> Option<Rc<str>> {
+        self.sources.borrow().get(file).cloned()
+    }
+
+    /// Resolves when no job runs any more.
+    pub async fn idle(&self) {
+        while self.running.get() > 0 {
+            self.ended.notified().await; // nothing awaits between the check and the registration: one thread
+        }
+    }
+
+    /// Logs an exception with its frames.
+    pub fn log_exception(&self, what: &str, report: &Report) {
+        let frames = report.backtrace.join("\n    from ");
+        tracing::error!("{what}: {report}\n    from {frames}");
+    }
+}
+
+/// A running job; see [`Host::begin_job`].
+pub(crate) struct Job {
+    host: Rc<Host>,
+    pub number: u64,
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.host.running.set(self.host.running.get() - 1);
+        if self.host.running.get() == 0 {
+            self.host.ended.notify_waiters();
+        }
+    }
+}
+
+/// Passes the worker's watchdog on to the VM.
+struct Watchdog {
+    interrupter: Arc<Interrupter>,
+    turn_cpu: Duration,
+    /// The entry into the VM that was running at the last look.
+    seen: AtomicU64,
+    /// The entry that was told to stop.
+    stopped: AtomicU64,
+}
+
+impl Observer for Watchdog {
+    fn stalled(&self, _: &Sample) {
+        if let Some(entry) = self.interrupter.entry() {
+            self.seen.store(entry, Ordering::Relaxed);
+            self.interrupter.report(entry);
+        }
+    }
+
+    fn overran(&self, sample: &Sample) {
+        let Some(entry) = self.interrupter.entry() else {
+            return;
+        };
+        // A turn can hold several entries; only one that was running at the last look too is long.
+        if self.seen.swap(entry, Ordering::Relaxed) != entry {
+            return;
+        }
+        // `ensure` gets as much again to end by itself; then nothing gets any more.
+        if self.stopped.swap(entry, Ordering::Relaxed) != entry {
+            self.interrupter.stop(entry);
+        } else if sample.cpu > 2 * self.turn_cpu {
+            self.interrupter.insist(entry);
+        }
+    }
+}

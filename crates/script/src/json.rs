@@ -1,0 +1,180 @@
+//! Ruby values as JSON text: compact, UTF-8 unescaped, integers exact. Not a parser.
+//! Hashes and arrays are walked in Rust; any other object is asked for `to_json`, else `to_h`, else `to_s`.
+
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+
+use crate::natives::rows;
+
+/// Appends `value` to `out`. Raises for what JSON cannot hold and for nesting beyond `depth_max`.
+pub(crate) fn write<'s>(
+    scope: &'s Scope<'_>,
+    value: Value<'_>,
+    depth_max: usize,
+    out: &mut Vec<u8>,
+) -> Result<'s, ()> {
+    let failed = {
+        let mut writer = Writer { out, depth_max };
+        match scope.nested(|scope| {
+            writer
+                .write(scope, value, 0)
+                .map_err(|raised| scope.root(raised.0))
+        }) {
+            Ok(()) => return Ok(()),
+            Err(root) => root,
+        }
+    };
+    Err(Raise(scope.rooted(&failed)))
+}
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    depth_max: usize,
+}
+
+impl Writer<'_> {
+    fn write<'s>(
+        &mut self,
+        scope: &'s Scope<'_>,
+        value: Value<'_>,
+        depth: usize,
+    ) -> Result<'s, ()> {
+        if depth > self.depth_max {
+            let message = format!(
+                "nesting of JSON exceeds json_depth_max ({}); is it cyclic?",
+                self.depth_max
+            );
+            return Err(scope.error("ArgumentError", message));
+        }
+        match value.kind() {
+            Kind::Nil => self.out.extend_from_slice(b"null"),
+            Kind::True => self.out.extend_from_slice(b"true"),
+            Kind::False => self.out.extend_from_slice(b"false"),
+            Kind::Integer => self.integer(value.as_integer().unwrap_or_default()),
+            Kind::Float => self.float(value.as_float().unwrap_or_default()),
+            Kind::String => {
+                scope.with_bytes(value, |bytes| string(bytes, self.out));
+            }
+            Kind::Symbol => {
+                let name = scope.text(value).unwrap_or_default();
+                string(name.as_bytes(), self.out);
+            }
+            Kind::Array => self.array(scope, value, depth)?,
+            Kind::Hash => self.hash(scope, value, depth)?,
+            _ => self.object(scope, value, depth)?,
+        }
+        Ok(())
+    }
+
+    fn integer(&mut self, integer: i64) {
+        use std::io::Write as _;
+        let _ = write!(self.out, "{integer}"); // a Vec takes every write
+    }
+
+    fn float(&mut self, float: f64) {
+        use std::io::Write as _;
+        if !float.is_finite() {
+            self.out.extend_from_slice(b"null");
+        } else if float == float.trunc() && float.abs() < 1e16 {
+            let _ = write!(self.out, "{float:.1}");
+        } else if (1e-5..1e16).contains(&float.abs()) {
+            let _ = write!(self.out, "{float}");
+        } else {
+            let _ = write!(self.out, "{float:e}");
+        }
+    }
+
+    fn array<'s>(
+        &mut self,
+        scope: &'s Scope<'_>,
+        array: Value<'_>,
+        depth: usize,
+    ) -> Result<'s, ()> {
+        self.out.push(b'[');
+        let mut i = 0;
+        // The length is asked for anew: an element's to_json may change the array.
+        while i < scope.array_len(array) {
+            if i > 0 {
+                self.out.push(b',');
+            }
+            self.write(scope, scope.array_at(array, i), depth + 1)?;
+            i += 1;
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn hash<'s>(&mut self, scope: &'s Scope<'_>, hash: Value<'_>, depth: usize) -> Result<'s, ()> {
+        self.out.push(b'{');
+        for (i, (key, value)) in scope.entries(hash)?.into_iter().enumerate() {
+            if i > 0 {
+                self.out.push(b',');
+            }
+            let name = match scope.text(key) {
+                Some(name) => name,
+                None => scope
+                    .text(scope.call(key, "to_s", &[])?)
+                    .unwrap_or_default(),
+            };
+            string(name.as_bytes(), self.out);
+            self.out.push(b':');
+            self.write(scope, value, depth + 1)?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    fn object<'s>(
+        &mut self,
+        scope: &'s Scope<'_>,
+        value: Value<'_>,
+        depth: usize,
+    ) -> Result<'s, ()> {
+        if let Some(rows) = rows::packed(scope, value) {
+            rows.write_json(self.out);
+            return Ok(());
+        }
+        if scope.responds_to(value, "to_json") {
+            let text = scope.call(value, "to_json", &[])?;
+            scope.with_bytes(text, |bytes| self.out.extend_from_slice(bytes));
+            return Ok(());
+        }
+        if scope.responds_to(value, "to_h") {
+            let hash = scope.call(value, "to_h", &[])?;
+            if hash.kind() == Kind::Hash {
+                return self.write(scope, hash, depth + 1);
+            }
+        }
+        let text = scope.call(value, "to_s", &[])?;
+        if value.kind() == Kind::BigInteger {
+            scope.with_bytes(text, |bytes| self.out.extend_from_slice(bytes));
+        } else {
+            scope.with_bytes(text, |bytes| string(bytes, self.out));
+        }
+        Ok(())
+    }
+}
+
+/// A JSON string. Bytes that are no UTF-8 become U+FFFD.
+pub(crate) fn string(bytes: &[u8], out: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(bytes);
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let mut plain = 0;
+    for (i, byte) in text.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&text.as_bytes()[plain..i]);
+        plain = i + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            control => out.extend_from_slice(format!("\\u{control:04x}").as_bytes()),
+        }
+    }
+    out.extend_from_slice(&text.as_bytes()[plain..]);
+    out.push(b'"');
+}

@@ -1,0 +1,125 @@
+//! Loading: the prelude into a new VM, then the application file in a fibre, which may wait.
+//! Files are read off the worker.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tsumugi_mruby::{Root, Scope};
+
+use crate::driver::{self, Bounds};
+use crate::error::Error;
+use crate::host::{Ended, Host, Known, Mode};
+use crate::natives;
+
+/// The product's own Ruby, in the order of loading.
+const PRELUDE: &[(&str, &str)] = &[
+    ("tsumugi/core.rb", include_str!("../prelude/core.rb")),
+    ("tsumugi/context.rb", include_str!("../prelude/context.rb")),
+    (
+        "tsumugi/application.rb",
+        include_str!("../prelude/application.rb"),
+    ),
+    (
+        "tsumugi/parameters.rb",
+        include_str!("../prelude/parameters.rb"),
+    ),
+    ("tsumugi/db.rb", include_str!("../prelude/db.rb")),
+];
+
+/// Defines the natives, runs the prelude.
+pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
+    let known = host.vm.enter(|scope| -> Result<Known, Error> {
+        let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
+        natives::install(host, scope).map_err(wrong)?;
+        for (name, source) in PRELUDE {
+            scope.nested(|scope| {
+                let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
+                let program = scope.compile(source.as_bytes(), name, 1);
+                let program = program.map_err(|errors| Error::Prelude(format!("{errors:?}")))?;
+                scope.run(program).map(drop).map_err(wrong)
+            })?;
+        }
+        let tsumugi = scope.constant("Tsumugi").map_err(wrong)?;
+        let set = |name: &str, value| {
+            scope
+                .set_ivar(tsumugi, scope.intern(name), value)
+                .map_err(wrong)
+        };
+        set(
+            "@data_dir",
+            scope
+                .string(host.settings.data_dir.as_os_str().as_encoded_bytes())
+                .map_err(wrong)?,
+        )?;
+        let mode = match host.settings.mode {
+            Mode::Development => "development",
+            Mode::Production => "production",
+        };
+        set("@mode", tsumugi_mruby::Value::symbol(scope.intern(mode)))?;
+        let id = scope.integer(i64::try_from(host.worker.id()).unwrap_or(0));
+        let count = scope.integer(i64::try_from(host.worker.count()).unwrap_or(1));
+        let worker = scope.constant("Tsumugi::Worker").map_err(wrong)?;
+        let worker = scope.call(worker, "new", &[id, count]).map_err(wrong)?;
+        let name = tsumugi_mruby::Value::symbol(scope.intern("WORKER"));
+        scope
+            .call(tsumugi, "const_set", &[name, worker])
+            .map_err(wrong)?;
+        let root = |path: &str| {
+            scope
+                .constant(path)
+                .map(|value| scope.root(value))
+                .map_err(wrong)
+        };
+        Ok(Known {
+            tsumugi: root("Tsumugi")?,
+            thrown: root("Tsumugi::Thrown")?,
+        })
+    })?;
+    *host.known.borrow_mut() = Some(known);
+    Ok(())
+}
+
+/// Evaluates the application file.
+pub(crate) async fn program(host: &Rc<Host>, path: &Path) -> Result<(), Error> {
+    let source = read(host, path).await?;
+    let name = path.to_string_lossy().into_owned();
+    host.remember(&name, &source);
+    let job = host.vm.enter(|scope| compile(scope, &source, &name))?;
+    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
+        Ended::Value(_) => Ok(()),
+        Ended::Raised(exception) => Err(Error::Raised {
+            report: scope.report(tsumugi_mruby::Raise(exception)),
+        }),
+    };
+    driver::run(host, driver::job_of(job), &Bounds::default(), finish).await
+}
+
+fn compile(scope: &Scope<'_>, source: &str, name: &str) -> Result<Root, Error> {
+    let program = scope
+        .compile(source.as_bytes(), name, 1)
+        .map_err(|errors| Error::Syntax {
+            errors,
+            source_text: source.to_owned(),
+        })?;
+    let raised = |raised| Error::Raised {
+        report: scope.report(raised),
+    };
+    let class = scope.constant("Tsumugi::Program").map_err(raised)?;
+    scope
+        .call(class, "new", &[program])
+        .map(|job| scope.root(job))
+        .map_err(raised)
+}
+
+async fn read(host: &Rc<Host>, path: &Path) -> Result<String, Error> {
+    let file: PathBuf = path.to_owned();
+    let read = host.worker.offload(move || std::fs::read(file)).await;
+    let bytes = read
+        .map_err(std::io::Error::other)
+        .and_then(|result| result)
+        .map_err(|source| Error::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,304 @@
+//! What a context reads of its request and writes into its response.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue};
+use http::{StatusCode, Version};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+
+use super::{Natives, exchange, text, wrong_type};
+use crate::answer::{operation, raise};
+use crate::exchange::{Capture, Content, ContentBody, Exchange};
+use crate::json;
+use crate::streaming::{RowFormat, SharedSender, StreamPlan};
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let context =
+        scope.define_class(scope.constant("Tsumugi")?, "Context", scope.object_class())?;
+    scope.carries_data(context);
+    natives.data_class("Sender")?;
+    response(natives)?;
+    bodies(natives)?;
+    request(natives)
+}
+
+fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("status", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let code = call.argument(1);
+        let status = code
+            .as_integer()
+            .and_then(|code| u16::try_from(code).ok())
+            .filter(|code| (200..=599).contains(code));
+        let Some(status) = status.and_then(|code| StatusCode::from_u16(code).ok()) else {
+            let shown = scope
+                .text(scope.call(code, "inspect", &[])?)
+                .unwrap_or_default();
+            return Err(scope.error(
+                "TypeError",
+                format!("a status is an Integer from 200 to 599, not {shown}"),
+            ));
+        };
+        let mut draft = exchange.draft.borrow_mut();
+        draft.status = Some(status);
+        draft.touched = true;
+        Ok(Value::nil())
+    })?;
+    natives.plain("header", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let name = text(scope, call.argument(1), "a header's name")?;
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+            scope.error("ArgumentError", format!("{name:?} is no name of a header"))
+        })?;
+        let value = header_value(scope, &name, call.argument(2))?;
+        let mut draft = exchange.draft.borrow_mut();
+        draft.touched = true;
+        if call.argument(3).truthy() {
+            draft.headers.append(name, value);
+        } else {
+            draft.headers.insert(name, value);
+        }
+        Ok(Value::nil())
+    })?;
+    natives.plain("handler_begins", |_, scope, call| {
+        exchange(scope, call.argument(0))?
+            .draft
+            .borrow_mut()
+            .touched = false;
+        Ok(Value::nil())
+    })?;
+    natives.plain("reset", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let mut draft = exchange.draft.borrow_mut();
+        draft.status = Some(StatusCode::INTERNAL_SERVER_ERROR);
+        draft.body = None;
+        draft.written = None;
+        Ok(Value::nil())
+    })
+}
+
+fn header_value<'c>(
+    scope: &'c Scope<'c>,
+    name: &HeaderName,
+    value: Value<'c>,
+) -> Result<'c, HeaderValue> {
+    let bytes = match value.kind() {
+        Kind::String | Kind::Symbol => scope.text(value).unwrap_or_default(),
+        Kind::Integer => value.as_integer().unwrap_or_default().to_string(),
+        _ => {
+            return Err(wrong_type(
+                scope,
+                value,
+                &format!("the value of the header {name}"),
+                "a String or Integer",
+            ));
+        }
+    };
+    HeaderValue::from_bytes(bytes.as_bytes()).map_err(|_| {
+        let message = format!(
+            "the value of the header {name} has a control character, which would end the header"
+        );
+        scope.error("ArgumentError", message)
+    })
+}
+
+fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("json", |host, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let mut out = Vec::with_capacity(128);
+        json::write(
+            scope,
+            call.argument(1),
+            host.settings.limits.json_depth_max,
+            &mut out,
+        )?;
+        let body = ContentBody::Bytes(Bytes::from(out));
+        let media_type = Some(HeaderValue::from_static("application/json"));
+        exchange.draft.borrow_mut().body = Some(Content { media_type, body });
+        Ok(Value::nil())
+    })?;
+    natives.plain("text", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let bytes = scope.bytes(call.argument(1)).unwrap_or_default();
+        let media_type = match scope.text(call.argument(2)) {
+            Some(media_type) => Some(HeaderValue::try_from(media_type).map_err(|_| {
+                scope.error(
+                    "ArgumentError",
+                    "the content type has a control character, which would end the header",
+                )
+            })?),
+            None => None,
+        };
+        let body = ContentBody::Bytes(Bytes::from(bytes));
+        exchange.draft.borrow_mut().body = Some(Content { media_type, body });
+        Ok(Value::nil())
+    })?;
+    natives.plain("write", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let bytes = scope.bytes(call.argument(1)).unwrap_or_default();
+        exchange
+            .draft
+            .borrow_mut()
+            .written
+            .get_or_insert_default()
+            .extend_from_slice(&bytes);
+        Ok(Value::nil())
+    })?;
+    natives.plain("stream", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let media_type = text(scope, call.argument(1), "the content type")?;
+        let plan = StreamPlan::Block(scope.root(call.argument(2)));
+        plan_stream(scope, exchange, &media_type, plan)
+    })?;
+    natives.plain("stream_rows", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let (format, media_type) = match scope.text(call.argument(2)).as_deref() {
+            Some("csv") => (RowFormat::Csv, "text/csv; charset=utf-8"),
+            Some("json") => (RowFormat::Json, "application/json"),
+            Some("ndjson") => (RowFormat::NdJson, "application/x-ndjson"),
+            _ => {
+                return Err(scope.error("ArgumentError", "stream takes as: :csv, :json or :ndjson"));
+            }
+        };
+        let rows = super::rows::take_stream(scope, call.argument(1))?;
+        plan_stream(
+            scope,
+            exchange,
+            media_type,
+            StreamPlan::Rows { rows, format },
+        )
+    })?;
+    natives.waiting("send_piece", |_, scope, call| {
+        let sender = scope
+            .data::<SharedSender>(call.argument(0))
+            .cloned()
+            .ok_or_else(|| wrong_type(scope, call.argument(0), "the output", "an open output"))?;
+        let bytes = scope.bytes(call.argument(1)).unwrap_or_default();
+        let Some(mut taken) = sender.borrow_mut().take() else {
+            return Err(scope.error(
+                "IOError",
+                "the body of this response is complete, or another fibre writes to it",
+            ));
+        };
+        Ok(operation(async move {
+            let sent = taken.send(Bytes::from(bytes)).await;
+            *sender.borrow_mut() = Some(taken);
+            match sent {
+                Ok(()) => crate::answer::nil(),
+                Err(_) => raise("Tsumugi::Cancelled", "the client has gone"),
+            }
+        }))
+    })
+}
+
+fn plan_stream<'c>(
+    scope: &'c Scope<'c>,
+    exchange: &Exchange,
+    media_type: &str,
+    plan: StreamPlan,
+) -> Result<'c, Value<'c>> {
+    let media_type = HeaderValue::try_from(media_type).map_err(|_| {
+        scope.error(
+            "ArgumentError",
+            format!("{media_type:?} is no content type"),
+        )
+    })?;
+    let body = ContentBody::Stream(plan);
+    exchange.draft.borrow_mut().body = Some(Content {
+        media_type: Some(media_type),
+        body,
+    });
+    Ok(Value::symbol(scope.intern("tsumugi.responded")))
+}
+
+fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("request_method", |_, scope, call| {
+        scope.string(exchange(scope, call.argument(0))?.request.method.as_str())
+    })?;
+    natives.plain("request_path", |_, scope, call| {
+        scope.string(exchange(scope, call.argument(0))?.request.uri.path())
+    })?;
+    natives.plain("request_query", |_, scope, call| {
+        scope.string(
+            exchange(scope, call.argument(0))?
+                .request
+                .uri
+                .query()
+                .unwrap_or_default(),
+        )
+    })?;
+    natives.plain("request_version", |_, scope, call| {
+        scope.string(match exchange(scope, call.argument(0))?.request.version {
+            Version::HTTP_10 => "1.0",
+            Version::HTTP_11 => "1.1",
+            _ => "2",
+        })
+    })?;
+    natives.plain("request_ip", |_, scope, call| {
+        match exchange(scope, call.argument(0))?.request.peer {
+            Some(peer) => scope.string(peer.ip().to_string()),
+            None => Ok(Value::nil()),
+        }
+    })?;
+    natives.plain("request_header", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let name = text(scope, call.argument(1), "a header's name")?;
+        let values: Vec<&[u8]> = exchange
+            .request
+            .headers
+            .get_all(name.as_str())
+            .iter()
+            .map(HeaderValue::as_bytes)
+            .collect();
+        if values.is_empty() {
+            return Ok(Value::nil());
+        }
+        let separator: &[u8] = if name.eq_ignore_ascii_case("cookie") {
+            b"; "
+        } else {
+            b", "
+        };
+        scope.string(values.join(separator))
+    })?;
+    natives.plain("request_headers", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let hash = scope.hash(exchange.request.headers.len())?;
+        for name in exchange.request.headers.keys() {
+            let values: Vec<&[u8]> = exchange
+                .request
+                .headers
+                .get_all(name)
+                .iter()
+                .map(HeaderValue::as_bytes)
+                .collect();
+            scope.hash_set(
+                hash,
+                scope.string(name.as_str())?,
+                scope.string(values.join(&b", "[..]))?,
+            )?;
+        }
+        Ok(hash)
+    })?;
+    natives.plain("captures", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        captures(scope, exchange)
+    })
+}
+
+/// The captures of the path as a Hash with Symbol keys. The names come from routes, so they are few.
+fn captures<'c>(scope: &'c Scope<'c>, exchange: &Rc<Exchange>) -> Result<'c, Value<'c>> {
+    let captures = &exchange.captures;
+    let hash = scope.hash(captures.values.len())?;
+    let names = captures.names.iter().flat_map(|names| names.iter());
+    for (name, value) in names.zip(&captures.values) {
+        let value = match value {
+            Capture::Integer(integer) => scope.integer(*integer),
+            Capture::Float(float) => scope.float(*float),
+            Capture::Text(text) => scope.string(text)?,
+        };
+        scope.hash_set(hash, Value::symbol(scope.intern(name)), value)?;
+    }
+    Ok(hash)
+}

@@ -1,0 +1,103 @@
+//! The response to an exception nobody handled: a bare 500 in production, the whole story in development.
+
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use tsumugi_http::Response;
+use tsumugi_mruby::{Raise, Report, Scope};
+
+use crate::host::{Host, Mode};
+
+/// Lines of source shown before and after the one that raised.
+const SOURCE_LINES_AROUND: usize = 4;
+
+/// Makes the response for an exception.
+pub(crate) fn error_page(
+    host: &Host,
+    scope: &Scope<'_>,
+    raised: Raise<'_>,
+    report: &Report,
+) -> Response {
+    if host.settings.mode == Mode::Production {
+        return Response::internal_error();
+    }
+    let mut page = String::from(HEAD);
+    page.push_str(&format!(
+        "<h1>{}</h1><p>{}</p>",
+        escape(&report.class),
+        escape(&report.message)
+    ));
+    source(&mut page, host, report);
+    statement(&mut page, scope, raised);
+    page.push_str("<h2>Backtrace</h2><ol>");
+    for frame in &report.backtrace {
+        page.push_str(&format!("<li><code>{}</code></li>", escape(frame)));
+    }
+    page.push_str("</ol></body></html>");
+    Response::new(StatusCode::INTERNAL_SERVER_ERROR, page).with(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    )
+}
+
+const HEAD: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Error</title>\
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}\
+pre{padding:1rem;overflow:auto;border:1px solid #8886;border-radius:6px}mark{background:#e5484d33;color:inherit}</style><body>";
+
+/// The source around the innermost frame of the application, from what was read when it was loaded.
+fn source(page: &mut String, host: &Host, report: &Report) {
+    let found = report.backtrace.iter().find_map(|frame| {
+        let mut parts = frame.splitn(3, ':');
+        let (file, line) = (parts.next()?, parts.next()?.parse::<usize>().ok()?);
+        Some((file.to_owned(), line, host.source(file)?))
+    });
+    let Some((file, line, text)) = found else {
+        return;
+    };
+    page.push_str(&format!(
+        "<h2><code>{}:{line}</code></h2><pre>",
+        escape(&file)
+    ));
+    let first = line.saturating_sub(SOURCE_LINES_AROUND).max(1);
+    for (i, text) in text
+        .lines()
+        .enumerate()
+        .skip(first - 1)
+        .take(2 * SOURCE_LINES_AROUND + 1)
+    {
+        let shown = format!("{:>5}  {}\n", i + 1, escape(text));
+        page.push_str(&if i + 1 == line {
+            format!("<mark>{shown}</mark>")
+        } else {
+            shown
+        });
+    }
+    page.push_str("</pre>");
+}
+
+/// The statement and its binds, for errors of a database.
+fn statement(page: &mut String, scope: &Scope<'_>, raised: Raise<'_>) {
+    let shown = |name: &str| {
+        let value = scope.ivar(raised.0, scope.intern(name));
+        if value.is_nil() {
+            None
+        } else {
+            scope
+                .call(value, "inspect", &[])
+                .ok()
+                .and_then(|text| scope.text(text))
+        }
+    };
+    if let Some(sql) = scope.text(scope.ivar(raised.0, scope.intern("@sql"))) {
+        page.push_str(&format!("<h2>Statement</h2><pre>{}</pre>", escape(&sql)));
+        if let Some(binds) = shown("@binds") {
+            page.push_str(&format!("<p>Values: <code>{}</code></p>", escape(&binds)));
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}

@@ -1,0 +1,136 @@
+//! What Ruby's prelude calls: methods of the module `Tsumugi::Native`, written in Rust. They start work and read state;
+//! they hold no policy, which is Ruby's. One file per subject.
+
+mod context;
+mod database;
+mod failure;
+mod output;
+mod parameters;
+pub(crate) mod rows;
+mod wait;
+
+use std::rc::{Rc, Weak};
+
+use tsumugi_mruby::{Call, Raise, Reply, Result, Scope, Value, Waits};
+
+use crate::answer::Operation;
+use crate::exchange::Exchange;
+use crate::host::Host;
+
+pub(crate) use failure::error_page;
+
+/// Defines natives on one module.
+pub(crate) struct Natives<'s> {
+    host: Weak<Host>,
+    scope: &'s Scope<'s>,
+    module: Value<'s>,
+}
+
+/// Defines `Tsumugi::Native` and everything in it.
+pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, ()> {
+    let tsumugi = scope.constant("Tsumugi")?;
+    let module = scope.define_module(tsumugi, "Native")?;
+    let natives = Natives {
+        host: Rc::downgrade(host),
+        scope,
+        module,
+    };
+    wait::install(&natives)?;
+    output::install(&natives)?;
+    context::install(&natives)?;
+    parameters::install(&natives)?;
+    database::install(&natives)?;
+    rows::install(&natives)
+}
+
+impl<'s> Natives<'s> {
+    /// A native that returns at once.
+    pub fn plain<F>(&self, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+    {
+        let host = self.host.clone();
+        self.scope
+            .define_singleton(self.module, name, Waits::Never, move |scope, call| {
+                let host = alive(&host, scope)?;
+                native(&host, scope, call).map(Reply::Value)
+            })
+    }
+
+    /// A native that starts an operation; the fibre parks until it is over.
+    pub fn waiting<F>(&self, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
+    {
+        let host = self.host.clone();
+        self.scope
+            .define_singleton(self.module, name, Waits::Maybe, move |scope, call| {
+                let host = alive(&host, scope)?;
+                let operation = native(&host, scope, call)?;
+                *host.pending.borrow_mut() = Some(operation);
+                Ok(Reply::Yield(Value::nil()))
+            })
+    }
+
+    /// A class under `Tsumugi::Native` whose instances carry Rust data.
+    pub fn data_class(&self, name: &str) -> Result<'s, Value<'s>> {
+        let class = self
+            .scope
+            .define_class(self.module, name, self.scope.object_class())?;
+        self.scope.carries_data(class);
+        Ok(class)
+    }
+
+    /// The scope of the definitions.
+    pub fn scope(&self) -> &'s Scope<'s> {
+        self.scope
+    }
+
+    /// The host, for natives of other modules.
+    pub fn host(&self) -> &Weak<Host> {
+        &self.host
+    }
+}
+
+fn alive<'c>(host: &Weak<Host>, scope: &'c Scope<'c>) -> Result<'c, Rc<Host>> {
+    host.upgrade()
+        .ok_or_else(|| scope.error("RuntimeError", "the application is being replaced"))
+}
+
+/// The exchange of a context.
+pub(crate) fn exchange<'c>(
+    scope: &'c Scope<'c>,
+    context: Value<'c>,
+) -> Result<'c, &'c Rc<Exchange>> {
+    scope.data::<Rc<Exchange>>(context).ok_or_else(|| {
+        scope.error(
+            "TypeError",
+            "this is for handlers: there is no request here",
+        )
+    })
+}
+
+/// A String or Symbol argument as text.
+pub(crate) fn text<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, String> {
+    scope
+        .text(value)
+        .ok_or_else(|| wrong_type(scope, value, what, "a String"))
+}
+
+/// The TypeError for an argument.
+pub(crate) fn wrong_type<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    what: &str,
+    wanted: &str,
+) -> Raise<'c> {
+    scope.error(
+        "TypeError",
+        format!("{what} must be {wanted}, not {}", scope.class_name(value)),
+    )
+}
+
+/// Is this what `json`, `text` and `redirect` return: the answer is in the draft already?
+pub(crate) fn is_responded(scope: &Scope<'_>, value: Value<'_>) -> bool {
+    value.as_symbol() == Some(scope.intern("tsumugi.responded"))
+}

@@ -1,0 +1,295 @@
+//! Waiting: `sleep`, `parallel`, channels, and the two natives of the fibre's loop.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Notify;
+use tsumugi_mruby::{Kind, Reply, Result, Root, Scope, Value, Waits};
+
+use super::{Natives, wrong_type};
+use crate::answer::{Answer, Operation, answer, nil, operation, raise};
+use crate::driver::{self, Bounds, Signal};
+use crate::host::{Ended, Host};
+
+/// The longest `sleep`: beyond it a timer would overflow.
+const SLEEP_SECONDS_MAX: f64 = 1e9;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let host = natives.host().clone();
+    let tsumugi = scope.constant("Tsumugi")?;
+    scope.define_singleton(tsumugi, "finish", Waits::Maybe, move |_, call| {
+        if let Some(host) = host.upgrade() {
+            host.finished.set(true);
+        }
+        Ok(Reply::Yield(call.argument(0)))
+    })?;
+    natives.plain("job", |host, scope, _| {
+        Ok(scope.integer(i64::try_from(host.job.get()).unwrap_or(0)))
+    })?;
+    natives.waiting("sleep", |_, scope, call| {
+        let duration = seconds(scope, call.argument(0))?;
+        Ok(operation(async move {
+            if duration.is_zero() {
+                tokio::task::yield_now().await;
+            } else {
+                tokio::time::sleep(duration).await;
+            }
+            nil()
+        }))
+    })?;
+    natives.waiting("parallel", |host, scope, call| {
+        let tasks = call.argument(0);
+        let max = host.settings.limits.parallel_max;
+        let count = scope.array_len(tasks);
+        if count > max {
+            let message = format!("parallel has {count} branches; parallel_max is {max}");
+            return Err(scope.error("ArgumentError", message));
+        }
+        let tasks = (0..count)
+            .map(|i| scope.root(scope.array_at(tasks, i)))
+            .collect();
+        Ok(Box::pin(parallel(Rc::clone(host), tasks)))
+    })?;
+    channels(natives)
+}
+
+fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
+    let seconds = match value.kind() {
+        Kind::Integer => value.as_integer().unwrap_or_default() as f64,
+        Kind::Float => value.as_float().unwrap_or_default(),
+        _ => {
+            let class = scope.class_name(value);
+            return Err(scope.error(
+                "ArgumentError",
+                format!("sleep takes a number of seconds, not {class}"),
+            ));
+        }
+    };
+    if !(0.0..=SLEEP_SECONDS_MAX).contains(&seconds) {
+        let message =
+            format!("sleep takes a number of seconds from 0 to {SLEEP_SECONDS_MAX}, not {seconds}");
+        return Err(scope.error("ArgumentError", message));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Runs every task on a fibre of its own. The first error cancels the others, waits for their `ensure`, and is raised.
+async fn parallel(host: Rc<Host>, tasks: Vec<Root>) -> Answer {
+    let signal = Rc::new(Signal::default());
+    let bounds = Bounds {
+        deadline: None,
+        signal: Some(Rc::clone(&signal)),
+    };
+    let count = tasks.len();
+    let mut branches: FuturesUnordered<_> = tasks
+        .into_iter()
+        .enumerate()
+        .map(|(i, task)| {
+            let (host, bounds) = (&host, &bounds);
+            async move { (i, branch(host, task, bounds).await) }
+        })
+        .collect();
+    let mut values: Vec<Option<Root>> = (0..count).map(|_| None).collect();
+    let mut failure = None;
+    while let Some((i, result)) = branches.next().await {
+        match result {
+            Ok(value) => values[i] = Some(value),
+            Err(exception) => {
+                signal.give();
+                failure.get_or_insert(exception);
+            }
+        }
+    }
+    drop(branches);
+    answer(move |scope| {
+        if let Some(exception) = failure {
+            return Err(tsumugi_mruby::Raise(scope.rooted(&exception)));
+        }
+        let array = scope.array(count)?;
+        for value in values.iter().flatten() {
+            scope.push(array, scope.rooted(value))?;
+        }
+        Ok(array)
+    })
+}
+
+async fn branch(host: &Rc<Host>, task: Root, bounds: &Bounds) -> std::result::Result<Root, Root> {
+    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
+        Ended::Value(value) => Ok(scope.root(value)),
+        Ended::Raised(exception) => Err(scope.root(exception)),
+    };
+    driver::run(host, driver::job_of(task), bounds, finish).await
+}
+
+/// A queue of rooted values between fibres of one VM.
+struct Channel {
+    capacity: usize,
+    state: RefCell<ChannelState>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct ChannelState {
+    values: VecDeque<Root>,
+    closed: bool,
+    /// Tickets keep the waiters first come, first served.
+    pops: Queue,
+    pushes: Queue,
+}
+
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    waiting: VecDeque<u64>,
+}
+
+impl Queue {
+    fn join(&mut self) -> u64 {
+        self.next += 1;
+        self.waiting.push_back(self.next);
+        self.next
+    }
+
+    fn leave(&mut self, ticket: u64) {
+        self.waiting.retain(|waiting| *waiting != ticket);
+    }
+
+    fn is_first(&self, ticket: u64) -> bool {
+        self.waiting.front() == Some(&ticket)
+    }
+}
+
+/// A place in a channel's queue of waiters, left when the wait ends or is cancelled.
+struct Ticket {
+    channel: Rc<Channel>,
+    number: u64,
+    queue: fn(&mut ChannelState) -> &mut Queue,
+}
+
+impl Ticket {
+    fn take(channel: &Rc<Channel>, queue: fn(&mut ChannelState) -> &mut Queue) -> Ticket {
+        let number = queue(&mut channel.state.borrow_mut()).join();
+        Ticket {
+            channel: Rc::clone(channel),
+            number,
+            queue,
+        }
+    }
+
+    fn is_first(&self, state: &mut ChannelState) -> bool {
+        (self.queue)(state).is_first(self.number)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        (self.queue)(&mut self.channel.state.borrow_mut()).leave(self.number);
+        self.channel.changed.notify_waiters();
+    }
+}
+
+impl Channel {
+    async fn push(self: Rc<Self>, value: Root) -> Answer {
+        let ticket = Ticket::take(&self, |state| &mut state.pushes);
+        let mut value = Some(value);
+        loop {
+            let changed = self.changed.notified();
+            {
+                let mut state = self.state.borrow_mut();
+                if state.closed {
+                    return raise("Tsumugi::Channel::Closed", "the channel is closed");
+                }
+                if state.values.len() < self.capacity && ticket.is_first(&mut state) {
+                    state.values.extend(value.take());
+                    return nil();
+                }
+            }
+            changed.await;
+        }
+    }
+
+    async fn pop(self: Rc<Self>) -> Answer {
+        let ticket = Ticket::take(&self, |state| &mut state.pops);
+        loop {
+            let changed = self.changed.notified();
+            {
+                let mut state = self.state.borrow_mut();
+                if ticket.is_first(&mut state)
+                    && let Some(value) = state.values.pop_front()
+                {
+                    return answer(move |scope| Ok(scope.rooted(&value)));
+                }
+                if state.closed && state.values.is_empty() {
+                    return raise(
+                        "Tsumugi::Channel::Closed",
+                        "the channel is closed and empty",
+                    );
+                }
+            }
+            changed.await;
+        }
+    }
+}
+
+fn channel<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Rc<Channel>> {
+    scope
+        .data::<Rc<Channel>>(value)
+        .cloned()
+        .ok_or_else(|| wrong_type(scope, value, "the channel", "a Channel"))
+}
+
+fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.data_class("Channel")?;
+    natives.plain("channel", |host, scope, call| {
+        let max = host.settings.limits.channel_max;
+        let capacity = match call
+            .argument(0)
+            .as_integer()
+            .and_then(|n| usize::try_from(n).ok())
+        {
+            Some(0) => max,
+            Some(capacity) if capacity <= max => capacity,
+            _ => {
+                let message =
+                    format!("a channel's capacity is an Integer from 1 to channel_max ({max})");
+                return Err(scope.error("ArgumentError", message));
+            }
+        };
+        let channel = Rc::new(Channel {
+            capacity,
+            state: RefCell::default(),
+            changed: Notify::new(),
+        });
+        scope.wrap(scope.constant("Tsumugi::Native::Channel")?, channel)
+    })?;
+    natives.waiting("channel_push", |_, scope, call| {
+        let channel = channel(scope, call.argument(0))?;
+        let value = scope.root(call.argument(1));
+        Ok(Box::pin(channel.push(value)) as Operation)
+    })?;
+    natives.waiting("channel_pop", |_, scope, call| {
+        Ok(Box::pin(channel(scope, call.argument(0))?.pop()) as Operation)
+    })?;
+    natives.plain("channel_close", |_, scope, call| {
+        let channel = channel(scope, call.argument(0))?;
+        channel.state.borrow_mut().closed = true;
+        channel.changed.notify_waiters();
+        Ok(Value::nil())
+    })?;
+    natives.plain("channel_closed?", |_, scope, call| {
+        let closed = channel(scope, call.argument(0))?.state.borrow().closed;
+        Ok(Value::boolean(closed))
+    })?;
+    natives.plain("channel_size", |_, scope, call| {
+        let size = channel(scope, call.argument(0))?
+            .state
+            .borrow()
+            .values
+            .len();
+        Ok(scope.integer(i64::try_from(size).unwrap_or(i64::MAX)))
+    })
+}

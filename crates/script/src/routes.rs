@@ -1,0 +1,157 @@
+//! The routes that an application file declared, read from the VM into the router.
+
+use std::rc::Rc;
+
+use http::Method;
+use tsumugi_http::{Capture, Router};
+use tsumugi_mruby::{Root, Scope, Value};
+
+use crate::error::Error;
+
+/// What the router finds.
+pub(crate) struct Route {
+    /// The class of context whose `__run` is the handler.
+    pub class: Rc<Root>,
+    pub names: Rc<[Box<str>]>,
+}
+
+/// One line of `tsumugi routes`.
+#[derive(Clone, Debug)]
+pub struct RouteLine {
+    /// The method.
+    pub method: Method,
+    /// The pattern as the router has it.
+    pub pattern: String,
+    /// Types of captures, `name: Type`.
+    pub types: String,
+    /// `file:line` of its declaration.
+    pub location: String,
+}
+
+pub(crate) struct Routes {
+    pub router: Router<Route>,
+    pub lines: Vec<RouteLine>,
+    /// Answers what no route matches.
+    pub not_found: Option<Rc<Root>>,
+}
+
+/// Reads `Tsumugi::ROUTES` and `Tsumugi::NOT_FOUND`.
+pub(crate) fn read(scope: &Scope<'_>) -> Result<Routes, Error> {
+    let raised = |raised| Error::Raised {
+        report: scope.report(raised),
+    };
+    let mut routes = Routes {
+        router: Router::new(),
+        lines: Vec::new(),
+        not_found: None,
+    };
+    let declared = scope.constant("Tsumugi::ROUTES").map_err(raised)?;
+    for i in 0..scope.array_len(declared) {
+        scope.nested(|scope| insert(scope, scope.array_at(declared, i), &mut routes))?;
+    }
+    let not_found = scope.constant("Tsumugi::NOT_FOUND").map_err(raised)?;
+    let last = scope.array_len(not_found).checked_sub(1);
+    routes.not_found = last.map(|last| Rc::new(scope.root(scope.array_at(not_found, last))));
+    Ok(routes)
+}
+
+fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<(), Error> {
+    let text = |name: &str| {
+        scope
+            .text(scope.ivar(route, scope.intern(name)))
+            .unwrap_or_default()
+    };
+    let location = text("@location");
+    let pattern = text("@pattern");
+    let method = text("@verb").parse::<Method>().unwrap_or(Method::GET);
+    let types = types(
+        scope,
+        scope.ivar(route, scope.intern("@types")),
+        &pattern,
+        &location,
+    )?;
+    let borrowed: Vec<(&str, Capture)> = types
+        .iter()
+        .map(|(name, capture, _)| (name.as_str(), *capture))
+        .collect();
+    let names: Rc<[Box<str>]> = pattern
+        .split('/')
+        .filter_map(|segment| segment.strip_prefix([':', '*']))
+        .map(Box::from)
+        .collect();
+    let class = Rc::new(scope.root(scope.ivar(route, scope.intern("@handler"))));
+    let value = Route { class, names };
+    routes
+        .router
+        .insert(method.clone(), &pattern, &borrowed, value)
+        .map_err(|source| Error::Route {
+            location: location.clone(),
+            source,
+        })?;
+    let types: Vec<String> = types
+        .iter()
+        .map(|(name, _, class)| format!("{name}: {class}"))
+        .collect();
+    routes.lines.push(RouteLine {
+        method,
+        pattern,
+        types: types.join(", "),
+        location,
+    });
+    Ok(())
+}
+
+/// `{id: Integer}` as the router's types. A type for a name that the pattern lacks is an error when it is the route's
+/// own; a scope's types reach only the routes that have the name.
+fn types(
+    scope: &Scope<'_>,
+    declared: Value<'_>,
+    pattern: &str,
+    location: &str,
+) -> Result<Vec<(String, Capture, String)>, Error> {
+    let raised = |raised| Error::Raised {
+        report: scope.report(raised),
+    };
+    let mut types = Vec::new();
+    for (name, class) in scope.entries(declared).map_err(raised)? {
+        let name = scope.text(name).unwrap_or_default();
+        let class = scope
+            .text(scope.call(class, "to_s", &[]).map_err(raised)?)
+            .unwrap_or_default();
+        if !pattern
+            .split('/')
+            .any(|segment| segment.strip_prefix([':', '*']) == Some(&name))
+        {
+            let reason = format!("has no capture named {name}");
+            let source = tsumugi_http::Error::Pattern {
+                pattern: pattern.to_owned(),
+                reason,
+            };
+            return Err(Error::Route {
+                location: location.to_owned(),
+                source,
+            });
+        }
+        let capture = match class.as_str() {
+            "Integer" => Capture::Integer,
+            "Float" => Capture::Float,
+            "String" => Capture::String,
+            "uuid" => Capture::Uuid,
+            other => {
+                let reason = format!(
+                    "has the type {other} for {name}; there are Integer, Float, String and :uuid"
+                );
+                let source = tsumugi_http::Error::Pattern {
+                    pattern: pattern.to_owned(),
+                    reason,
+                };
+                return Err(Error::Route {
+                    location: location.to_owned(),
+                    source,
+                });
+            }
+        };
+        types.push((name, capture, class));
+    }
+    Ok(types)
+}

@@ -1,0 +1,165 @@
+//! Bodies that are sent while Ruby makes them, or straight from a query. The response's head leaves at once; the block
+//! runs as a job of its own, parks when the client is slow, and is cancelled when the client has gone.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use tsumugi_db::RowStream;
+use tsumugi_http::{Body, Response, Sender};
+use tsumugi_mruby::{Raise, Root, Scope};
+
+use crate::answer::answer;
+use crate::driver::{self, Bounds, Signal};
+use crate::host::{Ended, Host};
+
+/// What will be sent.
+pub(crate) enum StreamPlan {
+    /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
+    Block(Root),
+    /// The rows of a query.
+    Rows { rows: RowStream, format: RowFormat },
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowFormat {
+    Csv,
+    Json,
+    NdJson,
+}
+
+/// The sender of a stream, shared by the output object and the driver. Taken while a piece is being sent.
+pub(crate) type SharedSender = Rc<RefCell<Option<Sender>>>;
+
+/// Gives the response a body that is fed by a task.
+pub(crate) fn start(host: &Rc<Host>, response: &mut Response, plan: StreamPlan, what: String) {
+    let (sender, body) = Body::channel(&host.settings.http);
+    response.body = body;
+    let host = Rc::clone(host);
+    let worker = host.worker.clone();
+    match plan {
+        StreamPlan::Block(task) => {
+            drop(worker.spawn(async move { block(&host, task, sender, &what).await }))
+        }
+        StreamPlan::Rows { rows, format } => {
+            drop(worker.spawn(async move {
+                let job = host.begin_job();
+                send_rows(rows, format, sender, &what).await;
+                drop(job);
+            }));
+        }
+    }
+}
+
+async fn block(host: &Rc<Host>, task: Root, sender: Sender, what: &str) {
+    let sender: SharedSender = Rc::new(RefCell::new(Some(sender)));
+    let gone = Rc::new(Signal::default());
+    let output = Rc::clone(&sender);
+    let job = answer(move |scope| {
+        let class = scope.constant("Tsumugi::Output")?;
+        let holder = scope.constant("Tsumugi::Native::Sender")?;
+        let holder = scope.wrap(holder, output)?;
+        let output = scope.call(class, "new", &[holder])?;
+        let task = scope.rooted(&task);
+        let arguments = scope.array(1)?;
+        scope.push(arguments, output)?;
+        scope.set_ivar(task, scope.intern("@arguments"), arguments)?;
+        Ok(task)
+    });
+    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
+        Ended::Value(_) => None,
+        Ended::Raised(exception) => Some(scope.report(Raise(exception))),
+    };
+    let bounds = Bounds {
+        deadline: None,
+        signal: Some(Rc::clone(&gone)),
+    };
+    let run = driver::run(host, job, &bounds, finish);
+    let result = until_gone(run, &sender, &gone).await;
+    let Some(sender) = sender.borrow_mut().take() else {
+        return;
+    };
+    match result {
+        None => sender.finish(),
+        Some(report) => {
+            if report.class != "Tsumugi::Cancelled" && !sender.is_closed() {
+                host.log_exception(&format!("{what}: while its body was sent"), &report);
+            }
+            sender.abort();
+        }
+    }
+}
+
+/// Runs `job`, and gives the signal when the client goes.
+async fn until_gone<T>(job: impl Future<Output = T>, sender: &SharedSender, gone: &Signal) -> T {
+    let mut job = pin!(job);
+    let mut told = false;
+    poll_fn(|cx| {
+        // The sender is absent while a piece is being sent; `send` then notices by itself.
+        let mut slot = sender.borrow_mut();
+        if let (false, Some(sender)) = (told, slot.as_mut()) {
+            let closed = pin!(sender.closed());
+            if closed.poll(cx).is_ready() {
+                told = true;
+                gone.give();
+            }
+        }
+        drop(slot);
+        match job.as_mut().poll(cx) {
+            Poll::Ready(result) => Poll::Ready(result),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, what: &str) {
+    let mut first = true;
+    loop {
+        let batch = match rows.next().await {
+            Ok(batch) => batch,
+            Err(error) => {
+                tracing::error!(
+                    "{what}: while its rows were sent: {}: {error}",
+                    error.kind()
+                );
+                return sender.abort();
+            }
+        };
+        let mut out = Vec::new();
+        let last = batch.is_none();
+        match (&batch, format) {
+            (Some(batch), RowFormat::Csv) => {
+                if first {
+                    rows.columns().write_csv(&mut out);
+                }
+                batch.write_csv(&mut out);
+            }
+            (Some(batch), RowFormat::NdJson) => batch.write_ndjson(&mut out),
+            (Some(batch), RowFormat::Json) => {
+                out.push(if first { b'[' } else { b',' });
+                let mut array = Vec::new();
+                batch.write_json(&mut array);
+                out.extend_from_slice(
+                    array
+                        .get(1..array.len().saturating_sub(1))
+                        .unwrap_or_default(),
+                );
+            }
+            (None, RowFormat::Csv) if first => rows.columns().write_csv(&mut out),
+            (None, RowFormat::Json) => out.extend_from_slice(if first { b"[]" } else { b"]" }),
+            (None, _) => {}
+        }
+        first = false;
+        if sender.send(Bytes::from(out)).await.is_err() {
+            return;
+        }
+        if last {
+            return sender.finish();
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `every`: blocks that run by the clock. One task per timer; a tick never begins before the last one has ended.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tsumugi_mruby::{Raise, Root, Scope};
+
+use crate::answer::answer;
+use crate::driver::{self, Bounds, Signal};
+use crate::host::{Ended, Host};
+
+/// A timer as the application declared it.
+pub(crate) struct Timer {
+    object: Root,
+    period: Duration,
+    location: String,
+}
+
+/// Reads the timers of this worker: `workers: :one` runs on the first.
+pub(crate) fn read(host: &Host, scope: &Scope<'_>) -> Vec<Timer> {
+    let Ok(declared) = scope.constant("Tsumugi::TIMERS") else {
+        return Vec::new();
+    };
+    let declared = (0..scope.array_len(declared)).map(|i| scope.array_at(declared, i));
+    let mine = declared.filter_map(|timer| {
+        let ivar = |name: &str| scope.ivar(timer, scope.intern(name));
+        let everywhere = scope.text(ivar("@workers")).as_deref() == Some("all");
+        let period = ivar("@seconds")
+            .as_float()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())?;
+        let location = scope.text(ivar("@location")).unwrap_or_default();
+        (everywhere || host.worker.id() == 0).then(|| Timer {
+            object: scope.root(timer),
+            period,
+            location,
+        })
+    });
+    mine.collect()
+}
+
+/// Starts a timer. It ends when `stop` is given; a tick that runs then is cancelled.
+pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<Signal>) -> JoinHandle<()> {
+    let (host, stop) = (Rc::clone(host), Rc::clone(stop));
+    let worker = host.worker.clone();
+    worker.spawn(async move {
+        let mut ticks =
+            tokio::time::interval_at(tokio::time::Instant::now() + timer.period, timer.period);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let bounds = Bounds {
+            deadline: None,
+            signal: Some(Rc::clone(&stop)),
+        };
+        loop {
+            tokio::select! { _ = ticks.tick() => {}, () = stop.given() => return }
+            tick(&host, &timer, &bounds).await;
+        }
+    })
+}
+
+async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) {
+    let object = host
+        .vm
+        .enter(|scope| scope.root(scope.rooted(&timer.object)));
+    let job = answer(move |scope| scope.call(scope.rooted(&object), "job", &[]));
+    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
+        Ended::Value(_) => None,
+        Ended::Raised(exception) => Some(scope.report(Raise(exception))),
+    };
+    if let Some(report) = driver::run(host, job, bounds, finish).await
+        && report.class != "Tsumugi::Cancelled"
+    {
+        host.log_exception(&format!("every at {}", timer.location), &report);
+    }
+}
