@@ -14,10 +14,12 @@
 //! });
 //! ```
 
+mod carried;
 mod interrupt;
 mod memory;
 mod native;
 mod report;
+mod root;
 mod scope;
 mod sys;
 mod value;
@@ -26,6 +28,7 @@ mod vm;
 pub use interrupt::Interrupter;
 pub use native::{Call, Reply, Waits};
 pub use report::{Report, SyntaxError};
-pub use scope::{Root, Scope};
+pub use root::Root;
+pub use scope::Scope;
 pub use value::{Kind, Raise, Result, Symbol, Value};
 pub use vm::{OpenError, Options, Vm};

@@ -1,8 +1,7 @@
 //! The scope in which Rust makes, reads and calls Ruby values. When it ends the collector may have them again.
 
-use std::any::TypeId;
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use crate::native::{Call, Native, Reply, Waits};
 use crate::report::{Report, SyntaxError, SyntaxErrors};
@@ -39,7 +38,7 @@ impl<'vm> Scope<'vm> {
     }
 
     /// Runs one of the shim's functions that can raise.
-    fn protect(&self, f: impl FnOnce(*mut RawValue) -> c_int) -> Result<'_, Value<'_>> {
+    pub(crate) fn protect(&self, f: impl FnOnce(*mut RawValue) -> c_int) -> Result<'_, Value<'_>> {
         assert!(
             !self.vm.inner.borrowed.get(),
             "the VM was entered while Rust read a string's bytes"
@@ -532,76 +531,6 @@ impl<'vm> Scope<'vm> {
         }
     }
 
-    // ---- Rust data and roots ----
-
-    /// Lets instances of `class` carry Rust data: call once, before the first [`wrap`](Self::wrap).
-    pub fn carries_data(&self, class: Value<'_>) {
-        assert_eq!(class.kind(), Kind::Class, "only a class can carry data");
-        // SAFETY: the tag was checked.
-        unsafe { sys::ts_class_carries_data(class.raw) };
-    }
-
-    /// A new instance of `class` that owns `data`; the collector drops it. Its Drop must not enter the VM.
-    pub fn wrap<T: 'static>(&self, class: Value<'_>, data: T) -> Result<'_, Value<'_>> {
-        let pointer = Box::into_raw(Box::new(Carried {
-            header: Header::of::<T>(),
-            data,
-        }));
-        // SAFETY: the pointer is owned by the object from here on.
-        let made = self
-            .protect(|out| unsafe { sys::ts_data(self.vm.raw(), class.raw, pointer.cast(), out) });
-        if made.is_err() {
-            // SAFETY: no object took it.
-            drop(unsafe { Box::from_raw(pointer) });
-        }
-        made
-    }
-
-    /// The Rust data of an object, when it carries a `T`.
-    pub fn data<'s, T: 'static>(&'s self, value: Value<'s>) -> Option<&'s T> {
-        // SAFETY: the shim checks that the pointer is one of ours; the header says which type it is. The object, hence
-        // the data, lives for 's.
-        unsafe {
-            let header = sys::ts_data_pointer(value.raw).cast::<Header>();
-            if header.is_null() || (*header).type_id != TypeId::of::<T>() {
-                return None;
-            }
-            Some(&(*header.cast::<Carried<T>>()).data)
-        }
-    }
-
-    /// Keeps a value alive beyond this scope.
-    pub fn root(&self, value: Value<'_>) -> Root {
-        let inner = &self.vm.inner;
-        let slot = inner.free_roots.borrow_mut().pop().unwrap_or_else(|| {
-            let slot = inner.roots.get();
-            inner.roots.set(slot + 1);
-            slot
-        });
-        // SAFETY: the slot is free and within the array or next to its end.
-        let rooted =
-            self.protect(|out| unsafe { sys::ts_root(self.vm.raw(), slot, value.raw, out) });
-        assert!(rooted.is_ok(), "memory for a root");
-        Root {
-            vm: Rc::downgrade(inner),
-            slot,
-        }
-    }
-
-    /// The value of a root of this VM.
-    pub fn rooted(&self, root: &Root) -> Value<'_> {
-        assert!(
-            std::ptr::eq(root.vm.as_ptr(), Rc::as_ptr(&self.vm.inner)),
-            "a root is used with its own VM"
-        );
-        // SAFETY: the slot is in use, so it is within the array.
-        unsafe {
-            let raw = sys::ts_rooted(self.vm.raw(), root.slot);
-            sys::ts_protect(self.vm.raw(), raw);
-            Value::new(raw)
-        }
-    }
-
     /// Collects everything that is not reachable. Costs milliseconds with many parked fibres.
     pub fn collect(&self) {
         // SAFETY: a full collection at a point where every live value is rooted or protected.
@@ -614,58 +543,6 @@ impl Drop for Scope<'_> {
         // SAFETY: scopes nest, so this is the innermost arena mark.
         unsafe { sys::ts_arena_restore(self.vm.raw(), self.arena) };
     }
-}
-
-/// A value kept alive until this is dropped.
-pub struct Root {
-    vm: Weak<Inner>,
-    slot: i64,
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        if let Some(inner) = self.vm.upgrade() {
-            // SAFETY: the slot is in use, so it is within the array; nothing is allocated.
-            unsafe { sys::ts_unroot(inner.raw.as_ptr(), self.slot) };
-            inner.free_roots.borrow_mut().push(self.slot);
-        }
-    }
-}
-
-#[repr(C)]
-struct Header {
-    type_id: TypeId,
-    drop: unsafe fn(*mut Header),
-}
-
-#[repr(C)]
-struct Carried<T> {
-    header: Header,
-    data: T,
-}
-
-impl Header {
-    fn of<T: 'static>() -> Self {
-        unsafe fn drop_carried<T>(header: *mut Header) {
-            // SAFETY: called once, with the pointer that `wrap` made for this T.
-            drop(unsafe { Box::from_raw(header.cast::<Carried<T>>()) });
-        }
-        Header {
-            type_id: TypeId::of::<T>(),
-            drop: drop_carried::<T>,
-        }
-    }
-}
-
-/// The collector frees an object that carries data.
-///
-/// # Safety
-/// `pointer` is one that `wrap` made, and this is its only call.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn ts_host_drop_data(pointer: *mut c_void) {
-    let header = pointer.cast::<Header>();
-    // SAFETY: the caller's promise.
-    abort_on_panic(|| unsafe { ((*header).drop)(header) });
 }
 
 fn c_name(name: &str) -> CString {

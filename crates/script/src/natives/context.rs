@@ -146,6 +146,10 @@ fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .extend_from_slice(&bytes);
         Ok(Value::nil())
     })?;
+    streams(natives)
+}
+
+fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("stream", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         let media_type = text(scope, call.argument(1), "the content type")?;
@@ -242,6 +246,10 @@ fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             None => Ok(Value::nil()),
         }
     })?;
+    request_headers(natives)
+}
+
+fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("request_header", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         let name = text(scope, call.argument(1), "a header's name")?;
