@@ -118,6 +118,7 @@ module Tsumugi
     def cookies = @context.cookies
     def body = @context.body
     def ip = Native.request_ip(@context)
+    def port = Native.request_port(@context)
     def id = Native.request_id(@context)
     def host = headers["host"]
   end

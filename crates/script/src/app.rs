@@ -148,17 +148,18 @@ impl App {
             let class = Rc::clone(class);
             making(move |scope| scope.wrap(scope.rooted(&class), exchange))
         };
-        let (finished, waited) = match driver::start(host, context, finish) {
-            Started::Done(finished) => (finished, Duration::ZERO),
-            Started::Parked(mut parked) => {
-                let bounds = Bounds {
-                    deadline: Some(deadline),
-                    signal: None,
-                };
-                let finished = parked.drive(&bounds, finish).await;
-                (finished, parked.waited)
-            }
-        };
+        let (finished, waited) =
+            match driver::start(host, Some(Rc::clone(&exchange)), context, finish) {
+                Started::Done(finished) => (finished, Duration::ZERO),
+                Started::Parked(mut parked) => {
+                    let bounds = Bounds {
+                        deadline: Some(deadline),
+                        ..Bounds::default()
+                    };
+                    let finished = parked.drive(&bounds, finish).await;
+                    (finished, parked.waited)
+                }
+            };
         let Finished {
             mut response,
             stream,

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tsumugi_mruby::{Result, Root, Scope, Value};
 
 use crate::answer::{Answer, Operation, answer, raise};
+use crate::exchange::Exchange;
 use crate::host::{Ended, Host, Job, Step};
 
 /// Until when a job may run, and who else may end it.
@@ -18,6 +19,8 @@ use crate::host::{Ended, Host, Job, Step};
 pub(crate) struct Bounds {
     pub deadline: Option<Instant>,
     pub signal: Option<Rc<Signal>>,
+    /// The request that the job belongs to.
+    pub subject: Option<Rc<Exchange>>,
 }
 
 /// Ends a job from outside.
@@ -48,6 +51,7 @@ pub(crate) struct Parked {
     operation: Option<Operation>,
     job: Option<Job>,
     number: u64,
+    subject: Option<Rc<Exchange>>,
     /// Time spent waiting.
     pub waited: Duration,
     /// The job was cancelled because its time was over.
@@ -63,11 +67,13 @@ pub(crate) enum Started<T> {
 /// Starts a job on an idle fibre.
 pub(crate) fn start<T>(
     host: &Rc<Host>,
+    subject: Option<Rc<Exchange>>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
 ) -> Started<T> {
     let guard = host.begin_job();
     let fibre = host.fibre();
+    host.subject.replace(subject.clone());
     match host.resume(guard.number, &fibre, job, finish) {
         Step::Done(result) => {
             host.release(fibre);
@@ -78,6 +84,7 @@ pub(crate) fn start<T>(
             fibre: Some(fibre),
             operation: Some(operation),
             number: guard.number,
+            subject,
             job: Some(guard),
             waited: Duration::ZERO,
             overdue: false,
@@ -92,7 +99,7 @@ pub(crate) async fn run<T>(
     bounds: &Bounds,
     finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
 ) -> T {
-    match start(host, job, &finish) {
+    match start(host, bounds.subject.clone(), job, &finish) {
         Started::Done(result) => result,
         Started::Parked(mut parked) => parked.drive(bounds, finish).await,
     }
@@ -137,6 +144,7 @@ impl Parked {
         let Some(fibre) = self.fibre.take() else {
             unreachable!("the job has not ended")
         };
+        self.host.subject.replace(self.subject.clone());
         match self.host.resume(self.number, &fibre, input, finish) {
             Step::Done(result) => {
                 self.host.release(fibre);
@@ -221,6 +229,7 @@ impl Drop for Parked {
             operation: None,
             job: self.job.take(),
             number: self.number,
+            subject: self.subject.take(),
             waited: self.waited,
             overdue: false,
         };

@@ -14,6 +14,7 @@ use tsumugi_worker::{Observer, Sample, Watch, Worker};
 
 use crate::answer::Operation;
 use crate::error::Error;
+use crate::exchange::Exchange;
 use crate::limits::Limits;
 
 /// How an application is run.
@@ -60,6 +61,8 @@ pub(crate) struct Host {
     pub ended: tokio::sync::Notify,
     /// Texts of the files that were loaded, for error pages.
     sources: RefCell<HashMap<String, Rc<str>>>,
+    /// The request that the running fibre works on, for names that have no context as receiver.
+    pub subject: RefCell<Option<Rc<Exchange>>>,
     /// The job that runs now; natives identify a fibre by it.
     pub job: Cell<u64>,
     jobs: Cell<u64>,
@@ -115,6 +118,7 @@ impl Host {
             requests: Cell::new(0),
             ended: tokio::sync::Notify::new(),
             sources: RefCell::default(),
+            subject: RefCell::default(),
             job: Cell::new(0),
             jobs: Cell::new(0),
             _watch: worker.watch(watchdog),

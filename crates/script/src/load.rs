@@ -24,6 +24,10 @@ const PRELUDE: &[(&str, &str)] = &[
         include_str!("../prelude/parameters.rb"),
     ),
     ("tsumugi/db.rb", include_str!("../prelude/db.rb")),
+    (
+        "tsumugi/ngx_mruby.rb",
+        include_str!("../prelude/ngx_mruby.rb"),
+    ),
 ];
 
 /// Defines the natives, runs the prelude.

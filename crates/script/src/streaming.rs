@@ -75,8 +75,8 @@ async fn block(host: &Rc<Host>, task: Root, sender: Sender, what: &str) {
         Ended::Raised(exception) => Some(scope.report(Raise(exception))),
     };
     let bounds = Bounds {
-        deadline: None,
         signal: Some(Rc::clone(&gone)),
+        ..Bounds::default()
     };
     let run = driver::run(host, job, &bounds, finish);
     let result = until_gone(run, &sender, &gone).await;

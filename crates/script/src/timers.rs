@@ -48,8 +48,8 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<Signal>) -> JoinHan
             tokio::time::interval_at(tokio::time::Instant::now() + timer.period, timer.period);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let bounds = Bounds {
-            deadline: None,
             signal: Some(Rc::clone(&stop)),
+            ..Bounds::default()
         };
         loop {
             tokio::select! { _ = ticks.tick() => {}, () = stop.given() => return }

@@ -62,6 +62,7 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(Value::nil())
     })?;
+    response_headers(natives)?;
     natives.plain("handler_begins", |_, scope, call| {
         exchange(scope, call.argument(0))?
             .draft
@@ -77,6 +78,46 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         draft.written = None;
         Ok(Value::nil())
     })
+}
+
+fn response_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("response_header", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let name = text(scope, call.argument(1), "a header's name")?;
+        let draft = exchange.draft.borrow();
+        match draft.headers.get(name.as_str()) {
+            Some(value) => scope.string(value.as_bytes()),
+            None => Ok(Value::nil()),
+        }
+    })?;
+    natives.plain("response_headers", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        headers_hash(scope, &exchange.draft.borrow().headers)
+    })?;
+    natives.plain("delete_response_header", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let name = text(scope, call.argument(1), "a header's name")?;
+        let removed = exchange.draft.borrow_mut().headers.remove(name.as_str());
+        removed.map_or(Ok(Value::nil()), |value| scope.string(value.as_bytes()))
+    })
+}
+
+/// Names and values; several values of a name are joined.
+fn headers_hash<'c>(scope: &'c Scope<'c>, headers: &http::HeaderMap) -> Result<'c, Value<'c>> {
+    let hash = scope.hash(headers.len())?;
+    for name in headers.keys() {
+        let values: Vec<&[u8]> = headers
+            .get_all(name)
+            .iter()
+            .map(HeaderValue::as_bytes)
+            .collect();
+        scope.hash_set(
+            hash,
+            scope.string(name.as_str())?,
+            scope.string(values.join(&b", "[..]))?,
+        )?;
+    }
+    Ok(hash)
 }
 
 fn header_value<'c>(
@@ -272,22 +313,18 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("request_headers", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let hash = scope.hash(exchange.request.headers.len())?;
-        for name in exchange.request.headers.keys() {
-            let values: Vec<&[u8]> = exchange
-                .request
-                .headers
-                .get_all(name)
-                .iter()
-                .map(HeaderValue::as_bytes)
-                .collect();
-            scope.hash_set(
-                hash,
-                scope.string(name.as_str())?,
-                scope.string(values.join(&b", "[..]))?,
-            )?;
-        }
-        Ok(hash)
+        headers_hash(scope, &exchange.request.headers)
+    })?;
+    natives.plain("request_port", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let port = exchange.request.peer.map(|peer| i64::from(peer.port()));
+        Ok(port.map_or_else(Value::nil, |port| scope.integer(port)))
+    })?;
+    natives.plain("here", |host, scope, _| {
+        let subject = host.subject.borrow().clone();
+        let exchange =
+            subject.ok_or_else(|| scope.error("RuntimeError", "there is no request here"))?;
+        scope.wrap(scope.constant("Tsumugi::Context")?, exchange)
     })?;
     natives.plain("captures", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;

@@ -12,6 +12,7 @@ use tsumugi_mruby::{Kind, Reply, Result, Root, Scope, Value, Waits};
 use super::{Natives, wrong_type};
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds, Signal};
+use crate::exchange::Exchange;
 use crate::host::{Ended, Host};
 
 /// The longest `sleep`: beyond it a timer would overflow.
@@ -52,7 +53,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let tasks = (0..count)
             .map(|i| scope.root(scope.array_at(tasks, i)))
             .collect();
-        Ok(Box::pin(parallel(Rc::clone(host), tasks)))
+        let subject = host.subject.borrow().clone();
+        Ok(Box::pin(parallel(Rc::clone(host), subject, tasks)))
     })?;
     channels(natives)
 }
@@ -78,11 +80,12 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
 }
 
 /// Runs every task on a fibre of its own. The first error cancels the others, waits for their `ensure`, and is raised.
-async fn parallel(host: Rc<Host>, tasks: Vec<Root>) -> Answer {
+async fn parallel(host: Rc<Host>, subject: Option<Rc<Exchange>>, tasks: Vec<Root>) -> Answer {
     let signal = Rc::new(Signal::default());
     let bounds = Bounds {
-        deadline: None,
         signal: Some(Rc::clone(&signal)),
+        subject,
+        ..Bounds::default()
     };
     let count = tasks.len();
     let mut branches: FuturesUnordered<_> = tasks
