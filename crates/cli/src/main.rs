@@ -3,7 +3,13 @@
 
 #![forbid(unsafe_code)]
 
+mod application;
+mod check;
+mod limits;
+mod new;
 mod serve;
+mod test;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -15,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// An application server: handlers in Ruby, written as if they blocked, on workers that never do.
 #[derive(Parser)]
-#[command(name = "tsumugi", version = VERSION, arg_required_else_help = true)]
+#[command(name = "tsumugi", version = VERSION, arg_required_else_help = true, after_help = FIRST_STEPS)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -26,23 +32,98 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (mruby 3.2, mimalloc)
 #[cfg(not(feature = "mimalloc"))]
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (mruby 3.2, system allocator)");
 
+const FIRST_STEPS: &str = "\
+First steps:
+  tsumugi new blog                  an application with a page, a database and tests
+  cd blog
+  tsumugi serve --dev               on http://127.0.0.1:8080, reloading as you edit
+  tsumugi test                      its tests
+
+The log goes to standard error. TSUMUGI_LOG=debug shows more, TSUMUGI_LOG=error less.
+Exit codes: 0 ok, 1 failed, 2 wrong usage.";
+
+const SERVE: &str = "\
+Examples:
+  tsumugi serve                               app.rb on http://127.0.0.1:8080, a worker per core
+  tsumugi serve --dev                         while you write it
+  tsumugi serve blog.rb --listen 0.0.0.0:80 --listen unix:/run/blog.sock --workers 4
+
+Signals: SIGTERM or SIGINT lets running requests finish, a second one ends at once;
+SIGHUP loads the application anew and swaps it in if it loads.";
+
+const CHECK: &str = "\
+Examples:
+  tsumugi check                 ok: 12 routes in app.rb
+  tsumugi check blog.rb         or file, line and reason, and exit code 1
+
+The file is evaluated, plugins included, with a temporary data folder.";
+
+const ROUTES: &str = "\
+Example:
+  tsumugi routes
+  GET   /             app.rb:3
+  GET   /users/:id    id: Integer  app.rb:8";
+
+const TEST: &str = "\
+Examples:
+  tsumugi test                                    test/*_test.rb beside app.rb
+  tsumugi test blog.rb test/post_test.rb --name login
+
+A file of tests:
+  test \"a task is added\" do
+    post \"/tasks\", form: {title: \"Milk\"}
+    assert_status 303
+    assert_match \"Milk\", follow_redirect.body
+  end
+
+Each test runs on an application loaded anew, with an empty data folder. There are
+get post put patch delete head (json: form: body: query: headers:), response.status, headers,
+body, json, pieces(n) and events(n) of streams; assert, refute, assert_equal, assert_match,
+refute_match, assert_raises, assert_status, flunk; setup and teardown.";
+
+const NEW: &str = "\
+Example:
+  tsumugi new blog && cd blog && tsumugi serve --dev";
+
 #[derive(Subcommand)]
 enum Command {
     /// Serve an application
+    #[command(after_help = SERVE)]
     Serve(serve::Arguments),
+    /// Say whether an application loads
+    #[command(after_help = CHECK)]
+    Check(check::Arguments),
+    /// List an application's routes
+    #[command(after_help = ROUTES)]
+    Routes(check::Arguments),
+    /// Run an application's tests
+    #[command(after_help = TEST)]
+    Test(test::Arguments),
+    /// Make a new application
+    #[command(after_help = NEW)]
+    New(new::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // Commands that look at an application say themselves what they found.
+    let level = match arguments.command {
+        Command::Serve(_) => "info",
+        _ => "warn",
+    };
     tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("TSUMUGI_LOG")
-                .unwrap_or_else(|_| "info".into()),
+                .unwrap_or_else(|_| level.into()),
         )
         .with_writer(std::io::stderr)
         .init();
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Routes(arguments) => check::routes(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::New(arguments) => new::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("tsumugi: {error:#}");

@@ -1,12 +1,14 @@
 //! `tsumugi serve`: an application on all workers until a signal ends it.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
-use tsumugi_script::{Service, Settings};
+use anyhow::{Context as _, Result};
+use tsumugi_script::{Mode, Service, Settings};
 use tsumugi_worker::{Address, Config, Server, Signals};
+
+use crate::watch;
 
 /// Options of `serve`.
 #[derive(clap::Args)]
@@ -23,6 +25,9 @@ pub struct Arguments {
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
     data: PathBuf,
+    /// Development: reload when a file changes, show errors in the page, make up a session secret
+    #[arg(long)]
+    dev: bool,
 }
 
 /// Serves until a signal.
@@ -35,16 +40,49 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some(workers) = arguments.workers {
         config.workers = workers;
     }
-    std::fs::create_dir_all(&arguments.data)?;
+    std::fs::create_dir_all(&arguments.data)
+        .with_context(|| format!("cannot make the folder {}", arguments.data.display()))?;
+    let mode = if arguments.dev {
+        Mode::Development
+    } else {
+        Mode::Production
+    };
     let settings = Settings {
         app: arguments.app,
         data_dir: arguments.data,
+        mode,
         ..Settings::default()
     };
+    let workers = config.workers;
     let server = Server::bind(config)?;
     for address in server.addresses() {
-        tracing::info!("listening on {address}");
+        let plural = if workers.get() == 1 { "" } else { "s" };
+        tracing::info!(
+            "listening on {} with {workers} worker{plural}",
+            url(address)
+        );
+    }
+    if mode == Mode::Development {
+        let folder = folder_of(&settings.app);
+        tracing::info!("development: watching {}", folder.display());
+        watch::start(folder, settings.data_dir.clone(), server.handle())?;
     }
     let exit = server.run(move |worker| Service::new(worker, settings.clone()))?;
     Ok(ExitCode::from(exit.code()))
+}
+
+/// An address as it can be opened.
+fn url(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => format!("http://{address}"),
+        Address::Unix(_) => address.to_string(),
+    }
+}
+
+/// The folder a file is in.
+pub fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }

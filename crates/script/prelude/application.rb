@@ -66,7 +66,11 @@ module Tsumugi
   class << self
     attr_accessor :scope
 
-    def location(frames) = frames.find { |frame| !frame.start_with?(OWN_FILES) && !frame.start_with?("(unknown)") }.to_s
+    # `file:line` of the application's innermost frame.
+    def location(frames)
+      frame = frames.find { |place| !place.start_with?(OWN_FILES) && !place.start_with?("(unknown)") }.to_s
+      frame.split(":in ").first.to_s
+    end
 
     def route(verb, path, types, block)
       raise ArgumentError, "#{verb.downcase} #{path.inspect} needs a block" unless block

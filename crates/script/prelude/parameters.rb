@@ -124,7 +124,7 @@ module Tsumugi
 
     # The body by its content type: JSON, or a form as {name: value}.
     def data
-      return @data if defined?(@data) && @data
+      return @data if @data
 
       @data = case media_type
               when "application/json" then json

@@ -58,6 +58,11 @@ impl App {
         &self.routes.lines
     }
 
+    /// The VM that the application runs in.
+    pub(crate) fn host(&self) -> &Rc<Host> {
+        &self.host
+    }
+
     /// Bytes that the VM has allocated.
     pub fn vm_bytes(&self) -> usize {
         self.host.vm.memory_used()

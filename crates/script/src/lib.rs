@@ -18,10 +18,13 @@ mod routes;
 mod service;
 mod streaming;
 mod timers;
+mod trial;
 
 pub use app::App;
 pub use error::Error;
-pub use host::Settings;
+pub use host::{Mode, Settings};
 pub use limits::Limits;
 pub use routes::RouteLine;
 pub use service::Service;
+pub use trial::{Trial, Verdict};
+pub use tsumugi_mruby::Report;

@@ -35,14 +35,7 @@ pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
     let known = host.vm.enter(|scope| -> Result<Known, Error> {
         let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
         natives::install(host, scope).map_err(wrong)?;
-        for (name, source) in PRELUDE {
-            scope.nested(|scope| {
-                let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
-                let program = scope.compile(source.as_bytes(), name, 1);
-                let program = program.map_err(|errors| Error::Prelude(format!("{errors:?}")))?;
-                scope.run(program).map(drop).map_err(wrong)
-            })?;
-        }
+        run_own(scope, PRELUDE)?;
         let tsumugi = scope.constant("Tsumugi").map_err(wrong)?;
         let set = |name: &str, value| {
             scope
@@ -80,6 +73,23 @@ pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
         })
     })?;
     *host.known.borrow_mut() = Some(known);
+    Ok(())
+}
+
+/// Runs more of the product's own Ruby in a VM whose prelude is loaded.
+pub(crate) fn own(host: &Rc<Host>, files: &[(&str, &str)]) -> Result<(), Error> {
+    host.vm.enter(|scope| run_own(scope, files))
+}
+
+fn run_own(scope: &Scope<'_>, files: &[(&str, &str)]) -> Result<(), Error> {
+    for (name, source) in files {
+        scope.nested(|scope| {
+            let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
+            let program = scope.compile(source.as_bytes(), name, 1);
+            let program = program.map_err(|errors| Error::Prelude(format!("{errors:?}")))?;
+            scope.run(program).map(drop).map_err(wrong)
+        })?;
+    }
     Ok(())
 }
 

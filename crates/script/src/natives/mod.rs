@@ -1,6 +1,7 @@
 //! What Ruby's prelude calls: methods of the module `Tsumugi::Native`, written in Rust. They start work and read state;
 //! they hold no policy, which is Ruby's. One file per subject.
 
+mod client;
 mod context;
 mod database;
 mod failure;
@@ -14,6 +15,7 @@ use std::rc::{Rc, Weak};
 use tsumugi_mruby::{Call, Raise, Reply, Result, Scope, Value, Waits};
 
 use crate::answer::Operation;
+use crate::app::App;
 use crate::exchange::Exchange;
 use crate::host::Host;
 
@@ -41,6 +43,20 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     parameters::install(&natives)?;
     database::install(&natives)?;
     rows::install(&natives)
+}
+
+/// Adds the client in the same process; see `client`.
+pub(crate) fn install_client<'s>(
+    host: &Rc<Host>,
+    app: &Rc<App>,
+    scope: &'s Scope<'s>,
+) -> Result<'s, ()> {
+    let natives = Natives {
+        host: Rc::downgrade(host),
+        scope,
+        module: scope.constant("Tsumugi::Native")?,
+    };
+    client::install(&natives, app)
 }
 
 impl<'s> Natives<'s> {

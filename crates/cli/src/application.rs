@@ -1,0 +1,82 @@
+//! Loads one application on one worker, without a server: for commands that look at it, test it or talk to it.
+//! It does not decide what is done with the application, and its data lives in a temporary folder unless told otherwise.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use tempfile::TempDir;
+use tsumugi_script::{App, Mode, Settings};
+use tsumugi_worker::{Limits, Worker};
+
+use crate::limits::RETIRE_MS_MAX;
+
+/// Where an application finds its data.
+pub enum Data {
+    /// A folder that is removed afterwards.
+    Temporary(TempDir),
+    /// A folder of the user, made if it is absent.
+    Folder(PathBuf),
+}
+
+impl Data {
+    /// The folder of `--data`, or a temporary one.
+    pub fn of(folder: Option<&Path>) -> Result<Data> {
+        match folder {
+            Some(folder) => {
+                std::fs::create_dir_all(folder)
+                    .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+                Ok(Data::Folder(folder.to_owned()))
+            }
+            None => {
+                let folder = tempfile::Builder::new().prefix("tsumugi-").tempdir();
+                Ok(Data::Temporary(
+                    folder.context("cannot make a temporary folder")?,
+                ))
+            }
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        match self {
+            Data::Temporary(folder) => folder.path(),
+            Data::Folder(folder) => folder,
+        }
+    }
+}
+
+/// Loads the application on this worker, in development mode: nothing here answers strangers.
+pub async fn load(worker: &Worker, file: &Path, data: &Data) -> Result<Rc<App>> {
+    let settings = Settings {
+        app: file.to_owned(),
+        data_dir: data.path().to_owned(),
+        mode: Mode::Development,
+        ..Settings::default()
+    };
+    Ok(App::load(worker, Rc::new(settings)).await?)
+}
+
+/// Stops timers and plugins; what does not end in time is left to the end of the process.
+pub async fn retire(app: &App) {
+    let limit = Duration::from_millis(RETIRE_MS_MAX);
+    if tokio::time::timeout(limit, app.retire()).await.is_err() {
+        tracing::warn!("the application has not stopped within {RETIRE_MS_MAX} ms");
+    }
+}
+
+/// Loads the application, hands it to `look` and retires it.
+pub fn inspect<T>(
+    file: &Path,
+    data: Option<&Path>,
+    look: impl AsyncFnOnce(&Rc<App>) -> Result<T>,
+) -> Result<T> {
+    let data = Data::of(data)?;
+    tsumugi_worker::alone(Limits::default(), async |worker| {
+        let app = load(&worker, file, &data).await?;
+        let result = look(&app).await;
+        retire(&app).await;
+        result
+    })?
+}

@@ -1,0 +1,64 @@
+//! `tsumugi new`: the files of a first application. It writes into a new or empty folder only.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+/// Options of `new`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder to make
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// What is made; `.keep` holds a folder that is empty at first.
+const FILES: &[(&str, &str)] = &[
+    ("app.rb", include_str!("../template/app.rb")),
+    (
+        "test/app_test.rb",
+        include_str!("../template/test/app_test.rb"),
+    ),
+    ("README.md", include_str!("../template/README.md")),
+    (".gitignore", include_str!("../template/gitignore")),
+    ("views/.keep", ""),
+    ("public/.keep", ""),
+];
+
+/// Makes the folder and its files.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let folder = &arguments.folder;
+    let is_empty = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot use {}", folder.display()));
+        }
+    };
+    anyhow::ensure!(
+        is_empty,
+        "{} is not empty; name a folder that is new",
+        folder.display()
+    );
+    let full = std::path::absolute(folder)?;
+    let name = full
+        .file_name()
+        .map_or_else(|| "app".into(), |name| name.to_string_lossy());
+    for (path, text) in FILES {
+        write(&folder.join(path), &text.replace("NAME", &name))?;
+    }
+    println!("made {}", folder.display());
+    println!("  cd {}", folder.display());
+    println!("  tsumugi serve --dev     # http://127.0.0.1:8080");
+    println!("  tsumugi test");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let unwritable = || format!("cannot write {}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(unwritable)?;
+    }
+    std::fs::write(path, text).with_context(unwritable)
+}

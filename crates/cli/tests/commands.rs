@@ -1,0 +1,413 @@
+//! The command line as a user meets it: output, files and lines in errors, exit codes. Not what serving answers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn tsumugi(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    command
+        .args(words)
+        .current_dir(folder)
+        .env_remove("DATABASE_URL")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, words: &[&str]) -> (i32, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = tsumugi(folder, words).output().unwrap();
+    let text = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (status.code().unwrap(), text.concat())
+}
+
+fn folder_with(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+/// Runs a command on an application and expects an exit code and pieces of the output.
+fn check(app: &str, words: &[&str], code: i32, expected: &[&str]) {
+    let folder = folder_with(&[("app.rb", app)]);
+    let (actual, text) = run(folder.path(), words);
+    for piece in expected {
+        assert!(text.contains(piece), "{words:?}: no {piece:?} in:\n{text}");
+    }
+    assert_eq!(actual, code, "{words:?}:\n{text}");
+}
+
+#[test]
+fn a_sound_application_passes_the_check() {
+    check(
+        "get('/') { 'x' }\nget('/a') { 'y' }",
+        &["check"],
+        0,
+        &["ok: 2 routes in app.rb\n"],
+    );
+}
+
+#[test]
+fn a_syntax_error_is_told_with_file_line_and_source() {
+    for command in ["check", "routes", "serve", "test"] {
+        let words = match command {
+            "serve" => vec!["serve", "--listen", "127.0.0.1:0", "--workers", "1"],
+            other => vec![other],
+        };
+        let expected: &[&str] = match command {
+            "test" => &["no test ran"],
+            _ => &["app.rb:2:", "\n    get('/') { ) }"],
+        };
+        check("\nget('/') { ) }\n", &words, 1, expected);
+    }
+}
+
+#[test]
+fn an_exception_while_loading_is_told_with_its_line() {
+    check(
+        "\n\nplugin(:x) { raise 'no luck' }",
+        &["check"],
+        1,
+        &["app.rb:3", "RuntimeError: no luck"],
+    );
+}
+
+#[test]
+fn an_application_that_is_absent_is_told_by_its_name() {
+    check("", &["check", "other.rb"], 1, &["cannot read other.rb"]);
+}
+
+#[test]
+fn wrong_usage_exits_with_two() {
+    check("", &["check", "--nope"], 2, &["--nope"]);
+    check("", &["nope"], 2, &["nope"]);
+    check("", &["serve", "--listen", "nowhere"], 2, &["nowhere"]);
+    check("", &[], 2, &["Usage", "First steps"]);
+}
+
+#[test]
+fn a_check_leaves_no_data_behind() {
+    let app = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\" }\ndb.execute 'create table t (a)'";
+    let folder = folder_with(&[("app.rb", app)]);
+    let (code, text) = run(folder.path(), &["check"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn routes_are_listed_with_types_and_places() {
+    check(
+        "get('/') { 'x' }\nscope '/users' do\n  delete(':id', id: Integer) { status 204 }\nend",
+        &["routes"],
+        0,
+        &["DELETE  /users/:id  id: Integer  app.rb:3\n"],
+    );
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let commands = ["serve", "check", "routes", "test", "new"];
+    for command in commands {
+        check("", &[command, "--help"], 0, &["Example"]);
+    }
+    check("", &["--help"], 0, &commands);
+    check("", &["--version"], 0, &["mruby"]);
+}
+
+/// Runs one file of tests against one application.
+fn check_tests(app: &str, tests: &str, code: i32, expected: &[&str]) {
+    let folder = folder_with(&[("app.rb", app), ("test/a_test.rb", tests)]);
+    let (actual, text) = run(folder.path(), &["test"]);
+    for piece in expected {
+        assert!(text.contains(piece), "no {piece:?} in:\n{text}");
+    }
+    assert_eq!(actual, code, "{text}");
+}
+
+#[test]
+fn the_last_line_counts_and_a_failure_names_its_line() {
+    check_tests(
+        "get('/') { 'hello' }",
+        "test('good') { assert_equal 'hello', get('/').body }\n\n\
+         test('bad') do\n  get '/'\n  assert_status 404\nend\n\
+         test('raises') { nil.nothing }\n",
+        1,
+        &[
+            "ok   good",
+            "FAIL bad",
+            "test/a_test.rb:5: expected status 404, got 200",
+            "FAIL raises",
+            "NoMethodError",
+            "\n1 passed, 2 failed\n",
+        ],
+    );
+}
+
+#[test]
+fn assertions_say_what_they_found() {
+    let failing = [
+        ("assert nil", "expected something true, got nil"),
+        ("refute 3", "expected nil or false, got 3"),
+        ("assert_equal 1, 2", "expected 1, got 2"),
+        ("assert_match 'x', 'abc'", "\"x\" is not in \"abc\""),
+        ("refute_match 'b', 'abc'", "\"b\" is in \"abc\""),
+        (
+            "assert_raises(KeyError) { }",
+            "expected KeyError, nothing was raised",
+        ),
+        ("flunk 'oh'", ": oh"),
+    ];
+    for (code, expected) in failing {
+        let tests = format!("test('x') do\n  {code}\nend");
+        let place = "a_test.rb:2: ";
+        check_tests("", &tests, 1, &[place, expected, "0 passed, 1 failed\n"]);
+    }
+}
+
+#[test]
+fn an_assertion_is_not_rescued_by_accident_and_an_expected_exception_is_returned() {
+    check_tests(
+        "",
+        "test('swallowed?') do\n  begin\n    flunk 'no'\n  rescue => e\n  end\nend\n\
+         test('raised') { assert_equal 'm', assert_raises(ArgumentError) { raise ArgumentError, 'm' }.message }\n",
+        1,
+        &["FAIL swallowed?", "ok   raised", "1 passed, 1 failed"],
+    );
+}
+
+#[test]
+fn each_test_has_an_application_of_its_own() {
+    let app = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\" }\n\
+               db.execute 'create table t (a)'\n\
+               post('/') { db.insert('insert into t values (1)').to_s }";
+    let one = "{ assert_equal '1', post('/').body; cookie_jar['a'] = 'b' }\n";
+    let tests =
+        format!("test('one') {one}test('two') {one}test('three') {{ assert cookie_jar.empty? }}");
+    check_tests(app, &tests, 0, &["3 passed, 0 failed"]);
+}
+
+#[test]
+fn requests_carry_forms_queries_headers_and_cookies() {
+    let app = "post('/form') { \"#{body[:a]} #{body[:b]}\" }\n\
+               get('/query') { query.list(:q).join('+') }\n\
+               get('/header') { headers['x-a'] }\n\
+               get('/set') { header 'set-cookie', 'a=1; Path=/'; 'set' }\n\
+               get('/cookie') { headers['cookie'] || 'none' }\n\
+               get('/gone') { header 'set-cookie', 'a=; Max-Age=0'; 'gone' }\n\
+               get('/away') { redirect '/cookie' }";
+    let tests = "test('all') do\n\
+                 assert_equal '日本 & x=y', post('/form', form: { a: '日本', b: '& x=y' }).body\n\
+                 assert_equal '1+2 3', get('/query', query: { q: [1, '2 3'] }).body\n\
+                 assert_equal 'v', get('/header', headers: { x_a: 'v' }).body\n\
+                 get '/set'\n\
+                 assert_equal 'a=1', get('/cookie').body\n\
+                 get '/away'\n\
+                 assert response.redirect?\n\
+                 assert_equal 'a=1', follow_redirect.body\n\
+                 get '/gone'\n\
+                 assert_equal 'none', get('/cookie').body\n\
+                 end";
+    check_tests(app, tests, 0, &["1 passed, 0 failed"]);
+}
+
+#[test]
+fn streams_are_read_piece_by_piece_and_hung_up() {
+    let app = "plugin(:ended) { Tsumugi::Channel.new }\n\
+               get '/ticks' do\n\
+                 events do |out|\n\
+                   i = 0\n\
+                   loop { out.event((i += 1).to_s, event: 'tick'); sleep 0.01 }\n\
+                 ensure\n\
+                   ended << 'yes'\n\
+                 end\n\
+               end\n\
+               get('/pieces') { stream('text/plain') { |out| out << 'a'; sleep 0.01; out << 'b' } }\n\
+               get('/broken') { stream('text/plain') { |out| out << 'a'; raise 'oh' } }\n\
+               get('/mute') { stream('text/plain') { |out| sleep 60 } }";
+    let tests = "test('events') do\n\
+                 assert_equal %w[1 2 3], get('/ticks').events(3).map { |e| e[:data] }\n\
+                 assert_equal 'tick', response.events(1)[0][:event]\n\
+                 response.close\n\
+                 assert_equal 'yes', ended.pop\n\
+                 end\n\
+                 test('pieces') do\n\
+                 assert_equal %w[a b], get('/pieces').pieces(5)\n\
+                 assert_equal 'ab', get('/pieces').body\n\
+                 end\n\
+                 test('broken') { assert_raises(Tsumugi::Client::BrokenOff) { get('/broken').body } }\n\
+                 test('mute') { assert_raises(Tsumugi::Client::Timeout) { get('/mute').pieces(1, within: 0.05) } }\n";
+    check_tests(app, tests, 0, &["4 passed, 0 failed"]);
+}
+
+#[test]
+fn setup_and_teardown_surround_each_test_and_helpers_reach_it() {
+    let app = "helpers { def answer = 42 }";
+    let tests = "setup { @log = ['setup'] }\n\
+                 teardown { puts \"teardown of #{@log.join}\" }\n\
+                 test('one') { assert_equal 42, answer; @log << ' one' }\n\
+                 test('two') { @log << ' two'; flunk }";
+    let expected = [
+        "teardown of setup one",
+        "teardown of setup two",
+        "1 passed, 1 failed",
+    ];
+    check_tests(app, tests, 1, &expected);
+}
+
+#[test]
+fn tests_are_chosen_by_file_and_name() {
+    let folder = folder_with(&[
+        ("app.rb", ""),
+        (
+            "test/a_test.rb",
+            "test('login works') { }\ntest('other') { }",
+        ),
+        ("test/b_test.rb", "test('logout') { }"),
+    ]);
+    let check = |words: &[&str], expected: &str| {
+        let (_, text) = run(folder.path(), words);
+        assert!(text.contains(expected), "{words:?}: {text}");
+    };
+    check(&["test"], "3 passed, 0 failed\n");
+    check(&["test", "--name", "log"], "2 passed, 0 failed\n");
+    check(
+        &["test", "app.rb", "test/b_test.rb"],
+        "1 passed, 0 failed\n",
+    );
+    check(
+        &["test", "--name", "nothing"],
+        "no name contains \"nothing\"",
+    );
+}
+
+#[test]
+fn a_new_application_passes_its_check_and_its_tests() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = run(folder.path(), &["new", "blog"]);
+    assert_eq!(code, 0, "{text}");
+    let blog = folder.path().join("blog");
+    let (code, text) = run(&blog, &["check"]);
+    assert_eq!((code, text.contains("ok: ")), (0, true), "{text}");
+    let (code, text) = run(&blog, &["test"]);
+    assert!(text.contains(" passed, 0 failed"), "{text}");
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = run(folder.path(), &["new", "blog"]);
+    assert_eq!((code, text.contains("is not empty")), (1, true), "{text}");
+}
+
+/// A server that is ended when this is dropped.
+struct Served {
+    child: Child,
+    log: BufReader<std::process::ChildStderr>,
+    address: String,
+}
+
+impl Served {
+    fn start(folder: &Path, words: &[&str]) -> Served {
+        let words = [
+            &["serve", "--listen", "127.0.0.1:0", "--workers", "1"],
+            words,
+        ]
+        .concat();
+        let mut child = tsumugi(folder, &words)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut served = Served {
+            child,
+            log,
+            address: String::new(),
+        };
+        let line = served.line_with("listening on http://");
+        let (_, rest) = line.split_once("http://").unwrap();
+        served.address = rest.split(' ').next().unwrap().to_owned();
+        assert!(line.contains("with 1 worker"), "{line}");
+        served
+    }
+
+    fn line_with(&mut self, piece: &str) -> String {
+        let mut all = String::new();
+        loop {
+            let mut line = String::new();
+            let read = self.log.read_line(&mut line).unwrap();
+            assert!(read > 0, "the log ended without {piece:?}:\n{all}");
+            if line.contains(piece) {
+                return line;
+            }
+            all.push_str(&line);
+        }
+    }
+
+    fn get(&self, path: &str) -> String {
+        let until = Instant::now() + PATIENCE;
+        let mut stream = loop {
+            match TcpStream::connect(&self.address) {
+                Ok(stream) => break stream,
+                Err(error) => assert!(Instant::now() < until, "{error}"),
+            }
+        };
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Asks until the answer has the piece.
+    fn until_answer_has(&self, piece: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.get("/");
+            if answer.contains(piece) {
+                return;
+            }
+            assert!(Instant::now() < until, "no {piece:?} in {answer}");
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn in_development_a_changed_file_is_loaded_and_a_broken_one_is_not() {
+    let folder = folder_with(&[("app.rb", "get('/') { 'first' }")]);
+    let mut served = Served::start(folder.path(), &["--dev"]);
+    assert!(served.get("/").contains("first"));
+    let write = |text: &str| std::fs::write(folder.path().join("app.rb"), text).unwrap();
+    write("get('/') { 'the second' }");
+    served.until_answer_has("the second");
+    write("\n\nget('/') { ");
+    served.line_with("not reloaded");
+    assert!(served.get("/").contains("the second"));
+    write("get('/') { raise 'third' }");
+    served.until_answer_has("RuntimeError");
+}
+
+#[test]
+fn in_production_files_are_not_watched_and_errors_not_shown() {
+    let folder = folder_with(&[("app.rb", "get('/') { raise 'secret' }")]);
+    let served = Served::start(folder.path(), &[]);
+    let answer = served.get("/");
+    assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+    assert!(!answer.contains("secret"), "{answer}");
+}

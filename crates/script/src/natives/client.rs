@@ -1,0 +1,176 @@
+//! The client in the same process: a request is answered by the application itself, on the worker that asked. No socket.
+//! The fibre that asks parks like in any other wait, so the handler that answers runs meanwhile.
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
+use tsumugi_http::{Body, Receiver, Request, RequestBody, Response};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+
+use super::{Natives, text, wrong_type};
+use crate::answer::{Answer, answer, operation, raise};
+use crate::app::App;
+
+/// What is left of a response's body. Taken while a piece is waited for.
+struct Incoming(RefCell<Rest>);
+
+enum Rest {
+    Nothing,
+    Bytes(Bytes),
+    Stream(Receiver),
+    /// A fibre waits for a piece.
+    Taken,
+}
+
+pub(crate) fn install<'s>(natives: &Natives<'s>, app: &Rc<App>) -> Result<'s, ()> {
+    natives.data_class("Incoming")?;
+    let app: Weak<App> = Rc::downgrade(app);
+    natives.waiting("client_request", move |_, scope, call| {
+        let request = request(
+            scope,
+            call.argument(0),
+            call.argument(1),
+            call.argument(2),
+            call.argument(3),
+        )?;
+        let app = app.upgrade();
+        Ok(Box::pin(async move {
+            match app {
+                Some(app) => received(app.answer(request).await),
+                None => raise("RuntimeError", "the application is gone"),
+            }
+        }))
+    })?;
+    natives.waiting("client_piece", |_, scope, call| {
+        let seconds = call.argument(1).as_float();
+        let incoming = incoming(scope, call.argument(0))?;
+        let rest = incoming.0.replace(Rest::Taken);
+        if matches!(rest, Rest::Taken) {
+            return Err(scope.error("IOError", "another fibre reads this response"));
+        }
+        Ok(operation(piece(incoming, rest, seconds)))
+    })?;
+    natives.plain("client_close", |_, scope, call| {
+        drop(incoming(scope, call.argument(0))?.0.replace(Rest::Nothing));
+        Ok(Value::nil())
+    })
+}
+
+fn incoming<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Rc<Incoming>> {
+    scope
+        .data::<Rc<Incoming>>(value)
+        .cloned()
+        .ok_or_else(|| wrong_type(scope, value, "the body", "a response's body"))
+}
+
+fn request<'c>(
+    scope: &'c Scope<'c>,
+    method: Value<'c>,
+    target: Value<'c>,
+    fields: Value<'c>,
+    body: Value<'c>,
+) -> Result<'c, Request> {
+    let wrong = |message: String| scope.error("ArgumentError", message);
+    let method = text(scope, method, "the method")?;
+    let method = Method::from_bytes(method.as_bytes())
+        .map_err(|_| wrong(format!("{method:?} is no method")))?;
+    let target = text(scope, target, "the path")?;
+    let uri: Uri = target
+        .parse()
+        .ok()
+        .filter(|_| target.starts_with('/'))
+        .ok_or_else(|| {
+            wrong(format!(
+                "{target:?} is no path; it begins with / and is percent-encoded"
+            ))
+        })?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in scope.entries(fields)? {
+        let name = text(scope, name, "a header's name")?;
+        let value = text(scope, value, "a header's value")?;
+        let pair = HeaderName::from_bytes(name.as_bytes())
+            .ok()
+            .zip(HeaderValue::from_str(&value).ok());
+        let Some((name, value)) = pair else {
+            return Err(wrong(format!("{name}: {value:?} is no header")));
+        };
+        headers.append(name, value);
+    }
+    let body = match body.kind() {
+        Kind::Nil => Bytes::new(),
+        _ => Bytes::from(scope.bytes(body).unwrap_or_default()),
+    };
+    Ok(Request {
+        method,
+        uri,
+        version: Version::HTTP_11,
+        headers: headers.into(),
+        body: RequestBody::in_memory(body),
+        peer: Some(([127, 0, 0, 1], 0).into()),
+        received_at: Instant::now(),
+    })
+}
+
+/// `[status, [[name, value], …], body]`
+fn received(response: Response) -> Answer {
+    answer(move |scope| {
+        let pairs = scope.array(response.headers.len())?;
+        for (name, value) in &response.headers {
+            let pair = scope.array(2)?;
+            scope.push(pair, scope.string(name.as_str())?)?;
+            scope.push(pair, scope.string(value.as_bytes())?)?;
+            scope.push(pairs, pair)?;
+        }
+        let rest = match response.body {
+            Body::Empty => Rest::Nothing,
+            Body::Full(bytes) => Rest::Bytes(bytes),
+            Body::Stream(receiver) => Rest::Stream(receiver),
+        };
+        let class = scope.constant("Tsumugi::Native::Incoming")?;
+        let incoming = scope.wrap(class, Rc::new(Incoming(RefCell::new(rest))))?;
+        let whole = scope.array(3)?;
+        scope.push(whole, scope.integer(i64::from(response.status.as_u16())))?;
+        scope.push(whole, pairs)?;
+        scope.push(whole, incoming)?;
+        Ok(whole)
+    })
+}
+
+/// The next piece as a String; nil at the end.
+async fn piece(incoming: Rc<Incoming>, rest: Rest, seconds: Option<f64>) -> Answer {
+    let (piece, rest) = match rest {
+        Rest::Nothing | Rest::Taken => (None, Rest::Nothing),
+        Rest::Bytes(bytes) => (Some(bytes), Rest::Nothing),
+        Rest::Stream(mut receiver) => {
+            let next = receiver.piece();
+            let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            let next = match limit {
+                Some(limit) => tokio::time::timeout(limit, next).await,
+                None => Ok(next.await),
+            };
+            match next {
+                Ok(Some(Ok(piece))) => (Some(piece), Rest::Stream(receiver)),
+                Ok(Some(Err(_))) => {
+                    incoming.0.replace(Rest::Nothing);
+                    let message = "the application broke off this response; its log says why";
+                    return raise("Tsumugi::Client::BrokenOff", message);
+                }
+                Ok(None) => (None, Rest::Nothing),
+                Err(_) => {
+                    incoming.0.replace(Rest::Stream(receiver));
+                    let seconds = seconds.unwrap_or_default();
+                    let message = format!("no further piece of the body came within {seconds} s");
+                    return raise("Tsumugi::Client::Timeout", message);
+                }
+            }
+        }
+    };
+    incoming.0.replace(rest);
+    answer(move |scope| match piece {
+        Some(piece) => scope.string(&piece),
+        None => Ok(Value::nil()),
+    })
+}

@@ -1,0 +1,113 @@
+//! Tests of an application, written in Ruby and run in its own VM by `tsumugi test`. What a test may do is Ruby's
+//! (prelude/test.rb); this loads a file of tests, runs one of them and says how it ended.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tsumugi_mruby::{Raise, Report, Scope};
+
+use crate::answer::answer;
+use crate::app::App;
+use crate::driver::{self, Bounds};
+use crate::error::Error;
+use crate::host::Ended;
+use crate::{load, natives};
+
+/// The Ruby of the client in the same process, for tests and consoles.
+pub(crate) const CLIENT: (&str, &str) = ("tsumugi/client.rb", include_str!("../prelude/client.rb"));
+
+/// The words of test files.
+const TEST: (&str, &str) = ("tsumugi/test.rb", include_str!("../prelude/test.rb"));
+
+/// The tests of one file, on one application.
+pub struct Trial {
+    app: Rc<App>,
+    names: Vec<String>,
+}
+
+/// How a test ended.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It came to its end with so many assertions.
+    Passed {
+        /// Assertions made.
+        assertions: i64,
+    },
+    /// An assertion failed, or it raised.
+    Failed {
+        /// The exception; an assertion's is a `Tsumugi::Failure`.
+        report: Report,
+    },
+    /// It took longer than it may and was cancelled.
+    Overdue,
+}
+
+impl Trial {
+    /// Loads a file of tests beside the application.
+    pub async fn load(app: &Rc<App>, file: &Path) -> Result<Trial, Error> {
+        let host = app.host();
+        host.vm.enter(|scope| {
+            natives::install_client(host, app, scope).map_err(|raised| Error::Raised {
+                report: scope.report(raised),
+            })
+        })?;
+        load::own(host, &[CLIENT, TEST])?;
+        load::program(host, file).await?;
+        let names = host
+            .vm
+            .enter(|scope| names(scope))
+            .map_err(Error::Prelude)?;
+        Ok(Trial {
+            app: Rc::clone(app),
+            names,
+        })
+    }
+
+    /// The names of the tests in the order of the file.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Runs one test to its end, or cancels it after `limit`.
+    pub async fn run(&self, index: usize, limit: Duration) -> Verdict {
+        let deadline = Instant::now() + limit;
+        let bounds = Bounds {
+            deadline: Some(deadline),
+            signal: None,
+        };
+        let job = answer(move |scope| {
+            let index = scope.integer(i64::try_from(index).unwrap_or(i64::MAX));
+            scope.call(scope.constant("Tsumugi::Tests")?, "job", &[index])
+        });
+        let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
+            Ended::Value(assertions) => Verdict::Passed {
+                assertions: assertions.as_integer().unwrap_or_default(),
+            },
+            Ended::Raised(exception) => {
+                let report = scope.report(Raise(exception));
+                if report.class == "Tsumugi::Cancelled" {
+                    Verdict::Overdue
+                } else {
+                    Verdict::Failed { report }
+                }
+            }
+        };
+        driver::run(self.app.host(), job, &bounds, finish).await
+    }
+}
+
+fn names(scope: &Scope<'_>) -> Result<Vec<String>, String> {
+    let wrong = |raised| format!("{:?}", scope.report(raised));
+    let tests = scope.constant("Tsumugi::Tests").map_err(wrong)?;
+    let count = scope.call(tests, "count", &[]).map_err(wrong)?;
+    let name = |index| {
+        let name = scope
+            .call(tests, "name", &[scope.integer(index)])
+            .map_err(wrong)?;
+        Ok(scope.text(name).unwrap_or_default())
+    };
+    (0..count.as_integer().unwrap_or_default())
+        .map(name)
+        .collect()
+}
