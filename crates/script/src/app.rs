@@ -34,7 +34,7 @@ impl App {
         let path = settings.app.clone();
         let host = Host::open(worker, settings)?;
         load::program(&host, &path).await?;
-        let routes = host.vm.enter(|scope| routes::read(scope))?;
+        let routes = host.vm.enter(routes::read)?;
         let stop_timers = Rc::new(Signal::default());
         Ok(Rc::new(App {
             host,

@@ -54,10 +54,7 @@ impl Trial {
         })?;
         load::own(host, &[CLIENT, TEST])?;
         load::program(host, file).await?;
-        let names = host
-            .vm
-            .enter(|scope| names(scope))
-            .map_err(Error::Prelude)?;
+        let names = host.vm.enter(names).map_err(Error::Prelude)?;
         Ok(Trial {
             app: Rc::clone(app),
             names,
@@ -74,7 +71,7 @@ impl Trial {
         let deadline = Instant::now() + limit;
         let bounds = Bounds {
             deadline: Some(deadline),
-            signal: None,
+            ..Bounds::default()
         };
         let job = answer(move |scope| {
             let index = scope.integer(i64::try_from(index).unwrap_or(i64::MAX));
