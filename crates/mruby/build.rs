@@ -14,6 +14,17 @@ const SHIM: [&str; 4] = [
     "shim/number.c",
 ];
 
+/// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
+const CORRECTIONS: [(&str, &str, &str); 1] = [
+    // `return` in a block inside a lambda (or a method made by define_method) leaves that lambda. Where the lambda was
+    // made does not matter: its surroundings may be long over, as those of a handler are.
+    (
+        "src/vm.c",
+        "            if (MRB_PROC_ENV_P(dst)) {\n              struct REnv *e = MRB_PROC_ENV(dst);\n\n              if (!MRB_ENV_ONSTACK_P(e)",
+        "            if (MRB_PROC_ENV_P(dst) && !MRB_PROC_STRICT_P(dst)) {\n              struct REnv *e = MRB_PROC_ENV(dst);\n\n              if (!MRB_ENV_ONSTACK_P(e)",
+    ),
+];
+
 fn main() {
     for input in ["build.rs", "build_config.rb", "defines.txt", "shim"] {
         println!("cargo:rerun-if-changed={input}");
@@ -21,8 +32,12 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let here =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let source = mruby_source(&here);
-    let build = out.join("mruby");
+    let source = out.join("source");
+    copy(&mruby_source(&here), &source);
+    CORRECTIONS
+        .iter()
+        .for_each(|correction| correct(&source, correction));
+    let build = out.join("build");
     build_mruby(&source, &here, &build);
     build_shim(&source, &build);
     println!(
@@ -62,6 +77,46 @@ fn metadata(here: &Path, mode: &str) -> Option<serde_json::Value> {
         .status
         .success()
         .then(|| serde_json::from_slice(&output.stdout).ok())?
+}
+
+/// Copies a folder; files that are the same stay as they are, so that nothing is built again.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("OUT_DIR is writable");
+    for entry in fs::read_dir(from)
+        .expect("the package is unpacked")
+        .flatten()
+    {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else if !to.exists() {
+            fs::copy(&from, &to).expect("OUT_DIR is writable");
+            // A generated parser that looked older than its grammar would be generated again, by a tool not needed here.
+            let modified = from
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .expect("files have times");
+            let copied = fs::File::options()
+                .write(true)
+                .open(&to)
+                .expect("OUT_DIR is writable");
+            copied.set_modified(modified).expect("OUT_DIR is writable");
+        }
+    }
+}
+
+fn correct(source: &Path, (file, wrong, right): &(&str, &str, &str)) {
+    let path = source.join(file);
+    let text = fs::read_to_string(&path).expect("mruby's sources are text");
+    if text.contains(right) {
+        return;
+    }
+    assert_eq!(
+        text.matches(wrong).count(),
+        1,
+        "{file} of mruby is not as this correction expects"
+    );
+    fs::write(&path, text.replace(wrong, right)).expect("OUT_DIR is writable");
 }
 
 fn build_mruby(source: &Path, here: &Path, build: &Path) {

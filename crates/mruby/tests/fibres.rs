@@ -144,6 +144,21 @@ fn a_wait_works_inside_methods_of_every_kind() {
 }
 
 #[test]
+fn return_in_a_block_leaves_the_method_made_by_define_method() {
+    let make = "class A; define_method(:m) { |x| [1, 2].each { |i| [3].each { return [i, x] } }; :end }; end; A.new.m(7)";
+    check(make, "[1, 7]", "");
+    let waits = "class A; define_method(:m) { [1, 2].each { |i| begin; return wait(i); ensure; wait 9; end } }; end; A.new.m";
+    check(waits, "1", "1 9");
+    check(
+        "def make = ->(x) { [x].each { |i| return i * 2 }; 0 }\nmake.call(4)",
+        "8",
+        "",
+    );
+    let orphan = "def make = proc { [1].each { return 5 } }\nbegin; make.call; rescue LocalJumpError; :orphan; end";
+    check(orphan, ":orphan", "");
+}
+
+#[test]
 fn a_wait_works_in_rescue_ensure_and_retry() {
     check(
         "begin; raise 'x'; rescue; wait 1; ensure; wait 2; end",

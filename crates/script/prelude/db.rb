@@ -57,23 +57,27 @@ class DB
   end
 
   # Runs the block in a transaction of this fibre: every statement of this fibre on this database belongs to it. An
-  # exception (and `halt`) rolls back and goes on; otherwise it commits. Nested calls join the outer one.
+  # exception (and `halt`) rolls back and goes on; otherwise, also by `return` and `break`, it commits. Nested calls
+  # join the outer one.
   def transaction(mode: :immediate)
     id = Tsumugi::Native.job
     return yield(self) if @transactions[id]
 
     running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode))
+    @transactions[id] = running
     begin
-      @transactions[id] = running
-      committed = false
-      result = yield(self)
-      Tsumugi.await(Tsumugi::Native.db_commit(running))
-      committed = true
-      result
+      yield(self)
+    rescue Exception
+      raised = true
+      raise
     ensure
       @transactions.delete(id)
-      # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
-      Tsumugi::Native.db_abandon(running) unless committed
+      begin
+        Tsumugi.await(Tsumugi::Native.db_commit(running)) unless raised
+      ensure
+        # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
+        Tsumugi::Native.db_abandon(running)
+      end
     end
   end
 

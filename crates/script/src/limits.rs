@@ -27,7 +27,7 @@ impl Default for Limits {
             requests_max: 16_384,
             request_ms_max: 30_000,
             cancel_ms_max: 5_000,
-            vm_bytes_max: 1 << 30,
+            vm_bytes_max: 256 << 20,
             idle_fibres_max: 1_024,
             json_depth_max: 100,
             parallel_max: 1_024,
