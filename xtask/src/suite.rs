@@ -34,6 +34,10 @@ const PHASES: &[Phase] = &[
     ),
     Phase::Tidy,
     Phase::Tests("tests", &["cargo", "test", "--workspace", "--no-fail-fast"]),
+    Phase::Tests(
+        "examples/ngx_mruby",
+        &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
+    ),
 ];
 
 /// Passed and failed tests.

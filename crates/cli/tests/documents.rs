@@ -1,0 +1,63 @@
+//! The Ruby of the README and of the documentation loads: every block is an application of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The Ruby blocks of a document, each with the line it begins at.
+fn blocks(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (i, line) in text.lines().enumerate() {
+        match &mut open {
+            None if line == "```ruby" => open = Some((i + 2, String::new())),
+            None => {}
+            Some(_) if line == "```" => found.extend(open.take()),
+            Some((_, block)) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+        }
+    }
+    found
+}
+
+fn check(document: &str, blocks_min: usize) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join(document)).unwrap();
+    let blocks = blocks(&text);
+    assert!(
+        blocks.len() >= blocks_min,
+        "{document} has {} blocks",
+        blocks.len()
+    );
+    for (line, block) in blocks {
+        let folder = tempfile::tempdir().unwrap();
+        let app: PathBuf = folder.path().join("app.rb");
+        std::fs::write(&app, block).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+            .args(["check", "app.rb"])
+            .env(
+                "TSUMUGI_SECRET",
+                "a secret of the documents' test, 32 bytes long",
+            )
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "{document}:{line} does not load: {said}"
+        );
+    }
+}
+
+#[test]
+fn the_readmes_application_loads() {
+    check("README.md", 1);
+    check("README.ja.md", 1);
+}
+
+#[test]
+fn every_application_of_the_guide_loads() {
+    check("docs/guide.md", 6);
+}
