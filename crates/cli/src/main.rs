@@ -5,6 +5,7 @@
 
 mod application;
 mod check;
+mod console;
 mod limits;
 mod new;
 mod serve;
@@ -81,6 +82,17 @@ get post put patch delete head (json: form: body: query: headers:), response.sta
 body, json, pieces(n) and events(n) of streams; assert, refute, assert_equal, assert_match,
 refute_match, assert_raises, assert_status, flunk; setup and teardown.";
 
+const CONSOLE: &str = "\
+Example:
+  tsumugi console
+  tsumugi> n = db.query(\"select count(*) as n from notes\").first[:n]
+  => 3
+  tsumugi> get(\"/\").status
+  => 200
+
+Lines run in the application, with its helpers and plugins and the client of its tests. Waits
+work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console";
+
 const NEW: &str = "\
 Example:
   tsumugi new blog && cd blog && tsumugi serve --dev";
@@ -96,6 +108,9 @@ enum Command {
     /// List an application's routes
     #[command(after_help = ROUTES)]
     Routes(check::Arguments),
+    /// Run lines of Ruby in an application
+    #[command(after_help = CONSOLE)]
+    Console(console::Arguments),
     /// Run an application's tests
     #[command(after_help = TEST)]
     Test(test::Arguments),
@@ -122,6 +137,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Routes(arguments) => check::routes(&arguments),
+        Command::Console(arguments) => console::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::New(arguments) => new::run(&arguments),
     };

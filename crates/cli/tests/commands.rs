@@ -120,7 +120,7 @@ fn routes_are_listed_with_types_and_places() {
 
 #[test]
 fn every_command_explains_itself() {
-    let commands = ["serve", "check", "routes", "test", "new"];
+    let commands = ["serve", "check", "routes", "console", "test", "new"];
     for command in commands {
         check("", &[command, "--help"], 0, &["Example"]);
     }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod app;
+mod console;
 mod driver;
 mod error;
 mod exchange;
@@ -21,6 +22,7 @@ mod timers;
 mod trial;
 
 pub use app::App;
+pub use console::{Console, Reply};
 pub use error::Error;
 pub use host::{Mode, Settings};
 pub use limits::Limits;

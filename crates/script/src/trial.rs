@@ -47,11 +47,7 @@ impl Trial {
     /// Loads a file of tests beside the application.
     pub async fn load(app: &Rc<App>, file: &Path) -> Result<Trial, Error> {
         let host = app.host();
-        host.vm.enter(|scope| {
-            natives::install_client(host, app, scope).map_err(|raised| Error::Raised {
-                report: scope.report(raised),
-            })
-        })?;
+        natives::offer_client(app)?;
         load::own(host, &[CLIENT, TEST])?;
         load::program(host, file).await?;
         let names = host.vm.enter(names).map_err(Error::Prelude)?;

@@ -16,6 +16,7 @@ use tsumugi_mruby::{Call, Raise, Reply, Result, Scope, Value, Waits};
 
 use crate::answer::Operation;
 use crate::app::App;
+use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::host::Host;
 
@@ -46,17 +47,21 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
 }
 
 /// Adds the client in the same process; see `client`.
-pub(crate) fn install_client<'s>(
-    host: &Rc<Host>,
-    app: &Rc<App>,
-    scope: &'s Scope<'s>,
-) -> Result<'s, ()> {
-    let natives = Natives {
-        host: Rc::downgrade(host),
-        scope,
-        module: scope.constant("Tsumugi::Native")?,
-    };
-    client::install(&natives, app)
+pub(crate) fn offer_client(app: &Rc<App>) -> std::result::Result<(), Error> {
+    let host = app.host();
+    host.vm.enter(|scope| {
+        let install = || {
+            let natives = Natives {
+                host: Rc::downgrade(host),
+                scope,
+                module: scope.constant("Tsumugi::Native")?,
+            };
+            client::install(&natives, app)
+        };
+        install().map_err(|raised: Raise<'_>| Error::Raised {
+            report: scope.report(raised),
+        })
+    })
 }
 
 impl<'s> Natives<'s> {

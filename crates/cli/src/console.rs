@@ -1,0 +1,180 @@
+//! `tsumugi console`: reads lines, shows what they become. Evaluating them is the script crate's.
+//! Lines are read on a thread of their own, so that the application's waits and timers go on meanwhile.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use rustyline::error::ReadlineError;
+use tokio::sync::mpsc;
+use tsumugi_script::{App, Console, Reply};
+use tsumugi_worker::Limits;
+
+use crate::application::{self, Data};
+
+/// Options of `console`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The application file
+    #[arg(default_value = "app.rb")]
+    app: PathBuf,
+    /// Where the embedded databases of the application live
+    #[arg(long = "data", value_name = "DIR", default_value = "data")]
+    data: PathBuf,
+}
+
+const PROMPT: &str = "tsumugi> ";
+const PROMPT_FURTHER: &str = "       * ";
+
+/// What the reading thread is asked for.
+enum Ask {
+    /// The first line of something.
+    First,
+    /// A further line of it.
+    Further,
+}
+
+/// What was read.
+enum Line {
+    Text(String),
+    /// Ctrl-C: forget what was begun.
+    Interrupt,
+    /// The end of the input.
+    End,
+}
+
+/// Talks until the input ends.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let data = Data::of(Some(&arguments.data))?;
+    tsumugi_worker::alone(Limits::default(), async |worker| {
+        let app = application::load(&worker, &arguments.app, &data).await?;
+        let result = converse(&app).await;
+        application::retire(&app).await;
+        result
+    })?
+}
+
+async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
+    let console = Console::open(app)?;
+    let (ask, asked) = mpsc::channel(1);
+    let (lines, mut read) = mpsc::channel(1);
+    let reader = std::thread::Builder::new().name("tsumugi-console".to_owned());
+    if std::io::stdin().is_terminal() {
+        println!(
+            "{} routes; helpers, plugins, get and post are here. Ctrl-D ends.",
+            app.routes().len()
+        );
+        reader.spawn(move || edit(asked, &lines))?;
+    } else {
+        reader.spawn(move || take(asked, &lines))?;
+    }
+    let mut text = String::new();
+    loop {
+        let wanted = if text.is_empty() {
+            Ask::First
+        } else {
+            Ask::Further
+        };
+        if ask.send(wanted).await.is_err() {
+            break;
+        }
+        match read.recv().await {
+            None | Some(Line::End) => break,
+            Some(Line::Interrupt) => text.clear(),
+            Some(Line::Text(line)) => {
+                text.push_str(&line);
+                if text.is_empty() {
+                    continue;
+                }
+                if matches!(text.trim(), "exit" | "quit") {
+                    text.clear();
+                    break;
+                }
+                let reply = console.run(&text, interrupted()).await;
+                if show(&reply) == Shown::Unfinished {
+                    text.push('\n');
+                } else {
+                    text.clear();
+                }
+            }
+        }
+    }
+    if !text.trim().is_empty() {
+        println!("the input ended in the middle of: {}", text.trim_end());
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Resolves at Ctrl-C; never when the system does not tell.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Shown {
+    Answer,
+    Unfinished,
+}
+
+fn show(reply: &Reply) -> Shown {
+    match reply {
+        Reply::Unfinished => return Shown::Unfinished,
+        Reply::Value(value) => println!("=> {value}"),
+        Reply::Interrupted => println!("interrupted"),
+        Reply::Syntax(error) => println!("SyntaxError: {error}"),
+        Reply::Raised(report) => {
+            println!("{report}");
+            let own = report
+                .backtrace
+                .iter()
+                .filter(|frame| !frame.starts_with("tsumugi/"));
+            for frame in own {
+                println!("    from {frame}");
+            }
+        }
+    }
+    let _ = std::io::stdout().flush(); // nobody is left to tell when it cannot be written
+    Shown::Answer
+}
+
+/// Reads from a terminal, with editing and history.
+fn edit(mut asked: mpsc::Receiver<Ask>, lines: &mpsc::Sender<Line>) {
+    let Ok(mut editor) = rustyline::DefaultEditor::new() else {
+        return take(asked, lines);
+    };
+    while let Some(ask) = asked.blocking_recv() {
+        let prompt = match ask {
+            Ask::First => PROMPT,
+            Ask::Further => PROMPT_FURTHER,
+        };
+        let line = match editor.readline(prompt) {
+            Ok(text) => {
+                let _ = editor.add_history_entry(&text); // a line that is not remembered runs all the same
+                Line::Text(text)
+            }
+            Err(ReadlineError::Interrupted) => Line::Interrupt,
+            Err(_) => Line::End,
+        };
+        if lines.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads from a pipe or a file.
+fn take(mut asked: mpsc::Receiver<Ask>, lines: &mpsc::Sender<Line>) {
+    let mut input = std::io::stdin().lock().lines();
+    while asked.blocking_recv().is_some() {
+        let line = match input.next() {
+            Some(Ok(text)) => Line::Text(text),
+            _ => Line::End,
+        };
+        if lines.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}

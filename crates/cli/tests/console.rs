@@ -1,0 +1,100 @@
+//! `tsumugi console`, fed through a pipe: what lines answer, what persists, what a mistake costs.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const APP: &str = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\" }\n\
+                   db.execute 'create table if not exists t (a integer)'\n\
+                   helpers { def double(n) = n * 2 }\n\
+                   get('/') { 'hello' }\n";
+
+/// Feeds lines to a console; answers its output.
+fn converse(lines: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("app.rb"), APP).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .arg("console")
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn check(lines: &str, expected: &str) {
+    assert_eq!(converse(lines), expected, "{lines}");
+}
+
+#[test]
+fn a_line_is_answered_with_its_value() {
+    check("1 + 1\n\"a\" * 2\n\n", "=> 2\n=> \"aa\"\n");
+    check("puts 'out'\n", "out\n=> nil\n");
+}
+
+#[test]
+fn locals_and_definitions_persist() {
+    check(
+        "x = 1\ny = 0; add = ->(n) { y += x + n }; nil\nadd.call(10)\n[x, y]\ndef three = 3\nthree + y\n",
+        "=> 1\n=> nil\n=> 11\n=> [1, 11]\n=> :three\n=> 14\n",
+    );
+}
+
+#[test]
+fn the_last_value_has_a_name() {
+    check("40\n_ + 2\n", "=> 40\n=> 42\n");
+}
+
+#[test]
+fn what_is_unfinished_goes_on_in_the_next_line() {
+    check(
+        "def add(a,\n b)\n  a + b\nend\nadd(1,\n2)\n[1, 2].map do |i|\n i * 2\nend\n",
+        "=> :add\n=> 3\n=> [2, 4]\n",
+    );
+    check("\"a\nb\"\n", "=> \"a\\nb\"\n");
+    check("1 +\n2\n", "=> 3\n");
+}
+
+#[test]
+fn plugins_helpers_waits_and_the_client_are_reachable() {
+    check(
+        "double 21\ndb.execute 'insert into t values (?)', 7\ndb.query('select a from t').all\nsleep 0.01\n\
+         get('/').body\nparallel(-> { sleep 0.01; 1 }, -> { 2 })\n",
+        "=> 42\n=> 1\n=> [{:a=>7}]\n=> nil\n=> \"hello\"\n=> [1, 2]\n",
+    );
+}
+
+#[test]
+fn an_exception_is_told_with_its_class_and_the_conversation_goes_on() {
+    check(
+        "x = 5\nnil.nothing\nx\n",
+        "=> 5\nNoMethodError: undefined method 'nothing'\n    from console:2:in eval\n=> 5\n",
+    );
+    let answer = converse("1 + )\n2\n");
+    assert!(answer.starts_with("SyntaxError: console:1: "), "{answer}");
+    assert!(answer.ends_with("\n=> 2\n"), "{answer}");
+}
+
+#[test]
+fn two_hundred_variables_fit_and_one_too_many_is_told() {
+    let variables = |count| -> String { (0..count).map(|i| format!("v{i} = {i}\n")).collect() };
+    assert!(converse(&(variables(200) + "v0 + v199\n")).ends_with("=> 199\n"));
+    let answer = converse(&(variables(300) + "v7\n"));
+    assert!(answer.contains("too many local variables"), "{answer}");
+    assert!(answer.ends_with("=> 7\n"), "{answer}");
+}
+
+#[test]
+fn the_words_exit_and_quit_end_it() {
+    check("1\nexit\n2\n", "=> 1\n");
+    check("quit\n2\n", "");
+}
+
+#[test]
+fn an_input_that_ends_too_early_is_told() {
+    check("def a\n", "the input ended in the middle of: def a\n");
+}

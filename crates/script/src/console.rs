@@ -1,0 +1,115 @@
+//! Lines of Ruby for a loaded application, one after the other: locals persist, waits park only the line. Reads no
+//! terminal and prints nothing; what a line sees is Ruby's (prelude/console.rb).
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+
+use tsumugi_mruby::{Raise, Report, Scope, SyntaxError};
+
+use crate::answer::answer;
+use crate::app::App;
+use crate::driver::{self, Bounds, Signal};
+use crate::error::Error;
+use crate::host::Ended;
+use crate::trial::CLIENT;
+use crate::{load, natives};
+
+const CONSOLE: (&str, &str) = ("tsumugi/console.rb", include_str!("../prelude/console.rb"));
+
+/// What the parser says of a text that may go on in the next line.
+const UNFINISHED: &[&str] = &[
+    "unexpected end of file",
+    "unterminated",
+    "can't find string",
+];
+
+/// A conversation with an application.
+pub struct Console {
+    app: Rc<App>,
+    /// The number of the next line.
+    line: Cell<u16>,
+}
+
+/// What became of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It ran; its value, inspected.
+    Value(String),
+    /// It raised.
+    Raised(Report),
+    /// It was interrupted.
+    Interrupted,
+    /// It is the beginning of something: ask again with the next line added.
+    Unfinished,
+    /// It is no Ruby.
+    Syntax(SyntaxError),
+}
+
+impl Console {
+    /// Opens a console on a loaded application.
+    pub fn open(app: &Rc<App>) -> Result<Console, Error> {
+        natives::offer_client(app)?;
+        load::own(app.host(), &[CLIENT, CONSOLE])?;
+        Ok(Console {
+            app: Rc::clone(app),
+            line: Cell::new(1),
+        })
+    }
+
+    /// Runs a text of one or more lines. It is cancelled when `interrupted` resolves.
+    pub async fn run(&self, text: &str, interrupted: impl Future<Output = ()>) -> Reply {
+        let host = self.app.host();
+        let line = self.line.get();
+        if let Some(reply) = host.vm.enter(|scope| parse(scope, text, line)) {
+            return reply;
+        }
+        let lines = u16::try_from(text.lines().count()).unwrap_or(u16::MAX);
+        self.line.set(line.saturating_add(lines));
+        let signal = Rc::new(Signal::default());
+        let bounds = Bounds {
+            signal: Some(Rc::clone(&signal)),
+            ..Bounds::default()
+        };
+        let text = text.to_owned();
+        let job = answer(move |scope| {
+            let arguments = [scope.string(&text)?, scope.integer(line.into())];
+            scope.call(scope.constant("Tsumugi::Evaluator")?, "job", &arguments)
+        });
+        let mut run = pin!(driver::run(host, job, &bounds, finish));
+        tokio::select! {
+            biased;
+            reply = &mut run => reply,
+            () = interrupted => {
+                signal.give();
+                run.await
+            }
+        }
+    }
+}
+
+/// Why the text cannot run; `None` when it can.
+fn parse(scope: &Scope<'_>, text: &str, line: u16) -> Option<Reply> {
+    let error = scope.compile(text.as_bytes(), "console", line).err()?;
+    let unfinished =
+        |error: &SyntaxError| UNFINISHED.iter().any(|words| error.message.contains(words));
+    if error.iter().any(unfinished) {
+        return Some(Reply::Unfinished);
+    }
+    error.into_iter().next().map(Reply::Syntax)
+}
+
+fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Reply {
+    match ended {
+        Ended::Value(value) => Reply::Value(scope.text(value).unwrap_or_default()),
+        Ended::Raised(exception) => {
+            let report = scope.report(Raise(exception));
+            if report.class == "Tsumugi::Cancelled" {
+                Reply::Interrupted
+            } else {
+                Reply::Raised(report)
+            }
+        }
+    }
+}
