@@ -80,9 +80,9 @@ fn an_exception_is_told_with_its_class_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn two_hundred_variables_fit_and_one_too_many_is_told() {
+fn forty_variables_fit_and_one_too_many_is_told() {
     let variables = |count| -> String { (0..count).map(|i| format!("v{i} = {i}\n")).collect() };
-    assert!(converse(&(variables(200) + "v0 + v199\n")).ends_with("=> 199\n"));
+    assert!(converse(&(variables(40) + "v0 + v39\n")).ends_with("=> 39\n"));
     let answer = converse(&(variables(300) + "v7\n"));
     assert!(answer.contains("too many local variables"), "{answer}");
     assert!(answer.ends_with("=> 7\n"), "{answer}");
