@@ -6,6 +6,7 @@
 mod application;
 mod check;
 mod console;
+mod front;
 mod limits;
 mod new;
 mod serve;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use tsumugi_script::{Mode, Service, Settings};
+use tsumugi_script::{Front, Mode, Service, Settings};
 use tsumugi_worker::{Address, Config, Server, Signals};
 
-use crate::watch;
+use crate::{front, watch};
 
 /// Options of `serve`.
 #[derive(clap::Args)]
@@ -28,6 +28,8 @@ pub struct Arguments {
     /// Development: reload when a file changes, show errors in the page, make up a session secret
     #[arg(long)]
     dev: bool,
+    #[command(flatten)]
+    front: front::Arguments,
 }
 
 /// Serves until a signal.
@@ -47,6 +49,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     } else {
         Mode::Production
     };
+    let front = arguments.front.open(mode)?;
     let settings = Settings {
         app: arguments.app,
         data_dir: arguments.data,
@@ -59,7 +62,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         let plural = if workers.get() == 1 { "" } else { "s" };
         tracing::info!(
             "listening on {} with {workers} worker{plural}",
-            url(address)
+            url(address, &front)
         );
     }
     if mode == Mode::Development {
@@ -67,13 +70,19 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         tracing::info!("development: watching {}", folder.display());
         watch::start(folder, settings.data_dir.clone(), server.handle())?;
     }
-    let exit = server.run(move |worker| Service::new(worker, settings.clone()))?;
+    arguments.front.start_admin(server.handle(), &front)?;
+    let access_log = front.access_log.clone();
+    let exit = server.run(move |worker| Service::new(worker, settings.clone(), front.clone()))?;
+    if let Some(log) = access_log {
+        log.close();
+    }
     Ok(ExitCode::from(exit.code()))
 }
 
 /// An address as it can be opened.
-fn url(address: &Address) -> String {
+fn url(address: &Address, front: &Front) -> String {
     match address {
+        Address::Tcp(address) if front.tls.is_some() => format!("https://{address}"),
         Address::Tcp(address) => format!("http://{address}"),
         Address::Unix(_) => address.to_string(),
     }

@@ -25,6 +25,10 @@ struct Hello {
 }
 
 impl Handler for Hello {
+    type Note = ();
+
+    fn begun(&self, _: &Request) {}
+
     async fn handle(&self, request: Request) -> Response {
         match self.router.find(&request.method, request.uri.path()) {
             Match::Found(found) => {

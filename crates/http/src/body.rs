@@ -5,7 +5,6 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
-    time::Instant,
 };
 
 use bytes::Bytes;
@@ -18,6 +17,7 @@ use http_body::{Frame, SizeHint};
 use crate::{
     account::{Account, Finished, Outcome},
     connection::Handler,
+    request::Request,
     response::{Body, Response},
     stream::StreamAborted,
     vitals::{Unread, Vitals},
@@ -29,30 +29,27 @@ pub(crate) struct Completion<H: Handler> {
     vitals: Rc<Vitals>,
     version: Version,
     finished: Finished,
+    note: H::Note,
 }
 
 impl<H: Handler> Completion<H> {
-    pub(crate) fn begin(
-        handler: Rc<H>,
-        vitals: Rc<Vitals>,
-        method: Method,
-        version: Version,
-        received_at: Instant,
-    ) -> Self {
+    pub(crate) fn begin(handler: Rc<H>, vitals: Rc<Vitals>, request: &Request) -> Self {
         vitals.request_began();
+        let note = handler.begun(request);
         let finished = Finished {
-            method,
+            method: request.method.clone(),
             status: StatusCode::OK,
             account: Account::default(),
-            received_at,
+            received_at: request.received_at,
             body_bytes: 0,
             outcome: Outcome::Unanswered,
         };
         Completion {
             handler,
             vitals,
-            version,
+            version: request.version,
             finished,
+            note,
         }
     }
 
@@ -108,7 +105,7 @@ impl<H: Handler> Completion<H> {
 impl<H: Handler> Drop for Completion<H> {
     fn drop(&mut self) {
         self.vitals.request_ended();
-        self.handler.finished(&self.finished);
+        self.handler.finished(&self.finished, &self.note);
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     attendant::{Attendant, Conversation},
     body::{Completion, ResponseBody},
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
-    request::{Request, RequestBody},
+    request::{Request, RequestBody, RequestNumbers},
     response::Response,
     vitals::Vitals,
     wire::{Sniffed, Wire},
@@ -35,14 +35,20 @@ use crate::{
 
 /// Answers requests.
 pub trait Handler: 'static {
+    /// What the handler remembers of a request until it is over: for its log, for instance. `()` when nothing.
+    type Note: Unpin;
+
+    /// Called once for every request, before anything else.
+    fn begun(&self, request: &Request) -> Self::Note;
+
     /// Answers one request. When the client goes away (or resets the stream) before there is a response, the future is dropped at the
     /// point where it waits: whatever must happen then belongs into a `Drop`. A client that has already sent more on the connection
     /// (the rest of a body that nobody read, or further requests) is noticed only when that has been read.
     fn handle(&self, request: Request) -> impl Future<Output = Response>;
 
     /// Called once for every request when it is over, however it ended.
-    fn finished(&self, finished: &Finished) {
-        let _ = finished;
+    fn finished(&self, finished: &Finished, note: &Self::Note) {
+        let _ = (finished, note);
     }
 }
 
@@ -98,6 +104,7 @@ pub struct Server<E> {
     http1: http1::Builder,
     http2: http2::Builder<Executor<E>>,
     limits: Rc<Limits>,
+    numbers: Rc<RequestNumbers>,
 }
 
 impl<E: Spawn> Server<E> {
@@ -124,6 +131,7 @@ impl<E: Spawn> Server<E> {
             http1,
             http2,
             limits: Rc::new(limits),
+            numbers: Rc::new(RequestNumbers::new()),
         }
     }
 
@@ -169,6 +177,7 @@ impl<E: Spawn> Server<E> {
             handler,
             Rc::clone(&vitals),
             Rc::clone(&self.limits),
+            Rc::clone(&self.numbers),
             origin.peer,
         );
         let ended = match protocol {
@@ -199,6 +208,7 @@ fn service<H: Handler>(
     handler: Rc<H>,
     vitals: Rc<Vitals>,
     limits: Rc<Limits>,
+    numbers: Rc<RequestNumbers>,
     peer: Option<SocketAddr>,
 ) -> impl Service<
     http::Request<Incoming>,
@@ -218,13 +228,6 @@ fn service<H: Handler>(
             },
             body,
         ) = request.into_parts();
-        let completion = Completion::begin(
-            Rc::clone(&handler),
-            Rc::clone(&vitals),
-            method.clone(),
-            version,
-            received_at,
-        );
         let body = RequestBody::new(body, &limits, &vitals);
         let request = Request {
             method,
@@ -234,7 +237,9 @@ fn service<H: Handler>(
             body,
             peer,
             received_at,
+            number: numbers.take(),
         };
+        let completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
         async move {
             let response = completion.handler.handle(request).await;
             Ok(completion.respond(response))

@@ -1,7 +1,7 @@
 //! The one error of this crate and the status it means to the client. Knows no socket.
 //! Every text says what the caller can do; a text about a limit names it.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use http::{Method, StatusCode};
 
@@ -73,6 +73,25 @@ pub enum Error {
         "the uploaded file could not be kept on disk; see that the directory for uploads exists and has room"
     )]
     Spool(#[source] io::Error),
+    /// Certificate or key cannot be used. Mend the file; what was read before stays in use.
+    #[error("cannot use {}: {reason}", path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The client took too long to agree on TLS. The connection closes.
+    #[error(
+        "no TLS handshake within tls_handshake_ms ({limit_ms} ms); raise tls_handshake_ms if clients may be that slow"
+    )]
+    HandshakeTimeout {
+        /// The value of `tls_handshake_ms`.
+        limit_ms: u64,
+    },
+    /// The client speaks no TLS, or none that the server accepts. The connection closes.
+    #[error("the TLS handshake failed: {0}")]
+    Handshake(#[source] io::Error),
 }
 
 impl Error {
@@ -86,6 +105,9 @@ impl Error {
             Error::Pattern { .. }
             | Error::DuplicateRoute { .. }
             | Error::Cookie { .. }
+            | Error::Certificate { .. }
+            | Error::HandshakeTimeout { .. }
+            | Error::Handshake(_)
             | Error::Spool(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

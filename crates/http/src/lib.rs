@@ -1,5 +1,5 @@
 //! HTTP for thread-per-core workers: connections, requests, responses, a router, and parsers for what clients send.
-//! Knows no listener, no script and no database; everything it runs stays on the thread it was started on.
+//! Knows no listener but that of its admin pages, no script and no database; what serves requests stays on the thread it was started on.
 //!
 //! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`Limits`]).
 
@@ -14,12 +14,16 @@
     )
 )]
 
+pub mod access_log;
 mod account;
+pub mod admin;
 mod attendant;
 mod body;
 mod connection;
 pub mod cookie;
 mod error;
+pub mod exposition;
+mod figures;
 mod limits;
 pub mod multipart;
 pub mod percent;
@@ -29,6 +33,7 @@ mod response;
 mod router;
 mod spare;
 mod stream;
+mod tls;
 pub mod upload;
 mod vitals;
 mod wire;
@@ -37,9 +42,11 @@ pub use self::{
     account::{Account, Finished, Outcome},
     connection::{Handler, Origin, Protocol, Server, Spawn, SpawnLocal},
     error::{Error, Result},
+    figures::Figures,
     limits::{Limits, SEGMENTS_MAX},
-    request::{Headers, Request, RequestBody},
+    request::{Headers, Request, RequestBody, RequestNumber},
     response::{Body, Response},
     router::{Allow, Capture, Captures, Found, Match, Router, Value},
     stream::{Receiver, Sender, StreamAborted},
+    tls::{Acceptor, Tls},
 };

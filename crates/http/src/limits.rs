@@ -12,6 +12,8 @@ pub struct Limits {
     /// Longest time from the first byte of a request (or from the accept, for the first one) to the end of its header
     /// fields. The connection is closed after it.
     pub header_timeout_ms: u64,
+    /// Longest time from the accept to the end of the TLS handshake.
+    pub tls_handshake_ms: u64,
     /// Longest time a connection may stay open between two requests.
     pub keep_alive_ms: u64,
     /// Longest time a client may take no byte of a response that waits for it. The connection is closed after it.
@@ -51,6 +53,7 @@ impl Default for Limits {
             headers_max: HYPER_HEADERS_MAX,
             header_bytes_max: 32 * 1024,
             header_timeout_ms: 10_000,
+            tls_handshake_ms: 10_000,
             keep_alive_ms: 75_000,
             send_timeout_ms: 60_000,
             linger_ms: 1_000,
@@ -90,3 +93,21 @@ pub(crate) const SPOOL_WRITE_BYTES: usize = 64 * 1024;
 
 /// Longest boundary of a multipart body (RFC 2046 section 5.1.1).
 pub(crate) const BOUNDARY_BYTES_MAX: usize = 70;
+
+/// Longest `x-request-id` of a client that is taken over.
+pub(crate) const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// Lines of one worker that wait to be written to the access log; one more is dropped and counted.
+pub(crate) const ACCESS_LOG_LINES_MAX: usize = 16_384;
+
+/// Most bytes of a path in a line of the access log; the rest is cut off.
+pub(crate) const ACCESS_LOG_PATH_BYTES_MAX: usize = 2 * 1024;
+
+/// How long a line of the access log waits at most before it is written, in milliseconds.
+pub(crate) const ACCESS_LOG_WAIT_MS: u64 = 50;
+
+/// Bytes of the access log that are gathered for one write.
+pub(crate) const ACCESS_LOG_WRITE_BYTES: usize = 64 * 1024;
+
+/// Connections to the admin listener at a time; one more is closed at once.
+pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;

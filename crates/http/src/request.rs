@@ -2,7 +2,9 @@
 //! A body is never larger than the limit of who reads it, and never waited for longer than its limit between two pieces.
 
 use std::{
+    cell::Cell,
     future::{Future, poll_fn},
+    hash::{BuildHasher, RandomState},
     net::SocketAddr,
     ops::{Deref, DerefMut},
     pin::Pin,
@@ -12,14 +14,14 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use crate::{
     error::{Error, Result},
-    limits::Limits,
+    limits::{Limits, REQUEST_ID_BYTES_MAX},
     spare,
     vitals::{Unread, Vitals},
 };
@@ -41,6 +43,57 @@ pub struct Request {
     pub peer: Option<SocketAddr>,
     /// When the header was complete.
     pub received_at: Instant,
+    /// What the log calls it, unless the client has named it: see [`Request::id`].
+    pub number: RequestNumber,
+}
+
+/// A number that no other request of this process has, and that says nothing about how many there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestNumber(u128);
+
+/// Makes the numbers of one thread's requests. Counting is all that a request pays; text is made only for who asks.
+#[derive(Debug)]
+pub(crate) struct RequestNumbers {
+    seed: u64,
+    next: Cell<u64>,
+}
+
+impl RequestNumbers {
+    /// Numbers that begin at a random place.
+    pub(crate) fn new() -> RequestNumbers {
+        // The standard hasher's keys are the one source of randomness in the standard library.
+        let random = || RandomState::new().hash_one(std::thread::current().id());
+        RequestNumbers {
+            seed: random(),
+            next: Cell::new(random()),
+        }
+    }
+
+    pub(crate) fn take(&self) -> RequestNumber {
+        let count = self.next.get();
+        // An odd step reaches every number before it comes back to one.
+        self.next.set(count.wrapping_add(0x9E37_79B9_7F4A_7C15));
+        RequestNumber(u128::from(self.seed) << 64 | u128::from(count))
+    }
+}
+
+impl Request {
+    /// The id for logs: the client's `x-request-id` when that is a plain word of up to 128 bytes, else 32 hexadecimal digits.
+    pub fn id(&self) -> String {
+        let given = self.headers.get("x-request-id").map(HeaderValue::as_bytes);
+        match given.and_then(|given| std::str::from_utf8(given).ok()) {
+            Some(given) if is_request_id(given) => given.to_owned(),
+            _ => format!("{:032x}", self.number.0),
+        }
+    }
+}
+
+/// What a client may call its request: nothing that a log line or a header would have to escape.
+fn is_request_id(text: &str) -> bool {
+    (1..=REQUEST_ID_BYTES_MAX).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/@+=".contains(&byte))
 }
 
 /// The header fields of a request: an [`http::HeaderMap`] whose memory serves the next message.

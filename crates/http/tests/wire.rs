@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rig::{Rig, rig, rig_with};
-use tsumugi_http::{Body, Limits, Outcome, Request, RequestBody, Response};
+use tsumugi_http::{Body, Limits, Outcome, Request, RequestBody, RequestNumber, Response};
 
 async fn hello(_: Request) -> Response {
     Response::text(StatusCode::OK, "hello")
@@ -513,6 +513,7 @@ fn a_handler_can_be_asked_without_a_connection() {
             body: RequestBody::in_memory(Bytes::from_static(b"abc")),
             peer: None,
             received_at: Instant::now(),
+            number: RequestNumber::default(),
         };
         assert_eq!(echo(request).await.body.read_all().await.unwrap(), "abc");
         let (mut sender, body) = Body::channel(&Limits::default());
@@ -521,4 +522,34 @@ fn a_handler_can_be_asked_without_a_connection() {
         sender.finish();
         assert_eq!(body.read_all().await.unwrap(), "ab");
     });
+}
+
+/// `given` is what the client says; the answer is whether that becomes the id.
+fn check_id(given: &str, expected: bool) {
+    let answer_id = async |request: Request| Response::text(StatusCode::OK, request.id());
+    rig(answer_id).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            let request = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: {given}\r\n\r\n");
+            let answer = client.ask(&request).await;
+            ids.push(answer.split("\r\n\r\n").nth(1).unwrap().to_owned());
+        }
+        if expected {
+            assert_eq!(ids, [given, given]);
+        } else {
+            assert!(ids.iter().all(|id| id.len() == 32), "{ids:?}");
+            assert_ne!(ids[0], ids[1]);
+        }
+    });
+}
+
+#[test]
+fn a_request_has_an_id_of_its_own_unless_the_client_names_it() {
+    check_id("f81d4fae-7dec_11d0.a765:1/2", true);
+    check_id(&"a".repeat(128), true);
+    check_id(&"a".repeat(129), false);
+    check_id("two words", false);
+    check_id("\"quoted\"", false);
+    check_id("", false);
 }

@@ -68,6 +68,11 @@ impl App {
         self.host.vm.memory_used()
     }
 
+    /// Live objects of the VM.
+    pub fn vm_objects(&self) -> usize {
+        self.host.vm.live_objects()
+    }
+
     /// Requests in Ruby now, parked ones included.
     pub fn requests(&self) -> usize {
         self.host.requests.get()

@@ -35,11 +35,15 @@ struct Function {
 }
 
 impl Handler for Function {
+    type Note = ();
+
+    fn begun(&self, _: &Request) {}
+
     fn handle(&self, request: Request) -> impl Future<Output = Response> {
         (self.call)(request)
     }
 
-    fn finished(&self, finished: &Finished) {
+    fn finished(&self, finished: &Finished, (): &()) {
         self.accounts.borrow_mut().push((
             finished.status.as_u16(),
             finished.outcome,

@@ -111,6 +111,7 @@ fn request<'c>(
         body: RequestBody::in_memory(body),
         peer: Some(([127, 0, 0, 1], 0).into()),
         received_at: Instant::now(),
+        number: tsumugi_http::RequestNumber::default(),
     })
 }
 

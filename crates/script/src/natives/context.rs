@@ -281,6 +281,9 @@ fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             _ => "2",
         })
     })?;
+    natives.plain("request_id", |_, scope, call| {
+        scope.string(exchange(scope, call.argument(0))?.request.id())
+    })?;
     natives.plain("request_ip", |_, scope, call| {
         match exchange(scope, call.argument(0))?.request.peer {
             Some(peer) => scope.string(peer.ip().to_string()),

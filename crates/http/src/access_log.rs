@@ -1,0 +1,465 @@
+//! The access log: one JSON line a request, written by a thread of its own. Knows no handler and no route.
+//! A worker never waits for it: its lines go into a queue that only the writer shares with it, and past `access_log_lines_max` they are
+//! counted instead of written. Query strings are left out, because they carry secrets.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use http::Uri;
+
+use crate::{
+    account::{Finished, Outcome},
+    limits::{
+        ACCESS_LOG_LINES_MAX, ACCESS_LOG_PATH_BYTES_MAX, ACCESS_LOG_WAIT_MS, ACCESS_LOG_WRITE_BYTES,
+    },
+    request::Request,
+};
+
+/// The log of all workers. Cheap to clone; usable from any thread.
+#[derive(Clone, Debug)]
+pub struct AccessLog(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    target: Target,
+    lanes: Mutex<Vec<Receiver<Line>>>,
+    dropped: AtomicU64,
+    reopen: AtomicBool,
+    closing: AtomicBool,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Where the lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Standard output.
+    Output,
+    /// The end of this file, which is made when it is missing.
+    File(PathBuf),
+}
+
+impl From<PathBuf> for Target {
+    /// `-` is standard output.
+    fn from(path: PathBuf) -> Target {
+        if path == Path::new("-") {
+            Target::Output
+        } else {
+            Target::File(path)
+        }
+    }
+}
+
+type Line = Box<[u8]>;
+
+/// One worker's way into the log.
+#[derive(Debug)]
+pub struct Lane {
+    lines: SyncSender<Line>,
+    shared: Arc<Shared>,
+}
+
+/// What the log needs of a request after the handler has it.
+#[derive(Debug)]
+pub struct Entry {
+    uri: Uri,
+    id: String,
+    ip: Option<IpAddr>,
+}
+
+impl Entry {
+    /// Of a request that has just come.
+    pub fn of(request: &Request) -> Entry {
+        Entry {
+            uri: request.uri.clone(),
+            id: request.id(),
+            ip: request.peer.map(|peer| peer.ip()),
+        }
+    }
+}
+
+impl AccessLog {
+    /// Opens the target and starts the writer.
+    pub fn start(target: Target) -> io::Result<AccessLog> {
+        let sink = Sink::open(&target)?;
+        let shared = Arc::new(Shared {
+            target,
+            lanes: Mutex::default(),
+            dropped: AtomicU64::new(0),
+            reopen: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            writer: Mutex::default(),
+        });
+        let own = Arc::clone(&shared);
+        let writer = thread::Builder::new()
+            .name("tsumugi-access-log".to_owned())
+            .spawn(move || own.write(sink))?;
+        *lock(&shared.writer) = Some(writer);
+        Ok(AccessLog(shared))
+    }
+
+    /// A way into the log for one more worker.
+    pub fn lane(&self) -> Lane {
+        let (lines, receiver) = sync_channel(ACCESS_LOG_LINES_MAX);
+        lock(&self.0.lanes).push(receiver);
+        Lane {
+            lines,
+            shared: Arc::clone(&self.0),
+        }
+    }
+
+    /// Opens the file again, soon: it may have been moved away.
+    pub fn reopen(&self) {
+        self.0.reopen.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Lines that were not written: the queue was full, or the file could not be written.
+    pub fn dropped(&self) -> u64 {
+        self.0.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Writes what is queued and ends the writer. Blocks for as long as that takes.
+    pub fn close(&self) {
+        self.0.closing.store(true, Ordering::Release);
+        self.wake();
+        let writer = lock(&self.0.writer).take();
+        if let Some(writer) = writer {
+            // A panic of the writer has been reported by its thread.
+            let _ = writer.join();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(writer) = &*lock(&self.0.writer) {
+            writer.thread().unpark();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lane {
+    /// Queues the line of a request that is over. Never waits.
+    pub fn record(&self, finished: &Finished, entry: &Entry) {
+        let total = finished.received_at.elapsed();
+        let line = line(finished, entry, total, SystemTime::now());
+        if self.lines.try_send(line.into()).is_err() {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Shared {
+    /// The writer looks by the clock, so that a worker never pays for waking it.
+    fn write(&self, mut sink: Sink) {
+        loop {
+            let closing = self.closing.load(Ordering::Acquire);
+            if self.reopen.swap(false, Ordering::AcqRel) {
+                match Sink::open(&self.target) {
+                    Ok(opened) => sink = opened,
+                    Err(error) => {
+                        tracing::error!(%error, "the access log cannot be opened again; lines go on to the old file")
+                    }
+                }
+            }
+            self.write_queued(&mut sink);
+            if closing {
+                return;
+            }
+            thread::park_timeout(Duration::from_millis(ACCESS_LOG_WAIT_MS));
+        }
+    }
+
+    fn write_queued(&self, sink: &mut Sink) {
+        let mut gathered = Vec::new();
+        let mut lines = 0;
+        let lanes = lock(&self.lanes);
+        for line in lanes.iter().flat_map(|lane| lane.try_iter()) {
+            gathered.extend_from_slice(&line);
+            lines += 1;
+            if gathered.len() >= ACCESS_LOG_WRITE_BYTES {
+                self.flush(sink, &mut gathered, &mut lines);
+            }
+        }
+        drop(lanes);
+        if lines > 0 {
+            self.flush(sink, &mut gathered, &mut lines);
+        }
+    }
+
+    fn flush(&self, sink: &mut Sink, gathered: &mut Vec<u8>, lines: &mut u64) {
+        match sink.write(gathered) {
+            Ok(()) => sink.failing = false,
+            Err(error) => {
+                self.dropped.fetch_add(*lines, Ordering::Relaxed);
+                if !std::mem::replace(&mut sink.failing, true) {
+                    tracing::error!(%error, "the access log cannot be written; lines are dropped until it can");
+                }
+            }
+        }
+        gathered.clear();
+        *lines = 0;
+    }
+}
+
+/// The open target.
+struct Sink {
+    /// None is standard output.
+    file: Option<File>,
+    /// The last write failed, which has been reported.
+    failing: bool,
+}
+
+impl Sink {
+    fn open(target: &Target) -> io::Result<Sink> {
+        let file = match target {
+            Target::Output => None,
+            Target::File(path) => Some(OpenOptions::new().append(true).create(true).open(path)?),
+        };
+        Ok(Sink {
+            file,
+            failing: false,
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => {
+                let mut output = io::stdout().lock();
+                output.write_all(bytes)?;
+                output.flush()
+            }
+        }
+    }
+}
+
+/// The line of a request, `total` after it came, which is `now`.
+fn line(finished: &Finished, entry: &Entry, total: Duration, now: SystemTime) -> Vec<u8> {
+    let mut line = Vec::with_capacity(256);
+    line.extend_from_slice(b"{\"time\":\"");
+    let came = now.checked_sub(total).unwrap_or(now);
+    write_time(
+        &mut line,
+        came.duration_since(UNIX_EPOCH).unwrap_or_default(),
+    );
+    line.extend_from_slice(b"\",\"method\":");
+    write_text(&mut line, finished.method.as_str());
+    line.extend_from_slice(b",\"path\":");
+    let path = entry.uri.path();
+    write_text(
+        &mut line,
+        path.get(..path.floor_char_boundary(ACCESS_LOG_PATH_BYTES_MAX))
+            .unwrap_or(path),
+    );
+    line.extend_from_slice(b",\"pattern\":");
+    match &finished.account.pattern {
+        Some(pattern) => write_text(&mut line, pattern),
+        None => line.extend_from_slice(b"null"),
+    }
+    let status = finished.status.as_u16();
+    let (status, outcome) = match finished.outcome {
+        Outcome::Complete => (Some(status), "complete"),
+        Outcome::BrokenOff => (Some(status), "broken_off"),
+        Outcome::Unanswered => (None, "unanswered"),
+    };
+    let ms = |duration: Duration| duration.as_micros() as f64 / 1000.0;
+    let status = status.map_or_else(|| "null".to_owned(), |status| status.to_string());
+    // Writing into a Vec cannot fail.
+    let _ = write!(
+        line,
+        ",\"status\":{status},\"outcome\":\"{outcome}\",\"bytes\":{},\"ms\":{},\"wait_ms\":{},\"ruby_ms\":{},\"id\":",
+        finished.body_bytes,
+        ms(total),
+        ms(finished.account.waited),
+        ms(finished.account.ran),
+    );
+    write_text(&mut line, &entry.id);
+    line.extend_from_slice(b",\"ip\":");
+    match entry.ip {
+        Some(ip) => {
+            let _ = write!(line, "\"{ip}\"");
+        }
+        None => line.extend_from_slice(b"null"),
+    }
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+/// A JSON string. What is no printable ASCII is escaped where JSON wants it.
+fn write_text(line: &mut Vec<u8>, text: &str) {
+    line.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', byte]),
+            0..0x20 | 0x7F => {
+                let _ = write!(line, "\\u{byte:04x}");
+            }
+            _ => line.push(byte),
+        }
+    }
+    line.push(b'"');
+}
+
+/// RFC 3339 in UTC with milliseconds. `since` is the time since 1970.
+fn write_time(line: &mut Vec<u8>, since: Duration) {
+    let seconds = since.as_secs();
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin in March put the leap day at the end: the days since 0000-03-01 then fall into eras of 146,097 days.
+    let day = days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month {
+        0..10 => (era * 400 + year, month + 3),
+        _ => (era * 400 + year + 1, month - 9),
+    };
+    let _ = write!(
+        line,
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
+        rest / 3_600,
+        rest / 60 % 60,
+        rest % 60,
+        since.subsec_millis(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use http::{Method, StatusCode};
+
+    use super::*;
+    use crate::account::Account;
+
+    fn finished() -> Finished {
+        Finished {
+            method: Method::GET,
+            status: StatusCode::CREATED,
+            account: Account {
+                pattern: Some("/a/:x".into()),
+                waited: Duration::from_micros(1_500),
+                ran: Duration::from_millis(2),
+            },
+            received_at: Instant::now(),
+            body_bytes: 12,
+            outcome: Outcome::Complete,
+        }
+    }
+
+    fn entry(uri: &str) -> Entry {
+        Entry {
+            uri: uri.parse().unwrap(),
+            id: "id-1".to_owned(),
+            ip: Some([127, 0, 0, 1].into()),
+        }
+    }
+
+    fn text(finished: &Finished, entry: &Entry) -> String {
+        let now = UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
+        let line = line(finished, entry, Duration::from_millis(4), now);
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_json_without_the_query() {
+        assert_eq!(
+            text(&finished(), &entry("/a/\"b?token=secret")),
+            "{\"time\":\"2023-11-14T22:13:20.119Z\",\"method\":\"GET\",\"path\":\"/a/\\\"b\",\"pattern\":\"/a/:x\",\"status\":201,\
+             \"outcome\":\"complete\",\"bytes\":12,\"ms\":4,\"wait_ms\":1.5,\"ruby_ms\":2,\"id\":\"id-1\",\"ip\":\"127.0.0.1\"}\n"
+        );
+    }
+
+    #[test]
+    fn an_unanswered_request_has_no_status_and_a_long_path_is_cut() {
+        let finished = Finished {
+            outcome: Outcome::Unanswered,
+            ..finished()
+        };
+        let line = text(&finished, &entry(&format!("/{}", "a".repeat(3_000))));
+        assert!(
+            line.contains("\"status\":null,\"outcome\":\"unanswered\""),
+            "{line}"
+        );
+        assert!(
+            line.len() < ACCESS_LOG_PATH_BYTES_MAX + 400,
+            "{}",
+            line.len()
+        );
+    }
+
+    /// `seconds` since 1970, as date and time.
+    fn check(seconds: u64, expected: &str) {
+        let mut line = Vec::new();
+        write_time(&mut line, Duration::from_secs(seconds));
+        assert_eq!(String::from_utf8(line).unwrap(), expected);
+    }
+
+    #[test]
+    fn times_are_civil_dates() {
+        check(0, "1970-01-01T00:00:00.000Z");
+        check(951_782_399, "2000-02-28T23:59:59.000Z");
+        check(951_782_400, "2000-02-29T00:00:00.000Z");
+        check(951_868_800, "2000-03-01T00:00:00.000Z");
+        check(1_735_689_599, "2024-12-31T23:59:59.000Z");
+        check(4_107_542_400, "2100-03-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn one_line_more_than_the_limit_is_counted_not_written() {
+        let (lines, receiver) = sync_channel(ACCESS_LOG_LINES_MAX);
+        let folder = tempfile::tempdir().unwrap();
+        let log = AccessLog::start(Target::File(folder.path().join("log"))).unwrap();
+        // Nobody reads this lane.
+        let lane = Lane {
+            lines,
+            shared: Arc::clone(&log.0),
+        };
+        for _ in 0..=ACCESS_LOG_LINES_MAX {
+            lane.record(&finished(), &entry("/"));
+        }
+        assert_eq!(log.dropped(), 1);
+        drop(receiver);
+        log.close();
+    }
+
+    #[test]
+    fn lines_go_to_the_new_file_after_reopen_and_none_is_lost_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let log = AccessLog::start(Target::from(path.clone())).unwrap();
+        let lane = log.lane();
+        let lines = |path: &Path| std::fs::read_to_string(path).unwrap().lines().count();
+        for _ in 0..1_000 {
+            lane.record(&finished(), &entry("/"));
+        }
+        while lines(&path) < 1_000 {
+            thread::park_timeout(Duration::from_millis(5));
+        }
+        let moved = folder.path().join("log.1");
+        std::fs::rename(&path, &moved).unwrap();
+        log.reopen();
+        while !path.exists() {
+            thread::park_timeout(Duration::from_millis(5));
+        }
+        lane.record(&finished(), &entry("/"));
+        log.close();
+        assert_eq!((lines(&moved), lines(&path)), (1_000, 1));
+    }
+}

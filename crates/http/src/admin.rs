@@ -1,0 +1,146 @@
+//! The pages for those who run the server: /healthz, /ready and /metrics. Knows no application and no worker.
+//! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`Desk`].
+
+use std::{cell::Cell, future::pending, io, net, os::unix, pin::Pin, rc::Rc, sync::Arc, thread};
+
+use http::{
+    HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, UnixListener},
+    task::{LocalSet, spawn_local},
+};
+
+use crate::{
+    connection::{Handler, Origin, Server, SpawnLocal},
+    exposition::Exposition,
+    limits::{ADMIN_CONNECTIONS_MAX, Limits},
+    request::Request,
+    response::Response,
+};
+
+/// Answers what the pages show, on the admin thread.
+pub trait Desk: Send + Sync + 'static {
+    /// Whether requests are welcome; if not, why not.
+    fn ready(&self) -> Result<(), String>;
+
+    /// The figures of this moment.
+    fn metrics(&self) -> Exposition;
+}
+
+/// A bound socket for the pages.
+#[derive(Debug)]
+pub enum Listener {
+    /// TCP.
+    Tcp(net::TcpListener),
+    /// A UNIX socket.
+    Unix(unix::net::UnixListener),
+}
+
+/// Serves the pages until the process ends.
+pub fn start(listener: Listener, desk: Arc<dyn Desk>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let listener = {
+        let _entered = runtime.enter();
+        Open::new(listener)?
+    };
+    let serve = move || LocalSet::new().block_on(&runtime, serve(listener, desk));
+    thread::Builder::new()
+        .name("tsumugi-admin".to_owned())
+        .spawn(serve)?;
+    Ok(())
+}
+
+/// A listener on the runtime of the admin thread.
+enum Open {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+trait Io: AsyncRead + AsyncWrite + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
+
+impl Open {
+    fn new(listener: Listener) -> io::Result<Open> {
+        Ok(match listener {
+            Listener::Tcp(listener) => {
+                listener.set_nonblocking(true)?;
+                Open::Tcp(TcpListener::from_std(listener)?)
+            }
+            Listener::Unix(listener) => {
+                listener.set_nonblocking(true)?;
+                Open::Unix(UnixListener::from_std(listener)?)
+            }
+        })
+    }
+
+    async fn accept(&self) -> io::Result<Pin<Box<dyn Io>>> {
+        Ok(match self {
+            Open::Tcp(listener) => Box::pin(listener.accept().await?.0),
+            Open::Unix(listener) => Box::pin(listener.accept().await?.0),
+        })
+    }
+}
+
+async fn serve(listener: Open, desk: Arc<dyn Desk>) {
+    let server = Rc::new(Server::new(Limits::default(), SpawnLocal));
+    let pages = Rc::new(Pages(desk));
+    let open = Rc::new(Cell::new(0));
+    loop {
+        let stream = match listener.accept().await {
+            Ok(stream) => stream,
+            Err(error) => {
+                // Mostly a want of descriptors, which takes a moment to pass.
+                tracing::warn!(%error, "the admin listener could not accept");
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        if open.get() >= ADMIN_CONNECTIONS_MAX {
+            continue;
+        }
+        open.set(open.get() + 1);
+        let (server, pages, open) = (Rc::clone(&server), Rc::clone(&pages), Rc::clone(&open));
+        spawn_local(async move {
+            server
+                .serve(stream, Origin::default(), pages, pending())
+                .await;
+            open.set(open.get() - 1);
+        });
+    }
+}
+
+struct Pages(Arc<dyn Desk>);
+
+impl Handler for Pages {
+    type Note = ();
+
+    fn begun(&self, _: &Request) {}
+
+    async fn handle(&self, request: Request) -> Response {
+        if request.method != Method::GET && request.method != Method::HEAD {
+            return Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+        }
+        let response = match request.uri.path() {
+            "/healthz" => Response::text(StatusCode::OK, "alive\n"),
+            "/ready" => match self.0.ready() {
+                Ok(()) => Response::text(StatusCode::OK, "ready\n"),
+                Err(reason) => Response::refusal(StatusCode::SERVICE_UNAVAILABLE, &reason),
+            },
+            "/metrics" => {
+                let media_type = HeaderValue::from_static(Exposition::MEDIA_TYPE);
+                Response::new(StatusCode::OK, self.0.metrics().into_text())
+                    .with(CONTENT_TYPE, media_type)
+            }
+            _ => Response::text(
+                StatusCode::NOT_FOUND,
+                "there are /healthz, /ready and /metrics\n",
+            ),
+        };
+        response.with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+    }
+}

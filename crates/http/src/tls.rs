@@ -1,0 +1,122 @@
+//! TLS for accepted connections: reads certificate and key, shakes hands, agrees on HTTP/2 or HTTP/1.1. Knows no listener.
+//! The rule: the key is read, used and never shown; a client gets `tls_handshake_ms` and no more.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::ProducesTickets,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use crate::{
+    connection::Protocol,
+    error::{Error, Result},
+    limits::Limits,
+};
+
+/// Where certificate and key are. Cheap to clone; usable from any thread.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    certificate: Arc<Path>,
+    key: Arc<Path>,
+    /// One for all workers, so that a session begun on one is resumed on another.
+    tickets: Arc<dyn ProducesTickets>,
+}
+
+/// Shakes hands with what was read at one moment.
+#[derive(Clone)]
+pub struct Acceptor(TlsAcceptor);
+
+impl Tls {
+    /// A chain of certificates and the key of its first, both in PEM; the key in PKCS#8, SEC1 or PKCS#1. Reads neither yet.
+    pub fn new(certificate: PathBuf, key: PathBuf) -> Result<Tls> {
+        let tickets = ring::Ticketer::new().map_err(|error| Error::Certificate {
+            path: certificate.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(Tls {
+            certificate: certificate.into(),
+            key: key.into(),
+            tickets,
+        })
+    }
+
+    /// Reads the files as they are now. Blocks, so it is nothing for a worker's thread.
+    pub fn read(&self) -> Result<Acceptor> {
+        let chain = read_chain(&self.certificate)?;
+        let key = read_key(&self.key)?;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+        // The library's errors name what is wrong with the certificate and never quote the key.
+        let mut config = config.map_err(|error| unusable(&self.certificate, error))?;
+        config.alpn_protocols = vec![H2.to_vec(), b"http/1.1".to_vec()];
+        config.ticketer = Arc::clone(&self.tickets);
+        Ok(Acceptor(TlsAcceptor::from(Arc::new(config))))
+    }
+}
+
+const H2: &[u8] = b"h2";
+
+fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
+        .collect::<Result<_, _>>()
+        .map_err(|error| unusable(path, error))?;
+    if chain.is_empty() {
+        return Err(unusable(path, "it holds no PEM certificate"));
+    }
+    Ok(chain)
+}
+
+fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
+    let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
+    // What the parser says may quote the file, so it stays unsaid.
+    PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| {
+        unusable(
+            path,
+            "it holds no PEM private key in PKCS#8, SEC1 or PKCS#1",
+        )
+    })
+}
+
+fn unusable(path: &Path, reason: impl ToString) -> Error {
+    Error::Certificate {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+impl Acceptor {
+    /// Shakes hands. The protocol is the one that both sides know; a client that offers none speaks HTTP/1.
+    pub async fn accept<I>(&self, io: I, limits: &Limits) -> Result<(TlsStream<I>, Protocol)>
+    where
+        I: AsyncRead + AsyncWrite + Unpin,
+    {
+        let limit_ms = limits.tls_handshake_ms;
+        let shaken = tokio::time::timeout(Duration::from_millis(limit_ms), self.0.accept(io));
+        let stream = shaken
+            .await
+            .map_err(|_| Error::HandshakeTimeout { limit_ms })?
+            .map_err(Error::Handshake)?;
+        let protocol = match stream.get_ref().1.alpn_protocol() {
+            Some(H2) => Protocol::Http2,
+            _ => Protocol::Http1,
+        };
+        Ok((stream, protocol))
+    }
+}
+
+impl std::fmt::Debug for Acceptor {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Acceptor")
+    }
+}

@@ -1,0 +1,207 @@
+//! What stands before the application on every worker: TLS, access log, figures. Knows no Ruby.
+//! Made once for the process and given to each worker's service; the default has none of it and costs nothing.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tsumugi_http::access_log::AccessLog;
+use tsumugi_http::admin;
+use tsumugi_http::exposition::{Exposition, Kind};
+use tsumugi_http::{Figures, Tls};
+use tsumugi_worker::{Handle, Snapshot, WorkerSnapshot};
+
+/// What surrounds an application. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Front {
+    /// TLS on every TCP listener; UNIX sockets stay plain.
+    pub tls: Option<Tls>,
+    /// A line for every request.
+    pub access_log: Option<AccessLog>,
+    /// Figures of every worker.
+    pub board: Option<Board>,
+}
+
+/// The figures of all workers, for the admin pages. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Board(Arc<Mutex<Vec<Arc<Column>>>>);
+
+/// What one worker shows. Written by that worker, read by the admin thread.
+#[derive(Debug, Default)]
+pub(crate) struct Column {
+    pub worker: usize,
+    pub figures: Figures,
+    pub loaded: AtomicBool,
+    pub draining: AtomicBool,
+    pub vm_bytes: AtomicU64,
+    pub vm_objects: AtomicU64,
+    pub requests: AtomicU64,
+}
+
+impl Board {
+    /// A column for one more worker.
+    pub(crate) fn column(&self, worker: usize) -> Arc<Column> {
+        let column = Arc::new(Column {
+            worker,
+            ..Column::default()
+        });
+        let mut columns = self.columns();
+        columns.push(Arc::clone(&column));
+        columns.sort_by_key(|column| column.worker);
+        column
+    }
+
+    fn columns(&self) -> MutexGuard<'_, Vec<Arc<Column>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The admin pages of a running server.
+#[derive(Debug)]
+pub struct Desk {
+    handle: Handle,
+    board: Board,
+    access_log: Option<AccessLog>,
+}
+
+impl Desk {
+    /// The pages of the server behind `handle`, whose services were given `front`.
+    pub fn new(handle: Handle, front: &Front) -> Desk {
+        Desk {
+            handle,
+            board: front.board.clone().unwrap_or_default(),
+            access_log: front.access_log.clone(),
+        }
+    }
+}
+
+impl admin::Desk for Desk {
+    fn ready(&self) -> Result<(), String> {
+        let workers = self.handle.snapshot().workers.len();
+        let columns = self.board.columns();
+        if columns.iter().any(|column| column.draining.load(Relaxed)) {
+            return Err("draining: running requests finish, no new ones are taken".to_owned());
+        }
+        let loaded = columns.iter().filter(|column| column.loaded.load(Relaxed));
+        match loaded.count() {
+            loaded if loaded == workers => Ok(()),
+            loaded => Err(format!(
+                "the application is loaded on {loaded} of {workers} workers"
+            )),
+        }
+    }
+
+    fn metrics(&self) -> Exposition {
+        let mut text = Exposition::default();
+        let name = "tsumugi_build_info";
+        text.family(name, Kind::Gauge, "The version that runs.");
+        text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
+        let columns = self.board.columns().clone();
+        let figures: Vec<&Figures> = columns.iter().map(|column| &column.figures).collect();
+        Figures::write(&figures, &mut text);
+        write_vms(&columns, &mut text);
+        write_workers(&self.handle.snapshot(), &mut text);
+        if let Some(log) = &self.access_log {
+            text.single(
+                "tsumugi_access_log_dropped_total",
+                Kind::Counter,
+                "Lines of the access log that were not written.",
+                log.dropped(),
+            );
+        }
+        text
+    }
+}
+
+/// Figures of the VMs, as old as the worker's last look at them: up to a second.
+fn write_vms(columns: &[Arc<Column>], text: &mut Exposition) {
+    let mut gauge = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
+        text.family(name, Kind::Gauge, help);
+        for column in columns {
+            let worker = column.worker.to_string();
+            text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));
+        }
+    };
+    gauge(
+        "tsumugi_vm_bytes",
+        "Bytes that Ruby has allocated.",
+        |column| &column.vm_bytes,
+    );
+    gauge("tsumugi_vm_objects", "Live Ruby objects.", |column| {
+        &column.vm_objects
+    });
+    gauge(
+        "tsumugi_ruby_requests",
+        "Requests in Ruby, parked ones included.",
+        |column| &column.requests,
+    );
+}
+
+fn write_workers(snapshot: &Snapshot, text: &mut Exposition) {
+    let mut family = |name: &str, kind: Kind, help: &str, of: fn(&WorkerSnapshot) -> u64| {
+        text.family(name, kind, help);
+        for (worker, figures) in snapshot.workers.iter().enumerate() {
+            text.sample(name, &[("worker", &worker.to_string())], of(figures));
+        }
+    };
+    family(
+        "tsumugi_connections_open",
+        Kind::Gauge,
+        "Connections open now.",
+        |worker| worker.open as u64,
+    );
+    family(
+        "tsumugi_connections_accepted_total",
+        Kind::Counter,
+        "Connections that the worker accepted, whoever serves them.",
+        |worker| worker.accepted,
+    );
+    family(
+        "tsumugi_connections_handed_over_total",
+        Kind::Counter,
+        "Of these, connections given to a worker that had fewer.",
+        |worker| worker.handed_over,
+    );
+    family(
+        "tsumugi_connections_refused_total",
+        Kind::Counter,
+        "Connections closed at once because every worker had connections_max.",
+        |worker| worker.refused,
+    );
+    family(
+        "tsumugi_accept_errors_total",
+        Kind::Counter,
+        "Accepts that failed for want of a resource, such as file descriptors.",
+        |worker| worker.accept_errors,
+    );
+    family(
+        "tsumugi_worker_stalls_total",
+        Kind::Counter,
+        "Loop turns that took stall_ms or longer.",
+        |worker| worker.stalled,
+    );
+    family(
+        "tsumugi_worker_turns_total",
+        Kind::Counter,
+        "Loop turns.",
+        |worker| worker.turns,
+    );
+    let offload = &snapshot.offload;
+    text.single(
+        "tsumugi_offload_threads",
+        Kind::Gauge,
+        "Threads for blocking work.",
+        offload.threads,
+    );
+    text.single(
+        "tsumugi_offload_queued",
+        Kind::Gauge,
+        "Blocking jobs that wait for a thread.",
+        offload.queued,
+    );
+    text.single(
+        "tsumugi_offload_refused_total",
+        Kind::Counter,
+        "Blocking jobs refused because offload_queue_max were waiting.",
+        offload.refused,
+    );
+}
