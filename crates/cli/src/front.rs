@@ -15,7 +15,7 @@ use tsumugi_worker::{Address, Handle};
 
 /// Options of `serve` about what stands before the application.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct Options {
     /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
     /// Read again on SIGHUP
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -32,7 +32,7 @@ pub struct Arguments {
     admin: Option<Address>,
 }
 
-impl Arguments {
+impl Options {
     /// Opens what the options ask for.
     pub fn open(&self, mode: Mode) -> Result<Front> {
         let tls = match (&self.tls_cert, &self.tls_key) {

@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long)]
     dev: bool,
     #[command(flatten)]
-    front: front::Arguments,
+    front: front::Options,
 }
 
 /// Serves until a signal.
