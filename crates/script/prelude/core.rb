@@ -81,6 +81,9 @@ module Tsumugi
     def development? = @mode == :development
 
     def version = Native.version
+
+    # Bytes that this worker's VM has allocated, garbage included.
+    def vm_bytes = Native.vm_bytes
   end
 end
 

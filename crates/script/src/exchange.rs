@@ -1,5 +1,6 @@
 //! One request and the response being made for it, as the natives of its context see them.
-//! Shared by the context object and the driver; what happens to it after the response was sent changes nothing.
+//! Its driver owns it, the context object in the VM only points to it: what a request holds is free when the request is
+//! over, not when the collector comes by.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -92,7 +92,9 @@ fn content(media_type: HeaderValue, bytes: Vec<u8>) -> Content {
 fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
     let mut draft = exchange.draft.borrow_mut();
     let mut response = Response::new(draft.status.unwrap_or(StatusCode::OK), Bytes::new());
-    response.headers = std::mem::take(&mut draft.headers);
+    if !draft.headers.is_empty() {
+        response.headers = std::mem::take(&mut draft.headers);
+    }
     let mut stream = None;
     if let Some(content) = content {
         if let Some(media_type) = content.media_type {

@@ -14,6 +14,7 @@ use tsumugi_mruby::{Raise, Root, Scope};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds, Signal};
+use crate::exchange::Exchange;
 use crate::host::{Ended, Host};
 
 /// What will be sent.
@@ -36,14 +37,25 @@ pub(crate) enum RowFormat {
 pub(crate) type SharedSender = Rc<RefCell<Option<Sender>>>;
 
 /// Gives the response a body that is fed by a task.
-pub(crate) fn start(host: &Rc<Host>, response: &mut Response, plan: StreamPlan, what: String) {
+pub(crate) fn start(
+    host: &Rc<Host>,
+    exchange: &Rc<Exchange>,
+    response: &mut Response,
+    plan: StreamPlan,
+) {
+    let request = &exchange.request;
+    let what = format!("{} {}", request.method, request.uri.path());
     let (sender, body) = Body::channel(&host.settings.http);
     response.body = body;
     let host = Rc::clone(host);
     let worker = host.worker.clone();
     match plan {
         StreamPlan::Block(task) => {
-            drop(worker.spawn(async move { block(&host, task, sender, &what).await }))
+            let exchange = Rc::clone(exchange); // the block may still ask for the request
+            drop(worker.spawn(async move {
+                block(&host, task, sender, &what).await;
+                drop(exchange);
+            }));
         }
         StreamPlan::Rows { rows, format } => {
             drop(worker.spawn(async move {

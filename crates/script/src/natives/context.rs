@@ -1,7 +1,5 @@
 //! What a context reads of its request and writes into its response.
 
-use std::rc::Rc;
-
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
@@ -195,7 +193,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let exchange = exchange(scope, call.argument(0))?;
         let media_type = text(scope, call.argument(1), "the content type")?;
         let plan = StreamPlan::Block(scope.root(call.argument(2)));
-        plan_stream(scope, exchange, &media_type, plan)
+        plan_stream(scope, &exchange, &media_type, plan)
     })?;
     natives.plain("stream_rows", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
@@ -210,7 +208,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let rows = super::rows::take_stream(scope, call.argument(1))?;
         plan_stream(
             scope,
-            exchange,
+            &exchange,
             media_type,
             StreamPlan::Rows { rows, format },
         )
@@ -331,12 +329,12 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("captures", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        captures(scope, exchange)
+        captures(scope, &exchange)
     })
 }
 
 /// The captures of the path as a Hash with Symbol keys. The names come from routes, so they are few.
-fn captures<'c>(scope: &'c Scope<'c>, exchange: &Rc<Exchange>) -> Result<'c, Value<'c>> {
+fn captures<'c>(scope: &'c Scope<'c>, exchange: &Exchange) -> Result<'c, Value<'c>> {
     let captures = &exchange.captures;
     let hash = scope.hash(captures.values.len())?;
     let names = captures.names.iter().flat_map(|names| names.iter());

@@ -119,15 +119,14 @@ fn alive<'c>(host: &Weak<Host>, scope: &'c Scope<'c>) -> Result<'c, Rc<Host>> {
 }
 
 /// The exchange of a context.
-pub(crate) fn exchange<'c>(
-    scope: &'c Scope<'c>,
-    context: Value<'c>,
-) -> Result<'c, &'c Rc<Exchange>> {
-    scope.data::<Rc<Exchange>>(context).ok_or_else(|| {
-        scope.error(
-            "TypeError",
-            "this is for handlers: there is no request here",
-        )
+pub(crate) fn exchange<'c>(scope: &'c Scope<'c>, context: Value<'c>) -> Result<'c, Rc<Exchange>> {
+    let Some(exchange) = scope.data::<Weak<Exchange>>(context) else {
+        let message = "this is for handlers: there is no request here";
+        return Err(scope.error("TypeError", message));
+    };
+    exchange.upgrade().ok_or_else(|| {
+        let message = "the request is over: read what is needed of it before it is answered";
+        scope.error("RuntimeError", message)
     })
 }
 

@@ -8,6 +8,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("version", |_, scope, _| {
         scope.string(env!("CARGO_PKG_VERSION"))
     })?;
+    natives.plain("vm_bytes", |host, scope, _| {
+        Ok(scope.integer(i64::try_from(host.vm.memory_used()).unwrap_or(i64::MAX)))
+    })?;
     natives.plain("log", |_, scope, call| {
         let level = text(scope, call.argument(0), "the level")?;
         let mut line = text(scope, call.argument(1), "the message")?;

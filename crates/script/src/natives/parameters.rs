@@ -32,7 +32,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         )
     })?;
     natives.waiting("body", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?.clone();
+        let exchange = exchange(scope, call.argument(0))?;
         Ok(Box::pin(async move {
             if let Some(read) = exchange.read.borrow().clone() {
                 return bytes(read);

@@ -1,0 +1,185 @@
+//! The smallest HTTP/1.1 client that can tell a right answer from a wrong one. Not fast, not general: it knows `content-length` only.
+//! A response that is cut short, late or not understood is an error with its reason.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::limits::{ANSWER_MS_MAX, RESPONSE_BYTES_MAX};
+
+/// A connection to a server.
+pub struct Client {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+/// A response.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The server closes the connection after it.
+    pub closes: bool,
+}
+
+impl Client {
+    /// Connects.
+    pub fn connect(address: SocketAddr) -> io::Result<Client> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_millis(ANSWER_MS_MAX)))?;
+        Ok(Client {
+            stream,
+            read: Vec::new(),
+        })
+    }
+
+    /// Sends a request without reading its answer.
+    pub fn send(&mut self, path: &str) -> io::Result<()> {
+        write!(self.stream, "GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n")
+    }
+
+    /// Sends a request with a body without reading its answer.
+    pub fn post(&mut self, path: &str, media_type: &str, body: &str) -> io::Result<()> {
+        let length = body.len();
+        write!(
+            self.stream,
+            "POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+    }
+
+    /// Reads the next answer.
+    pub fn answer(&mut self) -> io::Result<Answer> {
+        loop {
+            if let Some((answer, length)) = parse(&self.read)? {
+                self.read.drain(..length);
+                return Ok(answer);
+            }
+            if self.read.len() > RESPONSE_BYTES_MAX {
+                return Err(malformed("the response is too long"));
+            }
+            let mut piece = [0; 16 * 1024];
+            match self.stream.read(&mut piece)? {
+                0 => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "closed before the answer was complete",
+                    ));
+                }
+                length => self.read.extend_from_slice(&piece[..length]),
+            }
+        }
+    }
+
+    /// Asks and reads the answer.
+    pub fn fetch(&mut self, path: &str) -> io::Result<Answer> {
+        self.send(path)?;
+        self.answer()
+    }
+}
+
+/// One request on a connection of its own.
+pub fn fetch(address: SocketAddr, path: &str) -> io::Result<Answer> {
+    Client::connect(address)?.fetch(path)
+}
+
+/// The first response in `bytes` and its length; `None` while it is incomplete.
+fn parse(bytes: &[u8]) -> io::Result<Option<(Answer, usize)>> {
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| malformed("the head is not text"))?;
+    let mut lines = head.split("\r\n");
+    let status = lines
+        .next()
+        .and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok())
+        .ok_or_else(|| malformed("the status line is malformed"))?;
+    let (mut length, mut closes) = (None, false);
+    for line in lines {
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| malformed("a header line has no colon"))?;
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = Some(
+                value
+                    .parse::<usize>()
+                    .map_err(|_| malformed("the content length is no number"))?,
+            );
+        } else if name.eq_ignore_ascii_case("connection") {
+            closes = value.eq_ignore_ascii_case("close");
+        }
+    }
+    let length = match length {
+        Some(length) => length,
+        None if status == 204 || status == 304 => 0,
+        None => return Err(malformed("there is no content length")),
+    };
+    let Some(body) = bytes.get(end + 4..end + 4 + length) else {
+        return Ok(None);
+    };
+    Ok(Some((
+        Answer {
+            status,
+            body: body.to_vec(),
+            closes,
+        },
+        end + 4 + length,
+    )))
+}
+
+fn malformed(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `expected` is `status body closes length`, "incomplete" or the error.
+    fn check(bytes: &str, expected: &str) {
+        let shown = match parse(bytes.as_bytes()) {
+            Ok(None) => "incomplete".to_owned(),
+            Ok(Some((answer, length))) => {
+                let body = String::from_utf8(answer.body).unwrap();
+                format!("{} {body} {} {length}", answer.status, answer.closes)
+            }
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn an_answer_ends_where_its_length_says() {
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhiHTTP",
+            "200 hi false 40",
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            "200  true 57",
+        );
+        check("HTTP/1.1 204 No Content\r\n\r\n", "204  false 27");
+    }
+
+    #[test]
+    fn a_part_of_an_answer_is_incomplete() {
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nh",
+            "incomplete",
+        );
+        check("HTTP/1.1 200 OK\r\ncontent-le", "incomplete");
+    }
+
+    #[test]
+    fn what_is_no_answer_is_an_error() {
+        check("SSH-2.0\r\n\r\n", "the status line is malformed");
+        check("HTTP/1.1 200 OK\r\n\r\n", "there is no content length");
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
+            "the content length is no number",
+        );
+    }
+}

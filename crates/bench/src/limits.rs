@@ -1,0 +1,16 @@
+//! How long the measuring program waits and how much it asks for. Not the limits of what it measures.
+
+/// A server must listen within this.
+pub const START_MS_MAX: u64 = 20_000;
+/// A server must end within this after SIGTERM. Longer than its own drain.
+pub const STOP_MS_MAX: u64 = 60_000;
+/// Between two looks at a child.
+pub const POLL_MS: u64 = 20;
+/// A client gives up on an answer after this.
+pub const ANSWER_MS_MAX: u64 = 60_000;
+/// Bytes of a response that the client reads at most.
+pub const RESPONSE_BYTES_MAX: usize = 1 << 20;
+/// Descriptors beside the connections of a run.
+pub const FILES_SPARE: u64 = 256;
+/// Connections opened to find one to each worker.
+pub const FIGURES_ASKED_MAX: usize = 200;

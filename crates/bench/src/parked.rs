@@ -1,0 +1,119 @@
+//! The suite parked: 10,000 requests asleep at once, each on a connection of its own, and what one of them costs.
+//! Every one must be answered; memory is read from the VMs and from the kernel while all of them sleep.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::Verdict;
+use crate::client::{self, Client};
+use crate::figures::thousands;
+use crate::limits::{FIGURES_ASKED_MAX, FILES_SPARE};
+use crate::process::Process;
+use crate::servers::{Ours, WORKERS};
+
+/// Requests that sleep at once.
+pub const PARKED: usize = 10_000;
+/// Bytes of the VM that one parked request may take.
+const VM_BYTES_MAX: u64 = 8 * 1024;
+
+/// Memory of a server at one moment, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// What the VMs of all workers hold, garbage excluded.
+    pub vm: u64,
+    /// What the process holds.
+    pub resident: u64,
+}
+
+impl Memory {
+    /// Asks until every worker has answered.
+    pub fn of(process: &Process) -> Result<Memory> {
+        let mut workers = [None; WORKERS];
+        for _ in 0..FIGURES_ASKED_MAX {
+            let (id, bytes) = figures(process.address)?;
+            *workers.get_mut(id).context("there is no such worker")? = Some(bytes);
+            if let Some(bytes) = workers.iter().copied().collect::<Option<Vec<u64>>>() {
+                return Ok(Memory {
+                    vm: bytes.iter().sum(),
+                    resident: process.resident_bytes()?,
+                });
+            }
+        }
+        bail!("one worker answered all of {FIGURES_ASKED_MAX} connections")
+    }
+}
+
+/// A worker's number and the bytes of its VM, from the route `/figures`.
+fn figures(address: SocketAddr) -> Result<(usize, u64)> {
+    let answer = client::fetch(address, "/figures")?;
+    let text = String::from_utf8(answer.body)?;
+    let (id, bytes) = text
+        .trim()
+        .split_once(' ')
+        .context("/figures answers what it should not")?;
+    Ok((id.parse()?, bytes.parse()?))
+}
+
+/// Runs the suite.
+pub fn run(ours: &Ours, folder: &Path) -> Result<Verdict> {
+    allow_files(PARKED as u64 + FILES_SPARE)?;
+    let process = ours.start("hello.rb", folder)?;
+    let before = Memory::of(&process)?;
+    let mut sleepers = send_all(&process, "/parked")?;
+    let during = Memory::of(&process)?;
+    let errors = sleepers
+        .iter_mut()
+        .filter(|sleeper| !is_answered(sleeper))
+        .count();
+    drop(sleepers);
+    let each = |during: u64, before: u64| during.saturating_sub(before) / PARKED as u64;
+    let vm = each(during.vm, before.vm);
+    println!(
+        "parked   {} requests asleep   {errors} errors   {} bytes each in the VM (at most {})   {} bytes each of the process",
+        thousands(PARKED as f64),
+        thousands(vm as f64),
+        thousands(VM_BYTES_MAX as f64),
+        thousands(each(during.resident, before.resident) as f64),
+    );
+    Ok(if errors == 0 && vm < VM_BYTES_MAX {
+        Verdict::Passed
+    } else {
+        Verdict::Failed
+    })
+}
+
+/// Opens the connections and sends a request on each. Their answers are still to be read.
+pub fn send_all(process: &Process, path: &str) -> Result<Vec<Client>> {
+    let mut sleepers = Vec::with_capacity(PARKED);
+    for number in 0..PARKED {
+        let mut sleeper =
+            Client::connect(process.address).with_context(|| format!("connection {number}"))?;
+        sleeper.send(path)?;
+        sleepers.push(sleeper);
+    }
+    Ok(sleepers)
+}
+
+/// Reads an answer; says whether it is the right one.
+pub fn is_answered(sleeper: &mut Client) -> bool {
+    sleeper
+        .answer()
+        .is_ok_and(|answer| answer.status == 200 && answer.body == b"hello\n")
+}
+
+/// Raises the soft limit of open files. The server raises its own.
+pub fn allow_files(wanted: u64) -> Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft >= wanted {
+        return Ok(());
+    }
+    if hard < wanted {
+        bail!(
+            "{wanted} open files are needed and the hard limit is {hard}: raise it with `ulimit -Hn`"
+        );
+    }
+    Ok(setrlimit(Resource::RLIMIT_NOFILE, wanted, hard)?)
+}

@@ -1,0 +1,142 @@
+//! A server under measurement: started, waited for, looked at from outside, ended. Knows programs and ports, not what they answer.
+//! Every child is ended when its handle is dropped, also when a suite fails half-way.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
+
+use crate::limits::{POLL_MS, START_MS_MAX, STOP_MS_MAX};
+
+/// A running server.
+pub struct Process {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+    name: String,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts a server and waits until it accepts connections. Its output goes to `NAME.log` in `folder`.
+    pub fn start(
+        name: &str,
+        mut command: Command,
+        address: SocketAddr,
+        folder: &Path,
+    ) -> Result<Process> {
+        let log = folder.join(format!("{name}.log"));
+        let output = fs::File::create(&log)?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let mut process = Process {
+            child,
+            address,
+            name: name.to_owned(),
+            log,
+        };
+        process.await_listening()?;
+        Ok(process)
+    }
+
+    fn await_listening(&mut self) -> Result<()> {
+        let until = Instant::now() + Duration::from_millis(START_MS_MAX);
+        while TcpStream::connect(self.address).is_err() {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("{} ended at once ({status}):\n{}", self.name, self.output());
+            }
+            if Instant::now() > until {
+                bail!(
+                    "{} does not listen after {START_MS_MAX} ms:\n{}",
+                    self.name,
+                    self.output()
+                );
+            }
+            pause(POLL_MS);
+        }
+        Ok(())
+    }
+
+    /// What it has printed.
+    pub fn output(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Resident memory, in bytes.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line
+            .and_then(|line| line.split_whitespace().next())
+            .context("no VmRSS in /proc")?;
+        Ok(kib.parse::<u64>()? * 1024)
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let id = Pid::from_raw(self.child.id().try_into()?);
+        Ok(signal::kill(id, signal)?)
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        let until = Instant::now() + Duration::from_millis(STOP_MS_MAX);
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > until {
+                bail!("{} still runs {STOP_MS_MAX} ms after its signal", self.name);
+            }
+            pause(POLL_MS);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Politely first: nginx and H2O have children of their own, which only they can end.
+        if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+            return;
+        }
+        if self.signal(Signal::SIGTERM).is_err() || self.wait().is_err() {
+            let _ = self.child.kill(); // it may have ended by itself meanwhile
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A loopback address that was free a moment ago.
+pub fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0")?.local_addr()
+}
+
+/// Where a program is, if it is installed.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Debian's servers are where an ordinary user's PATH does not lead.
+    std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin")])
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// Lets time pass on this thread, which serves nobody.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the measuring program serves nobody"
+)]
+pub fn pause(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}

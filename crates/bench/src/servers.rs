@@ -1,0 +1,117 @@
+//! The servers that the suites start: ours, and the peers beside it. Knows their configurations and Debian packages.
+//! All of them listen on loopback ports that were free, with the same number of workers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process::{Process, find, free_address};
+
+/// Workers of every server, ours and others.
+pub const WORKERS: usize = 2;
+
+const NGINX_CONFIG: &str = include_str!("../peers/nginx-lua.conf");
+const H2O_CONFIG: &str = include_str!("../peers/h2o-mruby.conf");
+const LUA_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
+
+/// A program measured beside ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// nginx with Lua.
+    NginxLua,
+    /// H2O with its mruby handler.
+    H2o,
+}
+
+impl Peer {
+    /// All of them.
+    pub const ALL: [Peer; 2] = [Peer::NginxLua, Peer::H2o];
+
+    /// The name in a line of results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::NginxLua => "nginx+Lua",
+            Peer::H2o => "H2O mruby",
+        }
+    }
+
+    /// The Debian packages that are missing for it, if any.
+    pub fn missing(self) -> Option<&'static str> {
+        match self {
+            Peer::NginxLua if find("nginx").is_none() || !Path::new(LUA_MODULE).exists() => {
+                Some("nginx libnginx-mod-http-lua")
+            }
+            Peer::H2o if find("h2o").is_none() => Some("h2o"),
+            _ => None,
+        }
+    }
+
+    /// Starts it, with its files in `folder`.
+    pub fn start(self, folder: &Path) -> Result<Process> {
+        let address = free_address()?;
+        let (program, config) = match self {
+            Peer::NginxLua => ("nginx", NGINX_CONFIG),
+            Peer::H2o => ("h2o", H2O_CONFIG),
+        };
+        let config = config
+            .replace("{workers}", &WORKERS.to_string())
+            .replace("{port}", &address.port().to_string());
+        let file = folder.join(format!("{program}.conf"));
+        fs::write(&file, config)?;
+        let mut command =
+            Command::new(find(program).with_context(|| format!("there is no {program}"))?);
+        match self {
+            Peer::NginxLua => command.arg("-p").arg(folder).arg("-c").arg(&file),
+            Peer::H2o => command.arg("-c").arg(&file),
+        };
+        Process::start(program, command, address, folder)
+    }
+}
+
+/// The programs of this repository.
+#[derive(Clone, Debug)]
+pub struct Ours {
+    /// The shipped binary.
+    pub tsumugi: PathBuf,
+    /// The bench-only server of the suite tax.
+    pub tax: PathBuf,
+}
+
+impl Ours {
+    /// Starts the shipped binary on an application of this crate, with its default limits.
+    pub fn start(&self, application: &str, folder: &Path) -> Result<Process> {
+        self.start_file(&application_file(application), folder)
+    }
+
+    /// Starts the shipped binary on an application file.
+    pub fn start_file(&self, application: &Path, folder: &Path) -> Result<Process> {
+        let address = free_address()?;
+        let mut command = Command::new(&self.tsumugi);
+        command.arg("serve").arg(application);
+        command.args([
+            "--listen",
+            &address.to_string(),
+            "--workers",
+            &WORKERS.to_string(),
+        ]);
+        command.arg("--data").arg(folder.join("data"));
+        Process::start("tsumugi", command, address, folder)
+    }
+
+    /// Starts a case of the bench-only server.
+    pub fn start_case(&self, case: &str, folder: &Path) -> Result<Process> {
+        let address = free_address()?;
+        let mut command = Command::new(&self.tax);
+        command.args([case, &address.to_string(), &WORKERS.to_string()]);
+        Process::start(case, command, address, folder)
+    }
+}
+
+/// An application of this crate.
+pub fn application_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("apps")
+        .join(name)
+}

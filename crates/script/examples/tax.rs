@@ -1,0 +1,182 @@
+//! The two cases beside which `make bench-tax` shows what a fibre costs: a handler in Rust, and a Ruby handler that is called
+//! directly, as a method, without a fibre. They exist only here: the shipped server has neither.
+//! Same workers, HTTP, router and limits as the server; `tax native|direct ADDR WORKERS`.
+#![forbid(unsafe_code)]
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use tsumugi_http::{Handler, Limits, Match, Origin, Request, Response, Router, Server, Spawn};
+use tsumugi_mruby::{Options, Root, Symbol, Vm};
+use tsumugi_worker::{BoxError, Config, Connection, Current, Peer, Service, Signals, Worker};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A context class whose handler is a method made of a block, as the server makes it.
+const HANDLER: &str = r#"
+class Context; end
+Handler = Class.new(Context)
+Handler.define_method(:__run) { "hello\n" }
+"#;
+
+/// What answers.
+#[derive(Clone, Copy)]
+enum Case {
+    Native,
+    Direct,
+}
+
+/// One worker's application.
+struct App {
+    router: Router<()>,
+    ruby: Option<Ruby>,
+}
+
+/// The handler and what is needed to call it.
+struct Ruby {
+    vm: Vm,
+    class: Root,
+    run: Symbol,
+}
+
+impl Ruby {
+    fn open() -> Result<Ruby, BoxError> {
+        let vm = Vm::open(Options::default())?;
+        let opened = vm.enter(|scope| {
+            let program = scope.compile(HANDLER.as_bytes(), "handler.rb", 1).ok()?;
+            scope.run(program).ok()?;
+            let class = scope.constant("Handler").ok()?;
+            scope.carries_data(class);
+            Some((scope.root(class), scope.intern("__run")))
+        });
+        let (class, run) = opened.ok_or("the handler does not load")?;
+        Ok(Ruby { vm, class, run })
+    }
+
+    fn answer(&self, request: Request) -> Response {
+        let request = Rc::new(request);
+        let body = self.vm.enter(|scope| {
+            let context = scope
+                .wrap(scope.rooted(&self.class), Rc::downgrade(&request))
+                .ok()?;
+            let result = scope.call_symbol(context, self.run, &[]).ok()?;
+            scope.bytes(result)
+        });
+        match body {
+            Some(body) => Response::text(StatusCode::OK, Bytes::from(body)),
+            None => Response::internal_error(),
+        }
+    }
+}
+
+impl App {
+    fn answer(&self, request: Request) -> Response {
+        let pattern = match self.router.find(&request.method, request.uri.path()) {
+            Match::Found(found) => found.pattern.clone(),
+            _ => return Response::not_found(),
+        };
+        let received_at = request.received_at;
+        let mut response = match &self.ruby {
+            None => Response::text(StatusCode::OK, "hello\n"),
+            Some(ruby) => ruby.answer(request),
+        };
+        response.account.pattern = Some(pattern);
+        response.account.ran = received_at.elapsed();
+        response
+    }
+}
+
+struct Door(Current<App>);
+
+impl Handler for Door {
+    async fn handle(&self, request: Request) -> Response {
+        self.0.current().answer(request)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct OnWorker(Worker);
+
+impl Spawn for OnWorker {
+    fn spawn(&self, future: impl Future<Output = ()> + 'static) {
+        drop(self.0.spawn(future));
+    }
+}
+
+struct Tax {
+    case: Case,
+    worker: Worker,
+    server: Server<OnWorker>,
+}
+
+impl Service for Tax {
+    type App = App;
+
+    async fn load(&self) -> Result<Rc<App>, BoxError> {
+        let mut router = Router::new();
+        router.insert(Method::GET, "/hello", &[], ())?;
+        let ruby = match self.case {
+            Case::Native => None,
+            Case::Direct => Some(Ruby::open()?),
+        };
+        Ok(Rc::new(App { router, ruby }))
+    }
+
+    async fn serve(&self, connection: Connection, app: Current<App>) {
+        let peer = match connection.peer {
+            Peer::Tcp(address) => Some(address),
+            _ => None,
+        };
+        let origin = Origin {
+            peer,
+            ..Origin::default()
+        };
+        let shutdown = self.worker.drain_started();
+        let Connection { stream, slot, .. } = connection;
+        self.server
+            .serve(stream, origin, Rc::new(Door(app)), shutdown)
+            .await;
+        drop(slot);
+    }
+
+    async fn retire(&self, _app: Rc<App>) {}
+}
+
+fn main() -> ExitCode {
+    match serve() {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("tax: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve() -> Result<u8, BoxError> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [case, address, workers] = &arguments[..] else {
+        return Err("usage: tax native|direct ADDR WORKERS".into());
+    };
+    let case = match case.as_str() {
+        "native" => Case::Native,
+        "direct" => Case::Direct,
+        other => return Err(format!("there is no case {other}").into()),
+    };
+    let config = Config {
+        listen: vec![address.parse()?],
+        workers: workers.parse::<NonZeroUsize>()?,
+        signals: Signals::Handle,
+        ..Config::default()
+    };
+    let server = tsumugi_worker::Server::bind(config)?;
+    let exit = server.run(move |worker| Tax {
+        case,
+        worker: worker.clone(),
+        server: Server::new(Limits::default(), OnWorker(worker.clone())),
+    })?;
+    Ok(exit.code())
+}
