@@ -4,17 +4,20 @@
 LISTEN ?= 127.0.0.1:8080
 DATA ?= ./data
 PROFILE ?= test
+SOAK_SECONDS ?= 600
+FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
+BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax $(if $(QUICK),--quick)
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc fmt clean
+.PHONY: help setup run test check valgrind deny doc fmt clean bench bench-build bench-hello bench-tax bench-parked soak fuzz
 
 help: ## this table
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what run and test need (PROFILE=run, test or bench)
 	@scripts/setup $(PROFILE)
@@ -43,6 +46,29 @@ deny:
 
 doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
+
+bench: bench-build ## every benchmark beside the peers found here (QUICK=1: shorter)
+	@$(BENCH) hello tax parked
+
+bench-hello: bench-build ## a one-line handler beside nginx+Lua and H2O
+	@$(BENCH) hello
+
+bench-tax: bench-build ## what a fibre costs beside a direct call
+	@$(BENCH) tax
+
+bench-parked: bench-build ## 10,000 requests asleep at once
+	@$(BENCH) parked
+
+soak: bench-build ## mixed load, parking, reloads, drains (SOAK_SECONDS=600)
+	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
+
+bench-build:
+	@scripts/setup bench
+	cargo build --release --package tsumugi-cli --package tsumugi-bench
+	cargo build --release --package tsumugi-script --example tax
+
+fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust
+	@scripts/fuzz $(FUZZ_SECONDS)
 
 fmt: ## format every crate
 	cargo fmt --all

@@ -1,8 +1,293 @@
-//! The long form.
-use crate::{Verdict, servers::Ours};
-use anyhow::Result;
+//! The suite soak: mixed load with clients that leave, thousands parked again and again, reloads and drains under load.
+//! Nothing may grow for ever and nothing may fail that a client did not break itself. Prints what memory was at start and end.
+
+use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
-/// Runs.
-pub fn run(_ours: &Ours, _folder: &Path, _seconds: u64) -> Result<Verdict> {
-    Ok(Verdict::Passed)
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use nix::sys::signal::Signal;
+
+use crate::Verdict;
+use crate::client::Client;
+use crate::figures::thousands;
+use crate::limits::{
+    FILES_SPARE, GROWTH_BYTES_MAX, GROWTH_PERCENT_MAX, RELOAD_MS, SOAK_CLIENTS, SOAK_PARKED_ROUNDS,
+};
+use crate::parked::{self, Memory, PARKED};
+use crate::process::{Process, pause};
+use crate::servers::{Ours, application_file};
+
+/// Paths of the mixed load and the status of each.
+const PATHS: [(&str, u16); 10] = [
+    ("/hello", 200),
+    ("/wait", 200),
+    ("/greet/w%C3%B6rld", 200),
+    ("/json", 200),
+    ("/query?q=a&page=2", 200),
+    ("/rows", 200),
+    ("/both", 200),
+    ("/gone", 404),
+    ("/ensured", 200),
+    ("/nowhere", 404),
+];
+
+/// Every how many requests a client of the mixed load leaves without waiting for its answer.
+const LEAVES_EVERY: u64 = 70;
+
+/// What the clients of a load saw.
+#[derive(Default)]
+struct Tally {
+    answered: AtomicU64,
+    failed: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Tally {
+    fn count(&self, good: bool) {
+        let counter = if good { &self.answered } else { &self.failed };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Answered and failed.
+    fn totals(&self) -> (u64, u64) {
+        (
+            self.answered.load(Ordering::Relaxed),
+            self.failed.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// Runs `client` on several threads while `script` runs on this one.
+fn under_load<T>(
+    client: impl Fn(&Tally, u64) + Sync,
+    script: impl FnOnce(&Tally) -> Result<T>,
+) -> Result<(T, u64, u64)> {
+    let tally = Tally::default();
+    let outcome = thread::scope(|scope| {
+        for number in 0..SOAK_CLIENTS {
+            let (tally, client) = (&tally, &client);
+            scope.spawn(move || client(tally, number));
+        }
+        let outcome = script(&tally);
+        tally.ended.store(true, Ordering::Relaxed);
+        outcome
+    })?;
+    let (answered, failed) = tally.totals();
+    Ok((outcome, answered, failed))
+}
+
+/// Runs every part.
+pub fn run(ours: &Ours, folder: &Path, seconds: u64) -> Result<Verdict> {
+    parked::allow_files(PARKED as u64 + FILES_SPARE)?;
+    let parts = [
+        ("mixed", mixed(ours, folder, seconds)),
+        ("parked", parked_again(ours, folder)),
+        ("reload", reload(ours, folder, seconds.min(60))),
+        ("drain", drain(ours, folder)),
+    ];
+    let mut verdict = Verdict::Passed;
+    for (name, part) in parts {
+        match part {
+            Ok(line) => println!("soak     {name:<8} ok       {line}"),
+            Err(error) => {
+                println!("soak     {name:<8} FAILED   {error:#}");
+                verdict = Verdict::Failed;
+            }
+        }
+    }
+    Ok(verdict)
+}
+
+/// Mixed load; memory after the first tenth is what it must be at the end.
+fn mixed(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
+    let process = ours.start("soak.rb", folder)?;
+    let address = process.address;
+    let client = |tally: &Tally, number: u64| {
+        while !tally.is_ended() {
+            visit(address, tally, number);
+        }
+    };
+    let ((start, end), answered, failed) = under_load(client, |_| {
+        pause(seconds * 100);
+        let start = Memory::of(&process)?;
+        pause(seconds * 900);
+        Ok((start, Memory::of(&process)?))
+    })?;
+    if failed > 0 {
+        bail!(
+            "{failed} of {answered} requests failed:\n{}",
+            tail(&process)
+        );
+    }
+    grown("the VMs", start.vm, end.vm)?;
+    grown("the process", start.resident, end.resident)?;
+    Ok(format!(
+        "{} requests   {}",
+        thousands(answered as f64),
+        course(start, end)
+    ))
+}
+
+/// One connection of the mixed load: some requests, and sometimes away before the answer.
+fn visit(address: SocketAddr, tally: &Tally, number: u64) {
+    let Ok(mut client) = Client::connect(address) else {
+        return tally.count(false);
+    };
+    for at in 0..50 {
+        if tally.is_ended() {
+            return;
+        }
+        let turn = number + at;
+        let (path, status) = PATHS[usize::try_from(turn).unwrap_or(0) % PATHS.len()];
+        if (turn * 31 + number).is_multiple_of(LEAVES_EVERY) {
+            let left = client.send("/ensured");
+            return tally.count(left.is_ok());
+        }
+        let answer = if turn % 5 == 4 {
+            client
+                .post("/echo", "application/json", r#"{"text":"hello"}"#)
+                .and_then(|()| client.answer())
+        } else {
+            client.fetch(path)
+        };
+        let expected = if turn % 5 == 4 { 200 } else { status };
+        match answer {
+            Ok(answer) => {
+                tally.count(answer.status == expected);
+                if answer.closes {
+                    return;
+                }
+            }
+            Err(_) => return tally.count(false),
+        }
+    }
+}
+
+/// Thousands of sleepers, several times over: the second round and the last take the same memory.
+fn parked_again(ours: &Ours, folder: &Path) -> Result<String> {
+    let process = ours.start("soak.rb", folder)?;
+    let mut after = Vec::new();
+    for round in 0..SOAK_PARKED_ROUNDS {
+        let mut sleepers = parked::send_all(&process, "/parked")?;
+        let errors = parked::missed(&mut sleepers);
+        if errors > 0 {
+            bail!(
+                "round {round}: {errors} of {PARKED} were not answered:\n{}",
+                tail(&process)
+            );
+        }
+        drop(sleepers);
+        after.push(Memory::of(&process)?);
+    }
+    let (Some(&start), Some(&end)) = (after.get(1), after.last()) else {
+        bail!("too few rounds to compare");
+    };
+    grown("the VMs", start.vm, end.vm)?;
+    grown("the process", start.resident, end.resident)?;
+    Ok(format!(
+        "{SOAK_PARKED_ROUNDS} rounds of {}   {}",
+        thousands(PARKED as f64),
+        course(start, end)
+    ))
+}
+
+/// A reload every two seconds under load on open connections: no request may notice.
+fn reload(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
+    let file = folder.join("reload.rb");
+    fs::copy(application_file("soak.rb"), &file)?;
+    let process = ours.start_file(&file, folder)?;
+    let address = process.address;
+    let client = |tally: &Tally, _: u64| {
+        let Ok(mut client) = Client::connect(address) else {
+            return tally.count(false);
+        };
+        while !tally.is_ended() {
+            let answer = client.fetch("/wait");
+            let good = answer.is_ok_and(|answer| answer.status == 200 && !answer.closes);
+            tally.count(good);
+            if !good {
+                return;
+            }
+        }
+    };
+    let (reloads, answered, failed) = under_load(client, |_| {
+        let until = Instant::now() + Duration::from_secs(seconds);
+        let mut reloads = 0;
+        while Instant::now() < until {
+            process.signal(Signal::SIGHUP)?;
+            reloads += 1;
+            pause(RELOAD_MS);
+        }
+        Ok(reloads)
+    })?;
+    if failed > 0 {
+        bail!(
+            "{failed} of {answered} requests failed during {reloads} reloads:\n{}",
+            tail(&process)
+        );
+    }
+    Ok(format!(
+        "{reloads} reloads   {} requests   0 failed",
+        thousands(answered as f64)
+    ))
+}
+
+/// SIGTERM under load: what was asked before it is answered, and the server ends with 0.
+fn drain(ours: &Ours, folder: &Path) -> Result<String> {
+    let mut process = ours.start("soak.rb", folder)?;
+    let mut asked = Vec::new();
+    for _ in 0..200 {
+        let mut client = Client::connect(process.address)?;
+        client.fetch("/hello")?;
+        client.send("/slow")?;
+        asked.push(client);
+    }
+    pause(200); // all of them sleep by now
+    process.signal(Signal::SIGTERM)?;
+    let missed = parked::missed(&mut asked);
+    if missed > 0 {
+        bail!(
+            "{missed} of 200 requests were not answered:\n{}",
+            tail(&process)
+        );
+    }
+    let status = process.wait()?;
+    if !status.success() {
+        bail!("it ended with {status}:\n{}", tail(&process));
+    }
+    Ok("200 requests answered after SIGTERM, exit code 0".to_owned())
+}
+
+fn grown(what: &str, start: u64, end: u64) -> Result<()> {
+    let most = start + start * GROWTH_PERCENT_MAX / 100 + GROWTH_BYTES_MAX;
+    if end > most {
+        bail!("{what} grew from {start} to {end} bytes; at most {most} were expected");
+    }
+    Ok(())
+}
+
+fn course(start: Memory, end: Memory) -> String {
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    format!(
+        "VMs {:.1} -> {:.1} MiB   process {:.1} -> {:.1} MiB",
+        mib(start.vm),
+        mib(end.vm),
+        mib(start.resident),
+        mib(end.resident)
+    )
+}
+
+/// The last lines that a server printed.
+fn tail(process: &Process) -> String {
+    let output = process.output();
+    let lines: Vec<&str> = output.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
 }

@@ -207,17 +207,19 @@ mrb_value ts_top_self(ts_vm *vm) { return mrb_top_self(vm->mrb); }
 
 /* Natives */
 #define CANNOT_WAIT "cannot wait here: "
+static void refuse_wait(mrb_state *mrb, const char *reason) {
+  mrb_raise(mrb, mrb_exc_get_id(mrb, mrb_intern_lit(mrb, "FiberError")), reason);
+}
 static void check_wait(mrb_state *mrb) {
-  struct RClass *error = mrb_exc_get_id(mrb, mrb_intern_lit(mrb, "FiberError"));
   struct mrb_context *c = mrb->c;
   if (c == mrb->root_c)
-    mrb_raise(mrb, error, CANNOT_WAIT "this code was not started as a fibre (a to_json, to_s or inspect called for the response)");
+    refuse_wait(mrb, CANNOT_WAIT "this code was not started as a fibre (a to_json, to_s or inspect called for the response)");
   if (c->prev != mrb->root_c)
-    mrb_raise(mrb, error, CANNOT_WAIT "a Fiber of your own (or Enumerator#next) is between the wait and the handler; "
+    refuse_wait(mrb, CANNOT_WAIT "a Fiber of your own (or Enumerator#next) is between the wait and the handler; "
                           "wait outside of it, or use `parallel`");
   for (const mrb_callinfo *ci = c->ci; ci >= c->cibase; ci--)
     if (ci->cci > 0)
-      mrb_raise(mrb, error, CANNOT_WAIT "native code called this block (a Hash default proc, Class.new { }, "
+      refuse_wait(mrb, CANNOT_WAIT "native code called this block (a Hash default proc, Class.new { }, "
                             "to_s from \"#{}\" or join, hash or eql? of a Hash key); compute the value before");
 }
 static mrb_value trampoline(mrb_state *mrb, mrb_value self) {
@@ -227,7 +229,14 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self) {
   int64_t index = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
   int waits = mrb_bool(mrb_proc_cfunc_env_get(mrb, 1));
   if (waits) check_wait(mrb);
-  mrb_get_args(mrb, "*!&", &argv, &argc, &block);
+  const mrb_callinfo *ci = mrb->c->ci;
+  if (ci->n < 15 && ci->nk == 0) { /* as most calls are: no splat, no keywords, so the stack is receiver, arguments, block */
+    argc = ci->n;
+    argv = ci->stack + 1;
+    block = ci->stack[argc + 1];
+  } else {
+    mrb_get_args(mrb, "*!&", &argv, &argc, &block);
+  }
   int arena = mrb_gc_arena_save(mrb);
   int status = ts_host_dispatch(vm_of(mrb)->host, index, self, argc, argv, block, &out);
   mrb_gc_arena_restore(mrb, arena);

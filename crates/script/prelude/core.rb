@@ -56,9 +56,9 @@ module Tsumugi
         result = begin
           job.__run
         rescue Exception => e
-          Tsumugi.failed(job, e)
+          failed(job, e)
         end
-        job = Tsumugi.finish(result)
+        job = finish(result)
       end
     end
   end

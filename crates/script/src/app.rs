@@ -1,6 +1,7 @@
 //! A loaded application on one worker, answering requests.
 
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tsumugi_mruby::{Root, Scope};
 use tsumugi_worker::Worker;
 
 use crate::answer::answer;
-use crate::driver::{self, Bounds, Signal, Started};
+use crate::driver::{self, Bounds, Parked, Signal, Started};
 use crate::error::Error;
 use crate::exchange::{Capture, Captured, Exchange};
 use crate::finish::{self, Finished};
@@ -101,6 +102,15 @@ impl App {
 
     /// Answers one request.
     pub async fn answer(self: &Rc<Self>, request: Request) -> Response {
+        match self.begin(request) {
+            Begun::Answered(response) => response,
+            Begun::Parked(rest) => rest.await,
+        }
+    }
+
+    /// Answers what can be answered at once. What waits goes on in a box of its own: the future of a request that does
+    /// not wait stays small, and it is moved several times on its way.
+    fn begin(self: &Rc<Self>, request: Request) -> Begun {
         let (class, captures, pattern) =
             match self.routes.router.find(&request.method, request.uri.path()) {
                 Match::Found(found) => {
@@ -113,78 +123,101 @@ impl App {
                 }
                 Match::NotFound => match &self.routes.not_found {
                     Some(class) => (class, Captured::default(), None),
-                    None => return Response::not_found(),
+                    None => return Begun::Answered(Response::not_found()),
                 },
-                Match::MethodNotAllowed(allow) => return Response::method_not_allowed(&allow),
-                Match::Options(allow) => return Response::options(&allow),
+                Match::MethodNotAllowed(allow) => {
+                    return Begun::Answered(Response::method_not_allowed(&allow));
+                }
+                Match::Options(allow) => return Begun::Answered(Response::options(&allow)),
                 Match::Malformed => {
-                    return Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                    let refusal = Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                    return Begun::Answered(refusal);
                 }
             };
-        let Some(_place) = Place::take(&self.host) else {
+        let Some(place) = Place::take(&self.host) else {
             let max = self.host.settings.limits.requests_max;
             tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
-            return Response::refusal(
+            return Begun::Answered(Response::refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "requests_max is reached; try again later",
-            );
+            ));
         };
-        let status = if pattern.is_none() {
-            Some(StatusCode::NOT_FOUND)
-        } else {
-            None
-        };
-        self.run(request, class, captures, pattern, status).await
+        let exchange = Rc::new(Exchange::new(request, captures));
+        if pattern.is_none() {
+            exchange.draft.borrow_mut().status = Some(StatusCode::NOT_FOUND);
+        }
+        self.run(place, exchange, class, pattern)
     }
 
-    async fn run(
+    fn run(
         &self,
-        request: Request,
-        class: &Rc<Root>,
-        captures: Captured,
+        place: Place,
+        exchange: Rc<Exchange>,
+        class: &Root,
         pattern: Option<Arc<str>>,
-        status: Option<StatusCode>,
-    ) -> Response {
+    ) -> Begun {
         let host = &self.host;
-        let deadline =
-            request.received_at + Duration::from_millis(host.settings.limits.request_ms_max);
-        let is_head = request.method == Method::HEAD;
-        let exchange = Rc::new(Exchange::new(request, captures));
-        exchange.draft.borrow_mut().status = status;
         let finish =
             |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(host, &exchange, scope, ended);
         let context = {
-            let exchange = Rc::clone(&exchange);
-            let class = Rc::clone(class);
-            making(move |scope| scope.wrap(scope.rooted(&class), exchange))
+            let exchange = Rc::downgrade(&exchange);
+            making(move |scope| scope.wrap(scope.rooted(class), exchange))
         };
-        let (finished, waited) =
-            match driver::start(host, Some(Rc::clone(&exchange)), context, finish) {
-                Started::Done(finished) => (finished, Duration::ZERO),
-                Started::Parked(mut parked) => {
-                    let bounds = Bounds {
-                        deadline: Some(deadline),
-                        ..Bounds::default()
-                    };
-                    let finished = parked.drive(&bounds, finish).await;
-                    (finished, parked.waited)
-                }
-            };
-        let Finished {
-            mut response,
-            stream,
-        } = finished;
-        if let Some(plan) = stream.filter(|_| !is_head) {
-            let what = format!(
-                "{} {}",
-                exchange.request.method,
-                exchange.request.uri.path()
-            );
-            streaming::start(host, &mut response, plan, what);
+        match driver::start(host, Some(Rc::clone(&exchange)), context, finish) {
+            Started::Done(finished) => {
+                Begun::Answered(respond(host, &exchange, finished, pattern, Duration::ZERO))
+            }
+            Started::Parked(parked) => {
+                let rest = wait(Rc::clone(host), place, exchange, pattern, parked);
+                Begun::Parked(Box::pin(rest))
+            }
         }
-        finish::account(&mut response, &exchange, pattern, waited);
-        response
     }
+}
+
+/// How far a request came at once.
+enum Begun {
+    Answered(Response),
+    Parked(Pin<Box<dyn Future<Output = Response>>>),
+}
+
+/// The rest of a request that waits.
+async fn wait(
+    host: Rc<Host>,
+    place: Place,
+    exchange: Rc<Exchange>,
+    pattern: Option<Arc<str>>,
+    mut parked: Parked,
+) -> Response {
+    let limit = Duration::from_millis(host.settings.limits.request_ms_max);
+    let bounds = Bounds {
+        deadline: Some(exchange.request.received_at + limit),
+        ..Bounds::default()
+    };
+    let finish =
+        |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(&host, &exchange, scope, ended);
+    let finished = parked.drive(&bounds, finish).await;
+    let response = respond(&host, &exchange, finished, pattern, parked.waited);
+    drop(place);
+    response
+}
+
+fn respond(
+    host: &Rc<Host>,
+    exchange: &Rc<Exchange>,
+    finished: Finished,
+    pattern: Option<Arc<str>>,
+    waited: Duration,
+) -> Response {
+    let Finished {
+        mut response,
+        stream,
+    } = finished;
+    if let Some(plan) = stream.filter(|_| exchange.request.method != Method::HEAD) {
+        streaming::start(host, exchange, &mut response, plan);
+    }
+    finish::account(&mut response, exchange, pattern, waited);
+    response
 }
 
 /// Tells a closure its type.

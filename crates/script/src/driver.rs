@@ -73,8 +73,10 @@ pub(crate) fn start<T>(
 ) -> Started<T> {
     let guard = host.begin_job();
     let fibre = host.fibre();
-    host.subject.replace(subject.clone());
-    match host.resume(guard.number, &fibre, job, finish) {
+    host.subject.replace(subject);
+    let step = host.resume(guard.number, &fibre, job, finish);
+    let subject = host.subject.take();
+    match step {
         Step::Done(result) => {
             host.release(fibre);
             Started::Done(result)
@@ -144,8 +146,10 @@ impl Parked {
         let Some(fibre) = self.fibre.take() else {
             unreachable!("the job has not ended")
         };
-        self.host.subject.replace(self.subject.clone());
-        match self.host.resume(self.number, &fibre, input, finish) {
+        self.host.subject.replace(self.subject.take());
+        let step = self.host.resume(self.number, &fibre, input, finish);
+        self.subject = self.host.subject.take();
+        match step {
             Step::Done(result) => {
                 self.host.release(fibre);
                 self.job = None;

@@ -51,11 +51,8 @@ pub(crate) fn start(
     let worker = host.worker.clone();
     match plan {
         StreamPlan::Block(task) => {
-            let exchange = Rc::clone(exchange); // the block may still ask for the request
-            drop(worker.spawn(async move {
-                block(&host, task, sender, &what).await;
-                drop(exchange);
-            }));
+            let subject = Rc::clone(exchange);
+            drop(worker.spawn(async move { block(&host, subject, task, sender, &what).await }))
         }
         StreamPlan::Rows { rows, format } => {
             drop(worker.spawn(async move {
@@ -67,7 +64,7 @@ pub(crate) fn start(
     }
 }
 
-async fn block(host: &Rc<Host>, task: Root, sender: Sender, what: &str) {
+async fn block(host: &Rc<Host>, subject: Rc<Exchange>, task: Root, sender: Sender, what: &str) {
     let sender: SharedSender = Rc::new(RefCell::new(Some(sender)));
     let gone = Rc::new(Signal::default());
     let output = Rc::clone(&sender);
@@ -88,6 +85,7 @@ async fn block(host: &Rc<Host>, task: Root, sender: Sender, what: &str) {
     };
     let bounds = Bounds {
         signal: Some(Rc::clone(&gone)),
+        subject: Some(subject),
         ..Bounds::default()
     };
     let run = driver::run(host, job, &bounds, finish);

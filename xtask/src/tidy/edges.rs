@@ -29,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-script",
         ],
     ),
+    ("tsumugi-fuzz", &["tsumugi-http"]),
     // It measures from outside, over sockets.
     ("tsumugi-bench", &[]),
     ("xtask", &[]),

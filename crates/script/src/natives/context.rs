@@ -1,5 +1,7 @@
 //! What a context reads of its request and writes into its response.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
@@ -325,7 +327,8 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let subject = host.subject.borrow().clone();
         let exchange =
             subject.ok_or_else(|| scope.error("RuntimeError", "there is no request here"))?;
-        scope.wrap(scope.constant("Tsumugi::Context")?, exchange)
+        let context = Rc::downgrade(&exchange);
+        scope.wrap(scope.constant("Tsumugi::Context")?, context)
     })?;
     natives.plain("captures", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;

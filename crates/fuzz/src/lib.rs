@@ -1,0 +1,154 @@
+//! What is fuzzed: every parser of ours that reads what a client sent, as a function of bytes that panics when a promise is broken.
+//! Called by the fuzzer (`fuzz/`, nightly Rust) and, on every file of the corpora, by a test on stable Rust.
+//! An error of a parser is an answer; a panic, a result beyond its bound or a result that depends on where input was cut is a finding.
+
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use http::Method;
+use tsumugi_http::multipart::{Event, Parser};
+use tsumugi_http::percent::{Plus, decode};
+use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
+
+/// A target: its name, which is the name of its corpus, and the function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: [Target; 5] = [
+    ("cookies", cookies),
+    ("multipart", multipart),
+    ("percent", percent),
+    ("query", queries),
+    ("router", router),
+];
+
+const PAIRS_MAX: usize = 16;
+const BOUNDARY: &str = "multipart/form-data; boundary=cut";
+
+static ROUTER: LazyLock<Router<usize>> = LazyLock::new(|| {
+    let id = [("id", Capture::Integer)];
+    let price = [("price", Capture::Float)];
+    let key = [("key", Capture::Uuid)];
+    let routes: [(&str, &[(&str, Capture)]); 7] = [
+        ("/", &[]),
+        ("/users/:id", &id),
+        ("/users/:name", &[]),
+        ("/users/:id/posts/:post", &id),
+        ("/prices/:price", &price),
+        ("/keys/:key", &key),
+        ("/files/*path", &[]),
+    ];
+    let mut router = Router::new();
+    for (number, (pattern, types)) in routes.into_iter().enumerate() {
+        let inserted = router.insert(Method::GET, pattern, types, number);
+        assert!(inserted.is_ok(), "the routes of the target are sound");
+    }
+    router
+});
+
+/// A `Cookie` header.
+pub fn cookies(bytes: &[u8]) {
+    let Ok(pairs) = cookie::pairs(bytes, PAIRS_MAX) else {
+        return;
+    };
+    assert!(pairs.len() <= PAIRS_MAX);
+    let length: usize = pairs
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
+    assert!(length <= bytes.len());
+    for (name, value) in pairs {
+        // What a client may send back must not be able to break a header of ours.
+        if let Ok(header) = cookie::SetCookie::new(name, value).header() {
+            assert!(!header.as_bytes().contains(&b'\n'));
+        }
+    }
+}
+
+/// A path, percent-encoded.
+pub fn percent(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    for plus in [Plus::Plus, Plus::Space] {
+        if let Ok(decoded) = decode(text, plus) {
+            assert!(decoded.len() <= text.len());
+            if let Cow::Borrowed(same) = decoded {
+                assert_eq!(same, text);
+            }
+        }
+    }
+}
+
+/// A query string, and the same bytes as a form.
+pub fn queries(bytes: &[u8]) {
+    let form = query::form(bytes, PAIRS_MAX);
+    if let Ok(pairs) = &form {
+        assert!(pairs.len() <= PAIRS_MAX);
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let (Ok(pairs), Ok(form)) = (query::pairs(text, PAIRS_MAX), form) {
+        assert_eq!(pairs, form);
+    }
+}
+
+/// A request's path.
+pub fn router(bytes: &[u8]) {
+    let Ok(path) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Match::Found(found) = ROUTER.find(&Method::GET, path) {
+        assert_eq!(found.names.len(), found.captures.len());
+        for capture in &found.captures {
+            if let Value::Text(text) = capture {
+                assert!(text.len() <= path.len());
+            }
+        }
+    }
+}
+
+/// A multipart body: whole, byte by byte, and cut in two where the first byte says, it must mean the same.
+pub fn multipart(bytes: &[u8]) {
+    let Some((&cut, body)) = bytes.split_first() else {
+        return;
+    };
+    let whole = parts([body]);
+    let cut = usize::from(cut).min(body.len());
+    assert_eq!(whole, parts([&body[..cut], &body[cut..]]));
+    assert_eq!(whole, parts(body.chunks(1)));
+}
+
+/// The parts with their content joined, and whether the body was sound to its end.
+fn parts<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<(String, Vec<u8>)>, bool) {
+    let limits = Limits {
+        parts_max: PAIRS_MAX,
+        ..Limits::default()
+    };
+    let mut found: Vec<(String, Vec<u8>)> = Vec::new();
+    let Ok(mut parser) = Parser::new(BOUNDARY, &limits) else {
+        return (found, false);
+    };
+    for piece in pieces {
+        parser.feed(piece);
+        loop {
+            match parser.event() {
+                Ok(Some(Event::Part(head))) => found.push((format!("{head:?}"), Vec::new())),
+                Ok(Some(Event::Data(data))) => {
+                    assert!(!data.is_empty());
+                    if let Some((_, content)) = found.last_mut() {
+                        content.extend_from_slice(&data);
+                    }
+                }
+                Ok(Some(Event::PartEnd | Event::End)) => {}
+                Ok(None) => break,
+                Err(_) => return (found, false),
+            }
+        }
+    }
+    assert!(found.len() <= PAIRS_MAX);
+    (found, parser.finish().is_ok())
+}
