@@ -93,6 +93,10 @@ impl App {
 struct Door(Current<App>);
 
 impl Handler for Door {
+    type Note = ();
+
+    fn begun(&self, _: &Request) {}
+
     async fn handle(&self, request: Request) -> Response {
         self.0.current().answer(request)
     }
