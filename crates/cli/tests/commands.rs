@@ -254,6 +254,14 @@ fn streams_are_read_piece_by_piece_and_hung_up() {
 }
 
 #[test]
+fn rows_are_streamed_as_csv() {
+    let app = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\" }\n\
+               get('/a.csv') { stream db.stream('select 1 as a, ? as b', 'x,y'), as: :csv }";
+    let tests = "test('csv') { assert_equal \"a,b\\r\\n1,\\\"x,y\\\"\\r\\n\", get('/a.csv').body }";
+    check_tests(app, tests, 0, &["1 passed, 0 failed"]);
+}
+
+#[test]
 fn setup_and_teardown_surround_each_test_and_helpers_reach_it() {
     let app = "helpers { def answer = 42 }";
     let tests = "setup { @log = ['setup'] }\n\

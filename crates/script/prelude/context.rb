@@ -64,7 +64,7 @@ module Tsumugi
       return Native.stream(self, source.to_s, Task.new(&block)) if block
       raise ArgumentError, "stream takes a content type and a block, or rows and as: :csv, :json or :ndjson" unless as
 
-      Native.stream_rows(self, source, as)
+      Native.stream_rows(self, source.is_a?(DB::RowStream) ? source.native : source, as)
     end
 
     # Server-sent events: `events { |out| out.event("text", id: 1) }`.
