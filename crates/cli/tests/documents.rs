@@ -38,7 +38,7 @@ fn check(document: &str, blocks_min: usize) {
             .args(["check", "app.rb"])
             .env(
                 "TSUMUGI_SECRET",
-                "a secret of the documents' test, 32 bytes long",
+                "a secret of the documents' test of 32 bytes",
             )
             .current_dir(folder.path())
             .output()

@@ -12,9 +12,11 @@ module Tsumugi
     def headers = @headers ||= Headers.new(self)
     def cookies = @cookies ||= Cookies.new(self)
 
-    # Sets a response header; a second value for the same name is added with `add: true`.
+    # Sets a response header; an Array sets several values, and `add: true` keeps those that are set already.
     def header(name, value, add: false)
-      Native.header(self, name, value, add)
+      return Native.header(self, name, value, add) unless value.is_a?(Array)
+
+      value.each_with_index { |one, i| Native.header(self, name, one, add || i > 0) }
       nil
     end
 

@@ -87,6 +87,9 @@ module Tsumugi
   end
 end
 
+# What cannot be read or written, as in CRuby.
+class IOError < StandardError; end
+
 module Kernel
   # Parks this fibre for at least +seconds+. 0 lets others run.
   def sleep(seconds)

@@ -1,4 +1,4 @@
-# What clients send: the query string and bodies, with checks that answer the client. Not the parsing, which is Rust's.
+# What clients send as names and values, with checks that answer the client. Not the parsing, which is Rust's.
 module Tsumugi
   # A request that cannot be read as it was sent: answered with its status and a text, never logged as an error.
   class Refused < Halt
@@ -101,6 +101,10 @@ module Tsumugi
 
     # +value+ as +type+: what JSON already typed must be of the type, text (of a form) is converted.
     def self.field(value, type)
+      if type == :bool
+        return value if value == true || value == false
+        return value.is_a?(String) ? boolean(value) : nil
+      end
       return value if value.is_a?(type)
       return value.to_f if type == Float && value.is_a?(Integer)
       return nil unless value.is_a?(String)
@@ -109,68 +113,9 @@ module Tsumugi
       elsif type == Float then float(value)
       end
     end
-  end
 
-  # The body of a request. It is read when it is first asked for; reading parks the fibre.
-  class Body
-    def initialize(context)
-      @context = context
-    end
+    NAMES = { :bool => "true or false", String => "a string", Integer => "an integer", Float => "a number", Array => "a list", Hash => "an object" }
 
-    # The bytes.
-    def text = @text ||= Tsumugi.await(Native.body(@context))
-    alias to_s text
-    alias read text
-
-    # The body by its content type: JSON, or a form as {name: value}.
-    def data
-      return @data if @data
-
-      @data = case media_type
-              when "application/json" then json
-              when "application/x-www-form-urlencoded" then Parameters.new(Native.form(text)).to_h
-              else
-                raise Refused.new(415, "the content type must be application/json or application/x-www-form-urlencoded")
-              end
-    end
-
-    def json
-      JSON.parse(text)
-    rescue JSON::ParserError => e
-      raise Refused.new(400, "malformed JSON: #{e.message}")
-    end
-
-    def [](name) = data.is_a?(Hash) ? data[name.to_s] : nil
-    def to_h = data.is_a?(Hash) ? data : {}
-
-    # The fields of these names and types, as a Hash with Symbol keys; 422 with all that are missing or wrong.
-    # `body.require(name: String, age: Integer, admin: :bool)`
-    def require(**fields)
-      given = data
-      raise Invalid.new({ body: "must be an object" }) unless given.is_a?(Hash)
-
-      errors = {}
-      values = {}
-      fields.each do |name, type|
-        value = given[name.to_s]
-        if value.nil? || (value == "" && type == String)
-          errors[name] = "is missing"
-        elsif type == :bool
-          value = Conversion.boolean(value) if value.is_a?(String)
-          value == true || value == false ? values[name] = value : errors[name] = "must be true or false"
-        elsif (converted = Conversion.field(value, type)).nil?
-          errors[name] = "must be #{type == Integer ? 'an integer' : type == String ? 'a string' : "of type #{type}"}"
-        else
-          values[name] = converted
-        end
-      end
-      raise Invalid.new(errors) unless errors.empty?
-
-      values
-    end
-
-    private
-
-    def media_type = (@context.headers["content-type"] || "").split(";").first.to_s.strip.downcase
+    def self.name_of(type) = NAMES[type] || (type == Upload ? "a file" : "of type #{type}")
   end
 end

@@ -159,9 +159,20 @@ impl App {
         let host = &self.host;
         let finish =
             |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(host, &exchange, scope, ended);
+        let guarded = host.web.sessions.get().is_some_and(|sessions| {
+            let request = &exchange.request;
+            let cookies_max = host.settings.http.parameters_max;
+            sessions.guards(&request.method, &request.headers, cookies_max)
+        });
         let context = {
             let exchange = Rc::downgrade(&exchange);
-            making(move |scope| scope.wrap(scope.rooted(class), exchange))
+            making(move |scope| {
+                let context = scope.wrap(scope.rooted(class), exchange)?;
+                match guarded {
+                    true => scope.call(scope.constant("Tsumugi::Guarded")?, "new", &[context]),
+                    false => Ok(context),
+                }
+            })
         };
         match driver::start(host, Some(Rc::clone(&exchange)), context, finish) {
             Started::Done(finished) => {

@@ -6,18 +6,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tsumugi_http::{Request, RequestBody};
 
 use crate::streaming::StreamPlan;
+use crate::web::incoming::Incoming;
 
 /// A request on its way through a handler.
 pub(crate) struct Exchange {
     pub request: Request,
-    /// Taken while it is read.
-    pub body: RefCell<Option<RequestBody>>,
-    /// Read at last: several readers get the same bytes.
-    pub read: RefCell<Option<Bytes>>,
+    pub body: Incoming,
     pub captures: Captured,
     pub draft: RefCell<Draft>,
 }
@@ -40,6 +38,8 @@ pub(crate) enum Capture {
 pub(crate) struct Draft {
     pub status: Option<StatusCode>,
     pub headers: HeaderMap,
+    /// `Set-Cookie` headers by what identifies a cookie: a later one takes the place of an earlier one.
+    pub cookies: Vec<(CookieKey, HeaderValue)>,
     /// Set by `json`, `text`, …
     pub body: Option<Content>,
     /// What `rputs` and `echo` wrote.
@@ -48,10 +48,26 @@ pub(crate) struct Draft {
     pub touched: bool,
 }
 
+/// What tells cookies of a browser apart (RFC 6265 section 5.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CookieKey {
+    pub name: String,
+    pub path: Option<String>,
+    pub domain: Option<String>,
+}
+
+impl Draft {
+    /// Adds a cookie, or replaces it.
+    pub fn set_cookie(&mut self, key: CookieKey, header: HeaderValue) {
+        self.cookies.retain(|(other, _)| *other != key);
+        self.cookies.push((key, header));
+    }
+}
+
 /// A body with its type.
 pub(crate) struct Content {
     /// None leaves the header as it is.
-    pub media_type: Option<http::HeaderValue>,
+    pub media_type: Option<HeaderValue>,
     pub body: ContentBody,
 }
 
@@ -65,8 +81,7 @@ impl Exchange {
         let body = std::mem::replace(&mut request.body, RequestBody::in_memory(Bytes::new()));
         Exchange {
             request,
-            body: RefCell::new(Some(body)),
-            read: RefCell::new(None),
+            body: Incoming::new(body),
             captures,
             draft: RefCell::default(),
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use tsumugi_http::{Account, Body, Response};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
@@ -94,6 +94,9 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
     let mut response = Response::new(draft.status.unwrap_or(StatusCode::OK), Bytes::new());
     if !draft.headers.is_empty() {
         response.headers = std::mem::take(&mut draft.headers);
+    }
+    for (_, cookie) in draft.cookies.drain(..) {
+        response.headers.append(SET_COOKIE, cookie);
     }
     let mut stream = None;
     if let Some(content) = content {

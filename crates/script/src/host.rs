@@ -16,6 +16,8 @@ use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::limits::Limits;
+use crate::web::Web;
+use crate::web::secret::Secret;
 
 /// How an application is run.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,11 @@ pub struct Settings {
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.
     pub http: tsumugi_http::Limits,
+    /// What signs sessions and cookies; `None` takes it from the environment's `TSUMUGI_SECRET`.
+    pub secret: Option<Secret>,
+    /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
+    /// system's.
+    pub certificates: Option<PathBuf>,
 }
 
 /// How much an error page shows, and whether secrets may be made up.
@@ -66,6 +73,7 @@ pub(crate) struct Host {
     /// The job that runs now; natives identify a fibre by it.
     pub job: Cell<u64>,
     jobs: Cell<u64>,
+    pub web: Web,
     _watch: Watch,
 }
 
@@ -121,6 +129,7 @@ impl Host {
             subject: RefCell::default(),
             job: Cell::new(0),
             jobs: Cell::new(0),
+            web: Web::default(),
             _watch: worker.watch(watchdog),
         });
         crate::load::prelude(&host)?;

@@ -5,6 +5,7 @@
 
 mod answer;
 mod app;
+mod client;
 mod console;
 mod driver;
 mod error;
@@ -21,14 +22,16 @@ mod service;
 mod streaming;
 mod timers;
 mod trial;
+mod web;
 
 pub use app::App;
 pub use console::{Console, Reply};
 pub use error::Error;
 pub use front::{Board, Desk, Front};
 pub use host::{Mode, Settings};
-pub use limits::Limits;
+pub use limits::{ClientLimits, Limits};
 pub use routes::RouteLine;
 pub use service::Service;
 pub use trial::{Trial, Verdict};
 pub use tsumugi_mruby::Report;
+pub use web::secret::Secret;

@@ -23,6 +23,22 @@ const PRELUDE: &[(&str, &str)] = &[
         "tsumugi/parameters.rb",
         include_str!("../prelude/parameters.rb"),
     ),
+    (
+        "tsumugi/web/cookies.rb",
+        include_str!("../prelude/web/cookies.rb"),
+    ),
+    (
+        "tsumugi/web/sessions.rb",
+        include_str!("../prelude/web/sessions.rb"),
+    ),
+    (
+        "tsumugi/web/body.rb",
+        include_str!("../prelude/web/body.rb"),
+    ),
+    (
+        "tsumugi/web/http.rb",
+        include_str!("../prelude/web/http.rb"),
+    ),
     ("tsumugi/db.rb", include_str!("../prelude/db.rb")),
     (
         "tsumugi/ngx_mruby.rb",

@@ -9,6 +9,7 @@ mod output;
 mod parameters;
 pub(crate) mod rows;
 mod wait;
+mod web;
 
 use std::rc::{Rc, Weak};
 
@@ -42,6 +43,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     output::install(&natives)?;
     context::install(&natives)?;
     parameters::install(&natives)?;
+    web::install(&natives)?;
     database::install(&natives)?;
     rows::install(&natives)
 }

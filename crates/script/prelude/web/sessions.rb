@@ -1,0 +1,109 @@
+# Sessions in a signed cookie, and the check of forms against forged requests. The client can read a session, not change it: no
+# secrets in it. It is stored when it is written to, at that line; changing an object inside it stores nothing.
+module Tsumugi
+  class Session
+    include Enumerable
+
+    # Where the token of forms is kept; not shown.
+    TOKEN = "_csrf"
+
+    def initialize(context)
+      @context = context
+      text = Native.session_read(context)
+      @data = text ? JSON.parse(text) : {}
+    end
+
+    # Values come back as JSON has them: Symbols are Strings, and so are the keys of Hashes.
+    def [](key) = @data[key.to_s]
+    def key?(key) = @data.key?(key.to_s)
+    def to_h = @data.reject { |key, _| key == TOKEN }
+    def empty? = to_h.empty?
+
+    def each(&block)
+      to_h.each(&block)
+      self
+    end
+
+    # Raises ArgumentError when the cookie gets larger than browsers keep (4,096 bytes).
+    def []=(key, value)
+      store(@data.merge(key.to_s => value))
+      value
+    end
+
+    def update(values)
+      store(values.each_with_object(@data.dup) { |(key, value), data| data[key.to_s] = value })
+      self
+    end
+
+    def delete(key)
+      key = key.to_s
+      return nil unless @data.key?(key)
+
+      was = @data[key]
+      store(@data.reject { |other, _| other == key })
+      was
+    end
+
+    # Ends the session. Do it at a login too, before the user is stored, so that nothing from before remains.
+    def clear
+      store({})
+      self
+    end
+
+    def csrf_token
+      self[TOKEN] = Native.csrf_new unless @data[TOKEN]
+      Native.csrf_mask(@data[TOKEN]) || raise("the session's token is damaged: clear the session")
+    end
+
+    def csrf_token?(sent) = !sent.nil? && !@data[TOKEN].nil? && Native.csrf_valid?(@data[TOKEN], sent)
+
+    private
+
+    def store(data)
+      data.empty? ? Native.session_end(@context) : Native.session_write(@context, data)
+      @data = data
+    end
+  end
+
+  class Context
+    # `session[:user_id] = 1`. The application's file must say `sessions`.
+    def session = @session ||= Session.new(self)
+
+    # For the header x-csrf-token, or a field of the name _csrf. Another text each time, all valid as long as the session.
+    def csrf_token = session.csrf_token
+
+    # The field for a form.
+    def csrf_field = "<input type=\"hidden\" name=\"_csrf\" value=\"#{csrf_token}\">"
+
+    def __check_csrf
+      sent = headers["x-csrf-token"] || (body.form? ? body["_csrf"] : nil)
+      return if sent.is_a?(String) && session.csrf_token?(sent)
+
+      raise Refused.new(403, "this form does not come from a page of this site, or that page is too old: load it again. " \
+                             "(For its author: the form needs <%= csrf_field %>, or the request the header x-csrf-token.)")
+    end
+  end
+
+  # A request with a session whose form another site may have sent: checked before its handler, then handled as ever.
+  class Guarded
+    def initialize(context)
+      @context = context
+    end
+
+    def __run
+      @context.__check_csrf
+      @context.__run
+    end
+
+    def __failed(exception) = @context.__failed(exception)
+  end
+end
+
+class << self
+  # Gives handlers `session`, kept in a cookie for +max_age+ seconds after it was last written. Needs TSUMUGI_SECRET outside
+  # development. `secure:` sends it over TLS only (the default outside development). Forms of requests with a session are checked
+  # for `csrf_field` unless `csrf: false`.
+  def sessions(name: "session", same_site: :lax, max_age: 1_209_600, secure: !Tsumugi.development?, csrf: true, path: "/", domain: nil)
+    Tsumugi::Native.sessions({ name: name, same_site: same_site, max_age: max_age, secure: secure, csrf: csrf, path: path, domain: domain })
+  end
+end

@@ -1,0 +1,169 @@
+//! New connections: names to addresses, TCP, TLS, HTTP. Not their reuse.
+//! Looking up names and reading certificates block, so they happen off the worker.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tsumugi_worker::Worker;
+
+use super::target::{Scheme, Target};
+use super::{Failure, Sender};
+use crate::limits::ClientLimits;
+
+/// Opens connections.
+pub(crate) struct Connector {
+    worker: Worker,
+    connect_ms_max: u64,
+    addresses_max: usize,
+    header_bytes_max: usize,
+    certificates: Option<PathBuf>,
+    tls: OnceCell<Arc<ClientConfig>>,
+}
+
+impl Connector {
+    pub fn new(worker: &Worker, limits: &ClientLimits, certificates: Option<PathBuf>) -> Connector {
+        Connector {
+            worker: worker.clone(),
+            connect_ms_max: limits.connect_ms_max,
+            addresses_max: limits.addresses_max,
+            header_bytes_max: limits.header_bytes_max,
+            certificates,
+            tls: OnceCell::new(),
+        }
+    }
+
+    /// A connection that is ready for a request.
+    pub async fn open(&self, target: &Target) -> Result<Sender, Failure> {
+        let ms = self.connect_ms_max;
+        match timeout(Duration::from_millis(ms), self.connect(target)).await {
+            Ok(result) => result,
+            Err(_) => Err(Failure::ConnectTimeout {
+                place: target.place(),
+                ms,
+            }),
+        }
+    }
+
+    async fn connect(&self, target: &Target) -> Result<Sender, Failure> {
+        let failed = |reason: String| Failure::Connect {
+            place: target.place(),
+            reason,
+        };
+        let addresses = self.addresses(target).await.map_err(failed)?;
+        let stream = self.tcp(&addresses).await.map_err(failed)?;
+        match target.scheme {
+            Scheme::Http => self.handshake(stream, target).await,
+            Scheme::Https => {
+                let config = self.tls.get_or_try_init(|| self.configuration());
+                let config = Arc::clone(config.await.map_err(failed)?);
+                let name = ServerName::try_from(target.origin().host.clone())
+                    .map_err(|_| failed("no certificate can be for this host name".to_owned()))?;
+                let connected = TlsConnector::from(config).connect(name, stream).await;
+                let stream = connected.map_err(|error| failed(format!("TLS: {error}")))?;
+                self.handshake(stream, target).await
+            }
+        }
+    }
+
+    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, String> {
+        let (host, port, max) = (
+            target.origin().host.clone(),
+            target.origin().port,
+            self.addresses_max,
+        );
+        if let Ok(address) = host.parse() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let look_up = move || {
+            (host.as_str(), port)
+                .to_socket_addrs()
+                .map(|found| found.take(max).collect::<Vec<_>>())
+        };
+        let found = self.worker.offload(look_up).await;
+        let found = found.map_err(|error| error.to_string())?;
+        match found {
+            Ok(addresses) if addresses.is_empty() => Err("the name has no address".to_owned()),
+            Ok(addresses) => Ok(addresses),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The first address that answers. Each gets its share of the time, so that a silent one does not use up all of it.
+    async fn tcp(&self, addresses: &[SocketAddr]) -> Result<TcpStream, String> {
+        let share = self.connect_ms_max / addresses.len().max(1) as u64;
+        let mut reason = "the name has no address".to_owned();
+        for address in addresses {
+            match timeout(Duration::from_millis(share), TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => {
+                    let _ = stream.set_nodelay(true); // slower without it, but it works
+                    return Ok(stream);
+                }
+                Ok(Err(error)) => reason = error.to_string(),
+                Err(_) => reason = format!("no answer within {share} ms"),
+            }
+        }
+        Err(reason)
+    }
+
+    async fn handshake<S>(&self, stream: S, target: &Target) -> Result<Sender, Failure>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let mut builder = http1::Builder::new();
+        builder
+            .max_buf_size(self.header_bytes_max)
+            .max_header_size(self.header_bytes_max);
+        let (sender, connection) = builder
+            .handshake::<_, Full<Bytes>>(TokioIo::new(stream))
+            .await
+            .map_err(|error| Failure::of(target.place(), error))?;
+        // It ends when the sender is dropped; what fails is told to the request that waits.
+        drop(self.worker.spawn(async move { drop(connection.await) }));
+        Ok(sender)
+    }
+
+    async fn configuration(&self) -> Result<Arc<ClientConfig>, String> {
+        let file = self.certificates.clone();
+        let loaded = self.worker.offload(move || load(file)).await;
+        let roots = loaded.map_err(|error| error.to_string())??;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+/// The certificates to trust. Blocks.
+fn load(file: Option<PathBuf>) -> Result<RootCertStore, String> {
+    let certificates = match &file {
+        Some(path) => CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect)
+            .map_err(|error| format!("the certificates of {}: {error}", path.display()))?,
+        None => rustls_native_certs::load_native_certs().certs,
+    };
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(certificates);
+    if added == 0 {
+        return Err(
+            "there are no certificates to trust: install the package ca-certificates or set SSL_CERT_FILE".to_owned(),
+        );
+    }
+    Ok(roots)
+}

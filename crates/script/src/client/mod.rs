@@ -1,0 +1,248 @@
+//! The HTTP client of handlers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. One per VM. Knows no Ruby.
+//! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Nothing here
+//! restricts where a call may go: whoever lets clients choose the URL must check it. URLs are never logged, they may hold secrets.
+
+mod connect;
+mod error;
+mod pool;
+pub(crate) mod target;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderValue,
+    LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+};
+use http::{Method, Request, Response, StatusCode, Version};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body as _, Incoming};
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::SendRequest;
+use tsumugi_worker::Worker;
+
+use self::connect::Connector;
+pub(crate) use self::error::Failure;
+use self::pool::{Lease, Pool};
+use self::target::{Scheme, Target};
+use crate::limits::ClientLimits;
+
+/// A connection's end for requests.
+type Sender = SendRequest<Full<Bytes>>;
+
+/// What is to be sent.
+pub(crate) struct Call {
+    pub method: Method,
+    pub target: Target,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    /// For the whole call: waiting for a place, connecting, redirects, the body.
+    pub timeout: Duration,
+    pub redirects_max: usize,
+    pub response_bytes_max: usize,
+}
+
+/// What came back.
+pub(crate) struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    /// Where it came from in the end, without credentials.
+    pub url: String,
+}
+
+/// Calls other servers.
+pub(crate) struct Client {
+    limits: ClientLimits,
+    pool: Rc<Pool>,
+    connector: Connector,
+}
+
+impl Client {
+    /// A client that trusts the certificates of this file, else those of `SSL_CERT_FILE`, else the system's.
+    pub fn new(worker: &Worker, limits: ClientLimits, certificates: Option<PathBuf>) -> Rc<Client> {
+        Rc::new(Client {
+            pool: Pool::new(worker, &limits),
+            connector: Connector::new(worker, &limits, certificates),
+            limits,
+        })
+    }
+
+    pub fn limits(&self) -> &ClientLimits {
+        &self.limits
+    }
+
+    /// Sends a call and reads the whole answer.
+    pub async fn call(&self, call: Call) -> Result<Reply, Failure> {
+        let (timeout, place) = (call.timeout, call.target.place());
+        match tokio::time::timeout(timeout, self.follow(call)).await {
+            Ok(result) => result,
+            Err(_) => Err(Failure::Timeout {
+                place,
+                seconds: timeout.as_secs_f64(),
+            }),
+        }
+    }
+
+    async fn follow(&self, mut call: Call) -> Result<Reply, Failure> {
+        let mut hops = 0;
+        loop {
+            let reply = self.once(&call).await?;
+            let Some(location) = redirection(&reply).filter(|_| call.redirects_max > 0) else {
+                return Ok(reply);
+            };
+            if hops == call.redirects_max {
+                return Err(Failure::TooManyRedirects {
+                    max: call.redirects_max,
+                });
+            }
+            hops += 1;
+            let next = call.target.join(location)?;
+            if call.target.scheme == Scheme::Https && next.scheme == Scheme::Http {
+                return Err(Failure::InsecureRedirect {
+                    from: call.target.place(),
+                    to: next.place(),
+                });
+            }
+            if next.origin() != call.target.origin() {
+                for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
+                    call.headers.remove(name);
+                }
+                call.headers.remove(HOST);
+            }
+            call.target = next;
+            change_method(&mut call, reply.status);
+        }
+    }
+
+    /// One request. A kept-alive connection that the server has closed meanwhile is replaced by another.
+    async fn once(&self, call: &Call) -> Result<Reply, Failure> {
+        let lease = self.pool.place(&call.target).await?;
+        loop {
+            let (mut sender, reused) = match lease.idle() {
+                Some(sender) => (sender, Reused::Yes),
+                None => (self.connector.open(&call.target).await?, Reused::No),
+            };
+            match sender.try_send_request(request(call)).await {
+                Ok(response) => return self.read(call, response, sender, &lease).await,
+                // A server may close a waiting connection at any time; then the call goes out on another one.
+                Err(error) if reused == Reused::Yes && may_repeat(call, &error) => {}
+                Err(error) => return Err(Failure::of(call.target.place(), error.into_error())),
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        call: &Call,
+        response: Response<Incoming>,
+        sender: Sender,
+        lease: &Lease,
+    ) -> Result<Reply, Failure> {
+        let (head, mut body) = response.into_parts();
+        let max = call.response_bytes_max;
+        let too_large = || Failure::TooLarge {
+            place: call.target.place(),
+            max,
+        };
+        if body.size_hint().lower() > max as u64 {
+            return Err(too_large());
+        }
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Failure::of(call.target.place(), error))?;
+            if let Ok(data) = frame.into_data() {
+                if whole.len() + data.len() > max {
+                    return Err(too_large());
+                }
+                whole.extend_from_slice(&data);
+            }
+        }
+        drop(body);
+        lease.keep(sender).await;
+        Ok(Reply {
+            status: head.status,
+            headers: head.headers,
+            body: whole.freeze(),
+            url: call.target.to_string(),
+        })
+    }
+}
+
+/// Was the connection in the pool?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reused {
+    Yes,
+    No,
+}
+
+/// Can sending it again do no more than sending it once?
+fn may_repeat(call: &Call, error: &TrySendError<Request<Full<Bytes>>>) -> bool {
+    let unsent = error.message().is_some();
+    // What came back and was no HTTP is an answer, if a bad one; all else is the connection's end.
+    let unanswered = !error.error().is_parse() && !error.error().is_user();
+    unsent || (unanswered && call.method.is_idempotent())
+}
+
+fn request(call: &Call) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(call.body.clone()));
+    *request.method_mut() = call.method.clone();
+    *request.uri_mut() = call.target.path_and_query();
+    *request.version_mut() = Version::HTTP_11;
+    let headers = request.headers_mut();
+    *headers = call.headers.clone();
+    // Framing is the connection's business: a second opinion would let one request be read as two.
+    for name in [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE] {
+        headers.remove(name);
+    }
+    headers
+        .entry(HOST)
+        .or_insert_with(|| call.target.host_header());
+    if let Some(credentials) = call.target.authorization() {
+        headers.entry(AUTHORIZATION).or_insert(credentials);
+    }
+    headers
+        .entry(USER_AGENT)
+        .or_insert(HeaderValue::from_static(concat!(
+            "tsumugi/",
+            env!("CARGO_PKG_VERSION")
+        )));
+    let empty_by_custom = matches!(
+        call.method,
+        Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE
+    );
+    if call.body.is_empty() && !empty_by_custom {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    request
+}
+
+fn redirection(reply: &Reply) -> Option<&HeaderValue> {
+    let redirects = [
+        StatusCode::MOVED_PERMANENTLY,
+        StatusCode::FOUND,
+        StatusCode::SEE_OTHER,
+        StatusCode::TEMPORARY_REDIRECT,
+        StatusCode::PERMANENT_REDIRECT,
+    ];
+    redirects
+        .contains(&reply.status)
+        .then(|| reply.headers.get(LOCATION))
+        .flatten()
+}
+
+/// RFC 9110 section 15.4: 303 asks for a GET, and 301 and 302 are taken so after a POST.
+fn change_method(call: &mut Call, status: StatusCode) {
+    let becomes_get = match status {
+        StatusCode::SEE_OTHER => call.method != Method::HEAD,
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => call.method == Method::POST,
+        _ => false,
+    };
+    if becomes_get {
+        call.method = Method::GET;
+        call.body = Bytes::new();
+        call.headers.remove(CONTENT_TYPE);
+    }
+}

@@ -1,0 +1,222 @@
+//! Calls to other servers: from what Ruby gave to a call, and from the reply (or the failure) back.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+
+use super::super::{Natives, text, wrong_type};
+use crate::answer::{Answer, Operation, answer};
+use crate::client::target::{Target, append_pair};
+use crate::client::{Call, Failure, Reply};
+use crate::json;
+use crate::limits::{ClientLimits, Limits};
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // method, url, options: headers, query, json, form, body, timeout, redirects, max_bytes
+    natives.waiting("http_call", |host, scope, call| {
+        let client = host.web.client(&host.worker, &host.settings);
+        let method = text(scope, call.argument(0), "the method")?;
+        let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes())
+            .ok()
+            .filter(|method| *method != Method::CONNECT)
+            .ok_or_else(|| scope.error("ArgumentError", "the method is a word such as GET"))?;
+        let url = text(scope, call.argument(1), "the URL")?;
+        let options = call.argument(2);
+        let query = pairs(scope, options, "query")?;
+        let target = Target::parse(&url)
+            .and_then(|target| target.with_query(&query))
+            .map_err(|failure| scope.error(failure.class(), failure.to_string()))?;
+        let mut headers = headers(scope, scope.keyword(options, "headers")?)?;
+        let (body, content_type) = body(scope, options, &host.settings.limits)?;
+        if let Some(content_type) = content_type {
+            headers
+                .entry(CONTENT_TYPE)
+                .or_insert(HeaderValue::from_static(content_type));
+        }
+        let call = bounds(
+            scope,
+            options,
+            client.limits(),
+            Call {
+                method,
+                target,
+                headers,
+                body,
+                timeout: Duration::ZERO,
+                redirects_max: 0,
+                response_bytes_max: 0,
+            },
+        )?;
+        Ok(Box::pin(async move {
+            match client.call(call).await {
+                Ok(reply) => shown(reply),
+                Err(failure) => failed(failure),
+            }
+        }) as Operation)
+    })
+}
+
+fn bounds<'c>(
+    scope: &'c Scope<'c>,
+    options: Value<'c>,
+    limits: &ClientLimits,
+    call: Call,
+) -> Result<'c, Call> {
+    let timeout = scope.keyword(options, "timeout")?;
+    let timeout = match timeout.kind() {
+        Kind::Nil => Some(Duration::from_millis(limits.call_ms_max)),
+        _ => timeout
+            .as_float()
+            .or(timeout.as_integer().map(|seconds| seconds as f64))
+            .filter(|seconds| *seconds > 0.0)
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+    };
+    let whole = |name: &str, default: usize| -> Result<'c, usize> {
+        let value = scope.keyword(options, name)?;
+        match value.is_nil() {
+            true => Ok(default),
+            false => value
+                .as_integer()
+                .and_then(|n| usize::try_from(n).ok())
+                .ok_or_else(|| {
+                    scope.error("ArgumentError", format!("{name}: is an Integer from 0"))
+                }),
+        }
+    };
+    Ok(Call {
+        timeout: timeout.ok_or_else(|| {
+            scope.error("ArgumentError", "timeout: is a positive number of seconds")
+        })?,
+        redirects_max: whole("redirects", call.redirects_max)?,
+        response_bytes_max: whole("max_bytes", limits.response_bytes_max)?,
+        ..call
+    })
+}
+
+fn headers<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in scope.entries(given)? {
+        let name = text(scope, name, "a header's name")?.replace('_', "-");
+        let wrong = || {
+            let message =
+                format!("the header {name:?} has a name or a value that would break the request");
+            scope.error("ArgumentError", message)
+        };
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        for value in elements(scope, value) {
+            let value = plain(scope, value, "a header's value")?;
+            let value = HeaderValue::from_bytes(&value).map_err(|_| wrong())?;
+            headers.append(header.clone(), value);
+        }
+    }
+    Ok(headers)
+}
+
+/// The body and its type.
+fn body<'c>(
+    scope: &'c Scope<'c>,
+    options: Value<'c>,
+    limits: &Limits,
+) -> Result<'c, (Bytes, Option<&'static str>)> {
+    let json = scope.keyword(options, "json")?;
+    // The key decides: null is JSON, too.
+    let is_json = scope
+        .entries(options)?
+        .iter()
+        .any(|(name, _)| name.as_symbol() == Some(scope.intern("json")));
+    let form = scope.keyword(options, "form")?;
+    let body = scope.keyword(options, "body")?;
+    if [is_json, !form.is_nil(), !body.is_nil()]
+        .iter()
+        .filter(|given| **given)
+        .count()
+        > 1
+    {
+        return Err(scope.error(
+            "ArgumentError",
+            "a request has one of json:, form: and body:",
+        ));
+    }
+    if is_json {
+        let mut out = Vec::new();
+        json::write(scope, json, limits.json_depth_max, &mut out)?;
+        return Ok((Bytes::from(out), Some("application/json")));
+    }
+    if !form.is_nil() {
+        let form = pairs(scope, options, "form")?;
+        return Ok((Bytes::from(form), Some("application/x-www-form-urlencoded")));
+    }
+    if body.is_nil() {
+        return Ok((Bytes::new(), None));
+    }
+    let bytes = scope
+        .bytes(body)
+        .ok_or_else(|| wrong_type(scope, body, "body:", "a String"))?;
+    Ok((Bytes::from(bytes), None))
+}
+
+/// A Hash as an encoded form; an Array gives one pair for each element.
+fn pairs<'c>(scope: &'c Scope<'c>, options: Value<'c>, option: &str) -> Result<'c, String> {
+    let given = scope.keyword(options, option)?;
+    if !matches!(given.kind(), Kind::Nil | Kind::Hash) {
+        return Err(wrong_type(scope, given, &format!("{option}:"), "a Hash"));
+    }
+    let mut out = String::new();
+    for (name, value) in scope.entries(given)? {
+        let name = text(scope, name, "a parameter's name")?;
+        for value in elements(scope, value) {
+            append_pair(
+                &mut out,
+                name.as_bytes(),
+                &plain(scope, value, "a parameter's value")?,
+            );
+        }
+    }
+    Ok(out)
+}
+
+fn elements<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Vec<Value<'c>> {
+    match value.kind() {
+        Kind::Array => (0..scope.array_len(value))
+            .map(|i| scope.array_at(value, i))
+            .collect(),
+        _ => vec![value],
+    }
+}
+
+fn plain<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, Vec<u8>> {
+    match value.kind() {
+        Kind::String => Ok(scope.bytes(value).unwrap_or_default()),
+        Kind::Symbol | Kind::Integer | Kind::Float | Kind::True | Kind::False => {
+            let shown = scope.call(value, "to_s", &[])?;
+            Ok(scope.bytes(shown).unwrap_or_default())
+        }
+        _ => Err(wrong_type(scope, value, what, "a String or a number")),
+    }
+}
+
+/// `[status, [[name, value], …], body, url]`
+fn shown(reply: Reply) -> Answer {
+    answer(move |scope| {
+        let headers = scope.array(reply.headers.len())?;
+        for (name, value) in &reply.headers {
+            let pair = scope.array(2)?;
+            scope.push(pair, scope.string(name.as_str())?)?;
+            scope.push(pair, scope.string(value.as_bytes())?)?;
+            scope.push(headers, pair)?;
+        }
+        let row = scope.array(4)?;
+        scope.push(row, scope.integer(reply.status.as_u16().into()))?;
+        scope.push(row, headers)?;
+        scope.push(row, scope.string(&reply.body)?)?;
+        scope.push(row, scope.string(&reply.url)?)?;
+        Ok(row)
+    })
+}
+
+fn failed(failure: Failure) -> Answer {
+    answer(move |scope| Err(scope.error(failure.class(), failure.to_string())))
+}

@@ -1,0 +1,172 @@
+//! The body of a request as several fibres of one handler see it: read once, whole, as a form or in pieces. Not the parsing.
+//! The first reader reads and the others wait for what it finds; a reader that is cancelled half-way leaves an error, not a gap.
+
+use std::io;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tokio::sync::Mutex;
+use tsumugi_http::upload::{self, Offload, Part};
+use tsumugi_http::{Error, Limits, RequestBody};
+use tsumugi_worker::Worker;
+
+/// The parts of a multipart form.
+pub(crate) type Form = Rc<[Rc<Part<OffWorker>>]>;
+
+/// The body on its way to the handler.
+pub(crate) struct Incoming(Mutex<State>);
+
+enum State {
+    Unread(RequestBody),
+    /// Some of it was read piece by piece.
+    InPieces(RequestBody),
+    Whole(Bytes),
+    Form(Form),
+    Failed(Failure),
+    /// Its reader was cancelled.
+    Interrupted,
+}
+
+/// Why there is no body.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The client's fault: it is answered with this status.
+    Refused { status: u16, message: String },
+    /// The handler's.
+    Misuse(&'static str),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Refused {
+            status: error.status().as_u16(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl Incoming {
+    pub fn new(body: RequestBody) -> Incoming {
+        Incoming(Mutex::new(State::Unread(body)))
+    }
+
+    /// All bytes.
+    pub async fn whole(&self) -> Result<Bytes, Failure> {
+        let mut state = self.0.lock().await;
+        let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
+            State::Unread(body) => body,
+            other => {
+                let found = match &other {
+                    State::Whole(bytes) => Ok(bytes.clone()),
+                    State::Form(_) => Err(Failure::Misuse("the body has been read as a form")),
+                    other => Err(other.failure()),
+                };
+                *state = other;
+                return found;
+            }
+        };
+        match body.read_all().await {
+            Ok(bytes) => {
+                *state = State::Whole(bytes.clone());
+                Ok(bytes)
+            }
+            Err(error) => Err(state.fail(error)),
+        }
+    }
+
+    /// The parts of a multipart form; large files go to disk.
+    pub async fn form(
+        &self,
+        content_type: &str,
+        limits: &Limits,
+        worker: &Worker,
+    ) -> Result<Form, Failure> {
+        let mut state = self.0.lock().await;
+        let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
+            State::Unread(body) => body,
+            State::Whole(bytes) => RequestBody::in_memory(bytes),
+            other => {
+                let found = match &other {
+                    State::Form(form) => Ok(Rc::clone(form)),
+                    other => Err(other.failure()),
+                };
+                *state = other;
+                return found;
+            }
+        };
+        let directory = std::env::temp_dir();
+        let offload = OffWorker::new(worker);
+        match upload::read_form(&mut body, content_type, limits, &directory, &offload).await {
+            Ok(parts) => {
+                let form: Form = parts.into_iter().map(Rc::new).collect();
+                *state = State::Form(Rc::clone(&form));
+                Ok(form)
+            }
+            Err(error) => Err(state.fail(error)),
+        }
+    }
+
+    /// The next piece, `None` at the end. A body that was read whole comes in one piece.
+    pub async fn piece(&self) -> Result<Option<Bytes>, Failure> {
+        let mut state = self.0.lock().await;
+        if let State::Unread(_) = *state
+            && let State::Unread(body) = std::mem::replace(&mut *state, State::Interrupted)
+        {
+            *state = State::InPieces(body);
+        }
+        let piece = match &mut *state {
+            State::InPieces(body) => body.piece().await,
+            State::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                *state = State::InPieces(RequestBody::in_memory(Bytes::new()));
+                return Ok(Some(bytes).filter(|bytes| !bytes.is_empty()));
+            }
+            State::Form(_) => return Err(Failure::Misuse("the body has been read as a form")),
+            other => return Err(other.failure()),
+        };
+        piece.map_err(|error| state.fail(error))
+    }
+}
+
+impl State {
+    fn fail(&mut self, error: Error) -> Failure {
+        let failure = Failure::from(error);
+        *self = State::Failed(failure.clone());
+        failure
+    }
+
+    fn failure(&self) -> Failure {
+        match self {
+            State::Failed(failure) => failure.clone(),
+            State::InPieces(_) => Failure::Misuse("the body has been read piece by piece"),
+            _ => Failure::Misuse("the fibre that read the body was cancelled"),
+        }
+    }
+}
+
+/// Blocking work of uploads, on the pool of the process.
+#[derive(Clone)]
+pub(crate) struct OffWorker(Worker);
+
+impl OffWorker {
+    pub fn new(worker: &Worker) -> OffWorker {
+        OffWorker(worker.clone())
+    }
+}
+
+impl Offload for OffWorker {
+    async fn offload<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        self.0
+            .offload(work)
+            .await
+            .map_err(io::Error::other)
+            .and_then(|result| result)
+    }
+
+    fn later(&self, work: impl FnOnce() + Send + 'static) {
+        drop(self.0.offload(work));
+    }
+}

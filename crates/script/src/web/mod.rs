@@ -1,0 +1,54 @@
+//! What an application on the web needs beyond a request: secrets and signatures, sessions, the client for other servers.
+//! Knows no Ruby. One value per VM, made when the VM is, filled when the application asks for it.
+
+pub(crate) mod incoming;
+pub(crate) mod secret;
+pub(crate) mod session;
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use tsumugi_worker::Worker;
+
+use crate::client::Client;
+use crate::host::{Mode, Settings};
+use secret::{Secret, SecretError, Signer};
+use session::Sessions;
+
+/// The state of one VM.
+#[derive(Default)]
+pub(crate) struct Web {
+    signer: OnceCell<Rc<Signer>>,
+    /// Set by the word `sessions`.
+    pub sessions: OnceCell<Sessions>,
+    client: OnceCell<Rc<Client>>,
+}
+
+impl Web {
+    /// What signs cookies: made from the settings, else from the environment, else (in development) made up.
+    pub fn signer(&self, settings: &Settings) -> Result<Rc<Signer>, SecretError> {
+        if let Some(signer) = self.signer.get() {
+            return Ok(Rc::clone(signer));
+        }
+        let secret = match (&settings.secret, Secret::from_environment()) {
+            (Some(secret), _) => secret.clone(),
+            (None, Some(secret)) => secret,
+            (None, None) if settings.mode == Mode::Development => Secret::of_this_process()?,
+            (None, None) => return Err(SecretError::Missing),
+        };
+        let signer = Rc::new(Signer::new(&secret)?);
+        Ok(Rc::clone(self.signer.get_or_init(|| signer)))
+    }
+
+    /// The HTTP client of this VM.
+    pub fn client(&self, worker: &Worker, settings: &Settings) -> Rc<Client> {
+        let make = || {
+            Client::new(
+                worker,
+                settings.limits.client.clone(),
+                settings.certificates.clone(),
+            )
+        };
+        Rc::clone(self.client.get_or_init(make))
+    }
+}

@@ -1,0 +1,270 @@
+//! Sessions: what the word `sessions` declares, the signed cookie that carries one, and which requests must prove that they
+//! come from a page of this application. The content is signed, not secret: the client can read it, not change it.
+//!
+//! The proof against forged forms (CSRF). A browser attaches the cookie to a form that another site submits, so a request with a
+//! valid session is checked when its method changes things and its body is of a type that a page of another site can send unasked:
+//! urlencoded, multipart, text/plain or none. All other types, JSON among them, make browsers ask first (CORS), and that answer is no.
+//! It passes when the browser says `Sec-Fetch-Site: same-origin`, which no script can forge, or when it brings the session's token.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
+use http::{HeaderName, Method};
+use ring::hmac;
+use tsumugi_http::cookie::{self, SameSite, SetCookie};
+
+use super::secret::{Purpose, SecretError, Signer, random};
+use crate::limits::{COOKIE_BYTES_MAX, CSRF_BYTES};
+
+/// What `sessions` declares.
+pub(crate) struct Sessions {
+    pub name: String,
+    pub path: String,
+    pub domain: Option<String>,
+    pub same_site: SameSite,
+    pub max_age_seconds: u64,
+    pub transport: Transport,
+    pub forms: Forms,
+    pub signer: std::rc::Rc<Signer>,
+}
+
+/// Over which connections a browser sends a cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    TlsOnly,
+    Any,
+}
+
+/// Are forms checked?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forms {
+    Checked,
+    Unchecked,
+}
+
+/// Why a session is not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    #[error(
+        "the session makes a cookie of {bytes} bytes; session_cookie_bytes_max is {COOKIE_BYTES_MAX}, which is what browsers keep: \
+         store the data elsewhere and its key in the session"
+    )]
+    TooLarge { bytes: usize },
+    #[error(transparent)]
+    Cookie(#[from] tsumugi_http::Error),
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+impl Sessions {
+    /// The content of the request's session, as JSON. A cookie that was changed or has expired is none.
+    pub fn read(&self, headers: &HeaderMap, cookies_max: usize) -> Option<Vec<u8>> {
+        let now = now();
+        headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|header| cookie::pairs(header.as_bytes(), cookies_max).ok())
+            .flatten()
+            .filter(|(name, _)| *name == self.name)
+            .find_map(|(_, value)| self.signer.open(Purpose::Session, &self.name, value, now))
+    }
+
+    /// Does the request bring a cookie of this name, valid or not?
+    pub fn is_sent(&self, headers: &HeaderMap, cookies_max: usize) -> bool {
+        headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|header| cookie::pairs(header.as_bytes(), cookies_max).ok())
+            .flatten()
+            .any(|(name, _)| name == self.name)
+    }
+
+    /// The `Set-Cookie` that stores this content.
+    pub fn write(&self, content: &[u8]) -> Result<HeaderValue, WriteError> {
+        let expires = now().saturating_add(self.max_age_seconds);
+        let value = self
+            .signer
+            .sign(Purpose::Session, &self.name, content, expires);
+        let seconds = i64::try_from(self.max_age_seconds).unwrap_or(i64::MAX);
+        let header = self.cookie(&value).max_age(seconds).header()?;
+        match header.len() {
+            bytes if bytes > COOKIE_BYTES_MAX => Err(WriteError::TooLarge { bytes }),
+            _ => Ok(header),
+        }
+    }
+
+    /// The `Set-Cookie` that ends the session in the browser.
+    pub fn end(&self) -> Result<HeaderValue, WriteError> {
+        Ok(self.cookie("").max_age(0).header()?)
+    }
+
+    /// An error when no browser would take the cookie.
+    pub fn check(&self) -> Result<(), WriteError> {
+        self.write(b"{}").map(drop)
+    }
+
+    fn cookie<'a>(&'a self, value: &'a str) -> SetCookie<'a> {
+        let mut cookie = SetCookie::new(&self.name, value)
+            .path(&self.path)
+            .http_only()
+            .same_site(self.same_site);
+        if let Some(domain) = &self.domain {
+            cookie = cookie.domain(domain);
+        }
+        match self.transport {
+            Transport::TlsOnly => cookie.secure(),
+            Transport::Any => cookie,
+        }
+    }
+
+    /// Must this request show the session's token before it is handled?
+    pub fn guards(&self, method: &Method, headers: &HeaderMap, cookies_max: usize) -> bool {
+        self.forms == Forms::Checked
+            && !method.is_safe()
+            && is_sent_unasked(headers)
+            && !is_same_origin(headers)
+            && self.read(headers, cookies_max).is_some()
+    }
+}
+
+/// Could a page of another site have sent this without asking first? Fetch standard, CORS-safelisted content types.
+fn is_sent_unasked(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(first), None) = (types.next(), types.next()) else {
+        return true; // none, or several, of which a reader may take another one than we
+    };
+    let essence = first.as_bytes().split(|byte| *byte == b';').next();
+    let essence = essence.unwrap_or_default().trim_ascii();
+    let safelisted = [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "text/plain",
+    ];
+    !essence.contains(&b'/')
+        || safelisted
+            .iter()
+            .any(|listed| essence.eq_ignore_ascii_case(listed.as_bytes()))
+}
+
+fn is_same_origin(headers: &HeaderMap) -> bool {
+    const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+    matches!((sites.next(), sites.next()), (Some(site), None) if site == "same-origin")
+}
+
+/// A new token for a session, as it is stored.
+pub(crate) fn new_token() -> Result<String, SecretError> {
+    Ok(URL_SAFE_NO_PAD.encode(random::<CSRF_BYTES>()?))
+}
+
+/// The token as it is written into one page: another text each time, so that compression cannot give it away.
+pub(crate) fn masked_token(stored: &str) -> Result<Option<String>, SecretError> {
+    let Some(token) = decoded(stored) else {
+        return Ok(None);
+    };
+    let pad = random::<CSRF_BYTES>()?;
+    let mut masked = [0; 2 * CSRF_BYTES];
+    let (front, back) = masked.split_at_mut(CSRF_BYTES);
+    front.copy_from_slice(&pad);
+    for ((byte, token), pad) in back.iter_mut().zip(token).zip(pad) {
+        *byte = token ^ pad;
+    }
+    Ok(Some(URL_SAFE_NO_PAD.encode(masked)))
+}
+
+/// Is `sent` the session's token under any mask? Takes the same time wherever they differ.
+pub(crate) fn is_token(stored: &str, sent: &str) -> bool {
+    let (Some(token), Ok(masked)) = (decoded(stored), URL_SAFE_NO_PAD.decode(sent)) else {
+        return false;
+    };
+    if masked.len() != 2 * CSRF_BYTES {
+        return false;
+    }
+    let (pad, back) = masked.split_at(CSRF_BYTES);
+    let unmasked: Vec<u8> = back.iter().zip(pad).map(|(byte, pad)| byte ^ pad).collect();
+    // Equal tags under one key mean equal tokens; `verify` compares tags in constant time.
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &token);
+    hmac::verify(
+        &key,
+        b"csrf",
+        hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &unmasked), b"csrf").as_ref(),
+    )
+    .is_ok()
+}
+
+fn decoded(stored: &str) -> Option<[u8; CSRF_BYTES]> {
+    URL_SAFE_NO_PAD.decode(stored).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(types: &[&str], expected: bool) {
+        let mut headers = HeaderMap::new();
+        for text in types {
+            headers.append(CONTENT_TYPE, HeaderValue::from_str(text).unwrap());
+        }
+        assert_eq!(is_sent_unasked(&headers), expected, "{types:?}");
+    }
+
+    #[test]
+    fn types_that_a_form_of_another_site_can_have_are_checked() {
+        check(&["application/x-www-form-urlencoded"], true);
+        check(&["Multipart/Form-Data; boundary=x"], true);
+        check(&["text/plain;charset=utf-8"], true);
+        check(&["text/plain; application/json"], true);
+        check(&[], true);
+        check(&[""], true);
+        check(&["nonsense"], true);
+        check(&["application/json", "text/plain"], true);
+    }
+
+    #[test]
+    fn types_that_make_a_browser_ask_first_are_not() {
+        check(&["application/json"], false);
+        check(&["application/json; charset=utf-8"], false);
+        check(&["text/html"], false);
+        check(&["application/octet-stream"], false);
+    }
+
+    #[test]
+    fn a_token_is_known_under_every_mask_and_no_other_is() {
+        let (token, other) = (new_token().unwrap(), new_token().unwrap());
+        let first = masked_token(&token).unwrap().unwrap();
+        let second = masked_token(&token).unwrap().unwrap();
+        assert_ne!(first, second);
+        assert!(is_token(&token, &first) && is_token(&token, &second));
+        assert!(!is_token(&other, &first));
+        for wrong in ["", "x", &token, &first[1..], "é"] {
+            assert!(!is_token(&token, wrong), "{wrong}");
+        }
+        assert!(masked_token("broken").unwrap().is_none());
+        assert!(!is_token("", ""));
+    }
+
+    #[test]
+    fn only_one_plain_statement_of_the_browser_counts() {
+        for (values, expected) in [
+            (vec!["same-origin"], true),
+            (vec!["same-site"], false),
+            (vec!["cross-site"], false),
+            (vec!["none"], false),
+            (vec!["same-origin", "cross-site"], false),
+            (vec![], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in &values {
+                headers.append("sec-fetch-site", HeaderValue::from_static(value));
+            }
+            assert_eq!(is_same_origin(&headers), expected, "{values:?}");
+        }
+    }
+}

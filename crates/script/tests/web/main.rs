@@ -1,0 +1,8 @@
+//! What handlers have of the web, over sockets: cookies, bodies and uploads, calls to other servers.
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod bodies;
+mod calls;
+mod cookies;
