@@ -177,3 +177,19 @@ int ts_hash_each(ts_vm *vm, mrb_value hash, int (*visit)(void *, mrb_value, mrb_
   struct three t = { .a = hash, .pointer = &e };
   return protect(vm, each_body, &t, out);
 }
+
+/* Global variables */
+static mrb_value global_set_body(mrb_state *mrb, void *p) {
+  struct three *t = p;
+  mrb_gv_set(mrb, t->sym, t->a);
+  return mrb_nil_value();
+}
+int ts_global_set(ts_vm *vm, uint32_t sym, mrb_value value, mrb_value *out) {
+  struct three t = { .a = value, .sym = sym };
+  return protect(vm, global_set_body, &t, out);
+}
+mrb_value ts_global(ts_vm *vm, uint32_t sym) {
+  mrb_value value = mrb_gv_get(vm->mrb, sym);
+  mrb_gc_protect(vm->mrb, value);
+  return value;
+}

@@ -15,6 +15,7 @@
 //! ```
 
 mod carried;
+mod global;
 mod interrupt;
 mod memory;
 mod native;

@@ -11,7 +11,7 @@ use crate::vm::{Inner, Vm, abort_on_panic, status_is_ok};
 
 /// Access to a VM. Obtained from [`Vm::enter`] and handed to natives.
 pub struct Scope<'vm> {
-    vm: &'vm Vm,
+    pub(crate) vm: &'vm Vm,
     arena: c_int,
 }
 

@@ -51,6 +51,8 @@ unsafe extern "C" {
     pub fn ts_data_pointer(v: RawValue) -> *mut c_void;
     pub fn ts_class_carries_data(class: RawValue);
     pub fn ts_ivar(vm: *mut RawVm, object: RawValue, sym: u32) -> RawValue;
+    pub fn ts_global(vm: *mut RawVm, sym: u32) -> RawValue;
+    pub fn ts_global_set(vm: *mut RawVm, sym: u32, value: RawValue, out: *mut RawValue) -> c_int;
 
     pub fn ts_string(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
     -> c_int;

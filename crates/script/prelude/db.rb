@@ -67,9 +67,9 @@ class DB
     @transactions[id] = running
     begin
       yield(self)
-    rescue Exception
+    rescue Exception => e
       raised = true
-      raise
+      raise e
     ensure
       @transactions.delete(id)
       begin

@@ -16,6 +16,7 @@ use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::limits::Limits;
+use crate::natives::standard::last_match::LastMatch;
 use crate::web::Web;
 use crate::web::secret::Secret;
 
@@ -72,6 +73,8 @@ pub(crate) struct Host {
     pub subject: RefCell<Option<Rc<Exchange>>>,
     /// The job that runs now; natives identify a fibre by it.
     pub job: Cell<u64>,
+    /// `$~` of every job.
+    pub last_match: LastMatch,
     jobs: Cell<u64>,
     pub web: Web,
     _watch: Watch,
@@ -128,6 +131,7 @@ impl Host {
             sources: RefCell::default(),
             subject: RefCell::default(),
             job: Cell::new(0),
+            last_match: LastMatch::default(),
             jobs: Cell::new(0),
             web: Web::default(),
             _watch: worker.watch(watchdog),
@@ -175,6 +179,7 @@ impl Host {
     ) -> Step<T> {
         self.job.set(job);
         self.vm.enter(|scope| {
+            self.last_match.switch(scope, job);
             let value = start(scope).unwrap_or_else(|raised| self.thrown(scope, raised.0));
             match scope.resume(scope.rooted(fibre), value) {
                 Ok(output) => self.after(scope, output, finish),
@@ -260,6 +265,7 @@ pub(crate) struct Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
+        self.host.last_match.ended(self.number);
         self.host.running.set(self.host.running.get() - 1);
         if self.host.running.get() == 0 {
             self.host.ended.notify_waiters();

@@ -133,6 +133,11 @@ impl Writer<'_> {
             rows.write_json(self.out);
             return Ok(());
         }
+        if value.kind() == Kind::BigInteger {
+            let text = scope.call(value, "to_s", &[])?;
+            scope.with_bytes(text, |bytes| self.out.extend_from_slice(bytes));
+            return Ok(());
+        }
         if scope.responds_to(value, "to_json") {
             let text = scope.call(value, "to_json", &[])?;
             scope.with_bytes(text, |bytes| self.out.extend_from_slice(bytes));
@@ -145,11 +150,7 @@ impl Writer<'_> {
             }
         }
         let text = scope.call(value, "to_s", &[])?;
-        if value.kind() == Kind::BigInteger {
-            scope.with_bytes(text, |bytes| self.out.extend_from_slice(bytes));
-        } else {
-            scope.with_bytes(text, |bytes| string(bytes, self.out));
-        }
+        scope.with_bytes(text, |bytes| string(bytes, self.out));
         Ok(())
     }
 }

@@ -15,6 +15,18 @@ pub struct Limits {
     pub idle_fibres_max: usize,
     /// Nesting of what becomes JSON; deeper (or cyclic) is an error.
     pub json_depth_max: usize,
+    /// Distinct Symbols that `JSON.parse(…, symbolize_names: true)` may make in one VM: they are never freed.
+    pub json_symbols_max: usize,
+    /// Compiled patterns that one VM keeps; the one used longest ago makes room.
+    pub regexps_max: usize,
+    /// Steps back of one match of a pattern with look-around or backreferences.
+    pub regexp_backtracks_max: usize,
+    /// Bytes of a compiled pattern.
+    pub regexp_bytes_max: usize,
+    /// Bytes of a file of Ruby or of a template.
+    pub source_bytes_max: usize,
+    /// Depth of templates that render templates.
+    pub render_depth_max: usize,
     /// Branches of one `parallel`.
     pub parallel_max: usize,
     /// Values that wait in one channel.
@@ -86,6 +98,12 @@ impl Default for Limits {
             vm_bytes_max: 256 << 20,
             idle_fibres_max: 1_024,
             json_depth_max: 100,
+            json_symbols_max: 10_000,
+            regexps_max: 1_024,
+            regexp_backtracks_max: 1_000_000,
+            regexp_bytes_max: 10 << 20,
+            source_bytes_max: 4 << 20,
+            render_depth_max: 64,
             parallel_max: 1_024,
             channel_max: 65_536,
             client: ClientLimits::default(),

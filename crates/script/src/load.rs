@@ -24,6 +24,38 @@ const PRELUDE: &[(&str, &str)] = &[
         include_str!("../prelude/parameters.rb"),
     ),
     (
+        "tsumugi/std/core_ext.rb",
+        include_str!("../prelude/std/core_ext.rb"),
+    ),
+    (
+        "tsumugi/std/regexp.rb",
+        include_str!("../prelude/std/regexp.rb"),
+    ),
+    (
+        "tsumugi/std/files.rb",
+        include_str!("../prelude/std/files.rb"),
+    ),
+    (
+        "tsumugi/std/json.rb",
+        include_str!("../prelude/std/json.rb"),
+    ),
+    (
+        "tsumugi/std/time.rb",
+        include_str!("../prelude/std/time.rb"),
+    ),
+    (
+        "tsumugi/std/encodings.rb",
+        include_str!("../prelude/std/encodings.rb"),
+    ),
+    (
+        "tsumugi/std/digests.rb",
+        include_str!("../prelude/std/digests.rb"),
+    ),
+    (
+        "tsumugi/std/views.rb",
+        include_str!("../prelude/std/views.rb"),
+    ),
+    (
         "tsumugi/web/cookies.rb",
         include_str!("../prelude/web/cookies.rb"),
     ),

@@ -8,6 +8,7 @@ mod failure;
 mod output;
 mod parameters;
 pub(crate) mod rows;
+pub(crate) mod standard;
 mod wait;
 mod web;
 
@@ -45,7 +46,8 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     parameters::install(&natives)?;
     web::install(&natives)?;
     database::install(&natives)?;
-    rows::install(&natives)
+    rows::install(&natives)?;
+    standard::install(&natives)
 }
 
 /// Adds the client in the same process; see `client`.

@@ -1,0 +1,248 @@
+//! Base64, percent coding, HTML escaping. Decoders take what clients send: total, and never longer than their input.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+
+use crate::natives::{Natives, wrong_type};
+
+/// Padding may be left out: what `urlsafe_decode64` takes.
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+/// `decode64` takes what it can: trailing bits and missing padding are no errors.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+/// Bytes of a line of `encode64`, before encoding.
+const LINE_BYTES: usize = 45;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    base64(natives)?;
+    natives.plain("percent_encode", |_, scope, call| {
+        let spaces = call.argument(1).truthy();
+        with(scope, call.argument(0), |bytes| {
+            percent_encode(bytes, spaces)
+        })
+    })?;
+    natives.plain("percent_decode", |_, scope, call| {
+        let spaces = call.argument(1).truthy();
+        with(scope, call.argument(0), |bytes| {
+            percent_decode(bytes, spaces)
+        })
+    })?;
+    natives.plain("html_escape", |_, scope, call| {
+        let given = call.argument(0);
+        if given.kind() == Kind::String {
+            // Most texts need no escaping: they are handed back as they are.
+            let plain = scope.with_bytes(given, |bytes| {
+                !bytes.iter().any(|byte| entity(*byte).is_some())
+            });
+            if plain == Some(true) {
+                return Ok(given);
+            }
+            return with(scope, given, html_escape);
+        }
+        let text = scope.call(given, "to_s", &[])?;
+        with(scope, text, html_escape)
+    })?;
+    natives.plain("html_unescape", |_, scope, call| {
+        with(scope, call.argument(0), |bytes| {
+            html_unescape(&String::from_utf8_lossy(bytes)).into_bytes()
+        })
+    })
+}
+
+fn with<'s>(
+    scope: &'s Scope<'s>,
+    value: Value<'s>,
+    change: impl FnOnce(&[u8]) -> Vec<u8>,
+) -> Result<'s, Value<'s>> {
+    match scope.with_bytes(value, change) {
+        Some(changed) => scope.string(changed),
+        None => Err(wrong_type(scope, value, "the text", "a String")),
+    }
+}
+
+fn base64<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("base64_encode", |_, scope, call| {
+        let lines = call.argument(1).truthy();
+        with(scope, call.argument(0), |bytes| {
+            if !lines {
+                return general_purpose::STANDARD.encode(bytes).into_bytes();
+            }
+            let mut out = Vec::new();
+            for line in bytes.chunks(LINE_BYTES) {
+                out.extend_from_slice(general_purpose::STANDARD.encode(line).as_bytes());
+                out.push(b'\n');
+            }
+            out
+        })
+    })?;
+    natives.plain("base64_decode", |_, scope, call| {
+        let kind = scope.text(call.argument(1)).unwrap_or_default();
+        let decoded = scope.with_bytes(call.argument(0), |bytes| match kind.as_str() {
+            "strict" => general_purpose::STANDARD.decode(bytes).ok(),
+            "urlsafe" => URL_SAFE.decode(bytes).ok(),
+            _ => Some(lenient(bytes)),
+        });
+        match decoded {
+            Some(Some(decoded)) => scope.string(decoded),
+            Some(None) => Err(scope.error("ArgumentError", "invalid base64")),
+            None => Err(wrong_type(scope, call.argument(0), "the text", "a String")),
+        }
+    })
+}
+
+/// Skips what is no digit, ends at the padding, as `unpack("m")` does.
+fn lenient(bytes: &[u8]) -> Vec<u8> {
+    let digits = bytes.iter().copied().take_while(|byte| *byte != b'=');
+    let mut digits: Vec<u8> = digits
+        .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        .collect();
+    if digits.len() % 4 == 1 {
+        digits.pop();
+    }
+    LENIENT.decode(digits).unwrap_or_default()
+}
+
+fn percent_encode(bytes: &[u8], spaces_as_plus: bool) -> Vec<u8> {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut out = Vec::with_capacity(bytes.len() + 16);
+    for byte in bytes {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_'
+                if spaces_as_plus =>
+            {
+                out.push(*byte);
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~'
+                if !spaces_as_plus =>
+            {
+                out.push(*byte);
+            }
+            b' ' if spaces_as_plus => out.push(b'+'),
+            _ => {
+                let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+                out.extend([b'%', HEX[high], HEX[low]]);
+            }
+        }
+    }
+    out
+}
+
+/// What is no escape stays as it is.
+fn percent_decode(bytes: &[u8], plus_as_space: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while let Some(byte) = bytes.get(i).copied() {
+        i += 1;
+        let digit = |at: usize| {
+            bytes
+                .get(at)
+                .and_then(|byte| char::from(*byte).to_digit(16))
+        };
+        match (byte, digit(i), digit(i + 1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(u8::try_from(high * 16 + low).unwrap_or_default());
+                i += 2;
+            }
+            (b'+', _, _) if plus_as_space => out.push(b' '),
+            _ => out.push(byte),
+        }
+    }
+    out
+}
+
+fn entity(byte: u8) -> Option<&'static [u8]> {
+    Some(match byte {
+        b'&' => b"&amp;",
+        b'<' => b"&lt;",
+        b'>' => b"&gt;",
+        b'"' => b"&quot;",
+        b'\'' => b"&#39;",
+        _ => return None,
+    })
+}
+
+fn html_escape(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8 + 8);
+    let mut plain = 0;
+    for (i, byte) in bytes.iter().enumerate() {
+        if let Some(entity) = entity(*byte) {
+            out.extend_from_slice(&bytes[plain..i]);
+            out.extend_from_slice(entity);
+            plain = i + 1;
+        }
+    }
+    out.extend_from_slice(&bytes[plain..]);
+    out
+}
+
+/// The five named entities of XML and numeric ones; anything else stays.
+fn html_unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let end = from.bytes().take(12).position(|byte| byte == b';');
+        let char = end.and_then(|end| unescaped(from.get(1..end)?));
+        match (char, end) {
+            (Some(char), Some(end)) => {
+                out.push(char);
+                rest = from.get(end + 1..).unwrap_or_default();
+            }
+            _ => {
+                out.push('&');
+                rest = from.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn unescaped(name: &str) -> Option<char> {
+    match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_escapes_stay() {
+        for text in ["%", "%4", "%zz", "a%2", "%%41"] {
+            let decoded = percent_decode(text.as_bytes(), true);
+            assert_eq!(decoded, text.replace("%41", "A").into_bytes());
+        }
+    }
+
+    #[test]
+    fn broken_entities_stay() {
+        for text in ["&", "&;", "&#;", "&#xd800;", "&nope;", "& lt;", "&ltあ"] {
+            assert_eq!(html_unescape(text), text);
+        }
+        assert_eq!(html_unescape("&lt;&#39;&#x3042;&amp;amp;"), "<'あ&amp;");
+    }
+}

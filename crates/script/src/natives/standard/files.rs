@@ -1,0 +1,160 @@
+//! Files of Ruby that the application requires, and the environment. Reading is off the worker; running is the prelude's,
+//! because a file may wait.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use tsumugi_mruby::{Result, Scope, Value};
+
+use crate::answer::{Answer, Operation, answer, raise};
+use crate::error::Error;
+use crate::host::Host;
+use crate::natives::{Natives, text};
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("source_read", |host, scope, call| {
+        let paths = call.argument(0);
+        let mut candidates = Vec::new();
+        for i in 0..scope.array_len(paths) {
+            candidates.push(PathBuf::from(text(
+                scope,
+                scope.array_at(paths, i),
+                "a path",
+            )?));
+        }
+        let max = host.settings.limits.source_bytes_max;
+        let worker = host.worker.clone();
+        Ok(Box::pin(async move {
+            match worker.offload(move || first_of(&candidates, max)).await {
+                Ok(Ok(found)) => source(found),
+                Ok(Err(message)) => raise("LoadError", message),
+                Err(error) => raise("LoadError", error.to_string()),
+            }
+        }) as Operation)
+    })?;
+    natives.plain("source_compile", |host, scope, call| {
+        let name = text(scope, call.argument(0), "the file's name")?;
+        let source = text(scope, call.argument(1), "the file's text")?;
+        let shown = scope.text(call.argument(2));
+        compile(
+            host,
+            scope,
+            &name,
+            &source,
+            shown.as_deref().unwrap_or(&source),
+        )
+    })?;
+    natives.plain("render_depth_max", |host, scope, _| {
+        let max = host.settings.limits.render_depth_max;
+        Ok(scope.integer(i64::try_from(max).unwrap_or(i64::MAX)))
+    })?;
+    natives.plain("source_location", |_, scope, _| match scope.location() {
+        Some((file, _)) => scope.string(file),
+        None => Ok(Value::nil()),
+    })?;
+    natives.plain("source_main", |host, scope, _| {
+        scope.string(host.settings.app.as_os_str().as_encoded_bytes())
+    })?;
+    natives.plain("environment", |_, scope, _| {
+        let hash = scope.hash(32)?;
+        for (name, value) in std::env::vars_os() {
+            let name = scope.string(name.as_encoded_bytes())?;
+            scope.hash_set(hash, name, scope.string(value.as_encoded_bytes())?)?;
+        }
+        Ok(hash)
+    })?;
+    natives.plain("clock", |_, scope, call| {
+        let clock = match call.argument(0).as_integer() {
+            Some(0) => std::time::UNIX_EPOCH.elapsed().unwrap_or_default(),
+            _ => started().elapsed(),
+        };
+        Ok(scope.float(clock.as_secs_f64()))
+    })?;
+    natives.plain("process_id", |_, scope, _| {
+        Ok(scope.integer(std::process::id().into()))
+    })
+}
+
+/// What the monotonic clock counts from.
+fn started() -> std::time::Instant {
+    static STARTED: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
+    *STARTED
+}
+
+/// A file as it was asked for, its one true path, and its text.
+struct Found {
+    asked: PathBuf,
+    path: PathBuf,
+    text: Vec<u8>,
+}
+
+fn source(found: Found) -> Answer {
+    answer(move |scope| {
+        let triple = scope.array(3)?;
+        for bytes in [
+            found.asked.as_os_str().as_encoded_bytes(),
+            found.path.as_os_str().as_encoded_bytes(),
+            found.text.as_slice(),
+        ] {
+            scope.push(triple, scope.string(bytes)?)?;
+        }
+        Ok(triple)
+    })
+}
+
+fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<Found, String> {
+    for asked in candidates {
+        let Ok(path) = asked.canonicalize() else {
+            continue;
+        };
+        if path.is_file() {
+            let text = read(&path, max)
+                .map_err(|error| format!("cannot load {}: {error}", asked.display()))?;
+            return Ok(Found {
+                asked: asked.clone(),
+                path,
+                text,
+            });
+        }
+    }
+    let tried: Vec<_> = candidates
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Err(format!("cannot load such file: tried {}", tried.join(", ")))
+}
+
+/// A file's bytes, at most `max` of them.
+pub(super) fn read(path: &Path, max: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    std::fs::File::open(path)?
+        .take(most)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() > max {
+        return Err(std::io::Error::other(format!(
+            "it is larger than source_bytes_max ({max})"
+        )));
+    }
+    Ok(bytes)
+}
+
+/// A Proc for `Tsumugi.run_program`; raises SyntaxError with the line of `shown` quoted, which a template's author wrote.
+pub(super) fn compile<'s>(
+    host: &Host,
+    scope: &'s Scope<'s>,
+    name: &str,
+    source: &str,
+    shown: &str,
+) -> Result<'s, Value<'s>> {
+    host.remember(name, shown);
+    scope.compile(source.as_bytes(), name, 1).map_err(|errors| {
+        let source_text = shown.to_owned();
+        let error = Error::Syntax {
+            errors,
+            source_text,
+        };
+        scope.error("SyntaxError", error.to_string())
+    })
+}

@@ -1,0 +1,153 @@
+//! `MatchData`: what one match found. Values only; nothing here matches.
+
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+
+use super::regexp::{Matched, character_at, group, method};
+use crate::natives::{Natives, wrong_type};
+
+pub(super) fn install<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
+    groups(natives, class)?;
+    texts(natives, class)?;
+    for (name, side) in [("begin", 0), ("end", 1)] {
+        method(natives, class, name, move |_, scope, call| {
+            let matched = matched(scope, call.this)?;
+            let number = number(scope, matched, call.argument(0))?;
+            Ok(position(scope, matched, number, side))
+        })?;
+    }
+    method(natives, class, "offset", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        let number = number(scope, matched, call.argument(0))?;
+        let pair = scope.array(2)?;
+        scope.push(pair, position(scope, matched, number, 0))?;
+        scope.push(pair, position(scope, matched, number, 1))?;
+        Ok(pair)
+    })
+}
+
+fn groups<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
+    method(natives, class, "__at", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        let given = call.argument(0);
+        if let Some(number) = given.as_integer() {
+            let number = if number < 0 {
+                number + matched.spans.len() as i64
+            } else {
+                number
+            };
+            return match usize::try_from(number) {
+                Ok(number) => group(scope, matched, number),
+                Err(_) => Ok(Value::nil()),
+            };
+        }
+        let number = number(scope, matched, given)?;
+        group(scope, matched, number)
+    })?;
+    for (name, first) in [("to_a", 0), ("captures", 1)] {
+        method(natives, class, name, move |_, scope, call| {
+            let matched = matched(scope, call.this)?;
+            let array = scope.array(matched.spans.len())?;
+            for i in first..matched.spans.len() {
+                scope.push(array, group(scope, matched, i)?)?;
+            }
+            Ok(array)
+        })?;
+    }
+    method(natives, class, "named_captures", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        let hash = scope.hash(matched.pattern.names.len())?;
+        for (name, number) in &matched.pattern.names {
+            let value = group(scope, matched, *number)?;
+            let key = scope.string(name.as_bytes())?;
+            // Of several groups of a name the last that took part counts.
+            if !value.is_nil() || scope.hash_fetch(hash, key)?.is_nil() {
+                scope.hash_set(hash, key, value)?;
+            }
+        }
+        Ok(hash)
+    })?;
+    method(natives, class, "size", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        Ok(scope.integer(matched.spans.len() as i64))
+    })
+}
+
+fn texts<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
+    method(natives, class, "to_s", |_, scope, call| {
+        group(scope, matched(scope, call.this)?, 0)
+    })?;
+    method(natives, class, "string", |_, scope, call| {
+        scope.string(matched(scope, call.this)?.text.as_bytes())
+    })?;
+    method(natives, class, "pre_match", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        let (start, _) = whole(matched);
+        scope.string(matched.text.get(..start).unwrap_or_default())
+    })?;
+    method(natives, class, "post_match", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        let (_, end) = whole(matched);
+        scope.string(matched.text.get(end..).unwrap_or_default())
+    })?;
+    method(natives, class, "__pattern", |_, scope, call| {
+        let matched = matched(scope, call.this)?;
+        let pair = scope.array(2)?;
+        scope.push(pair, scope.string(matched.pattern.source.as_bytes())?)?;
+        scope.push(pair, scope.integer(matched.pattern.options.into()))?;
+        Ok(pair)
+    })
+}
+
+pub(super) fn matched<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Matched> {
+    scope
+        .data::<Matched>(value)
+        .ok_or_else(|| wrong_type(scope, value, "the match", "a MatchData"))
+}
+
+/// The bytes of the whole match.
+pub(super) fn whole(matched: &Matched) -> (usize, usize) {
+    matched.spans.first().copied().flatten().unwrap_or_default()
+}
+
+/// The number of a group given by number or name; of several of a name the last that took part.
+fn number<'s>(scope: &'s Scope<'s>, matched: &Matched, given: Value<'s>) -> Result<'s, usize> {
+    if let Some(number) = given.as_integer() {
+        return usize::try_from(number)
+            .ok()
+            .filter(|number| *number < matched.spans.len())
+            .ok_or_else(|| scope.error("IndexError", format!("index {number} out of matches")));
+    }
+    if !matches!(given.kind(), Kind::String | Kind::Symbol) {
+        return Err(wrong_type(
+            scope,
+            given,
+            "a group",
+            "an Integer, a String or a Symbol",
+        ));
+    }
+    let name = scope.text(given).unwrap_or_default();
+    let named = matched
+        .pattern
+        .names
+        .iter()
+        .filter(|(own, _)| **own == *name);
+    let took_part = |number: &usize| matched.spans.get(*number).copied().flatten().is_some();
+    let numbers: Vec<usize> = named.map(|(_, number)| *number).collect();
+    let found = numbers.iter().rev().find(|number| took_part(number));
+    found.or(numbers.last()).copied().ok_or_else(|| {
+        scope.error(
+            "IndexError",
+            format!("undefined group name reference: {name}"),
+        )
+    })
+}
+
+fn position<'s>(scope: &'s Scope<'s>, matched: &Matched, number: usize, side: usize) -> Value<'s> {
+    match matched.spans.get(number).copied().flatten() {
+        Some((start, end)) => {
+            let byte = if side == 0 { start } else { end };
+            scope.integer(character_at(&matched.text, byte))
+        }
+        None => Value::nil(),
+    }
+}

@@ -1,0 +1,32 @@
+//! The standard pieces that CRuby has and mruby lacks, one file per subject. Same names and semantics as CRuby's; what
+//! differs is said where it is defined in Ruby (prelude/std).
+
+mod digests;
+mod encodings;
+mod files;
+mod json;
+pub(crate) mod last_match;
+mod match_data;
+mod numbers;
+mod regexp;
+mod regexp_syntax;
+mod strings;
+mod substitution;
+mod templates;
+mod times;
+
+use tsumugi_mruby::Result;
+
+use super::Natives;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    digests::install(natives)?;
+    encodings::install(natives)?;
+    templates::install(natives)?;
+    times::install(natives)?;
+    files::install(natives)?;
+    json::install(natives)?;
+    numbers::install(natives)?;
+    strings::install(natives)?;
+    regexp::install(natives)
+}

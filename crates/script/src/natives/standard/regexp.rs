@@ -1,0 +1,482 @@
+//! `Regexp` and `MatchData`: compiling (cached), matching, and the loops that call no block. Blocks are the prelude's.
+//! Patterns work on UTF-8; positions are bytes here and characters in Ruby.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use fancy_regex::{Captures, Regex, RegexBuilder};
+use tsumugi_mruby::{Call, Kind, Raise, Reply, Result, Root, Scope, Value, Waits};
+
+use super::regexp_syntax::translate;
+use crate::host::Host;
+use crate::limits::Limits;
+use crate::natives::{Natives, alive, wrong_type};
+
+pub(super) const IGNORECASE: u8 = 1;
+pub(super) const EXTENDED: u8 = 2;
+pub(super) const MULTILINE: u8 = 4;
+
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    pub source: Box<str>,
+    pub options: u8,
+    pub regex: Regex,
+    /// Group names and numbers, in the order of the groups.
+    pub names: Vec<(Box<str>, usize)>,
+}
+
+/// One match of a pattern in a text.
+pub(crate) struct Matched {
+    pub pattern: Rc<Pattern>,
+    pub text: Rc<str>,
+    /// Bytes of the whole match and of every group.
+    pub spans: Vec<Option<(usize, usize)>>,
+}
+
+/// Patterns by options and source, each the Ruby object that a literal evaluates to.
+#[derive(Default)]
+pub(super) struct Cache {
+    kept: HashMap<Vec<u8>, (Root, u64)>,
+    key: Vec<u8>,
+    uses: u64,
+}
+
+/// The classes and what natives of both share.
+#[derive(Clone)]
+pub(super) struct Classes {
+    pub regexp: Rc<Root>,
+    pub match_data: Rc<Root>,
+}
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let regexp = scope.define_class(Value::nil(), "Regexp", scope.object_class())?;
+    scope.carries_data(regexp);
+    let match_data = scope.define_class(Value::nil(), "MatchData", scope.object_class())?;
+    scope.carries_data(match_data);
+    let classes = Classes {
+        regexp: Rc::new(scope.root(regexp)),
+        match_data: Rc::new(scope.root(match_data)),
+    };
+    compiling(natives, regexp, &classes)?;
+    asking(natives, regexp)?;
+    matching(natives, regexp, &classes)?;
+    super::match_data::install(natives, match_data)?;
+    super::substitution::install(natives, regexp, &classes)
+}
+
+/// Defines an instance method that never waits.
+pub(super) fn method<'s, F>(
+    natives: &Natives<'s>,
+    class: Value<'s>,
+    name: &str,
+    native: F,
+) -> Result<'s, ()>
+where
+    F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+{
+    let host = natives.host().clone();
+    natives
+        .scope()
+        .define_method(class, name, Waits::Never, move |scope, call| {
+            let host = alive(&host, scope)?;
+            native(&host, scope, call).map(Reply::Value)
+        })
+}
+
+fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Result<'s, ()> {
+    let cache = Rc::new(RefCell::new(Cache::default()));
+    for name in ["compile", "new"] {
+        let (cache, classes, host) = (Rc::clone(&cache), classes.clone(), natives.host().clone());
+        natives
+            .scope()
+            .define_singleton(class, name, Waits::Never, move |scope, call| {
+                let host = alive(&host, scope)?;
+                let (given, options) = (call.argument(0), call.argument(1));
+                if scope.data::<Rc<Pattern>>(given).is_some() {
+                    return Ok(Reply::Value(given));
+                }
+                let options = options_of(scope, options)?;
+                compiled(&host, scope, &cache, &classes, given, options).map(Reply::Value)
+            })?;
+    }
+    // A block's turn: the globals show its match.
+    natives.plain("regexp_show", |host, scope, call| {
+        host.last_match
+            .set(scope, host.job.get(), call.argument(0))?;
+        Ok(Value::nil())
+    })?;
+    // The text between two matches of one walk; nil stands for the beginning.
+    natives.plain("regexp_between", |_, scope, call| {
+        let from = match scope.data::<Matched>(call.argument(0)) {
+            Some(matched) => super::match_data::whole(matched).1,
+            None => 0,
+        };
+        let matched = super::match_data::matched(scope, call.argument(1))?;
+        let until = super::match_data::whole(matched).0;
+        scope.string(matched.text.get(from..until).unwrap_or_default())
+    })?;
+    natives.plain("regexp_escape", |_, scope, call| {
+        let given = call.argument(0);
+        let text = scope
+            .text(given)
+            .ok_or_else(|| wrong_type(scope, given, "what is escaped", "a String"))?;
+        scope.string(escape(&text))
+    })
+}
+
+fn options_of<'s>(scope: &'s Scope<'s>, options: Value<'s>) -> Result<'s, u8> {
+    let letters = match options.kind() {
+        Kind::Nil | Kind::False => return Ok(0),
+        Kind::Integer => return Ok((options.as_integer().unwrap_or(0) & 7) as u8),
+        Kind::String => scope.text(options).unwrap_or_default(),
+        _ => return Ok(IGNORECASE),
+    };
+    letters.chars().try_fold(0, |options, letter| match letter {
+        'i' => Ok(options | IGNORECASE),
+        'x' => Ok(options | EXTENDED),
+        'm' => Ok(options | MULTILINE),
+        'u' | 'n' | 'o' => Ok(options),
+        _ => Err(scope.error("ArgumentError", format!("unknown regexp option: {letters}"))),
+    })
+}
+
+fn compiled<'s>(
+    host: &Host,
+    scope: &'s Scope<'s>,
+    cache: &RefCell<Cache>,
+    classes: &Classes,
+    source: Value<'s>,
+    options: u8,
+) -> Result<'s, Value<'s>> {
+    let cache = &mut *cache.borrow_mut();
+    let read = scope.with_bytes(source, |bytes| {
+        cache.key.clear();
+        cache.key.push(options);
+        cache.key.extend_from_slice(bytes);
+    });
+    read.ok_or_else(|| wrong_type(scope, source, "a pattern", "a String or a Regexp"))?;
+    cache.uses += 1;
+    if let Some((kept, used)) = cache.kept.get_mut(&cache.key) {
+        *used = cache.uses;
+        return Ok(scope.rooted(kept));
+    }
+    let Some(source) = cache.key.get(1..).and_then(|s| std::str::from_utf8(s).ok()) else {
+        return Err(scope.error("RegexpError", "the pattern is not UTF-8"));
+    };
+    let pattern = compile(source, options, &host.settings.limits)
+        .map_err(|error| scope.error("RegexpError", format!("{error}: /{source}/")))?;
+    let made = scope.wrap(scope.rooted(&classes.regexp), Rc::new(pattern))?;
+    if cache.kept.len() >= host.settings.limits.regexps_max {
+        let oldest = cache.kept.iter().min_by_key(|(_, (_, used))| *used);
+        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+            cache.kept.remove(&key);
+        }
+    }
+    cache
+        .kept
+        .insert(cache.key.clone(), (scope.root(made), cache.uses));
+    Ok(made)
+}
+
+fn compile(source: &str, options: u8, limits: &Limits) -> std::result::Result<Pattern, String> {
+    let regex = RegexBuilder::new(&translate(source))
+        .oniguruma_mode(true)
+        .multi_line(true)
+        .ignore_numbered_groups_when_named_groups_exist(true)
+        .case_insensitive(options & IGNORECASE != 0)
+        .ignore_whitespace(options & EXTENDED != 0)
+        .dot_matches_new_line(options & MULTILINE != 0)
+        .backtrack_limit(limits.regexp_backtracks_max)
+        .delegate_size_limit(limits.regexp_bytes_max)
+        .max_prog_size(limits.regexp_bytes_max)
+        .build()
+        .map_err(|error| error.to_string().replace('\n', " "))?;
+    let names = regex.capture_names().enumerate();
+    let names = names
+        .filter_map(|(i, name)| Some((Box::from(name?), i)))
+        .collect();
+    Ok(Pattern {
+        source: source.into(),
+        options,
+        names,
+        regex,
+    })
+}
+
+/// `text` as a pattern that matches it alone.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for char in text.chars() {
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\u{c}' => out.push_str("\\f"),
+            '\u{b}' => out.push_str("\\v"),
+            ' ' | '[' | ']' | '{' | '}' | '(' | ')' | '|' | '-' | '*' | '.' | '\\' | '?' | '+'
+            | '^' | '$' | '#' => {
+                out.push('\\');
+                out.push(char);
+            }
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
+/// The pattern of a Regexp.
+pub(super) fn pattern<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Rc<Pattern>> {
+    scope
+        .data::<Rc<Pattern>>(value)
+        .ok_or_else(|| wrong_type(scope, value, "the pattern", "a Regexp"))
+}
+
+fn asking<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
+    method(natives, class, "source", |_, scope, call| {
+        scope.string(pattern(scope, call.this)?.source.as_bytes())
+    })?;
+    method(natives, class, "options", |_, scope, call| {
+        Ok(scope.integer(pattern(scope, call.this)?.options.into()))
+    })?;
+    method(natives, class, "to_s", |_, scope, call| {
+        let pattern = pattern(scope, call.this)?;
+        let on = letters(pattern.options);
+        let off = letters(!pattern.options);
+        let dash = if off.is_empty() { "" } else { "-" };
+        scope.string(format!("(?{on}{dash}{off}:{})", pattern.source))
+    })?;
+    method(natives, class, "inspect", |_, scope, call| {
+        let pattern = pattern(scope, call.this)?;
+        let source = slashes(&pattern.source);
+        scope.string(format!("/{source}/{}", letters(pattern.options)))
+    })?;
+    method(natives, class, "names", |_, scope, call| {
+        let names = scope.array(0)?;
+        let mut last: Vec<&str> = Vec::new();
+        for (name, _) in &pattern(scope, call.this)?.names {
+            if !last.contains(&name.as_ref()) {
+                scope.push(names, scope.string(name.as_bytes())?)?;
+                last.push(name);
+            }
+        }
+        Ok(names)
+    })?;
+    method(natives, class, "named_captures", |_, scope, call| {
+        let hash = scope.hash(0)?;
+        for (name, group) in &pattern(scope, call.this)?.names {
+            let key = scope.string(name.as_bytes())?;
+            let mut numbers = scope.hash_fetch(hash, key)?;
+            if numbers.is_nil() {
+                numbers = scope.array(1)?;
+                scope.hash_set(hash, key, numbers)?;
+            }
+            scope.push(numbers, scope.integer(*group as i64))?;
+        }
+        Ok(hash)
+    })
+}
+
+fn letters(options: u8) -> String {
+    [(MULTILINE, 'm'), (IGNORECASE, 'i'), (EXTENDED, 'x')]
+        .iter()
+        .filter(|(bit, _)| options & bit != 0)
+        .map(|(_, letter)| *letter)
+        .collect()
+}
+
+/// A source with its bare slashes escaped.
+fn slashes(source: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut escaped = false;
+    for char in source.chars() {
+        if char == '/' && !escaped {
+            out.push('\\');
+        }
+        escaped = char == '\\' && !escaped;
+        if char == '\n' {
+            out.push_str("\\n");
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// The subject of a match; nil has none, a Symbol is its name.
+fn subject<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Option<Rc<str>>> {
+    match value.kind() {
+        Kind::Nil => Ok(None),
+        Kind::Symbol => Ok(scope.text(value).map(Rc::from)),
+        _ => utf8(scope, value).map(Some),
+    }
+}
+
+/// A String's text.
+pub(super) fn utf8<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Rc<str>> {
+    let text = scope.with_bytes(value, |bytes| std::str::from_utf8(bytes).map(Rc::from));
+    match text {
+        Some(Ok(text)) => Ok(text),
+        Some(Err(_)) => Err(not_utf8(scope)),
+        None => Err(wrong_type(scope, value, "what is matched", "a String")),
+    }
+}
+
+fn not_utf8<'s>(scope: &'s Scope<'s>) -> Raise<'s> {
+    scope.error("ArgumentError", "invalid byte sequence in UTF-8")
+}
+
+/// What the engine gave up on.
+pub(super) fn gave_up<'s>(scope: &'s Scope<'s>, error: &fancy_regex::Error) -> Raise<'s> {
+    scope.error(
+        "Regexp::TimeoutError",
+        format!("the match takes too long ({error}): simplify the pattern, or raise regexp_backtracks_max"),
+    )
+}
+
+/// Byte position of a character; negative counts from the end. `None` when it is outside.
+pub(super) fn byte_at(text: &str, position: i64) -> Option<usize> {
+    let position = if position < 0 {
+        position + text.chars().count() as i64
+    } else {
+        position
+    };
+    let position = usize::try_from(position).ok()?;
+    match text.char_indices().nth(position) {
+        Some((byte, _)) => Some(byte),
+        None => (text.chars().count() == position).then_some(text.len()),
+    }
+}
+
+/// Character position of a byte.
+pub(super) fn character_at(text: &str, byte: usize) -> i64 {
+    text.get(..byte).unwrap_or(text).chars().count() as i64
+}
+
+pub(super) fn spans(found: &Captures<'_, str>) -> Vec<Option<(usize, usize)>> {
+    (0..found.len())
+        .map(|i| found.get(i).map(|group| (group.start(), group.end())))
+        .collect()
+}
+
+/// The first match at or after a byte.
+pub(super) fn find<'s>(
+    scope: &'s Scope<'s>,
+    pattern: &Rc<Pattern>,
+    text: &Rc<str>,
+    from: usize,
+) -> Result<'s, Option<Matched>> {
+    let found = pattern.regex.captures_from_pos(&**text, from);
+    let found = found.map_err(|error| gave_up(scope, &error))?;
+    Ok(found.map(|found| Matched {
+        pattern: Rc::clone(pattern),
+        text: Rc::clone(text),
+        spans: spans(&found),
+    }))
+}
+
+/// Where the search goes on after a match: an empty one does not match again at its place.
+pub(super) fn after(text: &str, span: (usize, usize)) -> usize {
+    if span.1 > span.0 {
+        return span.1;
+    }
+    let next = text.get(span.1..).and_then(|rest| rest.chars().next());
+    span.1 + next.map_or(1, char::len_utf8)
+}
+
+/// The text of a group, or nil.
+pub(crate) fn group<'s>(
+    scope: &'s Scope<'_>,
+    matched: &Matched,
+    number: usize,
+) -> Result<'s, Value<'s>> {
+    let span = matched.spans.get(number).copied().flatten();
+    match span.and_then(|(start, end)| matched.text.get(start..end)) {
+        Some(text) => scope.string(text),
+        None => Ok(Value::nil()),
+    }
+}
+
+/// Makes the MatchData (or nil) and the globals that show it.
+pub(super) fn publish<'s>(
+    host: &Host,
+    scope: &'s Scope<'s>,
+    classes: &Classes,
+    matched: Option<Matched>,
+) -> Result<'s, Value<'s>> {
+    let value = match matched {
+        Some(matched) => scope.wrap(scope.rooted(&classes.match_data), matched)?,
+        None => Value::nil(),
+    };
+    host.last_match.set(scope, host.job.get(), value)?;
+    Ok(value)
+}
+
+fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Result<'s, ()> {
+    let own = classes.clone();
+    method(natives, class, "match?", |_, scope, call| {
+        let pattern = pattern(scope, call.this)?;
+        let given = call.argument(0);
+        let from = call.argument(1).as_integer().unwrap_or(0);
+        if from == 0 && given.kind() == Kind::String {
+            let found = scope.with_bytes(given, |bytes| {
+                std::str::from_utf8(bytes).map(|text| pattern.regex.is_match(text))
+            });
+            return match found {
+                Some(Ok(Ok(found))) => Ok(Value::boolean(found)),
+                Some(Ok(Err(error))) => Err(gave_up(scope, &error)),
+                _ => Err(not_utf8(scope)),
+            };
+        }
+        let Some(text) = subject(scope, given)? else {
+            return Ok(Value::boolean(false));
+        };
+        let Some(from) = byte_at(&text, from) else {
+            return Ok(Value::boolean(false));
+        };
+        let found = find(scope, pattern, &text, from)?;
+        Ok(Value::boolean(found.is_some()))
+    })?;
+    method(natives, class, "__match", move |host, scope, call| {
+        let pattern = pattern(scope, call.this)?;
+        let from = call.argument(1).as_integer().unwrap_or(0);
+        let matched = match subject(scope, call.argument(0))? {
+            Some(text) => match byte_at(&text, from) {
+                Some(from) => find(scope, pattern, &text, from)?,
+                None => None,
+            },
+            None => None,
+        };
+        publish(host, scope, &own, matched)
+    })?;
+    let own = classes.clone();
+    method(natives, class, "=~", move |host, scope, call| {
+        let pattern = pattern(scope, call.this)?;
+        let matched = match subject(scope, call.argument(0))? {
+            Some(text) => find(scope, pattern, &text, 0)?,
+            None => None,
+        };
+        let at = matched.as_ref().and_then(|matched| {
+            let (start, _) = matched.spans.first().copied().flatten()?;
+            Some(character_at(&matched.text, start))
+        });
+        publish(host, scope, &own, matched)?;
+        Ok(at.map_or_else(Value::nil, |at| scope.integer(at)))
+    })?;
+    let own = classes.clone();
+    method(natives, class, "===", move |host, scope, call| {
+        let pattern = pattern(scope, call.this)?;
+        let given = call.argument(0);
+        let matched = match given.kind() {
+            Kind::String | Kind::Symbol => match subject(scope, given)? {
+                Some(text) => find(scope, pattern, &text, 0)?,
+                None => None,
+            },
+            _ => None,
+        };
+        let found = matched.is_some();
+        publish(host, scope, &own, matched)?;
+        Ok(Value::boolean(found))
+    })
+}

@@ -1,0 +1,53 @@
+//! Strings as Unicode text where mruby knows ASCII only: letter case, validity.
+
+use tsumugi_mruby::{Result, Scope, Value};
+
+use crate::natives::{Natives, text, wrong_type};
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("string_ascii?", |_, scope, call| {
+        ask(scope, call.argument(0), <[u8]>::is_ascii)
+    })?;
+    natives.plain("string_valid?", |_, scope, call| {
+        ask(scope, call.argument(0), |bytes| {
+            std::str::from_utf8(bytes).is_ok()
+        })
+    })?;
+    natives.plain("string_upcase", |_, scope, call| {
+        let text = text(scope, call.argument(0), "the text")?;
+        scope.string(text.to_uppercase())
+    })?;
+    natives.plain("string_downcase", |_, scope, call| {
+        let text = text(scope, call.argument(0), "the text")?;
+        scope.string(text.to_lowercase())
+    })?;
+    natives.plain("string_scrub", |_, scope, call| {
+        let given = call.argument(0);
+        let with = text(scope, call.argument(1), "the replacement")?;
+        let scrubbed = scope.with_bytes(given, |bytes| {
+            let mut out = String::with_capacity(bytes.len());
+            for chunk in bytes.utf8_chunks() {
+                out.push_str(chunk.valid());
+                if !chunk.invalid().is_empty() {
+                    out.push_str(&with);
+                }
+            }
+            out
+        });
+        match scrubbed {
+            Some(scrubbed) => scope.string(scrubbed),
+            None => Err(wrong_type(scope, given, "the text", "a String")),
+        }
+    })
+}
+
+fn ask<'s>(
+    scope: &'s Scope<'s>,
+    value: Value<'s>,
+    question: impl FnOnce(&[u8]) -> bool,
+) -> Result<'s, Value<'s>> {
+    scope
+        .with_bytes(value, question)
+        .map(Value::boolean)
+        .ok_or_else(|| wrong_type(scope, value, "the text", "a String"))
+}

@@ -1,0 +1,80 @@
+//! What CRuby cannot say: limits, waiting in blocks, matches of parked fibres, passwords.
+
+use crate::rig::output;
+
+fn check(program: &str, expected: &str) {
+    assert_eq!(output(program).trim_end(), expected, "{program}");
+}
+
+#[test]
+fn a_parked_fibre_keeps_its_own_match() {
+    check(
+        "f = ->(s, t) { s =~ /(\\w)-(\\w)/; sleep t; [$1, $2, $~ && $~[0]] }
+         none = -> { sleep 0.002; $1 }
+         p parallel(-> { f.('a-b', 0.003) }, -> { f.('x-y', 0.001) }, none)",
+        r#"[["a", "b", "a-b"], ["x", "y", "x-y"], nil]"#,
+    );
+}
+
+#[test]
+fn blocks_of_gsub_and_scan_may_wait() {
+    check(
+        "p 'a1b2'.gsub(/(\\d)/) { |d| sleep 0.001; $1 + '!' }
+         'xy'.scan(/./) { |c| sleep 0.001; p c }
+         p 'a-b'.sub('-') { |m| sleep 0.001; '+' }",
+        "\"a1!b2!\"\n\"x\"\n\"y\"\n\"a+b\"",
+    );
+}
+
+#[test]
+fn a_match_beyond_the_limit_of_steps_is_an_error() {
+    check(
+        "begin; ('a' * 40 + 'yz') =~ /\\A(a|aa)+\\1z/; rescue Regexp::TimeoutError => e; puts e.message[0, 24]; end",
+        "the match takes too long",
+    );
+}
+
+#[test]
+fn invalid_utf8_is_an_argument_error() {
+    check(
+        "begin; \"\\xff\" =~ /a/; rescue ArgumentError => e; puts e.message; end",
+        "invalid byte sequence in UTF-8",
+    );
+}
+
+#[test]
+fn json_says_where_it_is_wrong() {
+    check(
+        "begin; JSON.parse(\"{\\n  \\\"a\\\": x}\"); rescue JSON::ParserError => e; puts e.message; end
+         begin; JSON.parse(\"[\\\"\\xff\\\"]\"); rescue JSON::ParserError => e; puts e.message; end",
+        "unexpected token at line 2 column 8\nunexpected bytes that are not UTF-8 at line 1 column 3",
+    );
+}
+
+#[test]
+fn symbols_of_json_are_limited() {
+    check(
+        "begin; 11.times { |i| JSON.parse(JSON.generate((0...1000).to_h { |k| [\"k#{i}_#{k}\", 1] }), symbolize_names: true) }
+         rescue ArgumentError => e; puts e.message[0, 52]; end",
+        "symbolize_names has made json_symbols_max (10000) Sy",
+    );
+}
+
+#[test]
+fn passwords_are_hashed_off_the_worker() {
+    check(
+        "h = Password.create('secret'); p h.start_with?('$argon2id$'), Password.verify('secret', h), Password.verify('Secret', h)
+         begin; Password.verify('x', 'nonsense'); rescue ArgumentError => e; puts e.message[0, 36]; end
+         begin; Password.create('x' * 1025); rescue ArgumentError => e; puts e.message; end
+         p Tsumugi.secure_compare('a', 'a'), Tsumugi.secure_compare('a', 'b'), Tsumugi.secure_compare('a', 'ab')",
+        "true\ntrue\nfalse\nthis is no hash of Password.create: \na password has at most password_bytes_max (1024) bytes\ntrue\nfalse\nfalse",
+    );
+}
+
+#[test]
+fn the_environment_is_read_only() {
+    check(
+        "begin; ENV['X'] = '1'; rescue => e; puts e.class; end",
+        "FrozenError",
+    );
+}

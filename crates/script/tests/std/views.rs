@@ -1,0 +1,148 @@
+//! Templates: escaping, layouts, partials, waiting inside, errors on the template's lines.
+
+use std::fs;
+
+use crate::rig::{page, with_app};
+
+/// Writes files, loads app.rb of them and compares the page `/`.
+fn check(files: &[(&str, &str)], expected: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder is made");
+        fs::write(path, text).expect("the file is written");
+    }
+    let found = with_app(&folder.path().join("app.rb"), async |app| {
+        page(&app, "/").await
+    });
+    let found = found.unwrap_or_else(|error| error);
+    let shown = found.replace(folder.path().to_str().expect("UTF-8"), "");
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn values_are_escaped_unless_marked() {
+    check(
+        &[
+            (
+                "app.rb",
+                "get('/') { render 'page', text: '<b>&\"', html: raw('<i>') }",
+            ),
+            (
+                "views/page.erb",
+                "<%= text %>|<%= html %>|<%== text %>|<%= nil %>|<%= 1 %>|<%# no %><%% x",
+            ),
+        ],
+        "&lt;b&gt;&amp;&quot;|<i>|<b>&\"||1|<% x",
+    );
+}
+
+#[test]
+fn layouts_hold_pages_and_pages_hold_partials() {
+    check(
+        &[
+            (
+                "app.rb",
+                "views 'pages', layout: 'frame'\nhelpers { def shout(s) = s.upcase }\nget('/') { @title = 'T'; render 'list', names: %w[a <] }",
+            ),
+            (
+                "pages/frame.erb",
+                "<title><%= @title %></title><%= yield %>.",
+            ),
+            (
+                "pages/list.html.erb",
+                "<% names.each do |name| -%>\n<%= render 'parts/item', name: name %>\n<% end -%>\n",
+            ),
+            ("pages/parts/item.erb", "[<%= shout name %>]"),
+        ],
+        "<title>T</title>[A]\n[&lt;]\n.",
+    );
+}
+
+#[test]
+fn a_template_may_wait() {
+    check(
+        &[
+            ("app.rb", "get('/') { render 'page' }"),
+            (
+                "views/page.erb",
+                "a<% sleep 0.001 %>b<%= (sleep 0.001; 1) %>",
+            ),
+        ],
+        "ab1",
+    );
+}
+
+#[test]
+fn errors_name_the_line_of_the_template() {
+    check(
+        &[
+            (
+                "app.rb",
+                "get('/') { render 'page' }\nerror { |e| text \"#{e.message} at #{e.backtrace[0][/[^\\/]*:\\d+/]}\" }",
+            ),
+            (
+                "views/page.erb",
+                "a\nb\n<% if true -%>\n<%= raise 'oops' %>\n<% end %>",
+            ),
+        ],
+        "500 oops at page.erb:4",
+    );
+    check(
+        &[
+            (
+                "app.rb",
+                "get('/') { begin; render 'page'; rescue SyntaxError => e; e.message; end }",
+            ),
+            ("views/page.erb", "a\n<% 1 + ] %>\n"),
+        ],
+        "/views/page.erb:2: syntax error, unexpected ']'\n    <% 1 + ] %>",
+    );
+}
+
+#[test]
+fn a_name_stays_in_the_folder() {
+    check(
+        &[(
+            "app.rb",
+            "get('/') { begin; render '../app.rb'; rescue ArgumentError => e; e.message; end }",
+        )],
+        "\"../app.rb\" is no template: a name has no .. and does not begin with /",
+    );
+}
+
+#[test]
+fn endless_nesting_is_an_error() {
+    check(
+        &[
+            (
+                "app.rb",
+                "get('/') { render 'page' }\nerror(ArgumentError) { |e| text e.message }",
+            ),
+            ("views/page.erb", "<%= render 'page' %>"),
+        ],
+        "500 templates render templates deeper than render_depth_max (64): page",
+    );
+}
+
+#[test]
+fn files_are_required_once_and_relative_to_who_asks() {
+    check(
+        &[
+            (
+                "app.rb",
+                "$log = []\nrequire_relative 'lib/a'\nrequire_relative 'lib/a.rb'\nrequire 'b'\nload 'lib/b.rb'\n\
+                 begin; require_relative 'nope'; rescue LoadError => e; $log << e.class; end\n\
+                 begin; require_relative 'bad'; rescue SyntaxError => e; $log << e.message.split(' ')[-1]; end\n\
+                 get('/') { [$log, A::HERE.split('/').last, require('json')].inspect }",
+            ),
+            (
+                "lib/a.rb",
+                "require_relative './b'\nsleep 0.001\n$log << :a\nmodule A; HERE = __dir__; end",
+            ),
+            ("lib/b.rb", "require_relative 'a'\n$log << :b"),
+            ("bad.rb", "x = (\ny = ]\n"),
+        ],
+        "[[:b, :a, :b, LoadError, \"]\"], \"lib\", false]",
+    );
+}
