@@ -137,7 +137,7 @@ impl Moment {
             let whole = rest.clone();
             let mut field = Field::default();
             let mut done = false;
-            while let Some(char) = rest.next() {
+            for char in rest.by_ref() {
                 match char {
                     '-' | '_' => field.padding = Some(char),
                     '0' if field.width.is_none() => field.padding = Some(char),

@@ -1,3 +1,4 @@
+# Base64, URI, CGI and HTML escaping, as CRuby has them. Not what differs on purpose. Every line of output is compared.
 require "base64"
 require "uri"
 require "cgi"

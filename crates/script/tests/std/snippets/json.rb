@@ -1,3 +1,4 @@
+# JSON both ways, as CRuby has them. Not what differs on purpose. Every line of output is compared.
 require "json"
 p JSON.parse('{"a": [1, -2, 3.5, 1e3, true, false, null, "x\n\u3042\ud83d\ude00\/"], "b": {}, "c": []}')
 p JSON.parse('{"a":1,"b":2,"a":3}')

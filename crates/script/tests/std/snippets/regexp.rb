@@ -1,3 +1,4 @@
+# Regexp and MatchData, as CRuby has them. Not what differs on purpose. Every line of output is compared.
 p(/a(b)?c/ =~ "xxac", $~[0], $1, $~.pre_match, $~.post_match)
 p "日本語テキスト" =~ /テ/, $~.begin(0), $~.end(0)
 p "foo bar" =~ /(?<first>\w+) (?<second>\w+)/, $~[:first], $~["second"], $~.names, $~.named_captures

@@ -1,3 +1,4 @@
+# Methods of String that take patterns, as CRuby has them. Not what differs on purpose. Every line of output is compared.
 p "hello".gsub(/l/, "L"), "hello".gsub(/(l)(l)/, '<\2\1\0\\\\>'), "hello".gsub(/(?<x>l)/, '[\k<x>]'), "hello".gsub(/l/) { |m| m.upcase + $~.begin(0).to_s }
 p "hello".gsub(/[el]/, "e" => "3", "l" => "1"), "abc".gsub(/x*/, "-"), "abc".gsub(/b*/, "-"), "日本".gsub(//, "|")
 p "hello".sub(/l/, "L"), "hello".sub(/z/, "L"), "hello".sub(/(h)(e)/) { "#{$2}#{$1}" }, "hello".sub(/l/, "l" => "*"), "a.b".sub(".", "-")

@@ -1,3 +1,4 @@
+# Time formats and their reading, as CRuby has them. Not what differs on purpose. Every line of output is compared.
 require "time"
 t = Time.at(1706664896, 789012).utc
 p t.strftime("%Y-%m-%d %H:%M:%S.%L %N %3N %6N %z %:z %::z %Z %j %a %A %b %B %y %C %e %-d %-m %k %l %I %p %P %u %w %s %%")
