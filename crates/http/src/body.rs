@@ -171,7 +171,9 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
         match &self.body {
             Body::Empty => SizeHint::with_exact(0),
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Body::Stream(_) => SizeHint::default(),
+            Body::Stream(receiver) => receiver
+                .remaining()
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
         }
     }
 }

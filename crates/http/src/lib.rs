@@ -19,11 +19,13 @@ mod account;
 pub mod admin;
 mod attendant;
 mod body;
+pub mod compress;
 mod connection;
 pub mod cookie;
 mod error;
 pub mod exposition;
 mod figures;
+mod files;
 mod limits;
 pub mod multipart;
 pub mod percent;
@@ -43,6 +45,7 @@ pub use self::{
     connection::{Handler, Origin, Protocol, Server, Spawn, SpawnLocal},
     error::{Error, Result},
     figures::Figures,
+    files::{Files, Folder},
     limits::{Limits, SEGMENTS_MAX},
     request::{Headers, Request, RequestBody, RequestNumber},
     response::{Body, Response},

@@ -111,3 +111,30 @@ pub(crate) const ACCESS_LOG_WRITE_BYTES: usize = 64 * 1024;
 
 /// Connections to the admin listener at a time; one more is closed at once.
 pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;
+
+/// Bodies with fewer bytes are not compressed: the head would weigh more than is saved.
+pub(crate) const COMPRESSED_BYTES_MIN: usize = 1024;
+
+/// Most bytes that are compressed on the worker; more is done off it.
+pub(crate) const COMPRESSED_IN_PLACE_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a stream that are compressed at a time.
+pub(crate) const COMPRESSED_TURN_BYTES: usize = 16 * 1024;
+
+/// Streams of one worker that are compressed at a time; one more is sent as it is.
+pub(crate) const COMPRESSED_STREAMS_MAX: usize = 256;
+
+/// Bytes of a file that are read at a time.
+pub(crate) const FILE_CHUNK_BYTES: usize = 64 * 1024;
+
+/// Most bytes of a file that is kept in memory.
+pub(crate) const FILE_CACHED_BYTES_MAX: usize = FILE_CHUNK_BYTES;
+
+/// Most bytes of the files that one worker keeps in memory, names included.
+pub(crate) const FILES_CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// How long a file in memory is taken to be the one on disk, in milliseconds.
+pub(crate) const FILE_FRESH_MS: u64 = 500;
+
+/// Longest path of a file below its folder, decoded.
+pub(crate) const FILE_PATH_BYTES_MAX: usize = 1024;

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use tokio::time::{Sleep, sleep};
 
 use crate::{
+    compress::Encoding,
     error::{Error, Result},
     limits::Limits,
     vitals::Vitals,
@@ -72,7 +73,12 @@ pub struct Sender {
 }
 
 /// The end that the connection reads from.
-pub struct Receiver(Rc<Shared>);
+pub struct Receiver {
+    shared: Rc<Shared>,
+    /// The bytes still to come, when that is known before they are made.
+    remaining: Option<u64>,
+    encoding: Option<Box<Encoding>>,
+}
 
 /// A queue that holds up to `stream_buffer_bytes_max` bytes, or one larger piece.
 pub(crate) fn channel(limits: &Limits) -> (Sender, Receiver) {
@@ -90,7 +96,12 @@ pub(crate) fn channel(limits: &Limits) -> (Sender, Receiver) {
         shared: Rc::clone(&shared),
         timer: None,
     };
-    (sender, Receiver(shared))
+    let receiver = Receiver {
+        shared,
+        remaining: None,
+        encoding: None,
+    };
+    (sender, receiver)
 }
 
 impl Sender {
@@ -181,24 +192,41 @@ impl Receiver {
         poll_fn(|cx| self.poll_piece(cx)).await
     }
 
+    /// From now on the pieces go through an encoder.
+    pub(crate) fn encode(&mut self, encoding: Box<Encoding>) {
+        self.remaining = None;
+        self.encoding = Some(encoding);
+    }
+
+    /// The sender promises this many bytes.
+    pub(crate) fn promise(&mut self, length: u64) {
+        self.remaining = Some(length);
+    }
+
+    /// The bytes still to come, when they have been promised.
+    pub(crate) fn remaining(&self) -> Option<u64> {
+        self.remaining
+    }
+
     pub(crate) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, StreamAborted>>> {
-        let piece = self.0.queue.borrow_mut().pop_front();
-        if let Some(piece) = piece {
-            self.0
-                .queued_bytes
-                .set(self.0.queued_bytes.get().saturating_sub(piece.len()));
-            self.0.wake_sender();
-            return Poll::Ready(Some(Ok(piece)));
-        }
-        match self.0.state.get() {
-            State::Finished | State::Unwanted => Poll::Ready(None),
-            State::Aborted | State::Stalled => Poll::Ready(Some(Err(StreamAborted))),
-            State::Open => {
-                self.0.receiver.set(Some(cx.waker().clone()));
-                Poll::Pending
+        let Some(encoding) = &mut self.encoding else {
+            let piece = ready!(self.shared.poll_piece(cx));
+            if let (Some(remaining), Some(Ok(piece))) = (&mut self.remaining, &piece) {
+                *remaining = remaining.saturating_sub(piece.len() as u64);
+            }
+            return Poll::Ready(piece);
+        };
+        loop {
+            if let Some(piece) = encoding.next() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            match ready!(self.shared.poll_piece(cx)) {
+                Some(Ok(piece)) => encoding.feed(piece),
+                Some(Err(aborted)) => return Poll::Ready(Some(Err(aborted))),
+                None => return Poll::Ready(encoding.finish().map(Ok)),
             }
         }
     }
@@ -206,23 +234,49 @@ impl Receiver {
     /// The response is on its way through this connection.
     pub(crate) fn attach(&self, vitals: Rc<Vitals>) {
         // A body goes through one connection only, so there is nothing to replace.
-        let _ = self.0.vitals.set(vitals);
+        let _ = self.shared.vitals.set(vitals);
     }
 
     pub(crate) fn is_at_end(&self) -> bool {
-        self.0.state.get() == State::Finished && self.0.queue.borrow().is_empty()
+        match (&self.encoding, self.remaining) {
+            (Some(encoding), _) => encoding.is_finished(),
+            (None, Some(0)) => true,
+            (None, _) => {
+                self.shared.state.get() == State::Finished && self.shared.queue.borrow().is_empty()
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamAborted>>> {
+        let piece = self.queue.borrow_mut().pop_front();
+        if let Some(piece) = piece {
+            self.queued_bytes
+                .set(self.queued_bytes.get().saturating_sub(piece.len()));
+            self.wake_sender();
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        match self.state.get() {
+            State::Finished | State::Unwanted => Poll::Ready(None),
+            State::Aborted | State::Stalled => Poll::Ready(Some(Err(StreamAborted))),
+            State::Open => {
+                self.receiver.set(Some(cx.waker().clone()));
+                Poll::Pending
+            }
+        }
     }
 }
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        match (self.0.state.get(), self.0.vitals.get()) {
-            (State::Open, _) => self.0.state.set(State::Unwanted),
+        match (self.shared.state.get(), self.shared.vitals.get()) {
+            (State::Open, _) => self.shared.state.set(State::Unwanted),
             (State::Stalled, Some(vitals)) => vitals.stalled_response_ended(),
             _ => {}
         }
-        self.0.queue.borrow_mut().clear();
-        self.0.wake_sender();
+        self.shared.queue.borrow_mut().clear();
+        self.shared.wake_sender();
     }
 }
 
@@ -239,7 +293,7 @@ impl fmt::Debug for Receiver {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Receiver")
-            .field("state", &self.0.state.get())
+            .field("state", &self.shared.state.get())
             .finish_non_exhaustive()
     }
 }

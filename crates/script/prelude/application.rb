@@ -41,6 +41,7 @@ module Tsumugi
   ROUTES = []
   TIMERS = []
   PLUGINS = []
+  FOLDERS = []
   FILTERS = { before: [], after: [] }
 
   # What a scope adds to the routes in it.
@@ -122,6 +123,26 @@ module Tsumugi
   end
 end
 
+module Tsumugi
+  @compresses = true
+
+  class << self
+    attr_writer :compresses
+
+    def compresses? = @compresses
+
+    # What `public`'s `cache:` means as a header. Without it browsers keep files and ask each time whether they have changed.
+    def cache_control(cache)
+      case cache
+      when nil then "no-cache"
+      when Integer then "public, max-age=#{cache}"
+      when String then cache
+      else raise ArgumentError, "public takes cache: seconds or the text of a cache-control header, not #{cache.inspect}"
+      end
+    end
+  end
+end
+
 class << self
   %w[GET POST PUT PATCH DELETE HEAD OPTIONS].each do |verb|
     define_method(verb.downcase) do |path = nil, **types, &block|
@@ -186,6 +207,21 @@ class << self
   end
 
   def worker = Tsumugi::WORKER
+
+  # Serves the files of +folder+, which is beside the application file, below the path +at+. Routes come first; what
+  # is no file either is not found. `cache:` is how many seconds browsers may keep a file without asking again.
+  def public(folder = "public", at: "/", cache: nil)
+    raise ArgumentError, "public takes a path that begins with a slash as at:, not #{at.inspect}" unless at.is_a?(String) && at.start_with?("/")
+
+    Tsumugi::FOLDERS << [folder.to_s, at, Tsumugi.cache_control(cache), Tsumugi.location(caller)]
+    nil
+  end
+
+  # `compress false` sends every response as it is; otherwise text of 1 KiB and more is compressed for who accepts it.
+  def compress(enabled)
+    Tsumugi.compresses = enabled
+    nil
+  end
 end
 
 module Tsumugi

@@ -60,6 +60,18 @@ module Tsumugi
       raise Halt.new(result.nil? ? RESPONDED : result)
     end
 
+    # Answers with a file: type by its extension unless +type+ says otherwise, ranges and conditions as with `public`.
+    # `download: "name.pdf"` makes browsers save it. The path is the caller's to vouch for: never join what a client sent.
+    def send_file(path, type: nil, download: nil)
+      Native.header(self, "content-type", type, false) if type
+      if download
+        name = download == true ? path.to_s.split("/").last : download.to_s
+        Native.header(self, "content-disposition", Native.attachment(name), false)
+      end
+      Native.send_file(self, path.to_s)
+      RESPONDED
+    end
+
     # A body that is sent while the block runs: `stream("text/csv") { |out| out << line }`; `<<` parks on a slow client.
     # `stream rows, as: :csv` sends a query's rows as :csv, :json or :ndjson without making Ruby values of them.
     def stream(source = "application/octet-stream", as: nil, &block)

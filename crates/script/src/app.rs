@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
 use tokio::task::JoinHandle;
@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::exchange::{Capture, Captured, Exchange};
 use crate::finish::{self, Finished};
 use crate::host::{Ended, Host, Settings};
+use crate::public::Public;
 use crate::routes::{self, RouteLine, Routes};
 use crate::{load, streaming, timers};
 
@@ -25,6 +26,7 @@ use crate::{load, streaming, timers};
 pub struct App {
     host: Rc<Host>,
     routes: Routes,
+    public: Rc<Public>,
     stop_timers: Rc<Signal>,
     timers: RefCell<Vec<JoinHandle<()>>>,
 }
@@ -36,10 +38,12 @@ impl App {
         let host = Host::open(worker, settings)?;
         load::program(&host, &path).await?;
         let routes = host.vm.enter(routes::read)?;
+        let public = Rc::new(Public::read(&host).await?);
         let stop_timers = Rc::new(Signal::default());
         Ok(Rc::new(App {
             host,
             routes,
+            public,
             stop_timers,
             timers: RefCell::default(),
         }))
@@ -62,6 +66,11 @@ impl App {
     /// The VM that the application runs in.
     pub(crate) fn host(&self) -> &Rc<Host> {
         &self.host
+    }
+
+    /// Whether responses may be compressed: `compress false` in the application file says no.
+    pub fn compresses(&self) -> bool {
+        self.public.compresses
     }
 
     /// Bytes that the VM has allocated.
@@ -102,7 +111,18 @@ impl App {
 
     /// Answers one request.
     pub async fn answer(self: &Rc<Self>, request: Request) -> Response {
-        match self.begin(request) {
+        match self.begin(request, Folders::ToAsk) {
+            Begun::Answered(response) => response,
+            Begun::Parked(rest) => rest.await,
+        }
+    }
+
+    /// A file, or else what there is without files.
+    async fn file_or_rest(self: Rc<Self>, request: Request) -> Response {
+        if let Some(response) = self.public.answer(&request).await {
+            return response;
+        }
+        match self.begin(request, Folders::Asked) {
             Begun::Answered(response) => response,
             Begun::Parked(rest) => rest.await,
         }
@@ -110,30 +130,37 @@ impl App {
 
     /// Answers what can be answered at once. What waits goes on in a box of its own: the future of a request that does
     /// not wait stays small, and it is moved several times on its way.
-    fn begin(self: &Rc<Self>, request: Request) -> Begun {
-        let (class, captures, pattern) =
-            match self.routes.router.find(&request.method, request.uri.path()) {
-                Match::Found(found) => {
-                    let names = Rc::clone(&found.value.names);
-                    (
-                        &found.value.class,
-                        owned(&found.captures, names),
-                        Some(Arc::clone(found.pattern)),
-                    )
-                }
-                Match::NotFound => match &self.routes.not_found {
-                    Some(class) => (class, Captured::default(), None),
-                    None => return Begun::Answered(Response::not_found()),
-                },
-                Match::MethodNotAllowed(allow) => {
-                    return Begun::Answered(Response::method_not_allowed(&allow));
-                }
-                Match::Options(allow) => return Begun::Answered(Response::options(&allow)),
-                Match::Malformed => {
-                    let refusal = Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
-                    return Begun::Answered(refusal);
-                }
-            };
+    fn begin(self: &Rc<Self>, request: Request, folders: Folders) -> Begun {
+        let found = self.routes.router.find(&request.method, request.uri.path());
+        if matches!(found, Match::NotFound | Match::MethodNotAllowed(_))
+            && folders == Folders::ToAsk
+            && self.public.may_have(&request)
+        {
+            drop(found);
+            return Begun::Parked(Box::pin(Rc::clone(self).file_or_rest(request)));
+        }
+        let (class, captures, pattern) = match found {
+            Match::Found(found) => {
+                let names = Rc::clone(&found.value.names);
+                (
+                    &found.value.class,
+                    owned(&found.captures, names),
+                    Some(Arc::clone(found.pattern)),
+                )
+            }
+            Match::NotFound => match &self.routes.not_found {
+                Some(class) => (class, Captured::default(), None),
+                None => return Begun::Answered(Response::not_found()),
+            },
+            Match::MethodNotAllowed(allow) => {
+                return Begun::Answered(Response::method_not_allowed(&allow));
+            }
+            Match::Options(allow) => return Begun::Answered(Response::options(&allow)),
+            Match::Malformed => {
+                let refusal = Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                return Begun::Answered(refusal);
+            }
+        };
         let Some(place) = Place::take(&self.host) else {
             let max = self.host.settings.limits.requests_max;
             tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
@@ -175,12 +202,28 @@ impl App {
             })
         };
         match driver::start(host, Some(Rc::clone(&exchange)), context, finish) {
-            Started::Done(finished) => {
+            Started::Done(finished) if finished.file.is_none() => {
                 Begun::Answered(respond(host, &exchange, finished, pattern, Duration::ZERO))
             }
+            Started::Done(finished) => {
+                let rest = Rest {
+                    host: Rc::clone(host),
+                    public: Rc::clone(&self.public),
+                    _place: place,
+                    exchange,
+                    pattern,
+                };
+                Begun::Parked(Box::pin(rest.respond(finished, Duration::ZERO)))
+            }
             Started::Parked(parked) => {
-                let rest = wait(Rc::clone(host), place, exchange, pattern, parked);
-                Begun::Parked(Box::pin(rest))
+                let rest = Rest {
+                    host: Rc::clone(host),
+                    public: Rc::clone(&self.public),
+                    _place: place,
+                    exchange,
+                    pattern,
+                };
+                Begun::Parked(Box::pin(rest.wait(parked)))
             }
         }
     }
@@ -192,25 +235,47 @@ enum Begun {
     Parked(Pin<Box<dyn Future<Output = Response>>>),
 }
 
+/// Whether the public folders have been asked for a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folders {
+    ToAsk,
+    Asked,
+}
+
 /// The rest of a request that waits.
-async fn wait(
+struct Rest {
     host: Rc<Host>,
-    place: Place,
+    public: Rc<Public>,
+    _place: Place,
     exchange: Rc<Exchange>,
     pattern: Option<Arc<str>>,
-    mut parked: Parked,
-) -> Response {
-    let limit = Duration::from_millis(host.settings.limits.request_ms_max);
-    let bounds = Bounds {
-        deadline: Some(exchange.request.received_at + limit),
-        ..Bounds::default()
-    };
-    let finish =
-        |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(&host, &exchange, scope, ended);
-    let finished = parked.drive(&bounds, finish).await;
-    let response = respond(&host, &exchange, finished, pattern, parked.waited);
-    drop(place);
-    response
+}
+
+impl Rest {
+    /// Waits for the handler.
+    async fn wait(self, mut parked: Parked) -> Response {
+        let limit = Duration::from_millis(self.host.settings.limits.request_ms_max);
+        let bounds = Bounds {
+            deadline: Some(self.exchange.request.received_at + limit),
+            ..Bounds::default()
+        };
+        let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
+            finish::finish(&self.host, &self.exchange, scope, ended)
+        };
+        let finished = parked.drive(&bounds, finish).await;
+        self.respond(finished, parked.waited).await
+    }
+
+    /// Waits for the file that the handler named, if it did.
+    async fn respond(self, mut finished: Finished, mut waited: Duration) -> Response {
+        if let Some(path) = finished.file.take() {
+            let since = Instant::now();
+            let request = &self.exchange.request;
+            finished.response = self.public.send(path, request, finished.response).await;
+            waited += since.elapsed();
+        }
+        respond(&self.host, &self.exchange, finished, self.pattern, waited)
+    }
 }
 
 fn respond(
@@ -223,6 +288,7 @@ fn respond(
     let Finished {
         mut response,
         stream,
+        file: _,
     } = finished;
     if let Some(plan) = stream.filter(|_| exchange.request.method != Method::HEAD) {
         streaming::start(host, exchange, &mut response, plan);

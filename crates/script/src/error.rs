@@ -38,6 +38,16 @@ pub enum Error {
         /// What the router says.
         source: tsumugi_http::Error,
     },
+    /// A folder of `public` cannot be read. Make it, or mend its path, which is beside the application file.
+    #[error("{location}: public: cannot read {}: {source}", path.display())]
+    Folder {
+        /// `file:line` of `public`.
+        location: String,
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// The VM does not fit its memory limit.
     #[error(transparent)]
     Vm(#[from] tsumugi_mruby::OpenError),

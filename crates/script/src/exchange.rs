@@ -74,6 +74,8 @@ pub(crate) struct Content {
 pub(crate) enum ContentBody {
     Bytes(Bytes),
     Stream(StreamPlan),
+    /// A file that is opened once the handler has ended.
+    File(std::path::PathBuf),
 }
 
 impl Exchange {

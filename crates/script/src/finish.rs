@@ -1,5 +1,6 @@
 //! From what a handler returned (or raised) to a response. Runs in the scope of the handler's last step.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -21,6 +22,8 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 pub(crate) struct Finished {
     pub response: Response,
     pub stream: Option<StreamPlan>,
+    /// The file of `send_file`.
+    pub file: Option<PathBuf>,
 }
 
 impl Finished {
@@ -28,6 +31,7 @@ impl Finished {
         Finished {
             response,
             stream: None,
+            file: None,
         }
     }
 }
@@ -98,7 +102,7 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
     for (_, cookie) in draft.cookies.drain(..) {
         response.headers.append(SET_COOKIE, cookie);
     }
-    let mut stream = None;
+    let (mut stream, mut file) = (None, None);
     if let Some(content) = content {
         if let Some(media_type) = content.media_type {
             // A type that the handler set itself wins.
@@ -107,9 +111,14 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
         match content.body {
             ContentBody::Bytes(bytes) => response.body = Body::from(bytes),
             ContentBody::Stream(plan) => stream = Some(plan),
+            ContentBody::File(path) => file = Some(path),
         }
     }
-    Finished { response, stream }
+    Finished {
+        response,
+        stream,
+        file,
+    }
 }
 
 fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {

@@ -17,6 +17,8 @@ mod json;
 mod limits;
 mod load;
 mod natives;
+mod on_worker;
+mod public;
 mod routes;
 mod service;
 mod streaming;

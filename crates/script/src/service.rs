@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use http::header::ACCEPT_ENCODING;
 use tsumugi_http::access_log::{Entry, Lane};
-use tsumugi_http::{
-    Acceptor, Finished, Handler, Origin, Protocol, Request, Response, Server, Spawn,
-};
+use tsumugi_http::compress::{Accepted, Compression};
+use tsumugi_http::{Acceptor, Finished, Handler, Origin, Protocol, Request, Response, Server};
 use tsumugi_worker::{BoxError, Connection, Current, Peer, Worker};
 
 use crate::app::App;
 use crate::front::{Column, Front};
 use crate::host::Settings;
+use crate::on_worker::OnWorker;
 
 /// How often a worker shows the figures of its VM.
 const VM_FIGURES_EVERY: Duration = Duration::from_secs(1);
@@ -34,21 +35,12 @@ pub struct Service {
     loads: Cell<usize>,
 }
 
-/// Starts tasks under the worker's watchdog.
-#[derive(Clone, Debug)]
-struct OnWorker(Worker);
-
-impl Spawn for OnWorker {
-    fn spawn(&self, future: impl Future<Output = ()> + 'static) {
-        drop(self.0.spawn(future));
-    }
-}
-
 impl Service {
     /// The service of one worker. Must be made on that worker's thread.
     pub fn new(worker: &Worker, settings: Settings, front: Front) -> Service {
         let server = Server::new(settings.http.clone(), OnWorker(worker.clone()));
         let records = Rc::new(Records {
+            compression: Compression::new(OnWorker(worker.clone())),
             lane: front.access_log.as_ref().map(|log| log.lane()),
             column: front.board.as_ref().map(|board| board.column(worker.id())),
         });
@@ -100,8 +92,9 @@ impl Service {
     }
 }
 
-/// Where this worker writes down its requests.
+/// What this worker does with every request besides answering it.
 struct Records {
+    compression: Compression<OnWorker>,
     lane: Option<Lane>,
     column: Option<Arc<Column>>,
 }
@@ -123,7 +116,14 @@ impl Handler for Door {
     }
 
     async fn handle(&self, request: Request) -> Response {
-        self.app.current().answer(request).await
+        let app = self.app.current();
+        let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
+        let accepted = accepts.then(|| Accepted::of(&request.headers));
+        let response = app.answer(request).await;
+        match accepted {
+            Some(accepted) => self.records.compression.encode(response, accepted).await,
+            None => response,
+        }
     }
 
     fn finished(&self, finished: &Finished, note: &Option<Box<Entry>>) {

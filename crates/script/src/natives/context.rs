@@ -191,6 +191,23 @@ fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("attachment", |_, scope, call| {
+        let name = text(scope, call.argument(0), "the name of a download")?;
+        scope.string(attachment(&name))
+    })?;
+    natives.plain("send_file", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let path = text(scope, call.argument(1), "the path of a file")?;
+        if path.contains('\0') {
+            return Err(scope.error("ArgumentError", "the path of a file has a zero byte"));
+        }
+        let body = ContentBody::File(path.into());
+        exchange.draft.borrow_mut().body = Some(Content {
+            media_type: None,
+            body,
+        });
+        Ok(Value::nil())
+    })?;
     natives.plain("stream", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         let media_type = text(scope, call.argument(1), "the content type")?;
@@ -236,6 +253,26 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }))
     })
+}
+
+/// A `content-disposition` that browsers save under this name: plain ASCII for old ones, the name itself for the others (RFC 6266).
+fn attachment(name: &str) -> String {
+    let plain = |c: char| match c {
+        ' '..='~' if !"\"\\/%".contains(c) => c,
+        _ => '_',
+    };
+    let mut value = String::from("attachment; filename=\"");
+    value.extend(name.chars().map(plain));
+    value.push_str("\"; filename*=UTF-8''");
+    for byte in name.bytes() {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' => {
+                value.push(char::from(byte));
+            }
+            _ => value.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    value
 }
 
 fn plan_stream<'c>(

@@ -1,0 +1,235 @@
+//! What a client asks of a file beyond its bytes: only if it has changed, or only a part (RFC 9110 sections 13 and 14). Pure.
+//! A condition that cannot be read is no condition; several ranges are answered with the whole, which is always allowed.
+
+use std::time::{Duration, SystemTime};
+
+use http::{
+    HeaderMap, HeaderValue,
+    header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE},
+};
+
+/// The header fields that matter, owned, so that they can be looked at away from the request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conditions {
+    none_match: Option<HeaderValue>,
+    modified_since: Option<HeaderValue>,
+    range: Option<HeaderValue>,
+    if_range: Option<HeaderValue>,
+}
+
+/// What identifies the bytes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) length: u64,
+    pub(crate) modified: SystemTime,
+    /// With its quotes; strong.
+    pub(crate) tag: String,
+}
+
+/// What to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// 200.
+    Whole,
+    /// 206: from the first byte up to and without the second.
+    Part(u64, u64),
+    /// 304.
+    Unchanged,
+    /// 416.
+    Unsatisfiable,
+}
+
+impl Conditions {
+    pub(crate) fn of(headers: &HeaderMap) -> Conditions {
+        let owned = |name| headers.get(name).cloned();
+        Conditions {
+            none_match: owned(IF_NONE_MATCH),
+            modified_since: owned(IF_MODIFIED_SINCE),
+            range: owned(RANGE),
+            if_range: owned(IF_RANGE),
+        }
+    }
+
+    /// Whether a part is asked for.
+    pub(crate) fn has_range(&self) -> bool {
+        self.range.is_some()
+    }
+
+    pub(crate) fn decide(&self, version: &Version) -> Decision {
+        if self.is_unchanged(version) {
+            return Decision::Unchanged;
+        }
+        let Some(range) = text(&self.range) else {
+            return Decision::Whole;
+        };
+        if let Some(condition) = text(&self.if_range) {
+            // Bytes of two versions must not be put together, so this comparison is the strict one.
+            let same = condition == version.tag
+                || httpdate::parse_http_date(condition)
+                    .is_ok_and(|date| date == whole_seconds(version.modified));
+            if !same {
+                return Decision::Whole;
+            }
+        }
+        part(range, version.length)
+    }
+
+    fn is_unchanged(&self, version: &Version) -> bool {
+        if let Some(tags) = text(&self.none_match) {
+            return tags
+                .split(',')
+                .map(str::trim)
+                .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == version.tag);
+        }
+        text(&self.modified_since)
+            .and_then(|date| httpdate::parse_http_date(date).ok())
+            .is_some_and(|date| whole_seconds(version.modified) <= date)
+    }
+}
+
+fn text(value: &Option<HeaderValue>) -> Option<&str> {
+    value.as_ref()?.to_str().ok()
+}
+
+/// Dates of HTTP have no fractions.
+pub(crate) fn whole_seconds(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    SystemTime::UNIX_EPOCH + Duration::from_secs(since.unwrap_or_default().as_secs())
+}
+
+fn part(range: &str, length: u64) -> Decision {
+    let Some((unit, range)) = range.split_once('=') else {
+        return Decision::Whole;
+    };
+    if !unit.trim().eq_ignore_ascii_case("bytes") || range.contains(',') {
+        return Decision::Whole;
+    }
+    let Some((first, last)) = range.trim().split_once('-') else {
+        return Decision::Whole;
+    };
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // More digits than a number holds are past the end of any file.
+        digits.then(|| text.parse().unwrap_or(u64::MAX))
+    };
+    match (
+        first.is_empty(),
+        number(first),
+        last.is_empty(),
+        number(last),
+    ) {
+        // The last so many bytes.
+        (true, _, false, Some(0)) => Decision::Unsatisfiable,
+        (true, _, false, Some(_)) if length == 0 => Decision::Unsatisfiable,
+        (true, _, false, Some(count)) => Decision::Part(length.saturating_sub(count), length),
+        (false, Some(first), true, _) if first < length => Decision::Part(first, length),
+        (false, Some(first), false, Some(last)) if first > last => Decision::Whole,
+        (false, Some(first), false, Some(last)) if first < length => {
+            Decision::Part(first, last.saturating_add(1).min(length))
+        }
+        (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => Decision::Unsatisfiable,
+        _ => Decision::Whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is decided for a file of 10 bytes, version "a", of 1994-11-06 08:49:37.5 GMT.
+    fn check(headers: &[(&'static str, &str)], expected: Decision) {
+        let version = Version {
+            length: 10,
+            modified: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_500),
+            tag: "\"a\"".to_owned(),
+        };
+        let map: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| {
+                (
+                    http::HeaderName::from_static(name),
+                    HeaderValue::from_str(value).unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            Conditions::of(&map).decide(&version),
+            expected,
+            "{headers:?}"
+        );
+    }
+
+    #[test]
+    fn one_range_is_a_part() {
+        check(&[("range", "bytes=0-3")], Decision::Part(0, 4));
+        check(&[("range", "bytes=4-")], Decision::Part(4, 10));
+        check(&[("range", "bytes=-3")], Decision::Part(7, 10));
+        check(&[("range", "bytes=-30")], Decision::Part(0, 10));
+        check(
+            &[("range", "bytes=8-99999999999999999999999")],
+            Decision::Part(8, 10),
+        );
+    }
+
+    #[test]
+    fn a_range_past_the_end_is_unsatisfiable() {
+        check(&[("range", "bytes=10-")], Decision::Unsatisfiable);
+        check(&[("range", "bytes=10-12")], Decision::Unsatisfiable);
+        check(&[("range", "bytes=-0")], Decision::Unsatisfiable);
+    }
+
+    #[test]
+    fn what_is_no_single_range_gets_the_whole() {
+        for range in [
+            "bytes=0-1,4-5",
+            "lines=1-2",
+            "bytes=5-2",
+            "bytes=a-b",
+            "bytes=-",
+            "bytes",
+            "bytes=+1-2",
+        ] {
+            check(&[("range", range)], Decision::Whole);
+        }
+    }
+
+    #[test]
+    fn a_range_of_another_version_gets_the_whole() {
+        check(
+            &[("range", "bytes=0-3"), ("if-range", "\"a\"")],
+            Decision::Part(0, 4),
+        );
+        check(
+            &[("range", "bytes=0-3"), ("if-range", "\"b\"")],
+            Decision::Whole,
+        );
+        check(
+            &[("range", "bytes=0-3"), ("if-range", "W/\"a\"")],
+            Decision::Whole,
+        );
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        check(
+            &[("range", "bytes=0-3"), ("if-range", date)],
+            Decision::Part(0, 4),
+        );
+    }
+
+    #[test]
+    fn what_the_client_has_is_not_sent_again() {
+        check(&[("if-none-match", "\"b\", W/\"a\"")], Decision::Unchanged);
+        check(&[("if-none-match", "*")], Decision::Unchanged);
+        check(&[("if-none-match", "\"b\"")], Decision::Whole);
+        let (date, earlier) = (
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49:36 GMT",
+        );
+        check(&[("if-modified-since", date)], Decision::Unchanged);
+        check(&[("if-modified-since", earlier)], Decision::Whole);
+        check(&[("if-modified-since", "yesterday")], Decision::Whole);
+        // The tag decides when both are there.
+        check(
+            &[("if-none-match", "\"b\""), ("if-modified-since", date)],
+            Decision::Whole,
+        );
+    }
+}

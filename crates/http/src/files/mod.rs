@@ -1,0 +1,487 @@
+//! Answers with files: those of a folder by the path of a request, or one that the application names. Knows no route.
+//! The rule: no path leaves its folder, no hidden file is shown, and no file is touched on the worker, which gets bytes a chunk at a time.
+
+mod condition;
+mod media_type;
+mod memory;
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+    path::{Component, Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+    time::SystemTime,
+};
+
+use bytes::Bytes;
+use http::{
+    HeaderValue, Method, StatusCode,
+    header::{
+        ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
+        CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION,
+    },
+};
+
+pub(crate) use self::media_type::shrinks;
+use self::{
+    condition::{Conditions, Decision, Version, whole_seconds},
+    media_type::media_type,
+    memory::Memory,
+};
+use crate::{
+    compress::{Accepted, Coding, vary},
+    connection::Spawn,
+    limits::{FILE_CACHED_BYTES_MAX, FILE_CHUNK_BYTES, FILE_PATH_BYTES_MAX, Limits},
+    percent::{Plus, decode},
+    request::Request,
+    response::{Body, Response},
+    stream::Sender,
+    upload::Offload,
+};
+
+/// Sends files on one worker.
+#[derive(Clone, Debug)]
+pub struct Files<W> {
+    worker: W,
+    limits: Rc<Limits>,
+}
+
+/// A folder whose files anybody may read.
+#[derive(Debug)]
+pub struct Folder<W> {
+    files: Files<W>,
+    /// Without symbolic links.
+    root: Arc<Path>,
+    cache_control: Option<HeaderValue>,
+    memory: Memory,
+}
+
+/// A file that was found, with its first bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened {
+    /// For what comes after the first bytes.
+    file: Option<Arc<File>>,
+    media_type: &'static str,
+    coding: Option<Coding>,
+    version: Version,
+    /// What was decided for this request, with the first chunk of it. Of a file in memory: the whole.
+    decision: Decision,
+    first: Bytes,
+}
+
+/// What is at a path.
+enum Looked {
+    Nothing,
+    /// A folder with an index, asked for without the slash at its end.
+    Folder,
+    File(Opened),
+}
+
+/// What to look for.
+#[derive(Clone, Debug)]
+struct Wish {
+    conditions: Conditions,
+    accepted: Accepted,
+    /// Whether the bytes are wanted, or only the head.
+    with_body: bool,
+}
+
+impl Wish {
+    fn of(request: &Request) -> Wish {
+        let conditions = Conditions::of(&request.headers);
+        // Parts are parts of the file itself, never of its encoded sibling.
+        let accepted = match conditions.has_range() {
+            true => Accepted::default(),
+            false => Accepted::of(&request.headers),
+        };
+        Wish {
+            conditions,
+            accepted,
+            with_body: request.method != Method::HEAD,
+        }
+    }
+}
+
+impl<W: Offload + Spawn> Files<W> {
+    /// Reads off the worker, sends on it.
+    pub fn new(worker: W, limits: Limits) -> Files<W> {
+        Files {
+            worker,
+            limits: Rc::new(limits),
+        }
+    }
+
+    /// A folder, which must exist.
+    pub async fn folder(
+        &self,
+        root: PathBuf,
+        cache_control: Option<HeaderValue>,
+    ) -> io::Result<Folder<W>> {
+        let root = self.worker.offload(move || {
+            let root = fs::canonicalize(root)?;
+            fs::read_dir(&root).map(|_| root)
+        });
+        Ok(Folder {
+            files: self.clone(),
+            root: root.await?.into(),
+            cache_control,
+            memory: Memory::default(),
+        })
+    }
+
+    /// One file by its path, which the caller vouches for. None when it is no file that can be read.
+    pub async fn send(&self, path: PathBuf, request: &Request) -> Option<Response> {
+        let wish = Wish::of(request);
+        let looked = self
+            .worker
+            .offload(move || open(&fs::canonicalize(path)?, &wish).map(Looked::File));
+        match looked.await {
+            Ok(Looked::File(opened)) => Some(self.respond(opened, request, None)),
+            _ => None,
+        }
+    }
+
+    fn respond(
+        &self,
+        opened: Opened,
+        request: &Request,
+        cache_control: Option<&HeaderValue>,
+    ) -> Response {
+        let version = &opened.version;
+        let (status, first, end) = match opened.decision {
+            Decision::Whole => (StatusCode::OK, 0, version.length),
+            Decision::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
+            Decision::Unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
+            Decision::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
+        };
+        let length = end - first;
+        let is_head = request.method == Method::HEAD;
+        let body = match &opened.file {
+            _ if is_head => Body::Empty,
+            Some(file) if length > 0 => self.stream(file, opened.first.clone(), first, end),
+            _ => Body::from(opened.first.clone()),
+        };
+        let mut response = Response::new(status, body);
+        let headers = &mut response.headers;
+        let text = |text: String| HeaderValue::try_from(text).ok();
+        let date = httpdate::fmt_http_date(whole_seconds(version.modified));
+        let range = match opened.decision {
+            Decision::Part(..) => text(format!("bytes {first}-{}/{}", end - 1, version.length)),
+            Decision::Unsatisfiable => text(format!("bytes */{}", version.length)),
+            _ => None,
+        };
+        let fields = [
+            (ETAG, text(version.tag.clone())),
+            (LAST_MODIFIED, text(date)),
+            (CONTENT_RANGE, range),
+            (CACHE_CONTROL, cache_control.cloned()),
+            (
+                CONTENT_ENCODING,
+                opened
+                    .coding
+                    .map(|coding| HeaderValue::from_static(coding.name())),
+            ),
+            (
+                ACCEPT_RANGES,
+                opened
+                    .coding
+                    .is_none()
+                    .then(|| HeaderValue::from_static("bytes")),
+            ),
+        ];
+        for (name, value) in fields {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        }
+        if status == StatusCode::OK || status == StatusCode::PARTIAL_CONTENT {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(opened.media_type));
+            if is_head {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+            }
+        }
+        if shrinks(opened.media_type) {
+            vary(headers);
+        }
+        response
+    }
+
+    /// A body that is read as the client takes it.
+    fn stream(&self, file: &Arc<File>, chunk: Bytes, first: u64, end: u64) -> Body {
+        let (sender, mut body) = Body::channel(&self.limits);
+        if let Body::Stream(receiver) = &mut body {
+            receiver.promise(end - first);
+        }
+        let (worker, file) = (self.worker.clone(), Arc::clone(file));
+        self.worker.spawn(async move {
+            if let Err(error) = feed(worker, file, chunk, first, end, sender).await {
+                tracing::warn!(%error, "a file could not be read to its end; its response is broken off");
+            }
+        });
+        body
+    }
+}
+
+/// Sends a file from `at` to `end`. Dropping the sender before the end breaks the response off.
+async fn feed<W: Offload>(
+    worker: W,
+    file: Arc<File>,
+    mut chunk: Bytes,
+    mut at: u64,
+    end: u64,
+    mut sender: Sender,
+) -> io::Result<()> {
+    loop {
+        at += chunk.len() as u64;
+        if sender.send(chunk).await.is_err() {
+            // The client has gone, or takes nothing.
+            return Ok(());
+        }
+        if at >= end {
+            sender.finish();
+            return Ok(());
+        }
+        let file = Arc::clone(&file);
+        chunk = worker.offload(move || read(&file, at, end)).await?;
+        if chunk.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+impl<W: Offload + Spawn> Folder<W> {
+    /// The answer to a GET or HEAD of `path`, which is still encoded and begins with a slash. None when there is no such file.
+    pub async fn answer(&self, request: &Request, path: &str) -> Option<Response> {
+        let relative = relative(path)?;
+        let wish = Wish::of(request);
+        let cache_control = self.cache_control.as_ref();
+        if let Some(mut opened) = self.memory.fresh(&relative, wish.accepted) {
+            opened.decision = wish.conditions.decide(&opened.version);
+            if let Decision::Part(first, end) = opened.decision {
+                opened.first = opened.first.slice(first as usize..end as usize);
+            }
+            return Some(self.files.respond(opened, request, cache_control));
+        }
+        let (root, name, looked_for) = (Arc::clone(&self.root), relative.clone(), wish.clone());
+        let looked = self
+            .files
+            .worker
+            .offload(move || look(&root, &name, &looked_for));
+        match looked.await {
+            Ok(Looked::File(opened)) => {
+                let is_whole = opened.decision == Decision::Whole && opened.file.is_none();
+                if is_whole && opened.first.len() <= FILE_CACHED_BYTES_MAX && wish.with_body {
+                    self.memory.keep(relative, wish.accepted, opened.clone());
+                }
+                Some(self.files.respond(opened, request, cache_control))
+            }
+            Ok(Looked::Folder) => Some(moved(request)),
+            Ok(Looked::Nothing) => None,
+            Err(error) => {
+                tracing::warn!(%error, path, "a file could not be read");
+                None
+            }
+        }
+    }
+}
+
+/// To the same path with a slash at its end, so that links in the index work.
+fn moved(request: &Request) -> Response {
+    let query = request.uri.query().map(|query| format!("?{query}"));
+    let location = format!("{}/{}", request.uri.path(), query.unwrap_or_default());
+    match HeaderValue::try_from(location) {
+        Ok(location) => {
+            Response::new(StatusCode::PERMANENT_REDIRECT, Body::Empty).with(LOCATION, location)
+        }
+        Err(_) => Response::not_found(),
+    }
+}
+
+/// The path below the folder, decoded; a slash at its end stays. None for what can name no file that is shown.
+fn relative(path: &str) -> Option<String> {
+    let path = path.strip_prefix('/')?;
+    let mut relative = String::new();
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let decoded = decode(segment, Plus::Plus).ok()?;
+        let is_last = segments.peek().is_none();
+        let is_shown = !decoded.starts_with('.') || *decoded == *WELL_KNOWN;
+        if decoded.contains(['/', '\0', '\\']) || !is_shown || (decoded.is_empty() && !is_last) {
+            return None;
+        }
+        relative.push_str(&decoded);
+        if !is_last {
+            relative.push('/');
+        }
+    }
+    (relative.len() <= FILE_PATH_BYTES_MAX).then_some(relative)
+}
+
+/// The one name with a dot in front that is meant for everybody (RFC 8615).
+const WELL_KNOWN: &str = ".well-known";
+
+fn look(root: &Path, relative: &str, wish: &Wish) -> io::Result<Looked> {
+    let looked = || {
+        let path = inside(root, &root.join(relative))?;
+        if !fs::metadata(&path)?.is_dir() {
+            // A file is no folder, so it has no name with a slash at its end.
+            if relative.ends_with('/') {
+                return Ok(Looked::Nothing);
+            }
+            return open(&path, wish).map(Looked::File);
+        }
+        let index = inside(root, &path.join("index.html"))?;
+        if relative.is_empty() || relative.ends_with('/') {
+            return open(&index, wish).map(Looked::File);
+        }
+        Ok(Looked::Folder)
+    };
+    match looked() {
+        Err(error) if is_nothing(&error) => Ok(Looked::Nothing),
+        looked => looked,
+    }
+}
+
+/// Where a path leads once links are followed; an error when that is outside of the folder or hidden.
+fn inside(root: &Path, path: &Path) -> io::Result<PathBuf> {
+    let path = fs::canonicalize(path)?;
+    let is_hidden = |component: Component<'_>| match component {
+        Component::Normal(name) => name.as_encoded_bytes().starts_with(b".") && name != WELL_KNOWN,
+        _ => true,
+    };
+    match path.strip_prefix(root) {
+        Ok(below) if !below.components().any(is_hidden) => Ok(path),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::InvalidFilename
+    )
+}
+
+/// Opens a file, or a sibling that holds the same bytes encoded, and reads what is sent first.
+fn open(path: &Path, wish: &Wish) -> io::Result<Opened> {
+    let media_type = media_type(&path.to_string_lossy());
+    let sibling = [(Coding::Brotli, "br"), (Coding::Gzip, "gz")]
+        .into_iter()
+        .filter(|(coding, _)| wish.accepted.takes(*coding))
+        .find_map(|(coding, extension)| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".");
+            name.push(extension);
+            let opened = open_regular(Path::new(&name)).ok()?;
+            Some((opened, Some(coding)))
+        });
+    // The file itself must be there, or the sibling would be a file of another name.
+    let plain = open_regular(path)?;
+    let ((file, metadata), coding) = sibling.unwrap_or((plain, None));
+    let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    let since = modified.duration_since(SystemTime::UNIX_EPOCH);
+    let length = metadata.len();
+    let mark = coding.map_or("", |coding| coding.name());
+    let tag = format!(
+        "\"{:x}-{length:x}{mark}\"",
+        since.unwrap_or_default().as_nanos()
+    );
+    let version = Version {
+        length,
+        modified,
+        tag,
+    };
+    let decision = wish.conditions.decide(&version);
+    let (begin, end) = match decision {
+        Decision::Whole if wish.with_body => (0, length),
+        Decision::Part(first, end) if wish.with_body => (first, end),
+        _ => (0, 0),
+    };
+    let first = read(&file, begin, end)?;
+    // Files in memory must not keep descriptors.
+    let file = ((first.len() as u64) < end - begin).then(|| Arc::new(file));
+    Ok(Opened {
+        file,
+        media_type,
+        coding,
+        version,
+        decision,
+        first,
+    })
+}
+
+/// Opening a pipe or a device could block for ever, so what is no regular file is not opened.
+fn open_regular(path: &Path) -> io::Result<(File, fs::Metadata)> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+/// Up to a chunk from `at`, never past `end`; shorter only at the end of the file.
+fn read(file: &File, at: u64, end: u64) -> io::Result<Bytes> {
+    let wanted = end.saturating_sub(at).min(FILE_CHUNK_BYTES as u64) as usize;
+    let mut bytes = vec![0; wanted];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, at + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The path below the folder; None when the request can name no file.
+    fn check(path: &str, expected: Option<&str>) {
+        assert_eq!(relative(path).as_deref(), expected, "{path}");
+    }
+
+    #[test]
+    fn paths_are_split_before_they_are_decoded() {
+        check("/", Some(""));
+        check("/a/b.txt", Some("a/b.txt"));
+        check("/a%20b/", Some("a b/"));
+        check("/caf%C3%A9", Some("caf\u{e9}"));
+        check("/.well-known/x", Some(".well-known/x"));
+    }
+
+    #[test]
+    fn nothing_leaves_the_folder_or_shows_what_is_hidden() {
+        for path in [
+            "/..",
+            "/../a",
+            "/a/../b",
+            "/%2e%2e/a",
+            "/.%2E/a",
+            "/a%2F..%2Fb",
+            "/.",
+            "/.env",
+            "/a/.git/config",
+            "/%00",
+            "/a%00.txt",
+            "//etc/passwd",
+            "/a//b",
+            "/a%5Cb",
+            "/%ff",
+            "a",
+        ] {
+            check(path, None);
+        }
+        check(&format!("/{}", "a".repeat(FILE_PATH_BYTES_MAX + 1)), None);
+    }
+}

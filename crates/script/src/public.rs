@@ -1,0 +1,128 @@
+//! Files as an application serves them: its public folders, and the single files that handlers send. Knows no route.
+//! Routes come first: a folder is asked only for a GET or HEAD that no route answers, and what it does not have is not found.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use http::{HeaderValue, Method, StatusCode};
+use tsumugi_http::{Files, Folder, Request, Response};
+use tsumugi_mruby::{Scope, Value};
+
+use crate::error::Error;
+use crate::host::Host;
+use crate::on_worker::OnWorker;
+
+pub(crate) struct Public {
+    files: Files<OnWorker>,
+    mounts: Vec<Mount>,
+    /// Whether responses may be compressed.
+    pub compresses: bool,
+}
+
+struct Mount {
+    /// Without a slash at its end; empty at the root.
+    at: String,
+    folder: Folder<OnWorker>,
+}
+
+/// `public` as it was written.
+struct Declared {
+    path: PathBuf,
+    at: String,
+    cache: Option<HeaderValue>,
+    location: String,
+}
+
+impl Public {
+    /// Reads what the application file declared. Folders are beside it, and must exist.
+    pub async fn read(host: &Rc<Host>) -> Result<Public, Error> {
+        let files = Files::new(OnWorker(host.worker.clone()), host.settings.http.clone());
+        let (declared, compresses) = host.vm.enter(declared)?;
+        let beside = host.settings.app.parent().unwrap_or(Path::new(""));
+        let mut mounts = Vec::with_capacity(declared.len());
+        for Declared {
+            path,
+            at,
+            cache,
+            location,
+        } in declared
+        {
+            let path = beside.join(path);
+            let folder = files.folder(path.clone(), cache).await;
+            let folder = folder.map_err(|source| Error::Folder {
+                location,
+                path,
+                source,
+            })?;
+            mounts.push(Mount { at, folder });
+        }
+        // The longest mount point is the most exact one.
+        mounts.sort_by_key(|mount| std::cmp::Reverse(mount.at.len()));
+        Ok(Public {
+            files,
+            mounts,
+            compresses,
+        })
+    }
+
+    /// Whether it is worth asking for a file.
+    pub fn may_have(&self, request: &Request) -> bool {
+        !self.mounts.is_empty() && matches!(request.method, Method::GET | Method::HEAD)
+    }
+
+    /// The file for a request that no route answers.
+    pub async fn answer(&self, request: &Request) -> Option<Response> {
+        let path = request.uri.path();
+        for mount in &self.mounts {
+            let below = path.strip_prefix(mount.at.as_str());
+            if let Some(below) = below.filter(|below| below.starts_with('/'))
+                && let Some(response) = mount.folder.answer(request, below).await
+            {
+                return Some(response);
+            }
+        }
+        None
+    }
+
+    /// Turns the answer of a handler into one with a file: what the handler set itself stays.
+    pub async fn send(&self, path: PathBuf, request: &Request, mut response: Response) -> Response {
+        let shown = path.clone();
+        let Some(mut sent) = self.files.send(path, request).await else {
+            tracing::warn!("send_file: there is no file {}", shown.display());
+            return Response::not_found();
+        };
+        for name in response.headers.keys() {
+            sent.headers.remove(name);
+        }
+        for (name, value) in &response.headers {
+            sent.headers.append(name, value.clone());
+        }
+        std::mem::swap(&mut sent.headers, &mut response.headers);
+        response.body = sent.body;
+        if response.status == StatusCode::OK {
+            response.status = sent.status;
+        }
+        response
+    }
+}
+
+fn declared(scope: &Scope<'_>) -> Result<(Vec<Declared>, bool), Error> {
+    let raised = |raised| Error::Raised {
+        report: scope.report(raised),
+    };
+    let text = |value: Value<'_>, i| scope.text(scope.array_at(value, i)).unwrap_or_default();
+    let folders = scope.constant("Tsumugi::FOLDERS").map_err(raised)?;
+    let folders = (0..scope.array_len(folders)).map(|i| {
+        let folder = scope.array_at(folders, i);
+        Declared {
+            path: text(folder, 0).into(),
+            at: text(folder, 1).trim_end_matches('/').to_owned(),
+            cache: HeaderValue::try_from(text(folder, 2)).ok(),
+            location: text(folder, 3),
+        }
+    });
+    let folders = folders.collect();
+    let tsumugi = scope.constant("Tsumugi").map_err(raised)?;
+    let compresses = scope.call(tsumugi, "compresses?", &[]).map_err(raised)?;
+    Ok((folders, compresses.truthy()))
+}
