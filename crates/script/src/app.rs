@@ -19,7 +19,7 @@ use crate::exchange::{Capture, Captured, Exchange};
 use crate::finish::{self, Finished};
 use crate::host::{Ended, Host, Settings};
 use crate::public::Public;
-use crate::routes::{self, RouteLine, Routes};
+use crate::routes::{self, Route, RouteLine, Routes};
 use crate::{load, streaming, timers};
 
 /// One application file, loaded on one worker.
@@ -139,27 +139,9 @@ impl App {
             drop(found);
             return Begun::Parked(Box::pin(Rc::clone(self).file_or_rest(request)));
         }
-        let (class, captures, pattern) = match found {
-            Match::Found(found) => {
-                let names = Rc::clone(&found.value.names);
-                (
-                    &found.value.class,
-                    owned(&found.captures, names),
-                    Some(Arc::clone(found.pattern)),
-                )
-            }
-            Match::NotFound => match &self.routes.not_found {
-                Some(class) => (class, Captured::default(), None),
-                None => return Begun::Answered(Response::not_found()),
-            },
-            Match::MethodNotAllowed(allow) => {
-                return Begun::Answered(Response::method_not_allowed(&allow));
-            }
-            Match::Options(allow) => return Begun::Answered(Response::options(&allow)),
-            Match::Malformed => {
-                let refusal = Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
-                return Begun::Answered(refusal);
-            }
+        let (class, captures, pattern) = match self.routed(found) {
+            Ok(routed) => routed,
+            Err(response) => return Begun::Answered(*response),
         };
         let Some(place) = Place::take(&self.host) else {
             let max = self.host.settings.limits.requests_max;
@@ -174,6 +156,31 @@ impl App {
             exchange.draft.borrow_mut().status = Some(StatusCode::NOT_FOUND);
         }
         self.run(place, exchange, class, pattern)
+    }
+
+    /// The class that handles a request, with what was captured for it; or the answer when there is none.
+    fn routed<'r>(&'r self, found: Match<'r, '_, Route>) -> Result<Routed<'r>, Box<Response>> {
+        match found {
+            Match::Found(found) => {
+                let names = Rc::clone(&found.value.names);
+                let captures = owned(&found.captures, names);
+                Ok((
+                    &found.value.class,
+                    captures,
+                    Some(Arc::clone(found.pattern)),
+                ))
+            }
+            Match::NotFound => match &self.routes.not_found {
+                Some(class) => Ok((class, Captured::default(), None)),
+                None => Err(Box::new(Response::not_found())),
+            },
+            Match::MethodNotAllowed(allow) => Err(Box::new(Response::method_not_allowed(&allow))),
+            Match::Options(allow) => Err(Box::new(Response::options(&allow))),
+            Match::Malformed => {
+                let refusal = Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                Err(Box::new(refusal))
+            }
+        }
     }
 
     fn run(
@@ -228,6 +235,9 @@ impl App {
         }
     }
 }
+
+/// Class, captures and pattern; no pattern where nothing was found.
+type Routed<'r> = (&'r Rc<Root>, Captured, Option<Arc<str>>);
 
 /// How far a request came at once.
 enum Begun {
