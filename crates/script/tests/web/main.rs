@@ -1,4 +1,4 @@
-//! What handlers have of the web, over sockets: cookies, bodies and uploads, calls to other servers.
+//! What handlers have of the web, over sockets: cookies, sessions, the check of forms, bodies and uploads, calls to other servers.
 
 #[path = "../rig/mod.rs"]
 mod rig;
@@ -6,3 +6,4 @@ mod rig;
 mod bodies;
 mod calls;
 mod cookies;
+mod sessions;
