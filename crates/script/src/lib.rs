@@ -5,7 +5,6 @@
 
 mod answer;
 mod app;
-mod client;
 mod console;
 mod driver;
 mod error;
@@ -31,7 +30,7 @@ pub use console::{Console, Reply};
 pub use error::Error;
 pub use front::{Board, Desk, Front};
 pub use host::{Mode, Settings};
-pub use limits::{ClientLimits, Limits};
+pub use limits::Limits;
 pub use routes::RouteLine;
 pub use service::Service;
 pub use trial::{Trial, Verdict};

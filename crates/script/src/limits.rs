@@ -32,49 +32,7 @@ pub struct Limits {
     /// Values that wait in one channel.
     pub channel_max: usize,
     /// What handlers may use of other servers.
-    pub client: ClientLimits,
-}
-
-/// What the HTTP client of one worker's VM may use.
-#[derive(Clone, Debug)]
-pub struct ClientLimits {
-    /// From the look-up of a name to a connection that takes requests, in milliseconds.
-    pub connect_ms_max: u64,
-    /// The time of a whole call when `timeout:` says nothing, in milliseconds.
-    pub call_ms_max: u64,
-    /// Addresses of one name that are tried.
-    pub addresses_max: usize,
-    /// Connections in use at once to one host and port. Further calls wait.
-    pub connections_per_host_max: usize,
-    /// Connections in use at once. Further calls wait.
-    pub connections_max: usize,
-    /// Connections to one host and port that are kept open for later.
-    pub idle_per_host_max: usize,
-    /// Connections that are kept open for later.
-    pub idle_max: usize,
-    /// How long one is kept, in milliseconds.
-    pub idle_ms_max: u64,
-    /// Bytes of a response's status line and headers. At least 8,192.
-    pub header_bytes_max: usize,
-    /// Bytes of a response's body when `max_bytes:` says nothing. `http_response_bytes_max` in messages.
-    pub response_bytes_max: usize,
-}
-
-impl Default for ClientLimits {
-    fn default() -> Self {
-        ClientLimits {
-            connect_ms_max: 3_000,
-            call_ms_max: 5_000,
-            addresses_max: 8,
-            connections_per_host_max: 64,
-            connections_max: 512,
-            idle_per_host_max: 16,
-            idle_max: 128,
-            idle_ms_max: 30_000,
-            header_bytes_max: 64 * 1024,
-            response_bytes_max: 16 * 1024 * 1024,
-        }
-    }
+    pub client: tsumugi_client::Limits,
 }
 
 /// Fewer bytes could be guessed.
@@ -106,7 +64,7 @@ impl Default for Limits {
             render_depth_max: 64,
             parallel_max: 1_024,
             channel_max: 65_536,
-            client: ClientLimits::default(),
+            client: tsumugi_client::Limits::default(),
         }
     }
 }

@@ -10,9 +10,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-mruby", &[]),
     ("tsumugi-db", &[]),
     ("tsumugi-http", &["tsumugi-worker"]),
+    ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
     (
         "tsumugi-script",
         &[
+            "tsumugi-client",
             "tsumugi-worker",
             "tsumugi-mruby",
             "tsumugi-db",

@@ -8,9 +8,9 @@ pub(crate) mod session;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use tsumugi_client::Client;
 use tsumugi_worker::Worker;
 
-use crate::client::Client;
 use crate::host::{Mode, Settings};
 use secret::{Secret, SecretError, Signer};
 use session::Sessions;

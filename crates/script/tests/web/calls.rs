@@ -286,6 +286,25 @@ fn calls_at_once_wait_for_one_another_only_beyond_the_limit() {
 }
 
 #[test]
+fn a_connection_that_nobody_uses_is_closed_after_its_time() {
+    let (sender, gone) = std::sync::mpsc::channel();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut piece = [0; 4096];
+        assert!(stream.read(&mut piece).unwrap() > 0);
+        stream.write_all(ok("ok").as_bytes()).unwrap();
+        let end = stream.read(&mut piece);
+        sender.send(end.is_ok_and(|read| read == 0)).unwrap();
+    });
+    let app = format!("get('/') {{ http.get('http://{address}').text }}");
+    let rig = Rig::with(&app, |settings| settings.limits.client.idle_ms_max = 50);
+    assert_eq!(rig.get("/").text(), "ok");
+    assert_eq!(gone.recv_timeout(Duration::from_secs(10)), Ok(true));
+}
+
+#[test]
 fn redirects_are_followed_to_a_limit() {
     let upstream = Upstream::new(|request| {
         let text = match request.split(' ').nth(1).unwrap() {

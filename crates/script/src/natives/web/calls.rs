@@ -5,14 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tsumugi_client::{Call, Error, Reply, Target, append_pair};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use super::super::{Natives, text, wrong_type};
 use crate::answer::{Answer, Operation, answer};
-use crate::client::target::{Target, append_pair};
-use crate::client::{Call, Failure, Reply};
 use crate::json;
-use crate::limits::{ClientLimits, Limits};
+use crate::limits::Limits;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // method, url, options: headers, query, json, form, body, timeout, redirects, max_bytes
@@ -28,7 +27,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let query = pairs(scope, options, "query")?;
         let target = Target::parse(&url)
             .and_then(|target| target.with_query(&query))
-            .map_err(|failure| scope.error(failure.class(), failure.to_string()))?;
+            .map_err(|error| scope.error(class(&error), error.to_string()))?;
         let mut headers = headers(scope, scope.keyword(options, "headers")?)?;
         let (body, content_type) = body(scope, options, &host.settings.limits)?;
         if let Some(content_type) = content_type {
@@ -53,7 +52,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             match client.call(call).await {
                 Ok(reply) => shown(reply),
-                Err(failure) => failed(failure),
+                Err(error) => failed(error),
             }
         }) as Operation)
     })
@@ -62,7 +61,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn bounds<'c>(
     scope: &'c Scope<'c>,
     options: Value<'c>,
-    limits: &ClientLimits,
+    limits: &tsumugi_client::Limits,
     call: Call,
 ) -> Result<'c, Call> {
     let timeout = scope.keyword(options, "timeout")?;
@@ -217,6 +216,19 @@ fn shown(reply: Reply) -> Answer {
     })
 }
 
-fn failed(failure: Failure) -> Answer {
-    answer(move |scope| Err(scope.error(failure.class(), failure.to_string())))
+fn failed(error: Error) -> Answer {
+    answer(move |scope| Err(scope.error(class(&error), error.to_string())))
+}
+
+fn class(error: &Error) -> &'static str {
+    match error {
+        Error::Timeout { .. } | Error::ConnectTimeout { .. } => "HTTP::Timeout",
+        Error::Connect { .. } => "HTTP::ConnectionFailed",
+        Error::TooLarge { .. } => "HTTP::TooLarge",
+        Error::TooManyRedirects { .. } => "HTTP::TooManyRedirects",
+        Error::InsecureRedirect { .. } => "HTTP::InsecureRedirect",
+        Error::Protocol { .. } => "HTTP::ProtocolError",
+        Error::Url(_) => "HTTP::InvalidURL",
+        _ => "HTTP::Error",
+    }
 }

@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use tsumugi_worker::Worker;
 
 use super::target::{Origin, Target};
-use super::{Failure, Sender};
-use crate::limits::ClientLimits;
+use super::{Error, Sender};
+use crate::limits::Limits;
 
 /// How long a connection may take to say that it is ready again: it needs a turn of the event loop.
 const READY_WAIT: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ pub(crate) struct Pool {
     /// Connections in use, all hosts together.
     places: Arc<Semaphore>,
     sweeping: Cell<bool>,
-    limits: ClientLimits,
+    limits: Limits,
 }
 
 struct Host {
@@ -47,7 +47,7 @@ pub(crate) struct Lease {
 }
 
 impl Pool {
-    pub fn new(worker: &Worker, limits: &ClientLimits) -> Rc<Pool> {
+    pub fn new(worker: &Worker, limits: &Limits) -> Rc<Pool> {
         Rc::new(Pool {
             worker: worker.clone(),
             hosts: RefCell::default(),
@@ -59,7 +59,7 @@ impl Pool {
     }
 
     /// Waits for a place. First come, first served.
-    pub async fn place(self: &Rc<Self>, target: &Target) -> Result<Lease, Failure> {
+    pub async fn place(self: &Rc<Self>, target: &Target) -> Result<Lease, Error> {
         let mut lease = Lease {
             pool: Rc::clone(self),
             origin: target.origin().clone(),
@@ -73,7 +73,7 @@ impl Pool {
             });
             Arc::clone(&host.places)
         };
-        let closed = |_| Failure::Connect {
+        let closed = |_| Error::Connect {
             place: target.place(),
             reason: "the client is closed".to_owned(),
         };

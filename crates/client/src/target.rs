@@ -10,7 +10,8 @@ use http::uri::PathAndQuery;
 use http::{Uri, uri};
 use tsumugi_http::percent::{Plus, decode};
 
-use super::Failure;
+use crate::error::Error;
+use crate::limits::HOST_BYTES_MAX;
 
 /// http or https.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,17 +31,18 @@ pub(crate) struct Origin {
 
 /// A URL that can be called.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
-    pub scheme: Scheme,
+pub struct Target {
+    pub(crate) scheme: Scheme,
     origin: Origin,
     path: PathAndQuery,
     credentials: Option<HeaderValue>,
 }
 
 impl Target {
-    pub fn parse(url: &str) -> Result<Target, Failure> {
+    /// A target from the text of a URL.
+    pub fn parse(url: &str) -> Result<Target, Error> {
         let wrong = || {
-            Failure::Url(
+            Error::Url(
                 "the URL must be http://host/path or https://host/path, with everything but ASCII percent-encoded".to_owned(),
             )
         };
@@ -60,7 +62,7 @@ impl Target {
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'))
             .unwrap_or(host);
-        if host.is_empty() || host.len() > 255 {
+        if host.is_empty() || host.len() > HOST_BYTES_MAX {
             return None;
         }
         let port = match (authority.port(), scheme) {
@@ -91,7 +93,7 @@ impl Target {
     }
 
     /// The same with further parameters, already encoded.
-    pub fn with_query(mut self, query: &str) -> Result<Target, Failure> {
+    pub fn with_query(mut self, query: &str) -> Result<Target, Error> {
         if query.is_empty() {
             return Ok(self);
         }
@@ -102,13 +104,13 @@ impl Target {
         };
         let path = format!("{}{separator}{query}", self.path);
         self.path = PathAndQuery::try_from(path)
-            .map_err(|_| Failure::Url("the query makes the URL too long".to_owned()))?;
+            .map_err(|_| Error::Url("the query makes the URL too long".to_owned()))?;
         Ok(self)
     }
 
     /// Where a `Location` leads from here.
-    pub fn join(&self, location: &HeaderValue) -> Result<Target, Failure> {
-        let wrong = || Failure::Url(format!("{} redirects to what is no URL", self.place()));
+    pub(crate) fn join(&self, location: &HeaderValue) -> Result<Target, Error> {
+        let wrong = || Error::Url(format!("{} redirects to what is no URL", self.place()));
         let location = location.to_str().map_err(|_| wrong())?;
         let location = location.split('#').next().unwrap_or_default();
         let scheme_ends = location.find(':');
@@ -148,12 +150,12 @@ impl Target {
         })
     }
 
-    pub fn origin(&self) -> &Origin {
+    pub(crate) fn origin(&self) -> &Origin {
         &self.origin
     }
 
     /// Host and port, for messages.
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let Origin { host, port, .. } = &self.origin;
         if host.contains(':') {
             format!("[{host}]:{port}")
@@ -163,13 +165,13 @@ impl Target {
     }
 
     /// The request's target.
-    pub fn path_and_query(&self) -> Uri {
+    pub(crate) fn path_and_query(&self) -> Uri {
         let mut parts = uri::Parts::default();
         parts.path_and_query = Some(self.path.clone());
         Uri::from_parts(parts).unwrap_or_default()
     }
 
-    pub fn host_header(&self) -> HeaderValue {
+    pub(crate) fn host_header(&self) -> HeaderValue {
         let place = self.place();
         let usual = match self.scheme {
             Scheme::Http => ":80",
@@ -181,7 +183,7 @@ impl Target {
     }
 
     /// Basic authentication, when the URL holds a user.
-    pub fn authorization(&self) -> Option<HeaderValue> {
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
         self.credentials.clone()
     }
 
@@ -230,7 +232,7 @@ fn without_dots(path: &str) -> String {
 }
 
 /// Appends `name=value` as in a form.
-pub(crate) fn append_pair(out: &mut String, name: &[u8], value: &[u8]) {
+pub fn append_pair(out: &mut String, name: &[u8], value: &[u8]) {
     if !out.is_empty() {
         out.push('&');
     }

@@ -1,11 +1,14 @@
-//! The HTTP client of handlers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. One per VM. Knows no Ruby.
+//! Calls to other servers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. Stays on its worker. Knows no Ruby.
 //! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Nothing here
 //! restricts where a call may go: whoever lets clients choose the URL must check it. URLs are never logged, they may hold secrets.
 
+#![forbid(unsafe_code)]
+
 mod connect;
 mod error;
+mod limits;
 mod pool;
-pub(crate) mod target;
+mod target;
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -24,45 +27,56 @@ use hyper::client::conn::http1::SendRequest;
 use tsumugi_worker::Worker;
 
 use self::connect::Connector;
-pub(crate) use self::error::Failure;
 use self::pool::{Lease, Pool};
-use self::target::{Scheme, Target};
-use crate::limits::ClientLimits;
+use self::target::Scheme;
+
+pub use self::error::Error;
+pub use self::limits::Limits;
+pub use self::target::{Target, append_pair};
 
 /// A connection's end for requests.
 type Sender = SendRequest<Full<Bytes>>;
 
 /// What is to be sent.
-pub(crate) struct Call {
+pub struct Call {
+    /// The method.
     pub method: Method,
+    /// Where it goes.
     pub target: Target,
+    /// The header fields; those of framing are replaced.
     pub headers: HeaderMap,
+    /// The body.
     pub body: Bytes,
     /// For the whole call: waiting for a place, connecting, redirects, the body.
     pub timeout: Duration,
+    /// Redirects that are followed; with 0 a redirect is an answer.
     pub redirects_max: usize,
+    /// Bytes of the answer's body.
     pub response_bytes_max: usize,
 }
 
 /// What came back.
-pub(crate) struct Reply {
+pub struct Reply {
+    /// The status.
     pub status: StatusCode,
+    /// The header fields.
     pub headers: HeaderMap,
+    /// The whole body.
     pub body: Bytes,
     /// Where it came from in the end, without credentials.
     pub url: String,
 }
 
-/// Calls other servers.
-pub(crate) struct Client {
-    limits: ClientLimits,
+/// Calls other servers from one worker.
+pub struct Client {
+    limits: Limits,
     pool: Rc<Pool>,
     connector: Connector,
 }
 
 impl Client {
-    /// A client that trusts the certificates of this file, else those of `SSL_CERT_FILE`, else the system's.
-    pub fn new(worker: &Worker, limits: ClientLimits, certificates: Option<PathBuf>) -> Rc<Client> {
+    /// A client of one worker that trusts the certificates of this file, else those of `SSL_CERT_FILE`, else the system's.
+    pub fn new(worker: &Worker, limits: Limits, certificates: Option<PathBuf>) -> Rc<Client> {
         Rc::new(Client {
             pool: Pool::new(worker, &limits),
             connector: Connector::new(worker, &limits, certificates),
@@ -70,23 +84,24 @@ impl Client {
         })
     }
 
-    pub fn limits(&self) -> &ClientLimits {
+    /// The limits it was made with.
+    pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
     /// Sends a call and reads the whole answer.
-    pub async fn call(&self, call: Call) -> Result<Reply, Failure> {
+    pub async fn call(&self, call: Call) -> Result<Reply, Error> {
         let (timeout, place) = (call.timeout, call.target.place());
         match tokio::time::timeout(timeout, self.follow(call)).await {
             Ok(result) => result,
-            Err(_) => Err(Failure::Timeout {
+            Err(_) => Err(Error::Timeout {
                 place,
                 seconds: timeout.as_secs_f64(),
             }),
         }
     }
 
-    async fn follow(&self, mut call: Call) -> Result<Reply, Failure> {
+    async fn follow(&self, mut call: Call) -> Result<Reply, Error> {
         let mut hops = 0;
         loop {
             let reply = self.once(&call).await?;
@@ -94,14 +109,14 @@ impl Client {
                 return Ok(reply);
             };
             if hops == call.redirects_max {
-                return Err(Failure::TooManyRedirects {
+                return Err(Error::TooManyRedirects {
                     max: call.redirects_max,
                 });
             }
             hops += 1;
             let next = call.target.join(location)?;
             if call.target.scheme == Scheme::Https && next.scheme == Scheme::Http {
-                return Err(Failure::InsecureRedirect {
+                return Err(Error::InsecureRedirect {
                     from: call.target.place(),
                     to: next.place(),
                 });
@@ -118,7 +133,7 @@ impl Client {
     }
 
     /// One request. A kept-alive connection that the server has closed meanwhile is replaced by another.
-    async fn once(&self, call: &Call) -> Result<Reply, Failure> {
+    async fn once(&self, call: &Call) -> Result<Reply, Error> {
         let lease = self.pool.place(&call.target).await?;
         loop {
             let (mut sender, reused) = match lease.idle() {
@@ -129,7 +144,7 @@ impl Client {
                 Ok(response) => return self.read(call, response, sender, &lease).await,
                 // A server may close a waiting connection at any time; then the call goes out on another one.
                 Err(error) if reused == Reused::Yes && may_repeat(call, &error) => {}
-                Err(error) => return Err(Failure::of(call.target.place(), error.into_error())),
+                Err(error) => return Err(Error::of(call.target.place(), error.into_error())),
             }
         }
     }
@@ -140,10 +155,10 @@ impl Client {
         response: Response<Incoming>,
         sender: Sender,
         lease: &Lease,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, Error> {
         let (head, mut body) = response.into_parts();
         let max = call.response_bytes_max;
-        let too_large = || Failure::TooLarge {
+        let too_large = || Error::TooLarge {
             place: call.target.place(),
             max,
         };
@@ -152,7 +167,7 @@ impl Client {
         }
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Failure::of(call.target.place(), error))?;
+            let frame = frame.map_err(|error| Error::of(call.target.place(), error))?;
             if let Ok(data) = frame.into_data() {
                 if whole.len() + data.len() > max {
                     return Err(too_large());

@@ -21,8 +21,8 @@ use tokio_rustls::TlsConnector;
 use tsumugi_worker::Worker;
 
 use super::target::{Scheme, Target};
-use super::{Failure, Sender};
-use crate::limits::ClientLimits;
+use super::{Error, Sender};
+use crate::limits::Limits;
 
 /// Opens connections.
 pub(crate) struct Connector {
@@ -35,7 +35,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub fn new(worker: &Worker, limits: &ClientLimits, certificates: Option<PathBuf>) -> Connector {
+    pub fn new(worker: &Worker, limits: &Limits, certificates: Option<PathBuf>) -> Connector {
         Connector {
             worker: worker.clone(),
             connect_ms_max: limits.connect_ms_max,
@@ -47,19 +47,19 @@ impl Connector {
     }
 
     /// A connection that is ready for a request.
-    pub async fn open(&self, target: &Target) -> Result<Sender, Failure> {
+    pub async fn open(&self, target: &Target) -> Result<Sender, Error> {
         let ms = self.connect_ms_max;
         match timeout(Duration::from_millis(ms), self.connect(target)).await {
             Ok(result) => result,
-            Err(_) => Err(Failure::ConnectTimeout {
+            Err(_) => Err(Error::ConnectTimeout {
                 place: target.place(),
                 ms,
             }),
         }
     }
 
-    async fn connect(&self, target: &Target) -> Result<Sender, Failure> {
-        let failed = |reason: String| Failure::Connect {
+    async fn connect(&self, target: &Target) -> Result<Sender, Error> {
+        let failed = |reason: String| Error::Connect {
             place: target.place(),
             reason,
         };
@@ -119,7 +119,7 @@ impl Connector {
         Err(reason)
     }
 
-    async fn handshake<S>(&self, stream: S, target: &Target) -> Result<Sender, Failure>
+    async fn handshake<S>(&self, stream: S, target: &Target) -> Result<Sender, Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -130,7 +130,7 @@ impl Connector {
         let (sender, connection) = builder
             .handshake::<_, Full<Bytes>>(TokioIo::new(stream))
             .await
-            .map_err(|error| Failure::of(target.place(), error))?;
+            .map_err(|error| Error::of(target.place(), error))?;
         // It ends when the sender is dropped; what fails is told to the request that waits.
         drop(self.worker.spawn(async move { drop(connection.await) }));
         Ok(sender)
