@@ -72,8 +72,8 @@ module Tsumugi
     # For the header x-csrf-token, or a field of the name _csrf. Another text each time, all valid as long as the session.
     def csrf_token = session.csrf_token
 
-    # The field for a form.
-    def csrf_field = "<input type=\"hidden\" name=\"_csrf\" value=\"#{csrf_token}\">"
+    # The field for a form, as HTML that a template does not escape.
+    def csrf_field = raw("<input type=\"hidden\" name=\"_csrf\" value=\"#{csrf_token}\">")
 
     def __check_csrf
       sent = headers["x-csrf-token"] || (body.form? ? body["_csrf"] : nil)

@@ -50,6 +50,38 @@ fn fields_of_a_form_are_required_or_permitted() {
 }
 
 #[test]
+fn fields_of_json_must_have_their_types() {
+    let rig = Rig::serve(
+        "post('/') { body.require(a: String, n: Integer, f: Float, t: :bool, l: Array) }",
+    );
+    let check = |json: &str, status: u16, expected: &str| {
+        let answer = rig.post("/", "application/json; charset=utf-8", json.as_bytes());
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (status, expected),
+            "{json}"
+        );
+    };
+    check(
+        r#"{"a":"x","n":1,"f":2,"t":false,"l":[]}"#,
+        200,
+        r#"{"a":"x","n":1,"f":2.0,"t":false,"l":[]}"#,
+    );
+    check(
+        r#"{"a":1,"n":1.5,"f":"x","t":0,"l":{}}"#,
+        422,
+        r#"{"errors":{"a":"must be a string","n":"must be an integer","f":"must be a number","t":"must be true or false","l":"must be a list"}}"#,
+    );
+    check("[]", 422, r#"{"errors":{"body":"must be an object"}}"#);
+    let answer = rig.post("/", "application/json", b"{");
+    assert!(
+        answer.status == 400 && answer.text().contains("malformed JSON"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[test]
 fn an_upload_has_its_bytes_and_what_the_client_says_of_them() {
     let app = "post('/') { f = body[:file]; [body[:title], f.filename, f.content_type, f.size, f.read, f.read(2, 1)] }
 post('/needs') { f = body.require(file: Upload, title: String); [f[:file].size, f[:title]] }

@@ -145,8 +145,8 @@ fn a_response_has_status_headers_and_body() {
     });
     check(
         &upstream,
-        "r = http.get('URL/x'); [r.status, r.ok?, r.headers[:x_a], r.headers.all('X-A'), r.body, r.url == 'URL/x', r['none']]",
-        r#"[201,true,"1, 2",["1","2"],"[1,2.5]",true,null]"#,
+        "r = http.get('URL/x'); [r.json, r.status, r.ok?, r.headers[:x_a], r.headers.all('X-A'), r.body, r.url == 'URL/x', r['none']]",
+        r#"[[1,2.5],201,true,"1, 2",["1","2"],"[1,2.5]",true,null]"#,
     );
     let request = upstream.last();
     assert!(request.starts_with("GET /x HTTP/1.1\r\n"), "{request}");

@@ -8,7 +8,7 @@ get('/') { session.to_h }
 get('/in') { session[:user_id] = 1; session[:name] = '日本'; status 204 }
 get('/out') { session.clear; status 204 }
 get('/drop') { [session.delete(:name), session.to_h] }
-get('/form') { csrf_field }
+get('/form') { html '<form>' + h(csrf_field) + '</form>' }
 get('/large') { session[:large] = 'x' * 4000; 'stored' }
 post('/do') { 'done' }
 post('/save') { body[:text] }
