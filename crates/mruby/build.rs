@@ -7,15 +7,28 @@ use std::process::Command;
 use std::{env, fs};
 
 const SOURCE_PACKAGE: &str = "mruby3-sys";
-const SHIM: [&str; 4] = [
+const SHIM: [&str; 5] = [
     "shim/value.c",
     "shim/vm.c",
     "shim/limits.c",
     "shim/number.c",
+    "shim/raise.c",
 ];
 
 /// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
-const CORRECTIONS: [(&str, &str, &str); 1] = [
+const CORRECTIONS: [(&str, &str, &str); 3] = [
+    // The rescued exception keeps its register through the rescue clause, where shim/raise.c finds it.
+    (
+        "mrbgems/mruby-compiler/core/codegen.c",
+        "          pop();\n          if (n3->cdr->car) {\n            gen_assignment(s, n3->cdr->car, NULL, exc, NOVAL);\n          }\n          if (n3->cdr->cdr->car) {\n            codegen(s, n3->cdr->cdr->car, val);\n            if (val) pop();\n          }\n",
+        "          if (n3->cdr->car) {\n            gen_assignment(s, n3->cdr->car, NULL, exc, NOVAL);\n          }\n          if (n3->cdr->cdr->car) {\n            codegen(s, n3->cdr->cdr->car, val);\n            if (val) {\n              pop();\n              gen_move(s, exc, cursp(), 0);\n            }\n          }\n          pop();\n",
+    ),
+    // A method with required parameters only refused `f(key: 1)`, whose keywords are a Hash to it.
+    (
+        "src/vm.c",
+        "      if ((a & ~0x7c0001) == 0 && argc < 15 && MRB_PROC_STRICT_P(proc)) {\n        if (argc != m1) {",
+        "      if ((a & ~0x7c0001) == 0 && argc < 15 && ci->nk == 0 && MRB_PROC_STRICT_P(proc)) {\n        if (argc != m1) {",
+    ),
     // `return` in a block inside a lambda (or a method made by define_method) leaves that lambda. Where the lambda was
     // made does not matter: its surroundings may be long over, as those of a handler are.
     (

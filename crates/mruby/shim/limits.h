@@ -8,5 +8,7 @@
 #define INTEGER_DIGITS_MAX 65536
 
 void ts_limit_integers(mrb_state *mrb);
+/* Makes `raise` without arguments raise again (raise.c). */
+void ts_reraise(mrb_state *mrb);
 
 #endif

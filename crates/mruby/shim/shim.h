@@ -33,6 +33,7 @@ typedef struct ts_vm {
   uint64_t entry;          /* counts entries from Rust; read by the watchdog thread */
   uint64_t interrupt_entry;/* the entry an interrupt is meant for */
   int interrupt;           /* enum ts_interrupt bits; written by the watchdog thread */
+  mrb_func_t kernel_raise; /* what raise.c extends */
   mrb_func_t integer_power, integer_multiply, integer_shift_left, string_to_i; /* what limits.c guards */
 } ts_vm;
 

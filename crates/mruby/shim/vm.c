@@ -153,6 +153,7 @@ static mrb_value setup(mrb_state *mrb, void *p) {
   vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
   mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
   ts_limit_integers(mrb);
+  ts_reraise(mrb);
   return mrb_nil_value();
 }
 

@@ -30,3 +30,29 @@ p kw(1, d: 4), kw(1, 2, 3, d: 4, z: 1), [1, 2].each_entry.to_a
 p [[1, :a], [2, :b]].each_with_object({}) { |(n, s), acc| acc[s] = n }, { a: { b: [1, { c: 2 }] } }.dig(:a, :b, 1, :c), [1, 2, 3].sum { |v| v * 1.5 }
 p Process.clock_gettime(Process::CLOCK_MONOTONIC).is_a?(Float), Process.pid.is_a?(Integer), __dir__.is_a?(String)
 p ENV["HOME"].is_a?(String), ENV["NOPE_X"], ENV.fetch("NOPE_X", 1), ENV.fetch("NOPE_X") { |k| k }, ENV.key?("PATH"), (ENV.fetch("NOPE_X") rescue "KeyError"), ENV.to_h.is_a?(Hash)
+def required(options) = options
+p required(a: 1), required("a" => 1), required(:a => 1, "b" => 2), (required(1, a: 2) rescue "ArgumentError")
+begin
+  begin
+    raise ArgumentError, "first"
+  rescue => e
+    begin
+      raise "second"
+    rescue
+      [1].size
+    end
+    raise
+  end
+rescue ArgumentError => e
+  p e.message
+end
+def again
+  yield
+rescue TypeError, ArgumentError
+  raise
+ensure
+  puts "ensure"
+end
+begin; again { Integer("x") }; rescue ArgumentError => e; p e.class; end
+begin; again { [1].first("x") }; rescue TypeError => e; p e.class; end
+begin; raise; rescue RuntimeError => e; p e.message; end
