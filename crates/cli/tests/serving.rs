@@ -659,7 +659,7 @@ fn a_key_that_cannot_be_used_is_told_without_showing_it() {
 
 #[test]
 fn the_access_log_has_a_line_for_every_request() {
-    let app = "get('/users/:id', id: Integer) { |id| sleep 0.05; request.id }";
+    let app = "get('/users/:id', id: Integer) { |id| sleep 0.05; log.info \"seen\"; request.id }";
     let (mut served, address) = start(app, &[], &["--access-log", "access.log"]);
     let log = served.path("access.log");
     let lines = |path: &Path| -> Vec<String> {
@@ -676,6 +676,7 @@ fn the_access_log_has_a_line_for_every_request() {
         "x-request-id: mine-1\r\n",
     );
     assert_eq!(given.text(), "mine-1");
+    assert_eq!(served.word_after("seen request="), "mine-1");
     let made = get(&address, "/users/8").text();
     get(&address, "/missing");
     until("three lines", || lines(&log).len() == 3);

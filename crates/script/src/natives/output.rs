@@ -11,7 +11,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("vm_bytes", |host, scope, _| {
         Ok(scope.integer(i64::try_from(host.vm.memory_used()).unwrap_or(i64::MAX)))
     })?;
-    natives.plain("log", |_, scope, call| {
+    natives.plain("log", |host, scope, call| {
         let level = text(scope, call.argument(0), "the level")?;
         let mut line = text(scope, call.argument(1), "the message")?;
         for (name, value) in scope.entries(call.argument(2))? {
@@ -19,6 +19,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             line.push_str(&scope.text(name).unwrap_or_default());
             line.push('=');
             line.push_str(&field(scope, value)?);
+        }
+        // The word by which the access log's line is found.
+        if let Some(exchange) = &*host.subject.borrow() {
+            line.push_str(" request=");
+            line.push_str(&exchange.request.id());
         }
         match level.as_str() {
             "debug" => tracing::debug!(target: "app", "{line}"),
