@@ -25,6 +25,9 @@ setup: ## install what run and test need (PROFILE=run, test or bench)
 run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
 	@scripts/setup run
 	cargo build --release --package tsumugi-cli
+	@mkdir -p $(DATA)
+	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
+	TSUMUGI_SECRET="$${TSUMUGI_SECRET:-$$(cat $(DATA)/secret)}" \
 	$(TARGET)/release/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log -
 
 test: ## set up, then format, clippy, tidy and every test; ends with "N passed, N failed"

@@ -35,6 +35,10 @@ const PHASES: &[Phase] = &[
     Phase::Tidy,
     Phase::Tests("tests", &["cargo", "test", "--workspace", "--no-fail-fast"]),
     Phase::Tests(
+        "examples/demo",
+        &["target/debug/tsumugi", "test", "examples/demo/app.rb"],
+    ),
+    Phase::Tests(
         "examples/ngx_mruby",
         &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
     ),

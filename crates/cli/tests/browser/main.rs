@@ -1,0 +1,218 @@
+//! The demo in a real browser: it loads without a complaint and without asking anybody else, its forms work, its count is
+//! live, its pages look like pages. Needs Chromium: without one it says so loudly, and fails where CI is set.
+
+mod chromium;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use chromium::Browser;
+use serde_json::json;
+use tempfile::TempDir;
+
+/// The demo, served in production mode on a port of its own.
+struct Demo {
+    child: Child,
+    url: String,
+    _data: TempDir,
+}
+
+impl Demo {
+    fn start(workers: &str) -> Demo {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let data = tempfile::tempdir().unwrap();
+        let app = app().unwrap_or_else(|| root.join("examples/demo/app.rb"));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+            .arg("serve")
+            .arg(app)
+            .args(["--listen", "127.0.0.1:0", "--workers", workers, "--data"])
+            .arg(data.path())
+            .env(
+                "TSUMUGI_SECRET",
+                "not a secret, only as long as one has to be",
+            )
+            .env("NO_COLOR", "1")
+            .env_remove("DATABASE_URL")
+            .env_remove("TSUMUGI_LOG")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut all = String::new();
+        let url = loop {
+            let begin = all.len();
+            let read = log.read_line(&mut all).unwrap();
+            assert!(read > 0, "the demo does not start:\n{all}");
+            if let Some((_, rest)) = all[begin..].split_once("http://") {
+                break format!("http://{}", rest.split(' ').next().unwrap());
+            }
+        };
+        // What it logs later is read so that it never waits for room.
+        std::thread::spawn(move || {
+            log.lines()
+                .map_while(Result::ok)
+                .for_each(|line| eprintln!("{line}"))
+        });
+        Demo {
+            child,
+            url,
+            _data: data,
+        }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Another application file to look at, for whoever works on the pages.
+fn app() -> Option<PathBuf> {
+    std::env::var_os("TSUMUGI_DEMO").map(PathBuf::from)
+}
+
+/// Pictures are kept in this folder when it is given.
+fn photograph(browser: &mut Browser, name: &str) {
+    let folder = std::env::var_os("TSUMUGI_PICTURES").map(PathBuf::from);
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = folder.as_deref().unwrap_or(temporary.path());
+    let bytes = browser.photograph(&folder.join(format!("{name}.png")));
+    assert!(bytes > 10_000, "{name} is an empty picture: {bytes} bytes");
+}
+
+/// The program; `None` when there is none and that is allowed.
+fn browser(language: &str) -> Option<Browser> {
+    match chromium::installed() {
+        Some(program) => Some(Browser::start(program, language)),
+        None => {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "Chromium is missing; make setup installs it"
+            );
+            eprintln!("\n*** NOT TESTED: Chromium is missing; make setup installs it ***\n");
+            None
+        }
+    }
+}
+
+/// Adds a task as a user does: fills in the form and submits it.
+fn add(browser: &mut Browser, title: &str, colour: &str) {
+    let script = format!(
+        "document.querySelector('.add input[name=title]').value = {};
+         document.querySelector('.add input[value={colour}]').checked = true;
+         document.querySelector('.add .primary').click();",
+        json!(title)
+    );
+    browser.evaluate(&script);
+    let listed = format!(
+        "[...document.querySelectorAll('.open .title')].some(e => e.textContent === {})",
+        json!(title)
+    );
+    browser.until(&listed);
+}
+
+const TASKS: &[(&str, &str)] = &[
+    ("糸を買いに行く", "ai"),
+    ("Write the README in two languages", "kurenai"),
+    ("<b>藍</b>で染める & 乾かす", "fuji"),
+    ("Bind off the last row", "kohaku"),
+    ("庭の松に水をやる", "matsu"),
+];
+
+#[test]
+fn the_board_works_in_a_browser() {
+    let Some(mut browser) = browser("ja") else {
+        return;
+    };
+    let demo = Demo::start("2");
+    browser.dress(1200, 860, "light");
+    browser.open(&demo.url);
+    assert_eq!(browser.evaluate("document.documentElement.lang"), "ja");
+    photograph(&mut browser, "empty");
+    for (title, colour) in TASKS {
+        add(&mut browser, title, colour);
+    }
+    browser.until("document.getElementById('count-open').textContent === '5'");
+    browser.evaluate("document.querySelector('.open .tick').click()");
+    browser.until("document.getElementById('count-done').textContent === '1'");
+    browser.until("document.querySelectorAll('.done .task').length === 1");
+    photograph(&mut browser, "light");
+    browser.dress(1200, 860, "dark");
+    photograph(&mut browser, "dark");
+    browser.dress(390, 860, "light");
+    photograph(&mut browser, "small");
+    assert_eq!(
+        browser.evaluate("document.documentElement.scrollWidth <= 390"),
+        true
+    );
+
+    browser.open(&format!("{}/?q=README", demo.url));
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('.task').length"),
+        1
+    );
+    let outside: Vec<_> = browser
+        .requests
+        .iter()
+        .filter(|url| !url.starts_with(&demo.url))
+        .collect();
+    assert!(outside.is_empty(), "{outside:?}");
+    assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
+}
+
+#[test]
+fn a_change_from_elsewhere_arrives_by_itself() {
+    let Some(mut browser) = browser("en") else {
+        return;
+    };
+    let demo = Demo::start("2");
+    browser.open(&demo.url);
+    assert_eq!(
+        browser.evaluate("document.getElementById('count-open').textContent"),
+        "0"
+    );
+    let page = browser.evaluate("window.mark = 1; document.title");
+    assert!(page.as_str().unwrap().contains("Board"));
+    // Another client, without cookies, maybe on another worker.
+    let other = "fetch('/tasks', { method: 'POST', credentials: 'omit', body: new URLSearchParams({ title: 'From afar' }) }).then(r => r.ok)";
+    assert_eq!(browser.evaluate(other), true);
+    browser.until("document.getElementById('count-open').textContent === '1'");
+    browser.until("document.querySelector('.open .title')?.textContent === 'From afar'");
+    assert_eq!(
+        browser.evaluate("window.mark"),
+        1,
+        "the page was not loaded again"
+    );
+}
+
+#[test]
+fn the_other_pages_look_like_pages() {
+    let Some(mut browser) = browser("en") else {
+        return;
+    };
+    let demo = Demo::start("1");
+    browser.dress(1200, 860, "light");
+    browser.open(&format!("{}/sources", demo.url));
+    assert_eq!(
+        browser.evaluate("parseFloat(document.getElementById('took').textContent) >= 0.9"),
+        true
+    );
+    photograph(&mut browser, "sources");
+    assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
+    for (path, heading) in [
+        ("/oops", "The thread has snapped"),
+        ("/nowhere", "There is no such path"),
+    ] {
+        browser.open(&format!("{}{path}", demo.url));
+        assert_eq!(
+            browser.evaluate("document.querySelector('h1').textContent"),
+            heading
+        );
+    }
+    photograph(&mut browser, "lost");
+    browser.evaluate("document.querySelector('.language').click()");
+    browser.until("document.documentElement.lang === 'ja'");
+}

@@ -1,0 +1,123 @@
+# A task board in Japanese and English: forms, search, a live count, a CSV export, slow sources asked at once.
+# Evaluated once per worker when it is loaded. Run: make run, or tsumugi serve examples/demo/app.rb --dev
+require_relative "texts"
+require_relative "live"
+
+plugin(:db) { DB.connect ENV["DATABASE_URL"] || "sqlite:#{Tsumugi.data_dir}/demo.db" }
+db.execute_script <<~SQL
+  create table if not exists tasks (
+    id integer primary key, title text not null, colour text not null,
+    done integer not null default 0, changed integer not null);
+  create index if not exists tasks_done on tasks (done, id);
+SQL
+plugin(:live) { Live.new(db) }
+every(0.5) { live.look }                               # sees what other workers changed
+every(15) { live.keep_alive }                          # proxies close what is silent
+
+# Not only over TLS, so that it works on http://127.0.0.1 as well.
+sessions secure: false
+public "public", at: "/assets"
+views "views", layout: "layout"
+
+COLOURS = %w[ai kurenai kohaku matsu fuji].freeze
+TITLE_CHARACTERS_MAX = 120
+
+helpers do
+  # The language chosen in this session, else the browser's.
+  def lang = @lang ||= TEXTS.key?(session[:lang]) ? session[:lang] : browser_lang
+  def browser_lang = (headers["accept-language"] || "ja").downcase.start_with?("ja") ? "ja" : "en"
+  def t(key, *values) = values.empty? ? TEXTS[lang][key] : format(TEXTS[lang][key], *values)
+
+  # Newest first; of those whose title has the words, when there are any.
+  def tasks(words)
+    return db.query("select id, title, colour, done from tasks order by id desc limit 200") if words.empty?
+
+    like = "%#{words.gsub(/[\\%_]/) { |sign| "\\#{sign}" }}%"
+    db.query("select id, title, colour, done from tasks where title like ? escape '\\' order by id desc limit 200", like)
+  end
+
+  # What the board's templates show.
+  def board(words: query[:q].to_s.strip)
+    open, done = tasks(words).partition { |task| task[:done] == 0 }
+    { words: words, open: open, done: done }
+  end
+
+  def index(problem: nil, status: 200)
+    render "index", status: status, title: t(:board), problem: problem, count: live.count, **board
+  end
+
+  def now = (Time.now.to_f * 1000).to_i
+
+  # After a change the browser goes back to the list; a script that asked gets the new list at once.
+  def changed
+    live.look
+    headers["x-requested-with"] == "board" ? render("board", layout: false, **board(words: "")) : redirect("/")
+  end
+end
+
+before do
+  header "content-security-policy", "default-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  header "x-content-type-options", "nosniff"
+  header "referrer-policy", "same-origin"
+end
+
+get("/") { index }
+get("/board") { render "board", layout: false, **board }
+
+get "/language/:code" do |code|
+  session[:lang] = code if TEXTS.key?(code)
+  redirect "/"
+end
+
+post "/tasks" do
+  title = body[:title].to_s.strip
+  return index(problem: t(:title_missing), status: 422) if title.empty?
+  return index(problem: t(:title_long, TITLE_CHARACTERS_MAX), status: 422) if title.size > TITLE_CHARACTERS_MAX
+
+  colour = COLOURS.include?(body[:colour]) ? body[:colour] : COLOURS.first
+  db.execute "insert into tasks (title, colour, changed) values (?, ?, ?)", title, colour, now
+  changed
+end
+
+post "/tasks/:id/toggle", id: Integer do |id|
+  halt 404 if db.execute("update tasks set done = 1 - done, changed = ? where id = ?", now, id) == 0
+  changed
+end
+
+post "/tasks/:id/delete", id: Integer do |id|
+  halt 404 if db.execute("delete from tasks where id = ?", id) == 0
+  changed
+end
+
+# The count, whenever it changes. The handler parks in between; a page that is closed ends it.
+get "/events" do
+  events { |out| live.watch { |count| out.event({ open: count.open, done: count.done }, event: "count") } }
+end
+
+# The rows go from the database to the client in pieces and never become Ruby objects.
+get "/tasks.csv" do
+  header "content-disposition", "attachment; filename=\"tasks.csv\""
+  stream db.stream("select id, title, colour, done from tasks order by id"), as: :csv
+end
+
+# Three sources that take 0.9, 0.6 and 0.3 seconds: together 0.9, not 1.8.
+get "/sources" do
+  started = Time.now
+  ask = ->(name, seconds, answer) { -> { sleep seconds; { name: name, seconds: seconds, answer: answer } } }
+  found = parallel(
+    ask.call(t(:weather), 0.9, t(:weather_answer)),
+    ask.call(t(:trains), 0.6, t(:trains_answer)),
+    ask.call(t(:yarn), 0.3, t(:yarn_answer))
+  )
+  render "sources", title: t(:sources), found: found, took: Time.now - started
+end
+
+get("/oops") { raise "a thread has snapped" }
+
+# In development the page with source and backtrace is more help than this one.
+error do |e|
+  raise e if Tsumugi.development?
+
+  render "message", status: 500, title: t(:error_title), text: t(:error_text)
+end
+not_found { render "message", status: 404, title: t(:lost_title), text: t(:lost_text) }

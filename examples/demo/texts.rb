@@ -1,0 +1,45 @@
+# Every text of the pages, in both languages. `%d` and `%s` take values.
+TEXTS = {
+  "ja" => {
+    language: "日本語", other: "en", other_name: "English",
+    name: "つむぎボード", tagline: "やることを、一本ずつ紡ぐ。",
+    board: "ボード", sources: "三つの糸口", export: "CSV で保存", about_oops: "わざと転ぶ", skip: "本文へ",
+    new_task: "新しいタスク", placeholder: "例：糸を買いに行く", add: "加える", colour: "色",
+    ai: "藍", kurenai: "紅", kohaku: "琥珀", matsu: "松", fuji: "藤",
+    search: "さがす", search_placeholder: "ことばで絞り込む", clear: "絞り込みをやめる",
+    open: "これから", done: "できた", open_empty: "今のところ、ありません。", done_empty: "終えたものがここに並びます。",
+    nothing_found: "「%s」に合うものはありません。",
+    finish: "「%s」を終える", reopen: "「%s」に戻す印をつける", delete: "「%s」を消す",
+    live: "いまの数", live_note: "ほかの窓で変えても、すぐに届きます。",
+    title_missing: "何をするのか書いてください。", title_long: "%d 文字までにしてください。",
+    sources_text: "返事の遅い三か所に、一度に尋ねました。ハンドラは上から下へ書いてあるだけで、待っているあいだ、ワーカーは別の要求に答えています。",
+    one_by_one: "順に待てば", at_once: "同時に待って", seconds: "%.2f 秒", again: "もう一度尋ねる",
+    weather: "空模様", weather_answer: "晴れ、のち糸のような雨",
+    trains: "電車", trains_answer: "紡ぎ線は平常どおり",
+    yarn: "糸の値", yarn_answer: "藍の綿糸、ひと巻き 480 円",
+    error_title: "糸が切れました", error_text: "思わぬ誤りです。記録には、どのファイルの何行目かが残りました。ほかの要求は、何ごともなく続いています。",
+    lost_title: "その道はありません", lost_text: "お探しのページは見つかりませんでした。",
+    home: "ボードへ戻る", worker: "ワーカー %d / %d"
+  },
+  "en" => {
+    language: "English", other: "ja", other_name: "日本語",
+    name: "Tsumugi Board", tagline: "What is to be done, spun thread by thread.",
+    board: "Board", sources: "Three threads", export: "Save as CSV", about_oops: "Fall on purpose", skip: "Skip to content",
+    new_task: "New task", placeholder: "For example: buy some yarn", add: "Add", colour: "Colour",
+    ai: "Indigo", kurenai: "Crimson", kohaku: "Amber", matsu: "Pine", fuji: "Wisteria",
+    search: "Search", search_placeholder: "Words in the title", clear: "Show all",
+    open: "To do", done: "Done", open_empty: "Nothing, for now.", done_empty: "What is finished gathers here.",
+    nothing_found: "Nothing matches “%s”.",
+    finish: "Finish “%s”", reopen: "Reopen “%s”", delete: "Delete “%s”",
+    live: "Right now", live_note: "Change something in another window: it arrives here at once.",
+    title_missing: "Write what is to be done.", title_long: "Keep it to %d characters.",
+    sources_text: "Three slow places were asked at once. The handler reads from top to bottom; while it waits, its worker answers other requests.",
+    one_by_one: "One by one", at_once: "At once", seconds: "%.2f s", again: "Ask again",
+    weather: "Sky", weather_answer: "Sunny, then rain as fine as thread",
+    trains: "Trains", trains_answer: "The Tsumugi line runs on time",
+    yarn: "Yarn", yarn_answer: "Indigo cotton, 480 yen a skein",
+    error_title: "The thread has snapped", error_text: "Something went wrong. The log has the file and the line. Other requests go on as if nothing had happened.",
+    lost_title: "There is no such path", lost_text: "The page that you are looking for was not found.",
+    home: "Back to the board", worker: "Worker %d of %d"
+  }
+}.freeze
