@@ -13,17 +13,20 @@ pub struct Arguments {
     folder: PathBuf,
 }
 
-/// What is made; `.keep` holds a folder that is empty at first.
+/// What is made. NAME in a text is the folder's name.
 const FILES: &[(&str, &str)] = &[
     ("app.rb", include_str!("../template/app.rb")),
+    ("views/home.erb", include_str!("../template/views/home.erb")),
+    (
+        "public/style.css",
+        include_str!("../template/public/style.css"),
+    ),
     (
         "test/app_test.rb",
         include_str!("../template/test/app_test.rb"),
     ),
     ("README.md", include_str!("../template/README.md")),
     (".gitignore", include_str!("../template/gitignore")),
-    ("views/.keep", ""),
-    ("public/.keep", ""),
 ];
 
 /// Makes the folder and its files.

@@ -1,12 +1,13 @@
 # The application: evaluated once per worker when it is loaded. `tsumugi serve --dev` reloads it as you edit.
+public "public"                                        # public/style.css is sent for /style.css
 
-# What each worker owns. A query parks its request; the worker answers others meanwhile.
+# What each worker owns. A query parks its request only; the worker answers others meanwhile.
 plugin(:db) { DB.connect "sqlite:#{Tsumugi.data_dir}/app.db" }
 db.execute "create table if not exists notes (id integer primary key, text text not null)"
 
-# A Hash, an Array or rows become JSON, a String becomes text.
-get("/") { { hello: "world", notes: db.query("select count(*) as n from notes").first[:n] } }
+get("/") { render "home", notes: db.query("select id, text from notes order by id desc limit 50") }
 
+# A Hash, an Array or rows become JSON, a String becomes text.
 scope "/notes" do
   get { db.query "select id, text from notes order by id" }
 
@@ -20,5 +21,3 @@ scope "/notes" do
     db.query("select id, text from notes where id = ?", id).first || halt(404, error: "no note #{id}")
   end
 end
-
-get("/slow") { sleep 0.5; "done\n" }                   # only this request waits

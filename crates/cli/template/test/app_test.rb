@@ -1,14 +1,15 @@
 # Run with `tsumugi test`. Each test has the application to itself, with an empty database.
 
-test "the first page counts the notes" do
-  assert_match '"notes":0', get("/").body
-  assert_equal 200, response.status
+test "the first page says that there is no note" do
+  assert_match "No note yet", get("/").body
+  assert_status 200
 end
 
-test "a note can be read after it was added" do
-  post "/notes", form: { text: "buy milk" }
+test "a note is listed and can be read after it was added" do
+  post "/notes", json: { text: "bread & milk" }
   assert_status 201
-  assert_match "buy milk", get(response.location).body
+  assert_equal "bread & milk", get(response.location).json["text"]
+  assert_match "bread &amp; milk", get("/").body
 end
 
 test "a note needs a text" do
