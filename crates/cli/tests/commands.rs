@@ -87,6 +87,16 @@ fn an_exception_while_loading_is_told_with_its_line() {
 }
 
 #[test]
+fn a_worker_that_fails_to_load_ends_the_others_in_the_middle_of_a_wait() {
+    check(
+        "worker.id == 0 ? raise('no luck') : sleep(20)",
+        &["serve", "--listen", "127.0.0.1:0", "--workers", "2"],
+        1,
+        &["app.rb:1", "RuntimeError: no luck"],
+    );
+}
+
+#[test]
 fn an_application_that_is_absent_is_told_by_its_name() {
     check("", &["check", "other.rb"], 1, &["cannot read other.rb"]);
 }

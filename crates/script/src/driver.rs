@@ -56,6 +56,8 @@ pub(crate) struct Parked {
     pub waited: Duration,
     /// The job was cancelled because its time was over.
     pub overdue: bool,
+    /// Its task that cancels is this one: there is no further one.
+    cancelling: bool,
 }
 
 /// A job's first step.
@@ -90,6 +92,7 @@ pub(crate) fn start<T>(
             job: Some(guard),
             waited: Duration::ZERO,
             overdue: false,
+            cancelling: false,
         }),
     }
 }
@@ -236,10 +239,13 @@ impl Drop for Parked {
             subject: self.subject.take(),
             waited: self.waited,
             overdue: false,
+            cancelling: true,
         };
         self.operation = None;
-        if tokio::runtime::Handle::try_current().is_err() {
-            rest.fibre = None; // the worker is gone, and with it everything that ensure could wait for
+        // A worker that ends drops its tasks, and those that are started then at once: everything that ensure could wait
+        // for is gone as well.
+        if self.cancelling || tokio::runtime::Handle::try_current().is_err() {
+            rest.fibre = None;
             return;
         }
         let worker = self.host.worker.clone();

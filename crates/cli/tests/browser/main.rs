@@ -22,7 +22,7 @@ impl Demo {
     fn start(workers: &str) -> Demo {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let data = tempfile::tempdir().unwrap();
-        let app = app().unwrap_or_else(|| root.join("examples/demo/app.rb"));
+        let app = root.join("examples/demo/app.rb");
         let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .arg("serve")
             .arg(app)
@@ -30,7 +30,7 @@ impl Demo {
             .arg(data.path())
             .env(
                 "TSUMUGI_SECRET",
-                "not a secret, only as long as one has to be",
+                "not a secret but only as long as one has to be",
             )
             .env("NO_COLOR", "1")
             .env_remove("DATABASE_URL")
@@ -67,11 +67,6 @@ impl Drop for Demo {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Another application file to look at, for whoever works on the pages.
-fn app() -> Option<PathBuf> {
-    std::env::var_os("TSUMUGI_DEMO").map(PathBuf::from)
 }
 
 /// Pictures are kept in this folder when it is given.
