@@ -1,4 +1,4 @@
-//! The smallest HTTP/1.1 client that can tell a right answer from a wrong one. Not fast, not general: it knows `content-length` only.
+//! The smallest HTTP/1.1 client that can tell a right answer from a wrong one. Not fast, not general: it reads what the servers here send.
 //! A response that is cut short, late or not understood is an error with its reason.
 
 use std::io::{self, Read, Write};
@@ -96,38 +96,61 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(Answer, usize)>> {
         .next()
         .and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok())
         .ok_or_else(|| malformed("the status line is malformed"))?;
-    let (mut length, mut closes) = (None, false);
+    let (mut length, mut closes, mut chunked) = (None, false, false);
     for line in lines {
         let (name, value) = line
             .split_once(':')
             .ok_or_else(|| malformed("a header line has no colon"))?;
         let value = value.trim();
         if name.eq_ignore_ascii_case("content-length") {
-            length = Some(
-                value
-                    .parse::<usize>()
-                    .map_err(|_| malformed("the content length is no number"))?,
-            );
+            let number = value.parse::<usize>();
+            length = Some(number.map_err(|_| malformed("the content length is no number"))?);
         } else if name.eq_ignore_ascii_case("connection") {
             closes = value.eq_ignore_ascii_case("close");
+        } else if name.eq_ignore_ascii_case("transfer-encoding") {
+            chunked = value.eq_ignore_ascii_case("chunked");
         }
     }
-    let length = match length {
-        Some(length) => length,
-        None if status == 204 || status == 304 => 0,
+    let rest = &bytes[end + 4..];
+    let found = match length {
+        _ if chunked => chunks(rest)?,
+        Some(length) => rest.get(..length).map(|body| (body.to_vec(), length)),
+        None if status == 204 || status == 304 => Some((Vec::new(), 0)),
         None => return Err(malformed("there is no content length")),
     };
-    let Some(body) = bytes.get(end + 4..end + 4 + length) else {
-        return Ok(None);
-    };
-    Ok(Some((
-        Answer {
+    let answer = |(body, length)| {
+        let answer = Answer {
             status,
-            body: body.to_vec(),
+            body,
             closes,
-        },
-        end + 4 + length,
-    )))
+        };
+        (answer, end + 4 + length)
+    };
+    Ok(found.map(answer))
+}
+
+/// A chunked body without trailers, and the bytes it took; `None` while it is incomplete.
+fn chunks(bytes: &[u8]) -> io::Result<Option<(Vec<u8>, usize)>> {
+    let (mut body, mut at) = (Vec::new(), 0);
+    loop {
+        let rest = &bytes[at..];
+        let Some(line) = rest.windows(2).position(|window| window == b"\r\n") else {
+            return Ok(None);
+        };
+        let size = std::str::from_utf8(&rest[..line])
+            .ok()
+            .and_then(|size| usize::from_str_radix(size, 16).ok())
+            .filter(|size| *size <= RESPONSE_BYTES_MAX)
+            .ok_or_else(|| malformed("the size of a chunk is no number"))?;
+        let Some(chunk) = rest.get(line + 2..line + 2 + size + 2) else {
+            return Ok(None);
+        };
+        at += line + 2 + size + 2;
+        if size == 0 {
+            return Ok(Some((body, at)));
+        }
+        body.extend_from_slice(&chunk[..size]);
+    }
 }
 
 fn malformed(reason: &str) -> io::Error {
@@ -162,6 +185,20 @@ mod tests {
             "200  true 57",
         );
         check("HTTP/1.1 204 No Content\r\n\r\n", "204  false 27");
+    }
+
+    #[test]
+    fn chunks_are_joined() {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        check(
+            &format!("{head}2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n"),
+            "200 hi! false 65",
+        );
+        check(&format!("{head}2\r\nhi\r\n0\r\n"), "incomplete");
+        check(
+            &format!("{head}x\r\nhi"),
+            "the size of a chunk is no number",
+        );
     }
 
     #[test]
