@@ -1,6 +1,6 @@
 # What the suite soak loads: the ways in which a handler spends its time, each as short as it can be.
 plugin(:db) { DB.connect "sqlite::memory:" }
-plugin(:lines) { Channel.new(16) }
+plugin(:lines) { Tsumugi::Channel.new(16) }
 helpers { def greeting(name) = "hello #{name}\n" }
 before { header "x-worker", worker.id }
 

@@ -1,6 +1,6 @@
 //! How long the measuring program waits and how much it asks for. Not the limits of what it measures.
 
-/// A server must listen within this.
+/// A server must answer within this.
 pub const START_MS_MAX: u64 = 20_000;
 /// A server must end within this after SIGTERM. Longer than its own drain.
 pub const STOP_MS_MAX: u64 = 60_000;

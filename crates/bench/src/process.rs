@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 
+use crate::client;
 use crate::limits::{POLL_MS, START_MS_MAX, STOP_MS_MAX};
 
 /// A running server.
@@ -25,7 +26,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a server and waits until it accepts connections. Its output goes to `NAME.log` in `folder`.
+    /// Starts a server and waits until it answers. Its output goes to `NAME.log` in `folder`.
     pub fn start(
         name: &str,
         mut command: Command,
@@ -46,19 +47,20 @@ impl Process {
             name: name.to_owned(),
             log,
         };
-        process.await_listening()?;
+        process.await_answer()?;
         Ok(process)
     }
 
-    fn await_listening(&mut self) -> Result<()> {
+    fn await_answer(&mut self) -> Result<()> {
         let until = Instant::now() + Duration::from_millis(START_MS_MAX);
-        while TcpStream::connect(self.address).is_err() {
+        // A server may listen before it can answer, and a failed load may still end it.
+        while client::fetch(self.address, "/hello").is_err() {
             if let Some(status) = self.child.try_wait()? {
                 bail!("{} ended at once ({status}):\n{}", self.name, self.output());
             }
             if Instant::now() > until {
                 bail!(
-                    "{} does not listen after {START_MS_MAX} ms:\n{}",
+                    "{} does not answer after {START_MS_MAX} ms:\n{}",
                     self.name,
                     self.output()
                 );
