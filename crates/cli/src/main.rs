@@ -7,12 +7,14 @@ mod application;
 mod check;
 mod console;
 mod front;
+mod limit;
 mod limits;
 mod new;
 mod serve;
 mod test;
 mod watch;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -133,6 +135,7 @@ fn main() -> ExitCode {
                 .unwrap_or_else(|_| level.into()),
         )
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(arguments),
@@ -143,7 +146,22 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("tsumugi: {error:#}");
+        eprintln!("tsumugi: {}", story(&error));
         ExitCode::FAILURE
     })
+}
+
+/// An error with its causes, each text once: some errors say their cause's text themselves.
+fn story(error: &anyhow::Error) -> String {
+    let mut story = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if story.contains(&cause) {
+            continue;
+        }
+        if !story.is_empty() {
+            story.push_str(": ");
+        }
+        story.push_str(&cause);
+    }
+    story
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use tsumugi_script::{Front, Mode, Service, Settings};
 use tsumugi_worker::{Address, Config, Server, Signals};
 
+use crate::limit::Limit;
 use crate::{front, watch};
 
 /// Options of `serve`.
@@ -30,6 +31,9 @@ pub struct Arguments {
     dev: bool,
     #[command(flatten)]
     front: front::Options,
+    /// Another value for a limit, under the name that its error message gives it; may be repeated
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<Limit>,
 }
 
 /// Serves until a signal.
@@ -50,13 +54,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Mode::Production
     };
     let front = arguments.front.open(mode)?;
-    let settings = Settings {
+    let mut settings = Settings {
         app: arguments.app,
         data_dir: arguments.data,
         mode,
         ..Settings::default()
     };
     let workers = config.workers;
+    for limit in &arguments.limits {
+        limit.apply(&mut config, &mut settings)?;
+    }
     let server = Server::bind(config)?;
     for address in server.addresses() {
         let plural = if workers.get() == 1 { "" } else { "s" };

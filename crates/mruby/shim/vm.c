@@ -108,6 +108,15 @@ void ts_interrupt(ts_vm *vm, int what, uint64_t entry) {
   __atomic_or_fetch(&vm->interrupt, what, __ATOMIC_RELEASE);
   __atomic_store_n(&vm->mrb->code_fetch_hook, hook, __ATOMIC_RELEASE);
 }
+/* For loops of the host's own, which have no instructions: is it asked to stop? The request is answered by asking. */
+int ts_overran(ts_vm *vm) {
+  int asked = __atomic_load_n(&vm->interrupt, __ATOMIC_ACQUIRE);
+  if (!(asked & (TS_INTERRUPT_STOP | TS_INTERRUPT_INSIST))) return 0;
+  if (__atomic_load_n(&vm->interrupt_entry, __ATOMIC_RELAXED) != vm->entry) return 0;
+  __atomic_store_n(&vm->mrb->code_fetch_hook, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&vm->interrupt, 0, __ATOMIC_RELAXED);
+  return 1;
+}
 uint64_t ts_entry(ts_vm *vm) { return __atomic_load_n(&vm->entry, __ATOMIC_RELAXED); }
 
 static void enter(ts_vm *vm) {
@@ -143,6 +152,18 @@ static mrb_value run_program(mrb_state *mrb, mrb_value self) {
   return mrb_exec_irep(mrb, mrb_top_self(mrb), mrb_proc_ptr(program));
 }
 
+/* `Fiber.yield`, refused where it would hand the host's own fibre back to the host, which waits for no such thing. */
+static mrb_value fiber_yield(mrb_state *mrb, mrb_value self) {
+  const mrb_value *argv;
+  mrb_int argc;
+  (void)self;
+  mrb_get_args(mrb, "*!", &argv, &argc);
+  if (mrb->c->prev && mrb->c->prev == mrb->root_c)
+    mrb_raise(mrb, mrb_exc_get_id(mrb, mrb_intern_lit(mrb, "FiberError")),
+              "Fiber.yield is for a Fiber of your own; a handler is parked by what it waits for");
+  return mrb_fiber_yield(mrb, argc, argv);
+}
+
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
   (void)mrb;
@@ -152,6 +173,7 @@ static mrb_value setup(mrb_state *mrb, void *p) {
   struct RClass *module = mrb_define_module(mrb, "Tsumugi");
   vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
   mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
+  mrb_define_class_method(mrb, mrb_class_get(mrb, "Fiber"), "yield", fiber_yield, MRB_ARGS_ANY());
   ts_limit_integers(mrb);
   ts_reraise(mrb);
   return mrb_nil_value();

@@ -9,6 +9,9 @@ use crate::sys::{self, RawValue};
 use crate::value::{Kind, Raise, Result, Symbol, Value};
 use crate::vm::{Inner, Vm, abort_on_panic, status_is_ok};
 
+/// What the instruction hook says too.
+const OVERRUN: &str = "the handler used more CPU time in one turn than its limit allows";
+
 /// Access to a VM. Obtained from [`Vm::enter`] and handed to natives.
 pub struct Scope<'vm> {
     pub(crate) vm: &'vm Vm,
@@ -515,10 +518,20 @@ impl<'vm> Scope<'vm> {
         made.map_or_else(|raised| raised, Raise)
     }
 
+    /// Raises `Tsumugi::Overrun` when an [`Interrupter`](crate::Interrupter) has asked this entry to stop. For loops of
+    /// the host's own over what Ruby made, which the VM's instructions cannot see.
+    pub fn check_interrupt(&self) -> Result<'_, ()> {
+        // SAFETY: reads and stores atomics of the open VM.
+        if unsafe { sys::ts_overran(self.vm.raw()) } == 0 {
+            return Ok(());
+        }
+        Err(self.error("Tsumugi::Overrun", OVERRUN))
+    }
+
     /// Class, message and backtrace of an exception.
     pub fn report(&self, raised: Raise<'_>) -> Report {
         let exception = raised.0;
-        let text = |value: Result<'_, Value<'_>>| value.ok().and_then(|value| self.text(value));
+
         let backtrace = self
             .call(exception, "backtrace", &[])
             .unwrap_or_else(|_| Value::nil());
@@ -526,8 +539,18 @@ impl<'vm> Scope<'vm> {
             (0..self.array_len(backtrace)).filter_map(|i| self.text(self.array_at(backtrace, i)));
         Report {
             class: self.class_name(exception),
-            message: text(self.call(exception, "message", &[])).unwrap_or_default(),
+            message: self.message(exception),
             backtrace: frames.collect(),
+        }
+    }
+
+    /// An exception's message, however its class defines `message`.
+    fn message(&self, exception: Value<'_>) -> String {
+        match self.call(exception, "message", &[]) {
+            Ok(message) => self.text(message).unwrap_or_else(|| {
+                format!("(its message is no String: {})", self.class_name(message))
+            }),
+            Err(Raise(raised)) => format!("(its message raised {})", self.class_name(raised)),
         }
     }
 

@@ -165,6 +165,7 @@ unsafe extern "C" {
     pub fn ts_live_objects(vm: *mut RawVm) -> usize;
 
     pub fn ts_entered(vm: *mut RawVm);
+    pub fn ts_overran(vm: *mut RawVm) -> c_int;
     pub fn ts_entry(vm: *mut RawVm) -> u64;
     pub fn ts_interrupt(vm: *mut RawVm, what: c_int, entry: u64);
 }

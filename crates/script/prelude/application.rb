@@ -109,6 +109,7 @@ module Tsumugi
       end
       Native.handler_begins(self)
       result = takes == 0 ? __handle : __handle(*captures.values.first(takes))
+      Native.handler_ends(self)
       after.each { |filter| __send__(filter) }
       result
     end

@@ -139,7 +139,12 @@ impl App {
             drop(found);
             return Begun::Parked(Box::pin(Rc::clone(self).file_or_rest(request)));
         }
-        let (class, captures, pattern) = match self.routed(found) {
+        let Routed {
+            class,
+            captures,
+            pattern,
+            location,
+        } = match self.routed(found) {
             Ok(routed) => routed,
             Err(response) => return Begun::Answered(*response),
         };
@@ -151,7 +156,7 @@ impl App {
                 "requests_max is reached; try again later",
             ));
         };
-        let exchange = Rc::new(Exchange::new(request, captures));
+        let exchange = Rc::new(Exchange::new(request, captures, location));
         if pattern.is_none() {
             exchange.draft.borrow_mut().status = Some(StatusCode::NOT_FOUND);
         }
@@ -164,14 +169,20 @@ impl App {
             Match::Found(found) => {
                 let names = Rc::clone(&found.value.names);
                 let captures = owned(&found.captures, names);
-                Ok((
-                    &found.value.class,
+                Ok(Routed {
+                    class: &found.value.class,
                     captures,
-                    Some(Arc::clone(found.pattern)),
-                ))
+                    pattern: Some(Arc::clone(found.pattern)),
+                    location: Some(Rc::clone(&found.value.location)),
+                })
             }
             Match::NotFound => match &self.routes.not_found {
-                Some(class) => Ok((class, Captured::default(), None)),
+                Some(class) => Ok(Routed {
+                    class,
+                    captures: Captured::default(),
+                    pattern: None,
+                    location: None,
+                }),
                 None => Err(Box::new(Response::not_found())),
             },
             Match::MethodNotAllowed(allow) => Err(Box::new(Response::method_not_allowed(&allow))),
@@ -237,7 +248,13 @@ impl App {
 }
 
 /// Class, captures and pattern; no pattern where nothing was found.
-type Routed<'r> = (&'r Rc<Root>, Captured, Option<Arc<str>>);
+struct Routed<'r> {
+    class: &'r Rc<Root>,
+    captures: Captured,
+    pattern: Option<Arc<str>>,
+    /// `file:line` of the route.
+    location: Option<Rc<str>>,
+}
 
 /// How far a request came at once.
 enum Begun {

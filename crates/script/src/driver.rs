@@ -13,6 +13,7 @@ use tsumugi_mruby::{Result, Root, Scope, Value};
 use crate::answer::{Answer, Operation, answer, raise};
 use crate::exchange::Exchange;
 use crate::host::{Ended, Host, Job, Step};
+use crate::limits::CANCELS_MAX;
 
 /// Until when a job may run, and who else may end it.
 #[derive(Clone, Default)]
@@ -21,6 +22,20 @@ pub(crate) struct Bounds {
     pub signal: Option<Rc<Signal>>,
     /// The request that the job belongs to.
     pub subject: Option<Rc<Exchange>>,
+}
+
+impl Bounds {
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+
+    fn are_over(&self, now: Instant) -> bool {
+        self.is_overdue(now)
+            || self
+                .signal
+                .as_ref()
+                .is_some_and(|signal| signal.given.get())
+    }
 }
 
 /// Ends a job from outside.
@@ -56,7 +71,7 @@ pub(crate) struct Parked {
     pub waited: Duration,
     /// The job was cancelled because its time was over.
     pub overdue: bool,
-    /// Its task that cancels is this one: there is no further one.
+    /// Its task that cancels is this one: who drops it drops the worker.
     cancelling: bool,
 }
 
@@ -83,6 +98,7 @@ pub(crate) fn start<T>(
             host.release(fibre);
             Started::Done(result)
         }
+        Step::Lost(result) => Started::Done(result),
         Step::Wait(operation) => Started::Parked(Parked {
             host: Rc::clone(host),
             fibre: Some(fibre),
@@ -121,12 +137,19 @@ impl Parked {
             let Some(mut operation) = self.operation.take() else {
                 unreachable!("a parked fibre waits for an operation")
             };
+            // What is ready at once, again and again, must neither hold the worker nor outlive its deadline.
+            tokio::task::consume_budget().await;
             let since = Instant::now();
             let input = tokio::select! {
                 biased;
+                () = std::future::ready(()), if bounds.are_over(since) => {
+                    self.overdue |= bounds.is_overdue(since);
+                    drop(operation);
+                    return self.cancel(finish).await;
+                }
                 input = Held { parked: self, operation: &mut operation } => input,
                 () = over(bounds) => {
-                    self.overdue |= bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    self.overdue |= bounds.is_overdue(Instant::now());
                     drop(operation);
                     self.waited += since.elapsed();
                     return self.cancel(finish).await;
@@ -158,6 +181,10 @@ impl Parked {
                 self.job = None;
                 Some(result)
             }
+            Step::Lost(result) => {
+                self.job = None;
+                Some(result)
+            }
             Step::Wait(operation) => {
                 self.operation = Some(operation);
                 self.fibre = Some(fibre);
@@ -166,12 +193,15 @@ impl Parked {
         }
     }
 
-    /// Resumes with `Cancelled`; what `ensure` waits for gets `cancel_ms_max`, then each wait is cancelled at once.
+    /// Resumes with `Cancelled`; what `ensure` waits for gets `cancel_ms_max`, then each wait is cancelled at once. A
+    /// job that goes on after `CANCELS_MAX` of those is given up: its fibre is never resumed again.
     async fn cancel<T>(&mut self, finish: impl Fn(&Scope<'_>, Ended<'_>) -> T) -> T {
         let grace = Duration::from_millis(self.host.settings.limits.cancel_ms_max);
         let until = tokio::time::Instant::now() + grace;
         let mut input = cancelled();
+        let mut insisted = 0;
         loop {
+            tokio::task::consume_budget().await;
             if let Some(result) = self.resume(input, &finish) {
                 return result;
             }
@@ -180,18 +210,60 @@ impl Parked {
             };
             input = match tokio::time::timeout_at(until, operation).await {
                 Ok(answer) => answer,
-                Err(_) => cancelled(),
+                Err(_) if insisted == CANCELS_MAX => return self.give_up(finish),
+                Err(_) => {
+                    insisted += 1;
+                    // Others run in between.
+                    tokio::task::yield_now().await;
+                    cancelled()
+                }
             };
-            if tokio::time::Instant::now() >= until {
-                // A handler that rescues Cancelled and waits on, again and again, must not spin.
-                tokio::task::yield_now().await;
-            }
         }
+    }
+
+    /// Ends a job whose worker ends: `ensure` runs, but nothing can be waited for any more.
+    fn end_at_once(&mut self) {
+        self.operation = None;
+        for _ in 0..CANCELS_MAX {
+            if self.fibre.is_none() {
+                return;
+            }
+            self.resume(cancelled(), |scope, ended| {
+                report_after_cancel(scope, &ended)
+            });
+            self.operation = None;
+        }
+        self.fibre = None;
+    }
+
+    /// Ends a job without its fibre's consent.
+    fn give_up<T>(&mut self, finish: impl Fn(&Scope<'_>, Ended<'_>) -> T) -> T {
+        let what = match &self.subject {
+            Some(exchange) => {
+                let request = &exchange.request;
+                format!("{} {}", request.method, request.uri.path())
+            }
+            None => "a job".to_owned(),
+        };
+        let ms = self.host.settings.limits.cancel_ms_max;
+        tracing::error!(
+            "{what}: it rescues Tsumugi::Cancelled and waits on, {CANCELS_MAX} times after cancel_ms_max ({ms}): \
+             given up, its `ensure` does not run"
+        );
+        self.fibre = None;
+        let result = self.host.vm.enter(|scope| {
+            let cancelled = scope.error("Tsumugi::Cancelled", OVER);
+            finish(scope, Ended::Raised(cancelled.0))
+        });
+        self.job = None;
+        result
     }
 }
 
+const OVER: &str = "the request is over";
+
 fn cancelled() -> Answer {
-    raise("Tsumugi::Cancelled", "the request is over")
+    raise("Tsumugi::Cancelled", OVER)
 }
 
 /// Keeps the operation where a drop of the driving future finds it in order: first the operation, then the fibre.
@@ -227,6 +299,9 @@ async fn over(bounds: &Bounds) {
 
 impl Drop for Parked {
     fn drop(&mut self) {
+        if self.cancelling {
+            return self.end_at_once();
+        }
         let Some(fibre) = self.fibre.take() else {
             return;
         };
@@ -242,10 +317,8 @@ impl Drop for Parked {
             cancelling: true,
         };
         self.operation = None;
-        // A worker that ends drops its tasks, and those that are started then at once: everything that ensure could wait
-        // for is gone as well.
-        if self.cancelling || tokio::runtime::Handle::try_current().is_err() {
-            rest.fibre = None;
+        if tokio::runtime::Handle::try_current().is_err() {
+            rest.fibre = None; // no tasks and no timers are left, not even to begin a wait
             return;
         }
         let worker = self.host.worker.clone();

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use tsumugi_mruby::{Report, SyntaxError};
 
+use crate::frames;
+
 /// What the author of an application can be told.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -57,14 +59,14 @@ pub enum Error {
 }
 
 fn describe(report: &Report) -> String {
-    let mut text = report
-        .backtrace
-        .first()
+    let mut frames = frames::shown(report).into_iter();
+    let mut text = frames
+        .next()
         .map_or_else(String::new, |frame| format!("{frame}: "));
     text.push_str(&report.to_string());
-    for frame in report.backtrace.iter().skip(1) {
+    for frame in frames {
         text.push_str("\n        from ");
-        text.push_str(frame);
+        text.push_str(&frame);
     }
     text
 }

@@ -17,6 +17,8 @@ pub(crate) struct Exchange {
     pub request: Request,
     pub body: Incoming,
     pub captures: Captured,
+    /// `file:line` of the route, for errors that have no place of their own.
+    pub location: Option<Rc<str>>,
     pub draft: RefCell<Draft>,
 }
 
@@ -44,8 +46,10 @@ pub(crate) struct Draft {
     pub body: Option<Content>,
     /// What `rputs` and `echo` wrote.
     pub written: Option<Vec<u8>>,
-    /// The handler itself set a status or a header.
+    /// The handler itself set a status or a header: its filters did not.
     pub touched: bool,
+    /// The handler has ended; what follows is done by filters.
+    pub filtering: bool,
 }
 
 /// What tells cookies of a browser apart (RFC 6265 section 5.3).
@@ -79,12 +83,13 @@ pub(crate) enum ContentBody {
 }
 
 impl Exchange {
-    pub fn new(mut request: Request, captures: Captured) -> Exchange {
+    pub fn new(mut request: Request, captures: Captured, location: Option<Rc<str>>) -> Exchange {
         let body = std::mem::replace(&mut request.body, RequestBody::in_memory(Bytes::new()));
         Exchange {
             request,
             body: Incoming::new(body),
             captures,
+            location,
             draft: RefCell::default(),
         }
     }

@@ -10,6 +10,7 @@ use tsumugi_http::{Account, Body, Response};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
 use crate::exchange::{Content, ContentBody, Exchange};
+use crate::frames;
 use crate::host::{Ended, Host};
 use crate::natives::rows;
 use crate::streaming::StreamPlan;
@@ -122,7 +123,11 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
 }
 
 fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {
-    let report = scope.report(raised);
+    let mut report = scope.report(raised);
+    if !frames::has_authors(&report) {
+        let route = exchange.location.iter().map(|route| route.to_string());
+        report.backtrace.splice(..0, route);
+    }
     let what = format!(
         "{} {}",
         exchange.request.method,

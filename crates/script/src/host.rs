@@ -15,6 +15,7 @@ use tsumugi_worker::{Observer, Sample, Watch, Worker};
 use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
+use crate::frames;
 use crate::limits::Limits;
 use crate::natives::standard::last_match::LastMatch;
 use crate::web::Web;
@@ -92,6 +93,8 @@ pub(crate) enum Step<T> {
     Wait(Operation),
     /// Its job is done; this is what became of the result.
     Done(T),
+    /// The same, but the fibre has ended with it and works no more.
+    Lost(T),
 }
 
 /// How a job ended, in the scope of its last step.
@@ -183,8 +186,8 @@ impl Host {
             let value = start(scope).unwrap_or_else(|raised| self.thrown(scope, raised.0));
             match scope.resume(scope.rooted(fibre), value) {
                 Ok(output) => self.after(scope, output, finish),
-                // Only what could not even be rescued in the fibre's own loop comes here.
-                Err(raised) => Step::Done(finish(scope, Ended::Raised(raised.0))),
+                // What was raised in the fibre's own loop ends the fibre, for instance Overrun at an unlucky moment.
+                Err(raised) => Step::Lost(finish(scope, Ended::Raised(raised.0))),
             }
         })
     }
@@ -198,12 +201,10 @@ impl Host {
         if let Some(operation) = self.pending.take() {
             return Step::Wait(operation);
         }
-        if !self.finished.take() {
-            return Step::Wait(Box::pin(std::future::ready(crate::answer::raise(
-                "FiberError",
-                "Fiber.yield is for a Fiber of your own; a handler is parked by what it waits for",
-            ))));
-        }
+        assert!(
+            self.finished.take(),
+            "a fibre yields for a wait or at the end of its job"
+        );
         let thrown = scope.rooted(&self.known().thrown);
         if output.kind() == Kind::Object && scope.is_a(output, thrown) {
             let exception = scope.ivar(output, scope.intern("@exception"));
@@ -252,8 +253,12 @@ impl Host {
 
     /// Logs an exception with its frames.
     pub fn log_exception(&self, what: &str, report: &Report) {
-        let frames = report.backtrace.join("\n    from ");
-        tracing::error!("{what}: {report}\n    from {frames}");
+        let mut text = format!("{what}: {report}");
+        for frame in frames::shown(report) {
+            text.push_str("\n    from ");
+            text.push_str(&frame);
+        }
+        tracing::error!("{text}");
     }
 }
 

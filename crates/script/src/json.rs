@@ -3,7 +3,11 @@
 
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
+use crate::limits::JSON_BYTES_MAX;
 use crate::natives::rows;
+
+/// Values written before the watchdog is asked again.
+const VALUES_BETWEEN_CHECKS: usize = 1_024;
 
 /// Appends `value` to `out`. Raises for what JSON cannot hold and for nesting beyond `depth_max`.
 pub(crate) fn write<'s>(
@@ -13,7 +17,11 @@ pub(crate) fn write<'s>(
     out: &mut Vec<u8>,
 ) -> Result<'s, ()> {
     let failed = {
-        let mut writer = Writer { out, depth_max };
+        let mut writer = Writer {
+            out,
+            depth_max,
+            values: 0,
+        };
         match scope.nested(|scope| {
             writer
                 .write(scope, value, 0)
@@ -29,6 +37,7 @@ pub(crate) fn write<'s>(
 struct Writer<'o> {
     out: &'o mut Vec<u8>,
     depth_max: usize,
+    values: usize,
 }
 
 impl Writer<'_> {
@@ -42,6 +51,16 @@ impl Writer<'_> {
             let message = format!(
                 "nesting of JSON exceeds json_depth_max ({}); is it cyclic?",
                 self.depth_max
+            );
+            return Err(scope.error("ArgumentError", message));
+        }
+        self.values += 1;
+        if self.values.is_multiple_of(VALUES_BETWEEN_CHECKS) {
+            scope.check_interrupt()?;
+        }
+        if self.out.len() > JSON_BYTES_MAX {
+            let message = format!(
+                "the JSON exceeds {JSON_BYTES_MAX} bytes (json_bytes_max); `stream` sends what is larger"
             );
             return Err(scope.error("ArgumentError", message));
         }
@@ -96,11 +115,26 @@ impl Writer<'_> {
             if i > 0 {
                 self.out.push(b',');
             }
-            self.write(scope, scope.array_at(array, i), depth + 1)?;
+            self.element(scope, array, i, depth + 1)?;
             i += 1;
         }
         self.out.push(b']');
         Ok(())
+    }
+
+    /// One element, in a scope of its own: an array may have millions.
+    fn element<'s>(
+        &mut self,
+        scope: &'s Scope<'_>,
+        array: Value<'_>,
+        index: usize,
+        depth: usize,
+    ) -> Result<'s, ()> {
+        let failed = scope.nested(|scope| {
+            self.write(scope, scope.array_at(array, index), depth)
+                .map_err(|raised| scope.root(raised.0))
+        });
+        failed.map_err(|root| Raise(scope.rooted(&root)))
     }
 
     fn hash<'s>(&mut self, scope: &'s Scope<'_>, hash: Value<'_>, depth: usize) -> Result<'s, ()> {

@@ -10,6 +10,7 @@ mod driver;
 mod error;
 mod exchange;
 mod finish;
+mod frames;
 mod front;
 mod host;
 mod json;

@@ -1,5 +1,14 @@
 //! The limits of running Ruby. Each has a default, a test at limit + 1 and an error that names it.
 
+/// Waits that are cancelled at once after `cancel_ms_max`, before the fibre is given up.
+pub(crate) const CANCELS_MAX: usize = 16;
+
+/// Bytes of one JSON text, give or take its last value.
+pub(crate) const JSON_BYTES_MAX: usize = 64 << 20;
+
+/// Frames of one backtrace in the log and on an error page.
+pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

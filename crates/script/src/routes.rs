@@ -13,6 +13,8 @@ pub(crate) struct Route {
     /// The class of context whose `__run` is the handler.
     pub class: Rc<Root>,
     pub names: Rc<[Box<str>]>,
+    /// `file:line` of its declaration.
+    pub location: Rc<str>,
 }
 
 /// One line of `tsumugi routes`.
@@ -80,7 +82,11 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
         .map(Box::from)
         .collect();
     let class = Rc::new(scope.root(scope.ivar(route, scope.intern("@handler"))));
-    let value = Route { class, names };
+    let value = Route {
+        class,
+        names,
+        location: Rc::from(location.as_str()),
+    };
     routes
         .router
         .insert(method.clone(), &pattern, &borrowed, value)

@@ -43,7 +43,7 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         let mut draft = exchange.draft.borrow_mut();
         draft.status = Some(status);
-        draft.touched = true;
+        draft.touched |= !draft.filtering;
         Ok(Value::nil())
     })?;
     natives.plain("header", |_, scope, call| {
@@ -54,7 +54,7 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         })?;
         let value = header_value(scope, &name, call.argument(2))?;
         let mut draft = exchange.draft.borrow_mut();
-        draft.touched = true;
+        draft.touched |= !draft.filtering;
         if call.argument(3).truthy() {
             draft.headers.append(name, value);
         } else {
@@ -63,6 +63,13 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::nil())
     })?;
     response_headers(natives)?;
+    natives.plain("handler_ends", |_, scope, call| {
+        exchange(scope, call.argument(0))?
+            .draft
+            .borrow_mut()
+            .filtering = true;
+        Ok(Value::nil())
+    })?;
     natives.plain("handler_begins", |_, scope, call| {
         exchange(scope, call.argument(0))?
             .draft

@@ -5,6 +5,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use tsumugi_http::Response;
 use tsumugi_mruby::{Raise, Report, Scope};
 
+use crate::frames;
 use crate::host::{Host, Mode};
 
 /// Lines of source shown before and after the one that raised.
@@ -29,7 +30,7 @@ pub(crate) fn error_page(
     source(&mut page, host, report);
     statement(&mut page, scope, raised);
     page.push_str("<h2>Backtrace</h2><ol>");
-    for frame in &report.backtrace {
+    for frame in &frames::shown(report) {
         page.push_str(&format!("<li><code>{}</code></li>", escape(frame)));
     }
     page.push_str("</ol></body></html>");
