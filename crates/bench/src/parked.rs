@@ -19,6 +19,9 @@ pub const PARKED: usize = 10_000;
 /// Bytes of the VM that one parked request may take.
 const VM_BYTES_MAX: u64 = 8 * 1024;
 
+/// Collections before a VM's figure counts.
+const COLLECTIONS: usize = 3;
+
 /// Memory of a server at one moment, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
@@ -29,20 +32,23 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Asks until every worker has answered.
+    /// Asks until every worker has answered some times. Of its answers the lowest counts: a collection that finds another
+    /// one half done finishes that first, and leaves what became garbage meanwhile to the next.
     pub fn of(process: &Process) -> Result<Memory> {
-        let mut workers = [None; WORKERS];
+        let mut workers = [(0, u64::MAX); WORKERS];
         for _ in 0..FIGURES_ASKED_MAX {
             let (id, bytes) = figures(process.address)?;
-            *workers.get_mut(id).context("there is no such worker")? = Some(bytes);
-            if let Some(bytes) = workers.iter().copied().collect::<Option<Vec<u64>>>() {
+            let (times, lowest) = workers.get_mut(id).context("there is no such worker")?;
+            *times += 1;
+            *lowest = bytes.min(*lowest);
+            if workers.iter().all(|(times, _)| *times >= COLLECTIONS) {
                 return Ok(Memory {
-                    vm: bytes.iter().sum(),
+                    vm: workers.iter().map(|(_, bytes)| bytes).sum(),
                     resident: process.resident_bytes()?,
                 });
             }
         }
-        bail!("one worker answered all of {FIGURES_ASKED_MAX} connections")
+        bail!("one worker answered nearly all of {FIGURES_ASKED_MAX} connections")
     }
 }
 

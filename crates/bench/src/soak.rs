@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use nix::sys::signal::Signal;
 
 use crate::Verdict;
@@ -120,7 +120,8 @@ fn mixed(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
         let start = Memory::of(&process)?;
         pause(seconds * 900);
         Ok((start, Memory::of(&process)?))
-    })?;
+    })
+    .with_context(|| tail(&process))?;
     if failed > 0 {
         bail!(
             "{failed} of {answered} requests failed:\n{}",
