@@ -32,6 +32,10 @@ fn check(document: &str, blocks_min: usize) {
     );
     for (line, block) in blocks {
         let folder = tempfile::tempdir().unwrap();
+        // Folders that the documents speak of.
+        for beside in ["public", "assets", "views"] {
+            std::fs::create_dir(folder.path().join(beside)).unwrap();
+        }
         let app: PathBuf = folder.path().join("app.rb");
         std::fs::write(&app, block).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
