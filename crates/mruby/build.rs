@@ -16,7 +16,19 @@ const SHIM: [&str; 5] = [
 ];
 
 /// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
-const CORRECTIONS: [(&str, &str, &str); 3] = [
+const CORRECTIONS: [(&str, &str, &str); 5] = [
+    // A search whose worst case is not the product of both lengths: native code cannot be interrupted.
+    (
+        "src/string.c",
+        "  return mrb_memsearch_qs((const unsigned char *)x0, m, (const unsigned char *)y0, n);",
+        "  const char *found = (const char *)memmem(y0, (size_t)n, x0, (size_t)m);\n  return found ? (mrb_int)(found - (const char *)y0) : -1;",
+    ),
+    // The same for characters. In valid UTF-8 a match begins where a character does.
+    (
+        "src/string.c",
+        "  return str_index_str_by_char_search(mrb, p, pend, s, slen, off);",
+        "  const char *found = (const char *)memmem(p, (size_t)(pend - p), s, (size_t)slen);\n  if (!found) return -1;\n  for (; p < found; off++) p += mrb_utf8len(p, pend);\n  return p == found ? off : -1;",
+    ),
     // The rescued exception keeps its register through the rescue clause, where shim/raise.c finds it.
     (
         "mrbgems/mruby-compiler/core/codegen.c",

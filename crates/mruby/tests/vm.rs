@@ -235,6 +235,19 @@ fn what_the_hook_cannot_see_has_size_limits() {
 }
 
 #[test]
+fn a_search_takes_time_proportional_to_the_text() {
+    // With a search of quadratic worst case this runs for minutes.
+    check(
+        "('a' * 2_000_000 + 'b').index('a' * 1_000_000 + 'c').inspect",
+        "\"nil\"",
+    );
+    check(
+        "['xaab'.index('ab'), '日本語日本'.index('本語'), 'ab'.index('abc'), 'aXbX'.split('X').size, 'x'.include?('')]",
+        "[2, 1, nil, 2, true]",
+    );
+}
+
+#[test]
 fn deep_recursion_is_a_system_stack_error() {
     let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(|| {
         check("def f(n) = f(n + 1)\nbegin; f 0; rescue SystemStackError; :deep; end", ":deep");

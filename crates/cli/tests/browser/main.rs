@@ -209,5 +209,5 @@ fn the_other_pages_look_like_pages() {
     }
     photograph(&mut browser, "lost");
     browser.evaluate("document.querySelector('.language').click()");
-    browser.until("document.documentElement.lang === 'ja'");
+    browser.until("document.documentElement?.lang === 'ja'");
 }
