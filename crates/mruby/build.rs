@@ -2,6 +2,7 @@
 //! The sources are those carried by the package `mruby3-sys`, found with `cargo metadata`; nothing of that crate's
 //! own build is used. Needs `ruby` and a C compiler.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -62,7 +63,7 @@ fn main() {
     CORRECTIONS
         .iter()
         .for_each(|correction| correct(&source, correction));
-    let build = out.join("build");
+    let build = out.join(format!("build-{:016x}", configuration(&here)));
     build_mruby(&source, &here, &build);
     build_shim(&source, &build);
     println!(
@@ -71,6 +72,17 @@ fn main() {
     );
     println!("cargo:rustc-link-lib=static=mruby");
     println!("cargo:rustc-link-lib=m");
+}
+
+/// A number for what the build is configured with: minirake does not see that a define has changed.
+fn configuration(here: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for file in ["build_config.rb", "defines.txt"] {
+        fs::read(here.join(file))
+            .expect("stands beside build.rs")
+            .hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// The folder with mruby's sources inside the unpacked package. Downloads the package when it is not here yet.
