@@ -8,6 +8,7 @@ use crate::tree::Tree;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-worker", &[]),
     ("tsumugi-mruby", &[]),
+    ("tsumugi-pg-proto", &[]),
     ("tsumugi-db", &[]),
     ("tsumugi-http", &["tsumugi-worker"]),
     ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
