@@ -9,7 +9,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-worker", &[]),
     ("tsumugi-mruby", &[]),
     ("tsumugi-pg-proto", &[]),
-    ("tsumugi-db", &[]),
+    // Test servers: a dev-dependency, and it knows nothing of ours.
+    ("tsumugi-pg-rig", &[]),
+    ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-pg-rig"]),
+    (
+        "tsumugi-db",
+        &["tsumugi-pg", "tsumugi-pg-proto", "tsumugi-pg-rig"],
+    ),
     ("tsumugi-http", &["tsumugi-worker"]),
     ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
     (
@@ -20,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-mruby",
             "tsumugi-db",
             "tsumugi-http",
+            "tsumugi-pg-rig",
         ],
     ),
     (
@@ -29,6 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-mruby",
             "tsumugi-db",
             "tsumugi-http",
+            "tsumugi-pg-rig",
             "tsumugi-script",
         ],
     ),
