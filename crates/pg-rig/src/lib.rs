@@ -1,4 +1,26 @@
 //! Throwaway PostgreSQL servers for tests: own data directory, free port, gone with the process. Not a driver, and used by tests only.
-//! A test that finds no PostgreSQL fails and says what installs it; nothing is skipped in silence.
+//! What fails here panics and says what to do, because a test has no better answer; nothing is skipped in silence.
+//!
+//! ```no_run
+//! let database = tsumugi_pg_rig::Server::shared().database();
+//! database.psql("create table word (text text)");
+//! println!("{}", database.url());
+//! ```
 
 #![forbid(unsafe_code)]
+#![cfg(unix)]
+
+mod account;
+mod certificates;
+mod guard;
+mod limits;
+mod pooler;
+mod programs;
+mod server;
+mod template;
+mod user;
+
+pub use self::certificates::Certificates;
+pub use self::pooler::Pooler;
+pub use self::server::{Database, Options, Server, Tls};
+pub use self::user::User;

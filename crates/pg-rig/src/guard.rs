@@ -1,0 +1,70 @@
+//! Ends a server and removes its directory when the test process is gone, however it went. Starts nothing.
+//! It is a shell that reads a pipe only this process holds: the pipe's end is the sign. That is also how a server is dropped,
+//! so the two ways cannot differ.
+
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Reads process numbers, the last one counts; at the end of the pipe ends that process and removes the directory.
+/// SIGQUIT is PostgreSQL's immediate shutdown, and ends PgBouncer too.
+const SCRIPT: &str = r#"
+trap '' INT HUP TERM
+pid=''
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then
+    kill -CONT "$pid" 2>/dev/null
+    kill -QUIT "$pid" 2>/dev/null
+    tries=0
+    while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do tries=$((tries + 1)); sleep 0.05; done
+    kill -KILL "$pid" 2>/dev/null
+fi
+rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
+"#;
+
+/// Watches over one directory and one process at a time.
+pub struct Guard {
+    shell: Child,
+}
+
+impl Guard {
+    /// Begins to watch. The directory goes when the guard goes.
+    pub fn over(directory: &Path) -> Guard {
+        let shell = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "guard"])
+            .arg(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Not in the terminal's group: an interrupt of the tests must not take the guard along.
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start /bin/sh: {error}"));
+        Guard { shell }
+    }
+
+    /// From now on this process is the one to end.
+    pub fn watch(&mut self, process: &Child) {
+        self.tell(&process.id().to_string());
+    }
+
+    /// The process has ended; its number may be somebody else's.
+    pub fn forget(&mut self) {
+        self.tell("");
+    }
+
+    fn tell(&mut self, line: &str) {
+        let pipe = self.shell.stdin.as_mut().expect("the pipe is kept");
+        writeln!(pipe, "{line}").unwrap_or_else(|error| panic!("the guard is gone: {error}"));
+    }
+
+    /// Ends what is watched and waits for it. `process` is waited for too: as our child it stays a zombie until then.
+    pub fn end(&mut self, process: Option<Child>) {
+        drop(self.shell.stdin.take());
+        if let Some(mut process) = process {
+            let _ = process.wait();
+        }
+        let _ = self.shell.wait();
+    }
+}
