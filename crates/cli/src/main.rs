@@ -14,10 +14,14 @@ mod serve;
 mod test;
 mod watch;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use tsumugi_worker::{ERRORS, OUTPUT};
+
+use crate::limits::LAST_LINES_MS_MAX;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -134,7 +138,7 @@ fn main() -> ExitCode {
             tracing_subscriber::EnvFilter::try_from_env("TSUMUGI_LOG")
                 .unwrap_or_else(|_| level.into()),
         )
-        .with_writer(std::io::stderr)
+        .with_writer(|| &ERRORS)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
     let result = match arguments.command {
@@ -145,10 +149,15 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::New(arguments) => new::run(&arguments),
     };
-    result.unwrap_or_else(|error| {
-        eprintln!("tsumugi: {}", story(&error));
+    let code = result.unwrap_or_else(|error| {
+        // Nobody is left to tell when it cannot be written.
+        let _ = writeln!(&ERRORS, "tsumugi: {}", story(&error));
         ExitCode::FAILURE
-    })
+    });
+    for stream in [&OUTPUT, &ERRORS] {
+        stream.drain(Duration::from_millis(LAST_LINES_MS_MAX));
+    }
+    code
 }
 
 /// An error with its causes, each text once: some errors say their cause's text themselves.

@@ -1,14 +1,17 @@
 //! `tsumugi serve`: an application on all workers until a signal ends it.
 
+use std::backtrace::Backtrace;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tsumugi_script::{Front, Mode, Service, Settings};
-use tsumugi_worker::{Address, Config, Server, Signals};
+use tsumugi_worker::{Address, Config, ERRORS, OUTPUT, Server, Signals};
 
 use crate::limit::Limit;
+use crate::limits::LAST_LINES_MS_MAX;
 use crate::{front, watch};
 
 /// Options of `serve`.
@@ -38,6 +41,7 @@ pub struct Arguments {
 
 /// Serves until a signal.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    streams_apart()?;
     let mut config = Config {
         listen: arguments.listen,
         signals: Signals::Handle,
@@ -81,9 +85,22 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let access_log = front.access_log.clone();
     let exit = server.run(move |worker| Service::new(worker, settings.clone(), front.clone()))?;
     if let Some(log) = access_log {
-        log.close();
+        log.close(Duration::from_millis(LAST_LINES_MS_MAX));
     }
     Ok(ExitCode::from(exit.code()))
+}
+
+/// Keeps workers from waiting for who reads the standard streams, also when one panics.
+fn streams_apart() -> Result<()> {
+    for stream in [&OUTPUT, &ERRORS] {
+        stream.start().context("cannot start the log")?;
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        tracing::error!("{panic}\n{}", Backtrace::capture());
+        // The process may be about to abort.
+        ERRORS.drain(Duration::from_millis(LAST_LINES_MS_MAX));
+    }));
+    Ok(())
 }
 
 /// An address as it can be opened.

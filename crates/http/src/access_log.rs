@@ -13,7 +13,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use http::Uri;
@@ -129,14 +129,22 @@ impl AccessLog {
         self.0.dropped.load(Ordering::Relaxed)
     }
 
-    /// Writes what is queued and ends the writer. Blocks for as long as that takes.
-    pub fn close(&self) {
+    /// Writes what is queued and ends the writer. Blocks for as long as that takes, but not longer than `limit`: the file may be
+    /// a pipe that nobody reads.
+    pub fn close(&self, limit: Duration) {
         self.0.closing.store(true, Ordering::Release);
         self.wake();
-        let writer = lock(&self.0.writer).take();
-        if let Some(writer) = writer {
-            // A panic of the writer has been reported by its thread.
-            let _ = writer.join();
+        let Some(writer) = lock(&self.0.writer).take() else {
+            return;
+        };
+        let end = Instant::now() + limit;
+        while !writer.is_finished() {
+            if Instant::now() >= end {
+                let ms = limit.as_millis();
+                tracing::warn!("the access log was not written to its end within {ms} ms");
+                return;
+            }
+            thread::park_timeout(Duration::from_millis(1));
         }
     }
 
@@ -238,11 +246,7 @@ impl Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.file {
             Some(file) => file.write_all(bytes),
-            None => {
-                let mut output = io::stdout().lock();
-                output.write_all(bytes)?;
-                output.flush()
-            }
+            None => tsumugi_worker::OUTPUT.write(bytes),
         }
     }
 }
@@ -341,12 +345,12 @@ fn write_time(line: &mut Vec<u8>, since: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use http::{Method, StatusCode};
 
     use super::*;
     use crate::account::Account;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn finished() -> Finished {
         Finished {
@@ -436,7 +440,7 @@ mod tests {
         }
         assert_eq!(log.dropped(), 1);
         drop(receiver);
-        log.close();
+        log.close(PATIENCE);
     }
 
     #[test]
@@ -459,7 +463,7 @@ mod tests {
             thread::park_timeout(Duration::from_millis(5));
         }
         lane.record(&finished(), &entry("/"));
-        log.close();
+        log.close(PATIENCE);
         assert_eq!((lines(&moved), lines(&path)), (1_000, 1));
     }
 }

@@ -8,7 +8,7 @@ use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin;
 use tsumugi_http::exposition::{Exposition, Kind};
 use tsumugi_http::{Figures, Tls};
-use tsumugi_worker::{Handle, Snapshot, WorkerSnapshot};
+use tsumugi_worker::{ERRORS, Handle, OUTPUT, Snapshot, WorkerSnapshot};
 
 /// What surrounds an application. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,15 @@ impl admin::Desk for Desk {
         Figures::write(&figures, &mut text);
         write_vms(&columns, &mut text);
         write_workers(&self.handle.snapshot(), &mut text);
+        let name = "tsumugi_output_dropped_total";
+        text.family(
+            name,
+            Kind::Counter,
+            "Lines of a standard stream that were not written, because nobody reads it.",
+        );
+        for (stream, outlet) in [("stdout", &OUTPUT), ("stderr", &ERRORS)] {
+            text.sample(name, &[("stream", stream)], outlet.dropped());
+        }
         if let Some(log) = &self.access_log {
             text.single(
                 "tsumugi_access_log_dropped_total",

@@ -52,6 +52,18 @@ pub(crate) const ACCEPT_REST: Duration = Duration::from_millis(50);
 /// Least time between two log lines about the same trouble.
 pub(crate) const NOTICE_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Bytes that may wait to be written to one standard stream; what is more is dropped and counted.
+pub(crate) const OUTLET_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Writes that may wait for one standard stream, whatever their size.
+pub(crate) const OUTLET_PIECES_MAX: usize = 16_384;
+
+/// Bytes for a standard stream that are gathered for one write.
+pub(crate) const OUTLET_WRITE_BYTES: usize = 64 * 1024;
+
+/// Rest of a standard stream's writer between two looks at its queue, so that it is not woken for every line.
+pub(crate) const OUTLET_REST: Duration = Duration::from_millis(10);
+
 /// How long workers that were told to stop at once may take before their threads are left behind.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(1);
 

@@ -1,7 +1,5 @@
 //! The log and standard output, as Ruby writes to them.
 
-use std::io::Write as _;
-
 use tsumugi_mruby::{Result, Scope, Value};
 
 use super::{Natives, text};
@@ -37,8 +35,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("print", |_, scope, call| {
         let text = text(scope, call.argument(0), "the text")?;
-        // A closed standard output must not end the server, as `print!` would by panicking.
-        let _ = std::io::stdout().write_all(text.as_bytes());
+        // A closed standard output ends nothing, and one that nobody reads costs only the lines.
+        let _ = tsumugi_worker::OUTPUT.write(text.as_bytes());
         Ok(Value::nil())
     })
 }
