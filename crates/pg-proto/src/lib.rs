@@ -13,3 +13,4 @@
 )]
 
 pub mod limits;
+pub mod types;

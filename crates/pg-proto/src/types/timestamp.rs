@@ -1,0 +1,283 @@
+//! `timestamp` and `timestamptz`: microseconds since 2000-01-01, local and in UTC, with infinities. Knows no time zones.
+//! Rule: a `timestamptz` is printed in UTC, whatever the session's time zone is.
+
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+use bytes::BytesMut;
+
+use super::date::{Scanner, astronomical, write_days};
+use super::kind::Shape;
+use super::read::Reader;
+use super::scalar::{Scalar, scalar};
+use super::time::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::{Date, DecodeError, Time, Type};
+
+/// Microseconds from 1970-01-01 to 2000-01-01.
+const UNIX_TO_POSTGRES_MICROS: i64 = 946_684_800_000_000;
+/// 4714-11-24 00:00:00 BC, the first the server takes.
+const MICROS_MIN: i64 = -211_813_488_000_000_000;
+/// 294277-01-01 00:00:00, the first it does not.
+const MICROS_END: i64 = 9_223_371_331_200_000_000;
+
+/// A date and a time of day without a zone, or an infinity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// A moment, or an infinity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimestampTz(i64);
+
+/// What both have, under each one's own name.
+macro_rules! stamp {
+    ($name:ident) => {
+        impl $name {
+            /// Later than all others.
+            pub const INFINITY: Self = Self(i64::MAX);
+            /// Earlier than all others.
+            pub const NEG_INFINITY: Self = Self(i64::MIN);
+
+            /// `micros` microseconds since 2000-01-01 00:00:00; `i64::MAX` and `i64::MIN` are the infinities.
+            pub const fn from_micros(micros: i64) -> Self {
+                Self(micros)
+            }
+
+            /// Microseconds since 2000-01-01 00:00:00; `i64::MAX` and `i64::MIN` are the infinities.
+            pub const fn micros(self) -> i64 {
+                self.0
+            }
+
+            /// Whether this is no infinity.
+            pub const fn is_finite(self) -> bool {
+                self.0 != i64::MAX && self.0 != i64::MIN
+            }
+
+            /// `micros` microseconds since 1970-01-01 00:00:00; `None` if the server has no such time.
+            pub fn from_unix_micros(micros: i64) -> Option<Self> {
+                in_range(micros.checked_sub(UNIX_TO_POSTGRES_MICROS)?).map(Self)
+            }
+
+            /// Microseconds since 1970-01-01 00:00:00; `None` for an infinity and what 64 bits cannot hold.
+            pub fn unix_micros(self) -> Option<i64> {
+                if !self.is_finite() {
+                    return None;
+                }
+                self.0.checked_add(UNIX_TO_POSTGRES_MICROS)
+            }
+
+            /// A date and a time of day; `None` if the server has no such time.
+            pub fn new(date: Date, time: Time) -> Option<Self> {
+                if !date.is_finite() {
+                    return None;
+                }
+                let days = i64::from(date.days()).checked_mul(MICROS_PER_DAY)?;
+                in_range(days.checked_add(time.micros())?).map(Self)
+            }
+
+            /// The date and the time of day; `None` for an infinity.
+            pub fn date_time(self) -> Option<(Date, Time)> {
+                if !self.is_finite() {
+                    return None;
+                }
+                let days = i32::try_from(self.0.div_euclid(MICROS_PER_DAY)).ok()?;
+                let time = Time::from_micros(self.0.rem_euclid(MICROS_PER_DAY))?;
+                Some((Date::from_days(days), time))
+            }
+        }
+    };
+}
+
+stamp!(Timestamp);
+stamp!(TimestampTz);
+
+fn in_range(micros: i64) -> Option<i64> {
+    (MICROS_MIN..MICROS_END).contains(&micros).then_some(micros)
+}
+
+/// Date, `between`, time, `zone`, and the era at the very end as the server puts it.
+fn write_stamp<W: Write>(out: &mut W, micros: i64, between: char, zone: &str) -> fmt::Result {
+    match micros {
+        i64::MAX => return out.write_str("infinity"),
+        i64::MIN => return out.write_str("-infinity"),
+        _ => {}
+    }
+    let before_christ = write_days(out, micros.div_euclid(MICROS_PER_DAY))?;
+    out.write_char(between)?;
+    if let Some(time) = Time::from_micros(micros.rem_euclid(MICROS_PER_DAY)) {
+        time.write_iso(out)?;
+    }
+    out.write_str(zone)?;
+    if before_christ {
+        out.write_str(" BC")?;
+    }
+    Ok(())
+}
+
+impl Timestamp {
+    /// As ISO 8601 has it, with `T`.
+    pub(crate) fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+        write_stamp(out, self.0, 'T', "")
+    }
+
+    pub(crate) fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
+        write_stamp(out, self.0, ' ', "")
+    }
+}
+
+impl TimestampTz {
+    /// As ISO 8601 has it, with `T` and `Z`.
+    pub(crate) fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+        write_stamp(out, self.0, 'T', "Z")
+    }
+
+    pub(crate) fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
+        write_stamp(out, self.0, ' ', "+00")
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_text(f)
+    }
+}
+
+impl fmt::Display for TimestampTz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_text(f)
+    }
+}
+
+/// Whether a zone must follow the time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Zone {
+    None,
+    Required,
+}
+
+/// Reads what the server prints, or the same with `T` and `Z`.
+fn parse(text: &str, zone: Zone) -> Option<i64> {
+    match text {
+        "infinity" => return Some(i64::MAX),
+        "-infinity" => return Some(i64::MIN),
+        _ => {}
+    }
+    let mut scanner = Scanner(text.as_bytes());
+    let (year, month, day) = scanner.date()?;
+    if !scanner.eat(b"T") {
+        scanner.expect(b" ")?;
+    }
+    let time = scanner.time()?;
+    let east = if zone == Zone::None || scanner.eat(b"Z") {
+        0
+    } else {
+        scanner.zone()?
+    };
+    let year = astronomical(year, &mut scanner)?;
+    scanner.end()?;
+    let days = i64::from(Date::from_ymd(year, month, day)?.days());
+    let local = days
+        .checked_mul(MICROS_PER_DAY)?
+        .checked_add(time.micros())?;
+    in_range(local.checked_sub(i64::from(east) * MICROS_PER_SECOND)?)
+}
+
+impl FromStr for Timestamp {
+    type Err = DecodeError;
+
+    fn from_str(text: &str) -> Result<Self, DecodeError> {
+        parse(text, Zone::None)
+            .map(Self)
+            .ok_or(DecodeError::Invalid { what: "timestamp" })
+    }
+}
+
+impl FromStr for TimestampTz {
+    type Err = DecodeError;
+
+    fn from_str(text: &str) -> Result<Self, DecodeError> {
+        parse(text, Zone::Required)
+            .map(Self)
+            .ok_or(DecodeError::Invalid {
+                what: "timestamptz",
+            })
+    }
+}
+
+impl Scalar for Timestamp {
+    const RUST: &'static str = "Timestamp";
+
+    fn fits(shape: Shape<'_>) -> bool {
+        matches!(shape, Shape::Timestamp)
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.i64().map(Self)
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        out.extend_from_slice(&self.0.to_be_bytes());
+    }
+}
+
+impl Scalar for TimestampTz {
+    const RUST: &'static str = "TimestampTz";
+
+    fn fits(shape: Shape<'_>) -> bool {
+        matches!(shape, Shape::TimestampTz)
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.i64().map(Self)
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        out.extend_from_slice(&self.0.to_be_bytes());
+    }
+}
+
+scalar!(Timestamp => Type::TIMESTAMP, TimestampTz => Type::TIMESTAMPTZ);
+
+#[cfg(feature = "time")]
+mod convert {
+    use super::{Date, DecodeError, Time, Timestamp, TimestampTz};
+
+    const OUT_OF_RANGE: DecodeError = DecodeError::OutOfRange {
+        rust: "Timestamp of another library",
+    };
+
+    impl TryFrom<Timestamp> for ::time::PrimitiveDateTime {
+        type Error = DecodeError;
+
+        fn try_from(stamp: Timestamp) -> Result<Self, DecodeError> {
+            let (date, time) = stamp.date_time().ok_or(OUT_OF_RANGE)?;
+            Ok(Self::new(date.try_into()?, time.try_into()?))
+        }
+    }
+
+    impl TryFrom<::time::PrimitiveDateTime> for Timestamp {
+        type Error = DecodeError;
+
+        fn try_from(stamp: ::time::PrimitiveDateTime) -> Result<Self, DecodeError> {
+            Self::new(Date::try_from(stamp.date())?, Time::from(stamp.time())).ok_or(OUT_OF_RANGE)
+        }
+    }
+
+    impl TryFrom<TimestampTz> for ::time::OffsetDateTime {
+        type Error = DecodeError;
+
+        fn try_from(stamp: TimestampTz) -> Result<Self, DecodeError> {
+            let local = ::time::PrimitiveDateTime::try_from(Timestamp(stamp.0))?;
+            Ok(local.assume_utc())
+        }
+    }
+
+    impl TryFrom<::time::OffsetDateTime> for TimestampTz {
+        type Error = DecodeError;
+
+        fn try_from(stamp: ::time::OffsetDateTime) -> Result<Self, DecodeError> {
+            let micros = stamp.unix_timestamp_nanos().div_euclid(1_000);
+            let micros = i64::try_from(micros).map_err(|_| OUT_OF_RANGE)?;
+            Self::from_unix_micros(micros).ok_or(OUT_OF_RANGE)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `uuid`: sixteen bytes. Not a generator of them.
+//! Rule: printed in lower case with hyphens; read in either case, with hyphens in the usual places or none.
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::BytesMut;
+
+use super::kind::Shape;
+use super::read::Reader;
+use super::scalar::{Scalar, scalar};
+use super::{DecodeError, Type};
+
+/// A universally unique identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uuid(pub [u8; 16]);
+
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+fn parse(text: &str) -> Option<Uuid> {
+    let hyphens = text.len() == 36;
+    if !hyphens && text.len() != 32 {
+        return None;
+    }
+    let mut number = 0_u128;
+    for (index, byte) in text.bytes().enumerate() {
+        if hyphens && matches!(index, 8 | 13 | 18 | 23) {
+            (byte == b'-').then_some(())?;
+        } else {
+            number = number << 4 | u128::from(char::from(byte).to_digit(16)?);
+        }
+    }
+    Some(Uuid(number.to_be_bytes()))
+}
+
+impl FromStr for Uuid {
+    type Err = DecodeError;
+
+    fn from_str(text: &str) -> Result<Self, DecodeError> {
+        parse(text).ok_or(DecodeError::Invalid { what: "uuid" })
+    }
+}
+
+impl Scalar for Uuid {
+    const RUST: &'static str = "Uuid";
+
+    fn fits(shape: Shape<'_>) -> bool {
+        matches!(shape, Shape::Uuid)
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.array().map(Self)
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        out.extend_from_slice(&self.0);
+    }
+}
+
+scalar!(Uuid => Type::UUID);
+
+#[cfg(feature = "uuid")]
+mod convert {
+    use super::Uuid;
+
+    impl From<Uuid> for ::uuid::Uuid {
+        fn from(uuid: Uuid) -> Self {
+            Self::from_bytes(uuid.0)
+        }
+    }
+
+    impl From<::uuid::Uuid> for Uuid {
+        fn from(uuid: ::uuid::Uuid) -> Self {
+            Self(uuid.into_bytes())
+        }
+    }
+}
