@@ -17,7 +17,29 @@ const SHIM: [&str; 5] = [
 ];
 
 /// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
-const CORRECTIONS: [(&str, &str, &str); 5] = [
+const CORRECTIONS: [(&str, &str, &str); 8] = [
+    // In generational mode, a full collection that finds a major one half done first finishes it. That leaves every live
+    // object black, but for those that were written to during its sweep (a fibre that parked, say): they are gray and in a
+    // list. The list was then emptied though nothing had been painted white again, so the collection that followed passed
+    // these objects by and freed what they alone refer to. Now all are painted white in this case too.
+    (
+        "src/gc.c",
+        "  else {\n    /* Sweep the dead objects, then reset all the live objects\n     * (including all the old objects, of course) to white. */\n    gc->generational = FALSE;\n    prepare_incremental_sweep(mrb, gc);\n    incremental_gc_finish(mrb, gc);\n  }\n  gc->generational = origin_mode;",
+        "  gc->generational = FALSE;\n  prepare_incremental_sweep(mrb, gc);\n  incremental_gc_finish(mrb, gc);\n  gc->generational = origin_mode;",
+    ),
+    // A fibre that ends leaves its outermost variables on its stack, where a block may still use them. What it wrote there
+    // after the collector had seen them was never shown to the collector again, in either mode: nothing scans the stack
+    // of a fibre that has ended. (One that parks is painted gray.) It ends with an exception or with a value.
+    (
+        "src/vm.c",
+        "            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            if (!mrb->c) mrb->c = mrb->root_c;",
+        "            if (CI_ENV(c->cibase)) mrb_write_barrier(mrb, (struct RBasic*)CI_ENV(c->cibase));\n            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            if (!mrb->c) mrb->c = mrb->root_c;",
+    ),
+    (
+        "src/vm.c",
+        "            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            mrb->c->status = MRB_FIBER_RUNNING;",
+        "            if (CI_ENV(c->cibase)) mrb_write_barrier(mrb, (struct RBasic*)CI_ENV(c->cibase));\n            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            mrb->c->status = MRB_FIBER_RUNNING;",
+    ),
     // A search whose worst case is not the product of both lengths: native code cannot be interrupted.
     (
         "src/string.c",
