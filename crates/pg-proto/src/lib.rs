@@ -12,5 +12,18 @@
     )
 )]
 
+pub mod backend;
+pub mod connection;
+mod error;
+pub mod frontend;
 pub mod limits;
+mod session;
+pub mod sqlstate;
 pub mod types;
+mod wire;
+
+pub use backend::{ServerError, Severity, TransactionStatus};
+pub use connection::{Connection, Event, Messages, Reply, Request, Shape, StatementName};
+pub use error::{Error, Misuse, Refusal, Result, Violation};
+pub use session::{CancelKey, ServerParameters, Session};
+pub use sqlstate::SqlState;

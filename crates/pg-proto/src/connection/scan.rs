@@ -1,0 +1,410 @@
+//! Cutting what the socket delivered into events. Looks at heads only, but for what concerns the connection itself.
+//! Rule: no byte is looked at twice, however an answer arrives; nothing is copied but what an event owns.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use super::messages::is_asynchronous;
+use super::{Connection, CopyIn, Event, Expected, Reply, Shape};
+use crate::backend::{HEAD_BYTES, Header, Message, ServerError, TransactionStatus, tag};
+use crate::error::Violation;
+use crate::limits::FRAGMENT_BYTES_MAX;
+
+/// How far the answer at the head of the queue has been looked at.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Bytes of the input that are known to be whole messages of this answer.
+    at: usize,
+    rows: usize,
+    error: Option<usize>,
+    /// Bytes of the current message that were taken out of the input before it was whole: the rest of it.
+    left: usize,
+    mode: Mode,
+    pub(super) missing: usize,
+}
+
+/// What happens to the answer.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Keep,
+    /// It exceeded the limit.
+    Discard,
+}
+
+/// A message that is all there.
+struct Found {
+    tag: u8,
+    /// Where in the input it ends.
+    end: usize,
+}
+
+impl<T: Copy> Connection<T> {
+    /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
+    ///
+    /// # Errors
+    /// A [`Violation`]: the connection is dead; close it and tell who waits.
+    #[inline]
+    pub fn poll(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
+        self.scan.missing = 0;
+        if self.fatal.is_some() {
+            input.clear();
+            return Ok(None);
+        }
+        match self.expected.front().copied() {
+            Some(head) if self.scan.mode == Mode::Discard => self.poll_discarded(head, input),
+            Some(head) if head.shape == Shape::Whole => self.poll_whole(head, input),
+            Some(head) => self.poll_streamed(head, input),
+            None => self.poll_idle(input),
+        }
+    }
+
+    /// Nobody waits: only what comes at any time may come.
+    fn poll_idle(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
+        let Some(header) = self.head(input)? else {
+            return Ok(None);
+        };
+        if !is_asynchronous(header.tag) && header.tag != tag::ERROR_RESPONSE {
+            return Err(Violation::Unsolicited(header.tag));
+        }
+        let Some(found) = self.whole(header, input) else {
+            return Ok(None);
+        };
+        let bytes = input.split_to(found.end);
+        if is_asynchronous(found.tag) {
+            return self.asynchronous(&bytes).map(Some);
+        }
+        self.fatal_in(&bytes)?
+            .map(Some)
+            .ok_or(Violation::Unsolicited(found.tag))
+    }
+
+    #[inline]
+    fn poll_whole(
+        &mut self,
+        head: Expected<T>,
+        input: &mut BytesMut,
+    ) -> Result<Option<Event<T>>, Violation> {
+        loop {
+            let Some(header) = self.head(input)? else {
+                return Ok(None);
+            };
+            if self.scan.at + header.length > self.reply_bytes_max
+                && header.tag != tag::READY_FOR_QUERY
+            {
+                return Ok(Some(self.give_up(head, input)));
+            }
+            let Some(found) = self.whole(header, input) else {
+                return Ok(None);
+            };
+            let start = std::mem::replace(&mut self.scan.at, found.end);
+            match found.tag {
+                tag::DATA_ROW => self.scan.rows += 1,
+                tag::READY_FOR_QUERY => {
+                    let bytes = input.split_to(found.end).freeze();
+                    return self.reply(head, bytes).map(Some);
+                }
+                tag::ERROR_RESPONSE => {
+                    if let Some(event) = self.fatal_in(message(input, start, found.end))? {
+                        return Ok(Some(event));
+                    }
+                    self.scan.error.get_or_insert(start);
+                }
+                tag if is_asynchronous(tag) => {
+                    let event = self.asynchronous(message(input, start, found.end))?;
+                    if start == 0 {
+                        // It came before the answer: no need to keep it.
+                        input.advance(found.end);
+                        self.scan.at = 0;
+                    }
+                    return Ok(Some(event));
+                }
+                tag::COPY_IN_RESPONSE => {
+                    let bytes = Bytes::copy_from_slice(message(input, start, found.end));
+                    return self.begin_copy_in(head, bytes).map(Some);
+                }
+                tag => answers(tag)?,
+            }
+        }
+    }
+
+    fn poll_streamed(
+        &mut self,
+        head: Expected<T>,
+        input: &mut BytesMut,
+    ) -> Result<Option<Event<T>>, Violation> {
+        if self.scan.left > 0 {
+            return Ok(self.fragment(head, input));
+        }
+        let Some(header) = self.head(input)? else {
+            return Ok(None);
+        };
+        if is_data(header.tag)
+            && head.shape == Shape::Fragments
+            && header.length > FRAGMENT_BYTES_MAX
+        {
+            self.scan.left = header.length;
+            return Ok(self.fragment(head, input));
+        }
+        if header.length > self.reply_bytes_max {
+            return Ok(Some(self.give_up(head, input)));
+        }
+        let Some(found) = self.whole(header, input) else {
+            return Ok(None);
+        };
+        let end = if is_data(found.tag) {
+            self.run(head, found, input)?
+        } else {
+            found.end
+        };
+        let bytes = input.split_to(end).freeze();
+        if is_asynchronous(header.tag) {
+            return self.asynchronous(&bytes).map(Some);
+        }
+        match header.tag {
+            tag::READY_FOR_QUERY => return self.end_of(head, &bytes).map(Some),
+            tag::COPY_IN_RESPONSE => return self.begin_copy_in(head, bytes).map(Some),
+            tag::ERROR_RESPONSE => {
+                if let Some(event) = self.fatal_in(&bytes)? {
+                    return Ok(Some(event));
+                }
+            }
+            tag => answers(tag)?,
+        }
+        Ok(Some(Event::Part {
+            token: head.token,
+            tag: header.tag,
+            bytes,
+        }))
+    }
+
+    /// Where the run of whole messages of the same kind ends that begins with `first`.
+    fn run(
+        &mut self,
+        head: Expected<T>,
+        first: Found,
+        input: &BytesMut,
+    ) -> Result<usize, Violation> {
+        let longest = match head.shape {
+            Shape::Fragments => FRAGMENT_BYTES_MAX,
+            Shape::Whole | Shape::Streamed => self.reply_bytes_max,
+        };
+        let mut end = first.end;
+        loop {
+            let rest = input.get(end..).unwrap_or_default();
+            // What is wrong with the next message is told when its turn has come.
+            match Header::scan(rest) {
+                Ok(Some(next))
+                    if next.tag == first.tag
+                        && next.length <= longest.min(rest.len())
+                        && end + next.length <= self.reply_bytes_max =>
+                {
+                    end += next.length;
+                }
+                _ => return Ok(end),
+            }
+        }
+    }
+
+    /// Throws away what comes up to ReadyForQuery.
+    fn poll_discarded(
+        &mut self,
+        head: Expected<T>,
+        input: &mut BytesMut,
+    ) -> Result<Option<Event<T>>, Violation> {
+        loop {
+            let gone = self.scan.left.min(input.len());
+            input.advance(gone);
+            self.scan.left -= gone;
+            if self.scan.left > 0 {
+                self.scan.missing = 1;
+                return Ok(None);
+            }
+            let Some(header) = self.head(input)? else {
+                return Ok(None);
+            };
+            let matters = is_asynchronous(header.tag)
+                || matches!(
+                    header.tag,
+                    tag::ERROR_RESPONSE | tag::READY_FOR_QUERY | tag::COPY_IN_RESPONSE
+                );
+            if !matters {
+                answers(header.tag)?;
+                self.scan.left = header.length;
+                continue;
+            }
+            let Some(found) = self.whole(header, input) else {
+                return Ok(None);
+            };
+            let bytes = input.split_to(found.end);
+            match found.tag {
+                tag::READY_FOR_QUERY => return self.end_of(head, &bytes).map(Some),
+                tag::COPY_IN_RESPONSE => {
+                    return self.begin_copy_in(head, bytes.freeze()).map(Some);
+                }
+                tag::ERROR_RESPONSE => {
+                    if let Some(event) = self.fatal_in(&bytes)? {
+                        return Ok(Some(event));
+                    }
+                }
+                _ => return self.asynchronous(&bytes).map(Some),
+            }
+        }
+    }
+
+    /// The head of the message that has not been looked at.
+    #[inline]
+    fn head(&mut self, input: &BytesMut) -> Result<Option<Header>, Violation> {
+        let rest = input.get(self.scan.at..).unwrap_or_default();
+        let header = Header::scan(rest)?;
+        if header.is_none() {
+            self.scan.missing = HEAD_BYTES.saturating_sub(rest.len());
+        }
+        Ok(header)
+    }
+
+    /// The message with this head, if it is all there.
+    #[inline]
+    fn whole(&mut self, header: Header, input: &BytesMut) -> Option<Found> {
+        let end = self.scan.at + header.length;
+        if input.len() < end {
+            self.scan.missing = end - input.len();
+            return None;
+        }
+        Some(Found {
+            tag: header.tag,
+            end,
+        })
+    }
+
+    #[inline]
+    fn reply(&mut self, head: Expected<T>, bytes: Bytes) -> Result<Event<T>, Violation> {
+        let status = self.ready(&bytes)?;
+        let scan = std::mem::take(&mut self.scan);
+        Ok(Event::Reply(Reply {
+            token: head.token,
+            bytes,
+            status,
+            rows: scan.rows,
+            error: scan.error,
+        }))
+    }
+
+    fn end_of(&mut self, head: Expected<T>, bytes: &[u8]) -> Result<Event<T>, Violation> {
+        let status = self.ready(bytes)?;
+        self.scan = Scan::default();
+        Ok(Event::End {
+            token: head.token,
+            status,
+        })
+    }
+
+    /// The oldest request is done; ReadyForQuery's last byte is the session's status.
+    #[inline]
+    fn ready(&mut self, bytes: &[u8]) -> Result<TransactionStatus, Violation> {
+        let status = bytes.last().ok_or(Violation::Truncated("status"))?;
+        self.status = TransactionStatus::new(*status)?;
+        self.expected.pop_front();
+        self.copy_in = CopyIn::No;
+        Ok(self.status)
+    }
+
+    fn give_up(&mut self, head: Expected<T>, input: &mut BytesMut) -> Event<T> {
+        input.advance(self.scan.at);
+        self.scan = Scan {
+            mode: Mode::Discard,
+            ..Scan::default()
+        };
+        Event::TooLarge {
+            token: head.token,
+            reply_bytes_max: self.reply_bytes_max,
+        }
+    }
+
+    /// As much of a long message as there is.
+    fn fragment(&mut self, head: Expected<T>, input: &mut BytesMut) -> Option<Event<T>> {
+        let length = self.scan.left.min(input.len());
+        if length == 0 {
+            self.scan.missing = 1;
+            return None;
+        }
+        self.scan.left -= length;
+        Some(Event::Fragment {
+            token: head.token,
+            bytes: input.split_to(length).freeze(),
+            left: self.scan.left,
+        })
+    }
+
+    fn begin_copy_in(&mut self, head: Expected<T>, bytes: Bytes) -> Result<Event<T>, Violation> {
+        if self.expected.len() > 1 {
+            return Err(Violation::CopyInPipeline);
+        }
+        self.copy_in = CopyIn::Open;
+        Ok(Event::CopyIn {
+            token: head.token,
+            bytes,
+        })
+    }
+
+    /// The event of a message that may come at any time.
+    fn asynchronous(&mut self, bytes: &[u8]) -> Result<Event<T>, Violation> {
+        match decode(bytes)? {
+            Message::NoticeResponse(report) => {
+                Ok(Event::Notice(Box::new(ServerError::from(report))))
+            }
+            Message::NotificationResponse(notification) => Ok(Event::Notification {
+                process_id: notification.process_id,
+                channel: notification.channel.to_owned(),
+                payload: notification.payload.to_owned(),
+            }),
+            Message::ParameterStatus { name, value } => {
+                self.parameters.set(name, value)?;
+                Ok(Event::Parameter {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                })
+            }
+            _ => Err(Violation::Unsolicited(bytes.first().copied().unwrap_or(0))),
+        }
+    }
+
+    /// The event of an ErrorResponse that ends the connection.
+    #[cold]
+    fn fatal_in(&mut self, bytes: &[u8]) -> Result<Option<Event<T>>, Violation> {
+        let Message::ErrorResponse(report) = decode(bytes)? else {
+            return Ok(None);
+        };
+        if !report.severity().ends_connection() {
+            return Ok(None);
+        }
+        let error = Box::new(ServerError::from(report));
+        self.fatal = Some(error.clone());
+        Ok(Some(Event::Fatal(error)))
+    }
+}
+
+/// Whether a message of this kind may be part of an answer.
+#[inline]
+fn answers(tag: u8) -> Result<(), Violation> {
+    match tag {
+        tag::AUTHENTICATION
+        | tag::BACKEND_KEY_DATA
+        | tag::NEGOTIATE_PROTOCOL_VERSION
+        | tag::FUNCTION_CALL_RESPONSE
+        | tag::COPY_BOTH_RESPONSE => Err(Violation::Unsolicited(tag)),
+        _ => Ok(()),
+    }
+}
+
+fn is_data(tag: u8) -> bool {
+    matches!(tag, tag::DATA_ROW | tag::COPY_DATA)
+}
+
+fn message(input: &BytesMut, start: usize, end: usize) -> &[u8] {
+    input.get(start..end).unwrap_or_default()
+}
+
+fn decode(bytes: &[u8]) -> Result<Message<'_>, Violation> {
+    let (message, _) = Message::decode(bytes)?.ok_or(Violation::Truncated("content"))?;
+    Ok(message)
+}
