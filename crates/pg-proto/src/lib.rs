@@ -12,6 +12,7 @@
     )
 )]
 
+pub mod auth;
 pub mod backend;
 pub mod connection;
 mod error;
@@ -19,6 +20,7 @@ pub mod frontend;
 pub mod limits;
 mod session;
 pub mod sqlstate;
+pub mod startup;
 pub mod types;
 mod wire;
 
@@ -27,3 +29,4 @@ pub use connection::{Connection, Event, Messages, Reply, Request, Shape, Stateme
 pub use error::{Error, Misuse, Refusal, Result, Violation};
 pub use session::{CancelKey, ServerParameters, Session};
 pub use sqlstate::SqlState;
+pub use startup::{ChannelBinding, Encryption, Progress, Startup, StartupSettings};

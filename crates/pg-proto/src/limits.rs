@@ -15,6 +15,8 @@ pub const PARAMETERS_MAX: usize = u16::MAX as usize;
 pub const SETTINGS_MAX: usize = 256;
 /// Most notices kept from start-up; later ones are dropped.
 pub const STARTUP_NOTICES_MAX: usize = 64;
+/// Longest message of a server that has not let us in yet.
+pub const PREAUTH_BYTES_MAX: usize = 64 * 1024;
 /// Longest secret of a cancel key: protocol 3.2 allows this many bytes, 3.0 has four.
 pub const CANCEL_SECRET_BYTES_MAX: usize = 256;
 /// Most SASL mechanisms a server may offer.
