@@ -40,9 +40,10 @@ valgrind:
 	@scripts/setup test
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
 
+# What needs the network comes last.
 deny:
 	@if cargo deny --version >/dev/null 2>&1; then \
-		cargo deny check; \
+		cargo deny check bans licenses sources && cargo deny check advisories; \
 	else \
 		echo 'deny: skipped, cargo-deny is not installed; `cargo install cargo-deny --locked` builds it in some minutes'; \
 	fi

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use rustyline::error::ReadlineError;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tsumugi_script::{App, Console, Reply};
 use tsumugi_worker::Limits;
@@ -107,10 +108,14 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resolves at Ctrl-C; never when the system does not tell.
-async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+/// Resolves at the first Ctrl-C after this call, also when nobody has polled it yet; never when the system does not tell.
+fn interrupted() -> impl Future<Output = ()> {
+    let signals = signal(SignalKind::interrupt());
+    async {
+        match signals {
+            Ok(mut signals) => drop(signals.recv().await),
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! `tsumugi console`, fed through a pipe: what lines answer, what persists, what a mistake costs.
+//! `tsumugi console`, fed through a pipe: what lines answer, what persists, what a mistake costs; and Ctrl-C at a terminal.
+//! The terminal is made by `script`, of the essential package bsdutils: taking one over needs code between fork and exec.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 const APP: &str = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\" }\n\
@@ -97,4 +98,89 @@ fn the_words_exit_and_quit_end_it() {
 #[test]
 fn an_input_that_ends_too_early_is_told() {
     check("def a\n", "the input ended in the middle of: def a\n");
+}
+
+/// A console at a terminal.
+struct Terminal {
+    child: std::process::Child,
+    keys: std::process::ChildStdin,
+    screen: std::process::ChildStdout,
+    seen: String,
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Terminal {
+    fn open(folder: &std::path::Path) -> Terminal {
+        std::fs::write(folder.join("app.rb"), APP).unwrap();
+        let command = format!("{} console", env!("CARGO_BIN_EXE_tsumugi"));
+        // A screen that never shows what is expected ends, so that the test fails instead of waiting.
+        let mut child = Command::new("timeout")
+            .args([
+                "60",
+                "script",
+                "--quiet",
+                "--return",
+                "--command",
+                &command,
+                "/dev/null",
+            ])
+            .current_dir(folder)
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (keys, screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Terminal {
+            child,
+            keys,
+            screen,
+            seen: String::new(),
+        }
+    }
+
+    /// Reads the screen until it shows `text`, and forgets it up to there.
+    fn expect(&mut self, text: &str) {
+        let mut piece = [0; 1024];
+        while !self.seen.contains(text) {
+            let read = self.screen.read(&mut piece).unwrap();
+            assert!(read > 0, "no {text:?} on the screen: {:?}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&piece[..read]));
+        }
+        let end = self.seen.find(text).unwrap() + text.len();
+        self.seen.drain(..end);
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn ctrl_c_interrupts_what_runs_and_forgets_what_was_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::open(folder.path());
+    terminal.expect("tsumugi> ");
+    terminal.press("begin puts 'be' + 'gun'; sleep 600; ensure puts 'en' + 'sured' end\r");
+    terminal.expect("begun");
+    terminal.press("\x03");
+    terminal.expect("ensured");
+    terminal.expect("interrupted");
+    terminal.expect("tsumugi> ");
+    terminal.press("def half\r");
+    terminal.expect("* ");
+    terminal.press("\x03");
+    terminal.expect("tsumugi> ");
+    terminal.press("20 + 22\r");
+    terminal.expect("=> 42");
+    terminal.expect("tsumugi> ");
+    terminal.press("\x04");
+    let status = terminal.child.wait().unwrap();
+    assert!(status.success(), "{status}");
 }

@@ -188,6 +188,43 @@ fn the_peer_is_told_how_many_streams_it_may_open() {
 }
 
 #[test]
+fn one_stream_more_than_streams_max_is_refused_and_its_request_never_begins() {
+    let limits = Limits {
+        streams_max: 7,
+        ..Limits::default()
+    };
+    let handler = async |_: Request| {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Response::text(StatusCode::OK, "x")
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let stream = TcpStream::connect(rig.address).await.unwrap();
+        let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+        // All of them leave before the client has learnt how many it may open.
+        let answers: Vec<_> = (0..8)
+            .map(|_| {
+                client
+                    .send_request(request(Method::GET, "/"), true)
+                    .unwrap()
+                    .0
+            })
+            .collect();
+        spawn_local(connection);
+        let mut refused = 0;
+        for answer in answers {
+            match answer.await {
+                Ok(answer) => assert_eq!(answer.status(), StatusCode::OK),
+                Err(error) => {
+                    assert_eq!(error.reason(), Some(h2::Reason::REFUSED_STREAM));
+                    refused += 1;
+                }
+            }
+        }
+        assert_eq!((refused, rig.finished().len()), (1, 7));
+    });
+}
+
+#[test]
 fn idle_connections_are_told_and_closed() {
     let limits = Limits {
         keep_alive_ms: 300,

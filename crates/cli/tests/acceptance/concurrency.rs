@@ -1,8 +1,10 @@
 //! Concurrency within a handler, and what runs without one: `parallel`, `every`, channels, fibres of the author's own.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::rig::{Site, pause};
+use nix::sys::signal::Signal;
+
+use crate::rig::{PATIENCE, Site, pause};
 
 #[test]
 fn parallel_takes_as_long_as_its_longest_branch_and_keeps_names_and_order() {
@@ -87,6 +89,43 @@ get("/one") { "#{worker.id} #{COUNT[:one] > 0}" }
         "{}",
         site.log()
     );
+}
+
+#[test]
+fn a_timer_of_one_worker_runs_on_one_of_them_and_goes_on_after_a_reload() {
+    let app = r##"
+every(0.1, workers: :one) { log.info "VERSION one on #{worker.id}." }
+every(0.1) { log.info "VERSION all on #{worker.id}." }
+"##;
+    let site = Site::start_with(&app.replace("VERSION", "old"), &["--workers", "2"]);
+    let five_of = |version: &str| {
+        for timer in ["one on", "all on 0.", "all on 1."] {
+            until_lines(&site, &format!("{version} {timer}"), 5);
+        }
+    };
+    five_of("old");
+    site.write("app.rb", &app.replace("VERSION", "new"));
+    site.signal(Signal::SIGHUP);
+    five_of("new");
+    let log = site.log();
+    assert!(!log.contains("one on 1."), "it ran on both workers\n{log}");
+    let old = log.matches("old one on").count();
+    until_lines(&site, "new one on", 10);
+    let log = site.log();
+    assert_eq!(log.matches("old one on").count(), old, "{log}");
+}
+
+/// Waits until the log has `text` so many times.
+fn until_lines(site: &Site, text: &str, count: usize) {
+    let deadline = Instant::now() + PATIENCE;
+    while site.log().matches(text).count() < count {
+        assert!(
+            Instant::now() < deadline,
+            "not {count} times {text}\n{}",
+            site.log()
+        );
+        pause(20);
+    }
 }
 
 #[test]

@@ -43,20 +43,18 @@ impl Site {
         site
     }
 
-    /// Starts the server and waits until it listens; the application may still be loading.
+    /// Starts the server, on one worker unless told otherwise, and waits until it listens; the application may still be loading.
     pub fn bind(app: &str, arguments: &[&str]) -> Site {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("app.rb"), app).unwrap();
+        let workers: &[&str] = match arguments.contains(&"--workers") {
+            true => &[],
+            false => &["--workers", "1"],
+        };
         let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .current_dir(folder.path())
-            .args([
-                "serve",
-                "app.rb",
-                "--listen",
-                "127.0.0.1:0",
-                "--workers",
-                "1",
-            ])
+            .args(["serve", "app.rb", "--listen", "127.0.0.1:0"])
+            .args(workers)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

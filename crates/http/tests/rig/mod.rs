@@ -14,7 +14,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     net::{TcpListener, TcpStream},
     sync::watch,
     task::{LocalSet, spawn_local},
@@ -113,6 +113,30 @@ impl Build {
                 Rc::clone(&rig.open),
             ));
             timeout(PATIENCE, test(&rig))
+                .await
+                .expect("the test took too long");
+        });
+    }
+}
+
+impl Build {
+    /// Runs a test at the other end of a connection that holds `bytes` in each direction and no more.
+    pub fn run_over(self, bytes: usize, test: impl AsyncFnOnce(DuplexStream)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        LocalSet::new().block_on(&runtime, async {
+            let (client, server_end) = tokio::io::duplex(bytes);
+            let server = Server::new(self.limits.clone(), SpawnLocal);
+            let function = Rc::clone(&self.function);
+            spawn_local(async move {
+                let never = std::future::pending();
+                server
+                    .serve(server_end, Origin::default(), function, never)
+                    .await;
+            });
+            timeout(PATIENCE, test(client))
                 .await
                 .expect("the test took too long");
         });

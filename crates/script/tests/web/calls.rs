@@ -1,119 +1,14 @@
 //! The HTTP client of handlers, against servers that answer what a test says, well or badly.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls_pki_types::pem::PemObject;
 
 use crate::rig::Rig;
-
-/// A server whose every request is answered by a function of the request's text. Ends with the process.
-struct Upstream {
-    address: SocketAddr,
-    connections: Arc<AtomicUsize>,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
-/// What an upstream does with a connection after an answer.
-#[derive(Clone, Copy, PartialEq)]
-enum After {
-    Stay,
-    Close,
-}
-
-impl Upstream {
-    fn new(answer: impl Fn(&str) -> (String, After) + Send + Sync + 'static) -> Upstream {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::default());
-        let (answer, counted, seen) = (
-            Arc::new(answer),
-            Arc::clone(&connections),
-            Arc::clone(&requests),
-        );
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                counted.fetch_add(1, Ordering::SeqCst);
-                let (answer, seen) = (Arc::clone(&answer), Arc::clone(&seen));
-                std::thread::spawn(move || converse(stream, &*answer, &seen));
-            }
-        });
-        Upstream {
-            address,
-            connections,
-            requests,
-        }
-    }
-
-    /// Answers every request with this body.
-    fn saying(text: &'static str) -> Upstream {
-        Upstream::new(move |_| (ok(text), After::Stay))
-    }
-
-    fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
-
-    fn last(&self) -> String {
-        self.requests
-            .lock()
-            .unwrap()
-            .last()
-            .cloned()
-            .unwrap_or_default()
-    }
-}
-
-fn ok(text: &str) -> String {
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}",
-        text.len()
-    )
-}
-
-fn converse(
-    mut stream: TcpStream,
-    answer: &dyn Fn(&str) -> (String, After),
-    seen: &Mutex<Vec<String>>,
-) {
-    let mut bytes = Vec::new();
-    loop {
-        let text = loop {
-            if let Some(text) = complete(&bytes) {
-                bytes.drain(..text.len());
-                break text;
-            }
-            let mut piece = [0; 4096];
-            match stream.read(&mut piece) {
-                Ok(read) if read > 0 => bytes.extend_from_slice(&piece[..read]),
-                _ => return,
-            }
-        };
-        seen.lock().unwrap().push(text.clone());
-        let (answer, after) = answer(&text);
-        if stream.write_all(answer.as_bytes()).is_err() || after == After::Close {
-            return;
-        }
-    }
-}
-
-/// The text of a whole request.
-fn complete(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let end = text.find("\r\n\r\n")? + 4;
-    let length = text
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
-    let length: usize = length.map_or(0, |length| length.parse().unwrap());
-    (bytes.len() >= end + length).then(|| text[..end + length].to_owned())
-}
+use crate::upstream::{After, Upstream, ok};
 
 /// What `line` gives as JSON, with `URL` standing for the upstream's.
 fn check(upstream: &Upstream, line: &str, expected: &str) {
@@ -243,68 +138,6 @@ fn headers_of_framing_are_not_the_callers() {
 }
 
 #[test]
-fn a_connection_is_used_again() {
-    let upstream = Upstream::saying("ok");
-    check(
-        &upstream,
-        "5.times.map { http.get('URL').text }.uniq",
-        r#"["ok"]"#,
-    );
-    assert_eq!(upstream.connections(), 1);
-}
-
-#[test]
-fn a_connection_that_the_server_closed_meanwhile_is_replaced() {
-    let upstream = Upstream::new(|_| (ok("ok"), After::Close));
-    check(
-        &upstream,
-        "3.times.map { http.get('URL').text }",
-        r#"["ok","ok","ok"]"#,
-    );
-    assert_eq!(upstream.connections(), 3);
-}
-
-#[test]
-fn calls_at_once_wait_for_one_another_only_beyond_the_limit() {
-    let upstream = Upstream::new(|_| {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "this thread serves one connection"
-        )]
-        std::thread::sleep(Duration::from_millis(100));
-        (ok("ok"), After::Stay)
-    });
-    let app = format!(
-        "get('/') {{ parallel(*([-> {{ http.get('{}').text }}] * 6)) }}",
-        upstream.url()
-    );
-    let rig = Rig::with(&app, |settings| {
-        settings.limits.client.connections_per_host_max = 2
-    });
-    assert_eq!(rig.get("/").text(), r#"["ok","ok","ok","ok","ok","ok"]"#);
-    assert_eq!(upstream.connections(), 2);
-}
-
-#[test]
-fn a_connection_that_nobody_uses_is_closed_after_its_time() {
-    let (sender, gone) = std::sync::mpsc::channel();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut piece = [0; 4096];
-        assert!(stream.read(&mut piece).unwrap() > 0);
-        stream.write_all(ok("ok").as_bytes()).unwrap();
-        let end = stream.read(&mut piece);
-        sender.send(end.is_ok_and(|read| read == 0)).unwrap();
-    });
-    let app = format!("get('/') {{ http.get('http://{address}').text }}");
-    let rig = Rig::with(&app, |settings| settings.limits.client.idle_ms_max = 50);
-    assert_eq!(rig.get("/").text(), "ok");
-    assert_eq!(gone.recv_timeout(Duration::from_secs(10)), Ok(true));
-}
-
-#[test]
 fn redirects_are_followed_to_a_limit() {
     let upstream = Upstream::new(|request| {
         let text = match request.split(' ').nth(1).unwrap() {
@@ -391,14 +224,7 @@ fn a_slow_server_is_a_timeout_and_others_answer_meanwhile() {
 
 #[test]
 fn nobody_there_is_a_failed_connection() {
-    let upstream = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        Upstream {
-            address: listener.local_addr().unwrap(),
-            connections: Arc::default(),
-            requests: Arc::default(),
-        }
-    };
+    let upstream = Upstream::absent();
     check_error(&upstream, "http.get('URL')", "HTTP::ConnectionFailed");
     check_error(
         &upstream,

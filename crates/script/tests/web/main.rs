@@ -8,4 +8,6 @@ mod calls;
 mod contexts;
 mod cookies;
 mod ending;
+mod pool;
 mod sessions;
+mod upstream;
