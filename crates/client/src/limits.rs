@@ -1,6 +1,8 @@
 //! The limits of calls to other servers, each with its default and its unit. Knows numbers, not behaviour.
 //! A limit that fails a call is named in the error's text, so that the reader knows what to raise.
 
+use std::time::Duration;
+
 /// What one client may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -45,3 +47,6 @@ impl Default for Limits {
 
 /// Bytes of a host name (RFC 1035 section 2.3.4).
 pub(crate) const HOST_BYTES_MAX: usize = 255;
+
+/// How long a connection may take to say that it is ready again: it needs a turn of the event loop.
+pub(crate) const READY_WAIT: Duration = Duration::from_millis(20);

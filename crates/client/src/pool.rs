@@ -13,10 +13,7 @@ use tsumugi_worker::Worker;
 
 use super::target::{Origin, Target};
 use super::{Error, Sender};
-use crate::limits::Limits;
-
-/// How long a connection may take to say that it is ready again: it needs a turn of the event loop.
-const READY_WAIT: Duration = Duration::from_millis(20);
+use crate::limits::{Limits, READY_WAIT};
 
 /// The connections of one VM.
 pub(crate) struct Pool {

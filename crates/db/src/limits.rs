@@ -33,3 +33,5 @@ pub const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
 /// Longest of all the durations above, so that adding one to a clock cannot overflow.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// A result up to this size is copied out of the packer, which keeps its memory; a larger one takes the memory along.
+pub(crate) const COPY_MAX_BYTES: usize = 64 * 1024;

@@ -18,9 +18,6 @@ const REAL: u8 = 2;
 const TEXT: u8 = 3;
 const BLOB: u8 = 4;
 
-/// A result up to this size is copied out of the packer, which keeps its memory; a larger one takes the memory along.
-const COPY_MAX_BYTES: usize = 64 * 1024;
-
 /// The names of a result's columns, shared by all results of the same statement.
 ///
 /// Two columns may have the same name. By position both are there; by name the last one wins, in
@@ -330,13 +327,13 @@ impl Packer {
         self.len = 0;
         self.starts.clear();
         self.cells.clear();
-        self.cells.shrink_to(COPY_MAX_BYTES);
+        self.cells.shrink_to(limits::COPY_MAX_BYTES);
     }
 
     /// Hands out what was packed and becomes empty.
     pub(crate) fn finish(&mut self, columns: Arc<Columns>) -> Rows {
         let len = std::mem::take(&mut self.len);
-        if self.cells.len() > COPY_MAX_BYTES {
+        if self.cells.len() > limits::COPY_MAX_BYTES {
             let (cells, starts) = (
                 std::mem::take(&mut self.cells),
                 std::mem::take(&mut self.starts),
@@ -455,7 +452,7 @@ mod tests {
     fn packer_is_empty_after_finish_and_clear() {
         let columns = Arc::new(Columns::new(["a"]));
         let mut packer = Packer::default();
-        for size in [10, COPY_MAX_BYTES + 1] {
+        for size in [10, limits::COPY_MAX_BYTES + 1] {
             packer.begin_row();
             packer.push(Cell::Blob(&vec![7; size])).unwrap();
             assert_eq!(packer.finish(columns.clone()).len(), 1);

@@ -138,3 +138,15 @@ pub(crate) const FILE_FRESH_MS: u64 = 500;
 
 /// Longest path of a file below its folder, decoded.
 pub(crate) const FILE_PATH_BYTES_MAX: usize = 1024;
+
+/// Most bytes of a claimed body length for which memory is reserved before they have come.
+pub(crate) const BODY_RESERVED_BYTES_MAX: u64 = 256 * 1024;
+
+/// Most bytes of a body that nobody has read for which the connection goes on: they have probably come with the header.
+pub(crate) const BODY_SKIPPED_BYTES_MAX: u64 = 4 * 1024;
+
+/// Header maps kept for each thread. One circulates for each request that is being handled; more are rarely needed at once.
+pub(crate) const SPARE_MAPS_MAX: usize = 16;
+
+/// A header map that grew past this many fields is not worth its memory.
+pub(crate) const SPARE_FIELDS_MAX: usize = 64;

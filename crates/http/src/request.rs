@@ -21,7 +21,7 @@ use tokio::time::Sleep;
 
 use crate::{
     error::{Error, Result},
-    limits::{Limits, REQUEST_ID_BYTES_MAX},
+    limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, Limits, REQUEST_ID_BYTES_MAX},
     spare,
     vitals::{Unread, Vitals},
 };
@@ -206,7 +206,7 @@ impl RequestBody {
             return Ok(first);
         };
         // What is expected is reserved only as far as it has begun to arrive: a length costs the client nothing to claim.
-        let expected = self.length().unwrap_or(0).min(READ_AHEAD_BYTES) as usize;
+        let expected = self.length().unwrap_or(0).min(BODY_RESERVED_BYTES_MAX) as usize;
         let mut whole = BytesMut::with_capacity(first.len() + second.len() + expected);
         whole.extend_from_slice(&first);
         whole.extend_from_slice(&second);
@@ -270,12 +270,6 @@ impl RequestBody {
     }
 }
 
-/// How much of a claimed length is reserved at once.
-const READ_AHEAD_BYTES: u64 = 256 * 1024;
-
-/// As much of an unread body has probably come with its header, so that the connection can go on.
-const LITTLE_BYTES: u64 = 4 * 1024;
-
 impl Arriving {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         loop {
@@ -315,7 +309,7 @@ impl Drop for Arriving {
     fn drop(&mut self) {
         let unread = match (self.end, self.incoming.size_hint().exact()) {
             (End::Reached, _) | (End::Ahead, Some(0)) => return,
-            (End::Ahead, Some(left)) if left <= LITTLE_BYTES => Unread::Little,
+            (End::Ahead, Some(left)) if left <= BODY_SKIPPED_BYTES_MAX => Unread::Little,
             _ => Unread::Much,
         };
         self.vitals.body_given_up(unread);

@@ -5,11 +5,7 @@ use std::cell::RefCell;
 
 use http::HeaderMap;
 
-/// Maps kept for each thread. One circulates per request that is being handled; more are rarely needed at once.
-const SPARES_MAX: usize = 16;
-
-/// A map that grew past this many fields is not worth its memory.
-const CAPACITY_MAX: usize = 64;
+use crate::limits::{SPARE_FIELDS_MAX, SPARE_MAPS_MAX};
 
 thread_local! {
     static SPARES: RefCell<Vec<HeaderMap>> = const { RefCell::new(Vec::new()) };
@@ -24,14 +20,14 @@ pub(crate) fn take() -> HeaderMap {
 
 /// Keeps a map that is no longer needed.
 pub(crate) fn keep(mut map: HeaderMap) {
-    if map.capacity() == 0 || map.capacity() > CAPACITY_MAX {
+    if map.capacity() == 0 || map.capacity() > SPARE_FIELDS_MAX {
         return;
     }
     map.clear();
     // At the end of a thread there is nothing to keep it in.
     let _ = SPARES.try_with(|spares| {
         let mut spares = spares.borrow_mut();
-        if spares.len() < SPARES_MAX {
+        if spares.len() < SPARE_MAPS_MAX {
             spares.push(map);
         }
     });

@@ -9,6 +9,18 @@ pub(crate) const JSON_BYTES_MAX: usize = 64 << 20;
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 
+/// The longest `sleep`, in seconds: beyond it a timer would overflow.
+pub(crate) const SLEEP_SECONDS_MAX: f64 = 1e9;
+
+/// Width of one field of `Time#strftime`; a wider one is cut to it.
+pub(crate) const TIME_WIDTH_MAX: usize = 1_024;
+
+/// Bytes that one call of SecureRandom makes.
+pub(crate) const RANDOM_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a password; hashing more is a way to keep a server busy.
+pub(crate) const PASSWORD_BYTES_MAX: usize = 1_024;
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

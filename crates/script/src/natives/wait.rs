@@ -14,9 +14,7 @@ use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds, Signal};
 use crate::exchange::Exchange;
 use crate::host::{Ended, Host};
-
-/// The longest `sleep`: beyond it a timer would overflow.
-const SLEEP_SECONDS_MAX: f64 = 1e9;
+use crate::limits::SLEEP_SECONDS_MAX;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -72,8 +70,9 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
         }
     };
     if !(0.0..=SLEEP_SECONDS_MAX).contains(&seconds) {
-        let message =
-            format!("sleep takes a number of seconds from 0 to {SLEEP_SECONDS_MAX}, not {seconds}");
+        let message = format!(
+            "sleep takes a number of seconds from 0 to sleep_seconds_max ({SLEEP_SECONDS_MAX}), not {seconds}"
+        );
         return Err(scope.error("ArgumentError", message));
     }
     Ok(Duration::from_secs_f64(seconds))

@@ -72,6 +72,18 @@ fn passwords_are_hashed_off_the_worker() {
 }
 
 #[test]
+fn limits_of_single_calls_are_named() {
+    check(
+        "p SecureRandom.random_bytes(1_048_576).bytesize
+         begin; SecureRandom.random_bytes(1_048_577); rescue ArgumentError => e; puts e.message; end
+         begin; sleep 1_000_000_001; rescue ArgumentError => e; puts e.message; end
+         p Time.gm(2000).strftime('%1024Y').size, Time.gm(2000).strftime('%1025Y').size",
+        "1048576\nSecureRandom makes 0 to random_bytes_max (1048576) bytes at once\n\
+         sleep takes a number of seconds from 0 to sleep_seconds_max (1000000000), not 1000000001\n1024\n1024",
+    );
+}
+
+#[test]
 fn the_environment_is_read_only() {
     check(
         "begin; ENV['X'] = '1'; rescue => e; puts e.class; end",

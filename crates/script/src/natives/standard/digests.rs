@@ -9,12 +9,9 @@ use ring::{digest, hmac};
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 
 use crate::answer::{Operation, answer, raise};
+use crate::limits::{PASSWORD_BYTES_MAX, RANDOM_BYTES_MAX};
 use crate::natives::{Natives, text, wrong_type};
 
-/// Bytes that one call of SecureRandom makes at most.
-const RANDOM_BYTES_MAX: usize = 1 << 20;
-/// Bytes of a password; hashing more is a way to keep a server busy.
-const PASSWORD_BYTES_MAX: usize = 1_024;
 /// Memory of one hashing in KiB, and passes: OWASP's second choice for argon2id.
 const PASSWORD_KIB: u32 = 19_456;
 const PASSWORD_PASSES: u32 = 2;
@@ -63,7 +60,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .ok()
             .filter(|count| *count <= RANDOM_BYTES_MAX);
         let Some(count) = count else {
-            let message = format!("SecureRandom makes 0 to {RANDOM_BYTES_MAX} bytes at once");
+            let message = format!(
+                "SecureRandom makes 0 to random_bytes_max ({RANDOM_BYTES_MAX}) bytes at once"
+            );
             return Err(scope.error("ArgumentError", message));
         };
         let mut random = vec![0; count];

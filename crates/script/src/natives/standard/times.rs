@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use tsumugi_mruby::{Result, Scope, Value};
 
+use crate::limits::TIME_WIDTH_MAX;
 use crate::natives::{Natives, text};
 
-/// Width of one field at most.
-const WIDTH_MAX: usize = 1_024;
 const DAYS: [&str; 7] = [
     "Sunday",
     "Monday",
@@ -146,7 +145,8 @@ impl Moment {
                     ':' => field.colons += 1,
                     '0'..='9' => {
                         let digit = char as usize - '0' as usize;
-                        field.width = Some((field.width.unwrap_or(0) * 10 + digit).min(WIDTH_MAX));
+                        field.width =
+                            Some((field.width.unwrap_or(0) * 10 + digit).min(TIME_WIDTH_MAX));
                     }
                     _ => {
                         done = self.directive(&mut out, char, &field, depth);
