@@ -1,8 +1,10 @@
-//! What is fuzzed: every parser of ours that reads what a client sent, as a function of bytes that panics when a promise is broken.
+//! What is fuzzed: every parser of ours that reads what a client or a database sent, as a function of bytes that panics when a promise is broken.
 //! Called by the fuzzer (`fuzz/`, nightly Rust) and, on every file of the corpora, by a test on stable Rust.
 //! An error of a parser is an answer; a panic, a result beyond its bound or a result that depends on where input was cut is a finding.
 
 #![forbid(unsafe_code)]
+
+mod postgres;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,14 +14,18 @@ use tsumugi_http::multipart::{Event, Parser};
 use tsumugi_http::percent::{Plus, decode};
 use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
 
+pub use postgres::{pg_backend, pg_scram};
+
 /// A target: its name, which is the name of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 7] = [
     ("cookies", cookies),
     ("multipart", multipart),
     ("percent", percent),
+    ("pg_backend", pg_backend),
+    ("pg_scram", pg_scram),
     ("query", queries),
     ("router", router),
 ];

@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-script",
         ],
     ),
-    ("tsumugi-fuzz", &["tsumugi-http"]),
+    ("tsumugi-fuzz", &["tsumugi-http", "tsumugi-pg-proto"]),
     // It measures from outside, over sockets.
     ("tsumugi-bench", &[]),
     ("xtask", &[]),
