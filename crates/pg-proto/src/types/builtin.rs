@@ -24,6 +24,14 @@ macro_rules! builtin {
                 )?
             )*
 
+            /// The type of arrays of the built-in type with this number.
+            pub fn array_of(element: Oid) -> Option<&'static Self> {
+                match element {
+                    $($($oid => Some(Self::$array),)?)*
+                    _ => None,
+                }
+            }
+
             /// The built-in type with this number.
             pub fn from_oid(oid: Oid) -> Option<&'static Self> {
                 match oid {

@@ -22,6 +22,14 @@ pub trait Decode<'a>: Sized {
     /// [`DecodeError`]; among them `Mismatch` when `ty` is not accepted.
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError>;
 
+    /// Reads text that stood with backslashes in the text form of an array, so that it cannot be borrowed.
+    ///
+    /// # Errors
+    /// `Mismatch` for Rust types that only borrow; ask for an owned one, or for binary format.
+    fn from_unescaped(ty: &Type, _text: &[u8]) -> Result<Self, DecodeError> {
+        mismatch(ty, "borrowed text with escapes")
+    }
+
     /// What NULL becomes.
     ///
     /// # Errors
@@ -80,6 +88,10 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
     #[inline]
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         T::from_text(ty, bytes).map(Some)
+    }
+
+    fn from_unescaped(ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
+        T::from_unescaped(ty, text).map(Some)
     }
 
     fn from_null(_ty: &Type) -> Result<Self, DecodeError> {

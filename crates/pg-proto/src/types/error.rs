@@ -78,12 +78,6 @@ pub enum EncodeError {
     /// A value is longer than [`VALUE_BYTES_MAX`](crate::limits::VALUE_BYTES_MAX).
     #[error("the value is longer than {} bytes", crate::limits::VALUE_BYTES_MAX)]
     TooLong,
-    /// Values are nested deeper than [`TYPE_DEPTH_MAX`](crate::limits::TYPE_DEPTH_MAX).
-    #[error(
-        "the value is nested deeper than {} levels",
-        crate::limits::TYPE_DEPTH_MAX
-    )]
-    TooDeep,
     /// A part of the value goes in text format, which the whole cannot. Pass the part as a value of its own type.
     #[error("a string inside of {name} is no text there; pass a value of its own type")]
     NeedsText {

@@ -94,20 +94,30 @@ fn write_special<W: Write>(out: &mut W, value: f64) -> fmt::Result {
     })
 }
 
+/// Digits after the first one that name every float of either width.
+const FRACTION_DIGITS_MAX: usize = 16;
+
 /// `format` writes the value with an exponent: shortest, or with so many digits after the point.
 fn write_finite<W: Write>(
     out: &mut W,
     width: &Width,
     format: impl Fn(Option<usize>) -> Result<Buffer, fmt::Error>,
 ) -> fmt::Result {
-    let mut buffer = format(None)?;
-    let mut decimal = Decimal::of(buffer.text()).ok_or(fmt::Error)?;
-    let mut digits = decimal.fraction.len();
-    while decimal.is_midpoint(width.mantissa_bits) && digits < 17 {
-        digits += 1;
-        buffer = format(Some(digits))?;
-        decimal = Decimal::of(buffer.text()).ok_or(fmt::Error)?;
+    let shortest = format(None)?;
+    let digits = Decimal::of(shortest.text())
+        .ok_or(fmt::Error)?
+        .fraction
+        .len();
+    // Formatted anew, because of two decimals equally near the shortest form takes either, the server the even one.
+    for digits in digits..FRACTION_DIGITS_MAX {
+        let buffer = format(Some(digits))?;
+        let decimal = Decimal::of(buffer.text()).ok_or(fmt::Error)?;
+        if !decimal.is_midpoint(width.mantissa_bits) {
+            return decimal.write(out, width.exponent_from);
+        }
     }
+    let longest = format(Some(FRACTION_DIGITS_MAX))?;
+    let decimal = Decimal::of(longest.text()).ok_or(fmt::Error)?;
     decimal.write(out, width.exponent_from)
 }
 

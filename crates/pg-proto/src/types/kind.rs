@@ -56,6 +56,12 @@ pub enum TypeRef {
     Described(Arc<Type>),
 }
 
+impl TypeRef {
+    pub(crate) fn as_type(&self) -> &Type {
+        self
+    }
+}
+
 impl Deref for TypeRef {
     type Target = Type;
 

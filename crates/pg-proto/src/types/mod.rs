@@ -20,10 +20,10 @@
 //! | `Option<T>` | NULL |
 //! | [`Value`] | everything |
 
-#![allow(dead_code, reason = "arrays, printing and JSON, which use it, follow")]
-
+mod array;
 mod bits;
 mod builtin;
+mod composite;
 mod date;
 mod decode;
 mod encode;
@@ -32,18 +32,26 @@ mod float;
 pub mod geometry;
 mod integer;
 mod interval;
+pub mod json;
 mod kind;
+mod literal;
 mod macaddr;
 mod money;
 mod network;
 mod numeric;
+pub mod print;
+mod range;
 mod read;
 mod scalar;
 mod text;
 mod time;
 mod timestamp;
+#[cfg(feature = "serde_json")]
+mod tree;
 mod uuid;
+mod value;
 
+pub use array::Dimension;
 pub use bits::Bits;
 pub use date::Date;
 pub use decode::Decode;
@@ -55,10 +63,12 @@ pub use macaddr::{MacAddr, MacAddr8};
 pub use money::{Lsn, Money, Tid};
 pub use network::Inet;
 pub use numeric::{Numeric, Sign};
+pub use range::Range;
 pub use text::prefers_text;
 pub use time::{Time, TimeTz};
 pub use timestamp::{Timestamp, TimestampTz};
 pub use uuid::Uuid;
+pub use value::{Array, Column, Value};
 
 /// The number of a type in the catalogue, `pg_type.oid`.
 pub type Oid = u32;

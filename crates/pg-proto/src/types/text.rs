@@ -11,9 +11,15 @@ use super::kind::Shape;
 use super::{Decode, DecodeError, EncodeError, Oid, Type};
 use crate::limits::VALUE_BYTES_MAX;
 
+/// The one version there is of the binary forms of jsonb, jsonpath and ltree.
+const VERSION: u8 = 1;
+
 /// Whether a string sent to `ty` goes in text format and is parsed by the server: true of every type that is no text of its own.
 pub fn prefers_text(ty: &Type) -> bool {
-    !matches!(ty.shape(), Shape::Text | Shape::Json | Shape::Bytea)
+    !matches!(
+        ty.shape(),
+        Shape::Text | Shape::Json | Shape::Jsonb | Shape::Versioned | Shape::Bytea
+    )
 }
 
 impl Encode for &str {
@@ -28,6 +34,9 @@ impl Encode for &str {
         }
         if !matches!(ty.shape(), Shape::Bytea) && memchr::memchr(0, self.as_bytes()).is_some() {
             return Err(EncodeError::Nul);
+        }
+        if matches!(ty.shape(), Shape::Jsonb | Shape::Versioned) {
+            out.extend_from_slice(&[VERSION]);
         }
         out.extend_from_slice(self.as_bytes());
         if prefers_text(ty) {
@@ -74,7 +83,7 @@ pub(crate) fn read_text<'a>(ty: &Type, bytes: &'a [u8]) -> Result<Option<&'a str
 /// What follows the version byte, which must be 1.
 pub(crate) fn versioned(bytes: &[u8]) -> Result<&str, DecodeError> {
     match bytes.split_first() {
-        Some((1, text)) => utf8(text),
+        Some((&VERSION, text)) => utf8(text),
         Some(_) => Err(DecodeError::Invalid {
             what: "value of format version 1",
         }),
@@ -119,6 +128,10 @@ impl<'a> Decode<'a> for String {
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         <&str as Decode>::from_text(ty, bytes).map(Self::from)
     }
+
+    fn from_unescaped(_ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
+        utf8(text).map(str::to_owned)
+    }
 }
 
 impl<'a> Decode<'a> for Cow<'a, str> {
@@ -132,6 +145,10 @@ impl<'a> Decode<'a> for Cow<'a, str> {
 
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         <&str as Decode>::from_text(ty, bytes).map(Self::from)
+    }
+
+    fn from_unescaped(_ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
+        utf8(text).map(str::to_owned).map(Self::from)
     }
 }
 
@@ -209,6 +226,13 @@ macro_rules! owned_bytes {
                         return decode::mismatch(ty, "[u8]");
                     }
                     unhex(bytes).map(Self::from)
+                }
+
+                fn from_unescaped(ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
+                    if !<Self as Decode>::accepts(ty) {
+                        return decode::mismatch(ty, "[u8]");
+                    }
+                    unhex(text).map(Self::from)
                 }
             }
         )*
