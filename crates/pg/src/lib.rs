@@ -2,3 +2,17 @@
 //! Everything stays on one thread of a tokio runtime; nothing here blocks it. Passwords are in no error and in no `Debug`.
 
 #![forbid(unsafe_code)]
+
+pub mod config;
+pub mod connect;
+mod error;
+mod files;
+pub mod limits;
+mod platform;
+mod stream;
+mod tls;
+
+pub use self::config::{Config, Environment};
+pub use self::connect::{Canceller, Connected, Connector, Phase};
+pub use self::error::{Cause, Error};
+pub use self::stream::Stream;

@@ -1,0 +1,153 @@
+//! From a configuration to a session that is ready for its first statement: which host, in which order, encrypted how, within
+//! which time. What is said on the wire belongs to the protocol crate, statements to whoever gets the stream.
+//! Rule: a failure names the host and the phase; when no host will do, every host's failure is told.
+
+mod address;
+mod attempt;
+mod cancel;
+mod password;
+mod phase;
+mod socket;
+mod suit;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use bytes::BytesMut;
+use tokio::time::timeout;
+use tsumugi_pg_proto::Session;
+
+use self::attempt::Attempt;
+use self::suit::Wanted;
+use crate::config::{Config, Host, LoadBalanceHosts, TargetSessionAttrs};
+use crate::error::{Cause, Error};
+use crate::stream::Stream;
+
+pub use self::cancel::Canceller;
+pub use self::phase::Phase;
+
+/// Fills a buffer with random bytes; they decide the order of hosts and are the client's part of SCRAM, so they must not be
+/// predictable.
+pub type Randomness<'a> = &'a mut dyn FnMut(&mut [u8]);
+
+/// Opens connections as one configuration wants them.
+pub struct Connector {
+    config: Rc<Config>,
+}
+
+/// A connection after its start-up.
+#[non_exhaustive]
+pub struct Connected {
+    /// The bytes go here.
+    pub stream: Stream,
+    /// What has been read already but belongs to what comes next; usually empty, its room can be used further.
+    pub leftover: BytesMut,
+    /// What the server said about itself.
+    pub session: Session,
+    /// Cancels what runs on this connection; `None` when the server gave no key.
+    pub cancel: Option<Canceller>,
+    /// The host, as it was configured.
+    pub host: Host,
+}
+
+impl Connector {
+    /// A connector; nothing is opened yet.
+    pub fn new(config: Config) -> Connector {
+        Connector {
+            config: Rc::new(config),
+        }
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Opens a connection to the first host that will do. Dropped midway, it leaves nothing open.
+    pub async fn connect(&self, random: Randomness<'_>) -> Result<Connected, Error> {
+        let mut hosts: Vec<&Host> = self.config.hosts.iter().collect();
+        if self.config.load_balance_hosts == LoadBalanceHosts::Random {
+            address::shuffle(&mut hosts, random);
+        }
+        let rounds: &[Wanted] = match self.config.target_session_attrs {
+            TargetSessionAttrs::Any => &[Wanted::Any],
+            TargetSessionAttrs::ReadWrite => &[Wanted::ReadWrite],
+            TargetSessionAttrs::ReadOnly => &[Wanted::ReadOnly],
+            TargetSessionAttrs::Primary => &[Wanted::Primary],
+            TargetSessionAttrs::Standby => &[Wanted::Standby],
+            TargetSessionAttrs::PreferStandby => &[Wanted::Standby, Wanted::Any],
+        };
+        let mut failures = Vec::new();
+        for wanted in rounds {
+            // What failed in the round before is told by this one again.
+            failures.clear();
+            for host in &hosts {
+                match self.host(host, *wanted, random, &mut failures).await {
+                    Ok(Some(connected)) => return Ok(connected),
+                    Ok(None) => {}
+                    Err(error) if error.is_about_one_host() => failures.push(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        match failures.pop() {
+            Some(only) if failures.is_empty() => Err(only),
+            last => Err(Error::Hosts(failures.into_iter().chain(last).collect())),
+        }
+    }
+
+    /// One host: each of its addresses in turn. Addresses that fail are noted; `None` says that all have.
+    async fn host(
+        &self,
+        host: &Host,
+        wanted: Wanted,
+        random: Randomness<'_>,
+        failures: &mut Vec<Error>,
+    ) -> Result<Option<Connected>, Error> {
+        let phase = Cell::new(Phase::Resolve);
+        let found = self.limited(host, &phase, address::look_up(host)).await?;
+        let mut addresses = found;
+        if self.config.load_balance_hosts == LoadBalanceHosts::Random {
+            address::shuffle(&mut addresses, random);
+        }
+        for address in addresses {
+            let attempt = Attempt {
+                config: &self.config,
+                host,
+                address: &address,
+                phase: &phase,
+            };
+            match self.limited(host, &phase, attempt.run(wanted, random)).await {
+                Ok(connected) => return Ok(Some(connected)),
+                Err(error) if error.is_about_one_host() => failures.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs one step within `connect_timeout`, and says what it was doing if it fails.
+    async fn limited<T>(
+        &self,
+        host: &Host,
+        phase: &Cell<Phase>,
+        step: impl Future<Output = Result<T, Cause>>,
+    ) -> Result<T, Error> {
+        let result = match self.config.connect_timeout {
+            Some(limit) => timeout(limit, step).await.map_err(|_| Error::Timeout {
+                host: host.to_string(),
+                phase: phase.get(),
+                limit,
+            })?,
+            None => step.await,
+        };
+        result.map_err(|cause| match cause {
+            Cause::Configuration(error) => *error,
+            cause => Error::Connect {
+                host: host.to_string(),
+                phase: phase.get(),
+                cause,
+            },
+        })
+    }
+}
