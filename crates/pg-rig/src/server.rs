@@ -22,7 +22,7 @@ use crate::user::{User, escaped};
 use crate::{programs, template};
 
 /// What every server is started with: nothing survives anyway, so nothing is synced.
-const SETTINGS: [(&str, &str); 12] = [
+const SETTINGS: [(&str, &str); 11] = [
     ("listen_addresses", "127.0.0.1,::1"),
     ("fsync", "off"),
     ("full_page_writes", "off"),
@@ -34,7 +34,6 @@ const SETTINGS: [(&str, &str); 12] = [
     ("max_prepared_transactions", "10"),
     ("timezone", "UTC"),
     ("log_timezone", "UTC"),
-    ("log_connections", "on"),
 ];
 
 /// Whether the server speaks TLS, and what its certificate says.
@@ -205,7 +204,11 @@ impl Server {
     /// Waits until this standby has replayed all that `primary` has written.
     #[track_caller]
     pub fn catch_up(&self, primary: &Server) {
-        let written = primary.psql("select pg_current_wal_insert_lsn()");
+        // A commit that is flushed: what is only inserted may lie there for seconds before it is sent.
+        primary.psql(
+            "set synchronous_commit = on; select pg_logical_emit_message(true, 'rig', 'catch up')",
+        );
+        let written = primary.psql("select pg_current_wal_flush_lsn()");
         let question = format!("select pg_last_wal_replay_lsn() >= '{written}'");
         let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
         while self.psql(&question) != "t" {

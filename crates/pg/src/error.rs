@@ -122,14 +122,19 @@ impl Cause {
                 "; is the server running, and is the host right?"
             }
             Cause::Tls(error) | Cause::Io(error) => {
-                let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
+                let inner = error
+                    .get_ref()
+                    .and_then(|inner| inner.downcast_ref::<Tls>());
                 match inner {
                     Some(Tls::InvalidCertificate(CertificateError::UnknownIssuer)) => {
                         "; name the file with its signer's certificate as sslrootcert"
                     }
                     Some(Tls::InvalidCertificate(
-                        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-                    )) => "; connect by a name of the certificate, or check less with sslmode=verify-ca",
+                        CertificateError::NotValidForName
+                        | CertificateError::NotValidForNameContext { .. },
+                    )) => {
+                        "; connect by a name of the certificate, or check less with sslmode=verify-ca"
+                    }
                     _ => "",
                 }
             }

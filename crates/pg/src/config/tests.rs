@@ -274,7 +274,7 @@ fn key_value_texts() {
 }
 
 #[test]
-fn every_key() {
+fn keys_of_hosts_and_sessions() {
     check("hostaddr=127.0.0.1", "hosts: 127.0.0.1:5432");
     check("hostaddr=::1 port=7", "hosts: [::1]:7");
     let named = Config::parse("host=db.example hostaddr=192.0.2.7", &environment()).unwrap();
@@ -305,6 +305,16 @@ fn every_key() {
         "client_encoding=latin1",
         "! client_encoding: `latin1` is not UTF8, the only encoding of this client",
     );
+    check("statement_cache=0", "statement_cache: 0");
+    check("statement_cache=65536", "statement_cache: 65536");
+    check(
+        "statement_cache=65537",
+        "! statement_cache: `65537` is not a number of statements from 0 to 65536",
+    );
+}
+
+#[test]
+fn keys_of_time() {
     check("connect_timeout=3", "connect_timeout: Some(3s)");
     check("connect_timeout=0", "connect_timeout: None");
     check("connect_timeout=-1", "connect_timeout: None");
@@ -332,6 +342,10 @@ fn every_key() {
     );
     check("tcp_user_timeout=1500", "tcp_user_timeout: Some(1.5s)");
     check("tcp_user_timeout=0", "");
+}
+
+#[test]
+fn keys_of_encryption() {
     check("sslsni=0", "sni: false");
     check(
         "sslnegotiation=direct sslmode=require",
@@ -365,12 +379,6 @@ fn every_key() {
     check(
         "gssencmode=maybe",
         "! gssencmode: `maybe` is not one of disable, prefer, require",
-    );
-    check("statement_cache=0", "statement_cache: 0");
-    check("statement_cache=65536", "statement_cache: 65536");
-    check(
-        "statement_cache=65537",
-        "! statement_cache: `65537` is not a number of statements from 0 to 65536",
     );
 }
 

@@ -25,15 +25,22 @@ pub async fn look_up(host: &Host) -> Result<Vec<Address>, Cause> {
                 port: *port,
             }]);
         }
-        Host::Tcp { name, address, port } => match address.or_else(|| name.parse::<IpAddr>().ok()) {
+        Host::Tcp {
+            name,
+            address,
+            port,
+        } => match address.or_else(|| name.parse::<IpAddr>().ok()) {
             Some(address) => return Ok(vec![Address::Tcp(SocketAddr::new(address, *port))]),
             None => (name.clone(), *port),
         },
     };
     let found = off_thread(move || {
-        (name.as_str(), port)
-            .to_socket_addrs()
-            .map(|found| found.take(ADDRESSES_MAX).map(Address::Tcp).collect::<Vec<_>>())
+        (name.as_str(), port).to_socket_addrs().map(|found| {
+            found
+                .take(ADDRESSES_MAX)
+                .map(Address::Tcp)
+                .collect::<Vec<_>>()
+        })
     });
     let found = found.await?.map_err(Cause::Io)?;
     if found.is_empty() {
@@ -76,7 +83,9 @@ mod tests {
         let mut state = 7_u64;
         let mut random = |bytes: &mut [u8]| {
             for byte in bytes {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 *byte = (state >> 56) as u8;
             }
         };
@@ -87,6 +96,9 @@ mod tests {
             *counts.entry(elements).or_insert(0) += 1;
         }
         assert_eq!(counts.len(), 6);
-        assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
+        assert!(
+            counts.values().all(|count| (850..1150).contains(count)),
+            "{counts:?}"
+        );
     }
 }

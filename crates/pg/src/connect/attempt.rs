@@ -222,11 +222,7 @@ impl Failure {
 }
 
 /// Makes an open socket an encrypted one.
-pub async fn shake_hands(
-    stream: Stream,
-    host: &Host,
-    tls: Option<&Tls>,
-) -> Result<Stream, Cause> {
+pub async fn shake_hands(stream: Stream, host: &Host, tls: Option<&Tls>) -> Result<Stream, Cause> {
     match (stream, host, tls) {
         (Stream::Tcp(plain), Host::Tcp { name, .. }, Some(tls)) => {
             let made = tls.shake_hands(name, plain).await.map_err(Cause::Tls)?;

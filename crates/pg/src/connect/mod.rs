@@ -117,7 +117,10 @@ impl Connector {
                 address: &address,
                 phase: &phase,
             };
-            match self.limited(host, &phase, attempt.run(wanted, random)).await {
+            match self
+                .limited(host, &phase, attempt.run(wanted, random))
+                .await
+            {
                 Ok(connected) => return Ok(Some(connected)),
                 Err(error) if error.is_about_one_host() => failures.push(error),
                 Err(error) => return Err(error),

@@ -29,7 +29,10 @@ pub async fn find(config: &Config, host: &Host) -> Result<Given, Cause> {
             match off_thread(move || read(path)).await? {
                 Ok(text) => {
                     let password = Passfile(&text).password(config, host);
-                    (password, format!("{usual}, or add a line for this host to {shown}"))
+                    (
+                        password,
+                        format!("{usual}, or add a line for this host to {shown}"),
+                    )
                 }
                 Err(reason) => (None, format!("{usual}; {shown} is not used: {reason}")),
             }
@@ -43,7 +46,9 @@ fn read(path: PathBuf) -> Result<String, String> {
     match platform::exposed(&path) {
         Ok(None) => read_bounded(&path).map_err(|error| error.to_string()),
         Ok(Some(reason)) => Err(reason.to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err("it does not exist".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err("it does not exist".to_owned())
+        }
         Err(error) => Err(error.to_string()),
     }
 }

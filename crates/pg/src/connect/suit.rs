@@ -29,11 +29,16 @@ impl Wanted {
         leftover: &mut BytesMut,
     ) -> Result<(), Cause> {
         let told = |name| session.parameters.value(name).map(|value| value == "on");
-        let (standby, read_only) = (told("in_hot_standby"), told("default_transaction_read_only"));
+        let (standby, read_only) = (
+            told("in_hot_standby"),
+            told("default_transaction_read_only"),
+        );
         let found = match (self, standby, read_only) {
             (Wanted::Any, ..) => return Ok(()),
             (Wanted::Primary | Wanted::Standby, Some(standby), _) => standby,
-            (Wanted::ReadWrite | Wanted::ReadOnly, Some(standby), Some(read_only)) => standby || read_only,
+            (Wanted::ReadWrite | Wanted::ReadOnly, Some(standby), Some(read_only)) => {
+                standby || read_only
+            }
             (Wanted::Primary | Wanted::Standby, ..) => {
                 ask(stream, leftover, "SELECT pg_catalog.pg_is_in_recovery()").await?
             }

@@ -12,22 +12,58 @@ const PSS_HASH: u8 = 0xa0;
 /// The contents of object identifiers of signatures (RFC 3279, 4055, 5758) and hashes (RFC 4055).
 const IDENTIFIERS: &[(&[u8], Hash)] = &[
     // 1.2.840.113549.1.1.N: RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512; and RSASSA-PSS.
-    (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 4], Hash::Is(&SHA256)),
-    (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 5], Hash::Is(&SHA256)),
-    (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 11], Hash::Is(&SHA256)),
-    (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 12], Hash::Is(&SHA384)),
-    (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 13], Hash::Is(&SHA512)),
-    (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 10], Hash::InParameters),
+    (
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 4],
+        Hash::Is(&SHA256),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 5],
+        Hash::Is(&SHA256),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 11],
+        Hash::Is(&SHA256),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 12],
+        Hash::Is(&SHA384),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 13],
+        Hash::Is(&SHA512),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 10],
+        Hash::InParameters,
+    ),
     // 1.2.840.10045.4.1 and .3.N: ECDSA with SHA-1, SHA-256, SHA-384, SHA-512.
     (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 1], Hash::Is(&SHA256)),
-    (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 2], Hash::Is(&SHA256)),
-    (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 3], Hash::Is(&SHA384)),
-    (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 4], Hash::Is(&SHA512)),
+    (
+        &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 2],
+        Hash::Is(&SHA256),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 3],
+        Hash::Is(&SHA384),
+    ),
+    (
+        &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 4],
+        Hash::Is(&SHA512),
+    ),
     // 1.3.14.3.2.26 and 2.16.840.1.101.3.4.2.N: SHA-1, SHA-256, SHA-384, SHA-512 themselves.
     (&[0x2b, 0x0e, 0x03, 0x02, 0x1a], Hash::Is(&SHA256)),
-    (&[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 1], Hash::Is(&SHA256)),
-    (&[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 2], Hash::Is(&SHA384)),
-    (&[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 3], Hash::Is(&SHA512)),
+    (
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 1],
+        Hash::Is(&SHA256),
+    ),
+    (
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 2],
+        Hash::Is(&SHA384),
+    ),
+    (
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 3],
+        Hash::Is(&SHA512),
+    ),
 ];
 
 #[derive(Clone, Copy)]
@@ -66,7 +102,9 @@ fn signature_hash(certificate: &[u8]) -> Option<&'static Algorithm> {
 
 fn hash(identifier: &[u8]) -> Option<Hash> {
     let mut known = IDENTIFIERS.iter();
-    known.find(|(known, _)| *known == identifier).map(|(_, hash)| *hash)
+    known
+        .find(|(known, _)| *known == identifier)
+        .map(|(_, hash)| *hash)
 }
 
 /// The contents of the element with this tag that `bytes` begin with, and what follows it.
@@ -77,11 +115,13 @@ fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
         return None;
     }
     let (length, rest) = match usize::from(*length) {
-        short @ 0..0x80 => (short, rest),
+        short @ 0..=0x7f => (short, rest),
         // Four bytes of length are more than any handshake carries.
         long @ 0x81..=0x84 => {
             let (digits, rest) = rest.split_at_checked(long - 0x80)?;
-            let length = digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit));
+            let length = digits
+                .iter()
+                .fold(0, |sum, digit| sum << 8 | usize::from(*digit));
             (length, rest)
         }
         _ => return None,
@@ -101,7 +141,12 @@ mod tests {
 
     #[track_caller]
     fn check(algorithm: &[u8], expected: Option<&'static Algorithm>) {
-        let fields = [der(SEQUENCE, &[2, 1, 1]), algorithm.to_vec(), der(3, &[0, 1])].concat();
+        let fields = [
+            der(SEQUENCE, &[2, 1, 1]),
+            algorithm.to_vec(),
+            der(3, &[0, 1]),
+        ]
+        .concat();
         let certificate = der(SEQUENCE, &fields);
         assert_eq!(signature_hash(&certificate), expected);
         let data = expected.map(|algorithm| digest(algorithm, &certificate).as_ref().to_vec());
@@ -111,7 +156,10 @@ mod tests {
     #[test]
     fn the_hash_is_that_of_the_signature() {
         for (identifier, hash) in IDENTIFIERS {
-            let algorithm = der(SEQUENCE, &[der(OBJECT_IDENTIFIER, identifier), vec![5, 0]].concat());
+            let algorithm = der(
+                SEQUENCE,
+                &[der(OBJECT_IDENTIFIER, identifier), vec![5, 0]].concat(),
+            );
             if let Hash::Is(expected) = hash {
                 check(&algorithm, Some(expected));
             }
@@ -122,11 +170,23 @@ mod tests {
 
     #[test]
     fn pss_names_its_hash_in_the_parameters() {
-        let pss = der(OBJECT_IDENTIFIER, &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 10]);
-        let sha384 = der(OBJECT_IDENTIFIER, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 2]);
+        let pss = der(
+            OBJECT_IDENTIFIER,
+            &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 10],
+        );
+        let sha384 = der(
+            OBJECT_IDENTIFIER,
+            &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 2],
+        );
         let parameters = der(SEQUENCE, &der(PSS_HASH, &der(SEQUENCE, &sha384)));
-        check(&der(SEQUENCE, &[pss.clone(), parameters].concat()), Some(&SHA384));
-        check(&der(SEQUENCE, &[pss.clone(), der(SEQUENCE, &[])].concat()), Some(&SHA256));
+        check(
+            &der(SEQUENCE, &[pss.clone(), parameters].concat()),
+            Some(&SHA384),
+        );
+        check(
+            &der(SEQUENCE, &[pss.clone(), der(SEQUENCE, &[])].concat()),
+            Some(&SHA256),
+        );
         let within = der(SEQUENCE, &der(PSS_HASH, &der(SEQUENCE, &pss)));
         check(&der(SEQUENCE, &[pss, within].concat()), None);
     }

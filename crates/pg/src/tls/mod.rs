@@ -71,7 +71,10 @@ impl Tls {
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
         let name = ServerName::try_from(name.to_owned()).map_err(|_| {
-            io::Error::new(io::ErrorKind::InvalidInput, "no certificate can be for this host name")
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "no certificate can be for this host name",
+            )
         })?;
         let stream = TlsConnector::from(Arc::clone(&self.config))
             .connect(name, stream)
@@ -126,7 +129,10 @@ fn of_file(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let found = certificates("sslrootcert", path)?;
     let mut store = RootCertStore::empty();
     if store.add_parsable_certificates(found.iter().cloned()).0 == 0 {
-        return Err(Error::config("sslrootcert", format!("no certificate of {} can be read", path.display())));
+        return Err(Error::config(
+            "sslrootcert",
+            format!("no certificate of {} can be read", path.display()),
+        ));
     }
     Ok(found)
 }
@@ -137,7 +143,10 @@ fn certificates(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, 
     let found = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(Error::config(key, format!("{} has no certificate in PEM", path.display()))),
+        Ok(_) => Err(Error::config(
+            key,
+            format!("{} has no certificate in PEM", path.display()),
+        )),
         Err(error) => Err(Error::config(key, format!("{}: {error}", path.display()))),
     }
 }
@@ -153,8 +162,11 @@ fn client(config: &TlsConfig) -> Result<Option<Shown>, Error> {
         return Ok(None);
     }
     let chain = certificates("sslcert", &client.certificate)?;
-    let wrong = |reason: String| Error::config("sslkey", format!("{}: {reason}", client.key.display()));
-    if let Some(reason) = platform::exposed(&client.key).map_err(|error| wrong(error.to_string()))? {
+    let wrong =
+        |reason: String| Error::config("sslkey", format!("{}: {reason}", client.key.display()));
+    if let Some(reason) =
+        platform::exposed(&client.key).map_err(|error| wrong(error.to_string()))?
+    {
         return Err(wrong(reason.to_owned()));
     }
     let text = read_bounded(&client.key).map_err(|error| wrong(error.to_string()))?;

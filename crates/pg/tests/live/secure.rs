@@ -1,0 +1,167 @@
+//! The TLS matrix: each mode with each kind of server and each set of roots.
+
+use tsumugi_pg_rig::{Options, Server, Tls, User};
+
+use crate::{connect, process, text};
+
+/// For the modes disable, allow, prefer, require, verify-ca and verify-full: `plain`, `tls`, or a piece of the error.
+async fn check(server: &Server, host: &str, roots: Option<&std::path::Path>, expected: [&str; 6]) {
+    let modes = [
+        "disable",
+        "allow",
+        "prefer",
+        "require",
+        "verify-ca",
+        "verify-full",
+    ];
+    for (mode, expected) in modes.into_iter().zip(expected) {
+        let mut words = format!(
+            "host={host} port={} user=postgres sslmode={mode}",
+            server.port()
+        );
+        if let Some(path) = roots {
+            words.push_str(&format!(" sslrootcert={}", path.display()));
+        }
+        let found = match connect(&words).await {
+            Ok(connected) => {
+                let question = format!(
+                    "select ssl from pg_stat_ssl where pid = {}",
+                    process(&connected)
+                );
+                let encrypted = server.psql(&question) == "t";
+                assert_eq!(connected.stream.is_encrypted(), encrypted);
+                if encrypted {
+                    "tls".to_owned()
+                } else {
+                    "plain".to_owned()
+                }
+            }
+            Err(error) => text(Err(error)),
+        };
+        assert!(found.contains(expected), "{words}: {found}");
+    }
+}
+
+const UNSURE: &str = "sslrootcert: not given; name the file";
+const SIGNER: &str = "(TLS): invalid peer certificate: UnknownIssuer; name the file with its signer's certificate as sslrootcert";
+
+#[tokio::test]
+async fn a_server_without_tls() {
+    let server = Server::shared();
+    let none = "the server does not offer TLS";
+    check(
+        server,
+        "localhost",
+        None,
+        ["plain", "plain", "plain", none, UNSURE, UNSURE],
+    )
+    .await;
+    let directory = server.socket_directory().display().to_string();
+    check(server, &directory, None, ["plain"; 6]).await;
+}
+
+#[tokio::test]
+async fn a_server_with_tls() {
+    let server = Options::default().tls(Tls::Localhost).start();
+    let files = server.certificates().clone();
+    for host in ["localhost", "127.0.0.1"] {
+        check(
+            &server,
+            host,
+            None,
+            ["plain", "plain", "tls", "tls", UNSURE, UNSURE],
+        )
+        .await;
+        check(
+            &server,
+            host,
+            Some(&files.authority),
+            ["plain", "plain", "tls", "tls", "tls", "tls"],
+        )
+        .await;
+        // As with libpq, a file of roots that is there counts in every mode.
+        check(
+            &server,
+            host,
+            Some(&files.stranger),
+            ["plain", "plain", "plain", SIGNER, SIGNER, SIGNER],
+        )
+        .await;
+        // Trusted as it is.
+        check(
+            &server,
+            host,
+            Some(&files.server),
+            ["plain", "plain", "tls", "tls", "tls", "tls"],
+        )
+        .await;
+    }
+    let directory = server.socket_directory().display().to_string();
+    check(&server, &directory, None, ["plain"; 6]).await;
+    let bad = "cannot read /no/such/file";
+    let nowhere = std::path::Path::new("/no/such/file");
+    check(
+        &server,
+        "localhost",
+        Some(nowhere),
+        ["plain", bad, bad, bad, bad, bad],
+    )
+    .await;
+    let key = Some(files.client_key.as_path());
+    check(
+        &server,
+        "localhost",
+        key,
+        ["plain", "has no certificate in PEM", "", "", "", ""],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_with_the_certificate_of_another() {
+    let server = Options::default().tls(Tls::Elsewhere).start();
+    let files = server.certificates().clone();
+    let name = "(TLS): invalid peer certificate: certificate not valid for name \"localhost\"";
+    check(
+        &server,
+        "localhost",
+        Some(&files.authority),
+        ["plain", "plain", "tls", "tls", "tls", name],
+    )
+    .await;
+    // The name counts, whatever the address.
+    let words = format!(
+        "host=elsewhere.example hostaddr=127.0.0.1 port={} sslmode=verify-full sslrootcert={}",
+        server.port(),
+        files.authority.display()
+    );
+    assert!(connect(&words).await.unwrap().stream.is_encrypted());
+}
+
+#[tokio::test]
+async fn the_other_way_is_tried_when_the_server_refuses_one() {
+    let server = Options::default()
+        .tls(Tls::Localhost)
+        .access("hostnossl all trusting all reject")
+        .access("hostssl all postgres all reject")
+        .start();
+    for (user, mode, encrypted) in [
+        (User::TRUST, "allow", true),
+        (User::TRUST, "prefer", true),
+        (User::ADMIN, "allow", false),
+        (User::ADMIN, "prefer", false),
+    ] {
+        let connected = connect(&format!("{}?sslmode={mode}", server.url(user)))
+            .await
+            .unwrap();
+        assert_eq!(
+            connected.stream.is_encrypted(),
+            encrypted,
+            "{user:?} {mode}"
+        );
+    }
+    for (user, mode) in [(User::TRUST, "disable"), (User::ADMIN, "require")] {
+        let error = text(connect(&format!("{}?sslmode={mode}", server.url(user))).await);
+        assert!(error.contains("pg_hba.conf rejects connection"), "{error}");
+    }
+}
