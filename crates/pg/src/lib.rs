@@ -9,10 +9,8 @@ mod error;
 mod files;
 pub mod limits;
 mod platform;
-mod stream;
 mod tls;
 
 pub use self::config::{Config, Environment};
-pub use self::connect::{Canceller, Connected, Connector, Phase};
-pub use self::error::{Cause, Error};
-pub use self::stream::Stream;
+pub use self::connect::{Canceller, Cause, Connected, Connector, Phase, Stream};
+pub use self::error::Error;

@@ -12,13 +12,13 @@ use tsumugi_pg_proto::startup::{self, Encryption, Progress, Startup, StartupSett
 use tsumugi_pg_proto::{Refusal, Session, SqlState};
 
 use super::address::{Address, off_thread};
+use super::cause::Cause;
 use super::phase::Phase;
+use super::stream::Stream;
 use super::suit::Wanted;
 use super::{Canceller, Connected, Randomness, password, socket};
 use crate::config::{ChannelBinding, Config, Host, Secret, SslMode, SslNegotiation};
-use crate::error::Cause;
 use crate::limits::READ_BYTES;
-use crate::stream::Stream;
 use crate::tls::{Tls, server_end_point};
 
 /// What is needed to try one address.

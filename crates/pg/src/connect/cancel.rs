@@ -10,10 +10,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::{CancelKey, Refusal, frontend};
 
 use super::address::Address;
+use super::cause::Cause;
 use super::phase::Phase;
 use super::{attempt, socket};
 use crate::config::{Config, Host, SslNegotiation};
-use crate::error::{Cause, Error};
+use crate::error::Error;
 use crate::tls::Tls;
 
 /// Cancels what runs on one connection.

@@ -5,9 +5,11 @@
 mod address;
 mod attempt;
 mod cancel;
+mod cause;
 mod password;
 mod phase;
 mod socket;
+mod stream;
 mod suit;
 
 use std::cell::Cell;
@@ -20,11 +22,12 @@ use tsumugi_pg_proto::Session;
 use self::attempt::Attempt;
 use self::suit::Wanted;
 use crate::config::{Config, Host, LoadBalanceHosts, TargetSessionAttrs};
-use crate::error::{Cause, Error};
-use crate::stream::Stream;
+use crate::error::Error;
 
 pub use self::cancel::Canceller;
+pub use self::cause::Cause;
 pub use self::phase::Phase;
+pub use self::stream::Stream;
 
 /// Fills a buffer with random bytes; they decide the order of hosts and are the client's part of SCRAM, so they must not be
 /// predictable.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use tsumugi_pg_proto::{Error, Refusal};
 
 use super::address::off_thread;
+use super::cause::Cause;
 use crate::config::{Config, Host, Passfile, Secret};
-use crate::error::Cause;
 use crate::files::read_bounded;
 use crate::platform;
 

@@ -8,9 +8,9 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::address::Address;
+use super::stream::Stream;
 use crate::config::{Config, Keepalive};
 use crate::platform;
-use crate::stream::Stream;
 
 /// A socket to this address, in the clear.
 pub async fn open(config: &Config, address: &Address) -> io::Result<Stream> {

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::backend::Message;
 use tsumugi_pg_proto::{Error, Session, Violation, frontend};
 
-use crate::error::Cause;
-use crate::stream::Stream;
+use super::cause::Cause;
+use super::stream::Stream;
 
 /// What one round over the hosts looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
