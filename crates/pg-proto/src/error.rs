@@ -5,6 +5,7 @@ use thiserror::Error as Thiserror;
 
 use crate::backend::ServerError;
 use crate::limits;
+use crate::types::{DecodeError, EncodeError};
 
 /// The result of everything here that can fail in more than one way.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,6 +23,27 @@ pub enum Error {
     /// The two sides could not agree on who they are. Retrying cannot help; change the settings.
     #[error("{0}")]
     Refused(#[from] Refusal),
+    /// A value cannot be sent as its parameter. Nothing was written.
+    #[error("parameter ${number}: {cause}")]
+    Parameter {
+        /// The parameter, from 1.
+        number: usize,
+        /// Why.
+        #[source]
+        cause: EncodeError,
+    },
+    /// A field cannot be read as the Rust type that was asked for. The connection is usable.
+    #[error("column {name}: {cause}")]
+    Column {
+        /// The column.
+        name: String,
+        /// Why.
+        #[source]
+        cause: DecodeError,
+    },
+    /// The statement is not what its types say. Fix one of them.
+    #[error("{0}")]
+    Mismatch(#[from] Mismatch),
     /// The caller misused the crate. Fix the code; retrying cannot help.
     #[error("{0}")]
     Usage(#[from] Misuse),
@@ -182,12 +204,60 @@ pub enum Misuse {
     /// A function of the start-up was called out of turn.
     #[error("{0} was called out of turn")]
     OutOfTurn(&'static str),
-    /// COPY data has a value that its format cannot carry.
+    /// A value of a binary COPY row would be sent as text. Pass a Rust type that has a binary form.
+    #[error("field {field} of a binary COPY row would be sent as text")]
+    CopyText {
+        /// The field, from 1.
+        field: usize,
+    },
+    /// A COPY row has more fields than its format can count.
     #[error("a COPY row has {count} fields; the format counts to {max}")]
     CopyFields {
         /// How many were given.
         count: usize,
         /// How many there may be.
         max: usize,
+    },
+}
+
+/// How a statement, as the server describes it, differs from the types it was given in Rust.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, Thiserror)]
+pub enum Mismatch {
+    /// Another number of parameters.
+    #[error("the statement has {found} parameters where its type has {expected}")]
+    ParameterCount {
+        /// By the Rust type.
+        expected: usize,
+        /// By the server.
+        found: usize,
+    },
+    /// Another number of columns.
+    #[error("the statement has {found} columns where its type has {expected}")]
+    ColumnCount {
+        /// By the Rust type.
+        expected: usize,
+        /// By the server.
+        found: usize,
+    },
+    /// A parameter of a type that the Rust type cannot be sent as.
+    #[error("parameter ${number} is of type {name}, which {rust} cannot be sent as")]
+    ParameterType {
+        /// The parameter, from 1.
+        number: usize,
+        /// The type of the parameter.
+        name: String,
+        /// The Rust type.
+        rust: &'static str,
+    },
+    /// A column of a type that the Rust type cannot hold.
+    #[error("column {column} is of type {name}, which {rust} cannot hold")]
+    ColumnType {
+        /// The column.
+        column: String,
+        /// The type of the column.
+        name: String,
+        /// The Rust type.
+        rust: &'static str,
     },
 }

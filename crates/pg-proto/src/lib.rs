@@ -15,6 +15,7 @@
 pub mod auth;
 pub mod backend;
 pub mod connection;
+pub mod copy;
 mod error;
 pub mod frontend;
 pub mod limits;
@@ -26,7 +27,7 @@ mod wire;
 
 pub use backend::{ServerError, Severity, TransactionStatus};
 pub use connection::{Connection, Event, Messages, Reply, Request, Shape, StatementName};
-pub use error::{Error, Misuse, Refusal, Result, Violation};
+pub use error::{Error, Mismatch, Misuse, Refusal, Result, Violation};
 pub use session::{CancelKey, ServerParameters, Session};
 pub use sqlstate::SqlState;
 pub use startup::{ChannelBinding, Encryption, Progress, Startup, StartupSettings};

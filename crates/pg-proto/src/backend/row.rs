@@ -18,6 +18,14 @@ pub struct DataRow<'a> {
 }
 
 impl<'a> DataRow<'a> {
+    /// The row in the body of a DataRow, or in what [`crate::copy::BinaryReader`] returns: both are written alike.
+    ///
+    /// # Errors
+    /// [`Violation::Truncated`] without a number of fields.
+    pub fn new(body: &'a [u8]) -> Result<Self, Violation> {
+        Self::read(Reader::new(body))
+    }
+
     #[inline]
     pub(super) fn read(mut fields: Reader<'a>) -> Result<Self, Violation> {
         let count = fields.u16("number of fields")?;

@@ -1,12 +1,12 @@
-//! The Bind message: parameters for a statement. It knows formats and lengths, not types.
+//! The Bind message: parameters for a statement. How a value is written is its type's business.
 //! Rule: values are written in place, one after the other; a writer that is dropped unfinished takes everything back.
 
 use bytes::{BufMut, BytesMut};
 
 use super::{close, count, patch, put_bytes, put_text};
-use crate::error::Misuse;
+use crate::error::{Error, Misuse};
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::types::Format;
+use crate::types::{Encode, Encoded, Format, Type};
 
 /// In which format the columns of the result shall come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,20 +109,35 @@ impl<'b> BindWriter<'b> {
         put_bytes(self.out, bytes)
     }
 
-    /// Writes the next value by `encode`, which appends it and says in which format, or appends nothing and says `None`
-    /// for NULL.
+    /// Writes the next value as a parameter of type `ty`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if the type does not take the value; [`Misuse::ValueCount`] when all values are written,
+    /// [`Misuse::MessageLength`].
+    #[inline]
+    pub fn encode<V: Encode + ?Sized>(&mut self, ty: &Type, value: &V) -> Result<(), Error> {
+        let number = self.given + 1;
+        self.value(|out| {
+            let encoded = value.encode(ty, out);
+            encoded.map_err(|cause| Error::Parameter { number, cause })
+        })
+    }
+
+    /// Writes the next value by `encode`, which appends it and says in which format, or appends nothing and says
+    /// [`Encoded::Null`].
     ///
     /// # Errors
     /// What `encode` returns; [`Misuse::ValueCount`] when all values are written, [`Misuse::MessageLength`].
+    #[inline]
     pub fn value<E: From<Misuse>>(
         &mut self,
-        encode: impl FnOnce(&mut BytesMut) -> Result<Option<Format>, E>,
+        encode: impl FnOnce(&mut BytesMut) -> Result<Encoded, E>,
     ) -> Result<(), E> {
         let place = self.formats + self.given * 2;
         self.advance(Format::Text)?;
         let start = self.out.len();
         self.out.put_i32(-1);
-        let Some(format) = encode(self.out)? else {
+        let Encoded::Value(format) = encode(self.out)? else {
             // What is appended all the same would be read as the next value.
             self.out.truncate(start + 4);
             return Ok(());
@@ -133,7 +148,7 @@ impl<'b> BindWriter<'b> {
         }
         let length = u32::try_from(length).map_err(|_| Misuse::MessageLength)?;
         patch(self.out, start, &length.to_be_bytes());
-        patch(self.out, place, &(format.code()).to_be_bytes());
+        patch(self.out, place, &format.code().to_be_bytes());
         Ok(())
     }
 
@@ -175,7 +190,7 @@ impl<'b> BindWriter<'b> {
             });
         }
         let place = self.formats + self.given * 2;
-        patch(self.out, place, &(format.code()).to_be_bytes());
+        patch(self.out, place, &format.code().to_be_bytes());
         self.given += 1;
         Ok(())
     }

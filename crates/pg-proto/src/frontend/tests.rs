@@ -1,7 +1,8 @@
 //! Messages to the server, byte by byte, and what is refused. Rule: an error leaves the buffer as it was.
 
 use super::*;
-use crate::types::Format;
+use crate::Error;
+use crate::types::{Encoded, Format, Type};
 
 #[track_caller]
 fn check(write: impl Fn(&mut BytesMut) -> Result<(), Misuse>, expected: &[u8]) {
@@ -91,7 +92,7 @@ fn values_are_bound_with_their_formats() {
             writer.null()?;
             writer.value(|out| {
                 out.put_i32(7);
-                Ok::<_, Misuse>(Some(Format::Binary))
+                Ok::<_, Misuse>(Encoded::Value(Format::Binary))
             })?;
             writer.finish(ResultFormats::All(Format::Binary))
         },
@@ -119,7 +120,7 @@ fn what_is_written_before_null_is_said_does_not_stay() {
             let mut writer = BindWriter::begin(out, "", "", 1)?;
             writer.value(|out| {
                 out.put_i32(7);
-                Ok::<_, Misuse>(None)
+                Ok::<_, Misuse>(Encoded::Null)
             })?;
             writer.finish(ResultFormats::All(Format::Text))
         },
@@ -204,4 +205,31 @@ fn start_up_settings_have_a_limit() {
         |out| startup(out, [("options", &*long)]),
         Misuse::StartupLength,
     );
+}
+
+#[test]
+fn values_are_encoded_by_their_types() {
+    let encoded = |out: &mut BytesMut| {
+        let mut writer = BindWriter::begin(out, "", "", 3)?;
+        writer.encode(Type::INT4, &7_i32)?;
+        writer.encode(Type::INT4, &None::<i32>)?;
+        writer.encode(Type::INT4, &"7")?;
+        writer.finish(ResultFormats::All(Format::Text))?;
+        Ok::<_, Error>(())
+    };
+    let mut out = BytesMut::new();
+    encoded(&mut out).unwrap();
+    let expected = b"B\0\0\0\x23\0\0\0\x03\0\x01\0\0\0\0\0\x03\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff\0\0\0\x017\0\0";
+    assert_eq!(&out[..], expected);
+}
+
+#[test]
+fn a_value_that_does_not_fit_names_its_parameter() {
+    let mut out = BytesMut::from(&b"before"[..]);
+    let mut writer = BindWriter::begin(&mut out, "", "", 2).unwrap();
+    writer.null().unwrap();
+    let error = writer.encode(Type::INT2, &70_000_i32).unwrap_err();
+    assert!(error.to_string().starts_with("parameter $2: "), "{error}");
+    drop(writer);
+    assert_eq!(&out[..], b"before");
 }
