@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use h2::client::SendRequest;
 use http::{Method, StatusCode};
-use rig::{Rig, rig, rig_with};
+use rig::{GET, Rig, rig, rig_with};
 use tokio::{net::TcpStream, task::spawn_local};
 use tsumugi_http::{Body, Limits, Outcome, Request, Response};
 
@@ -272,25 +272,15 @@ fn a_shutdown_finishes_what_runs_and_closes() {
 fn http_1_is_still_spoken_beside_it() {
     rig(async |_: Request| Response::text(StatusCode::OK, "hello")).run(async |rig: &Rig| {
         let (_client, _) = connect(rig).await;
-        assert!(
-            rig.connect()
-                .await
-                .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                .await
-                .ends_with("hello")
-        );
+        assert!(rig.ask(GET).await.ends_with("hello"));
         // Methods that begin like the preface of HTTP/2.
         assert!(
-            rig.connect()
-                .await
-                .ask("PRI / HTTP/1.1\r\nHost: x\r\n\r\n")
+            rig.ask("PRI / HTTP/1.1\r\nHost: x\r\n\r\n")
                 .await
                 .ends_with("hello")
         );
         assert!(
-            rig.connect()
-                .await
-                .ask("PUT / HTTP/1.1\r\nHost: x\r\n\r\n")
+            rig.ask("PUT / HTTP/1.1\r\nHost: x\r\n\r\n")
                 .await
                 .ends_with("hello")
         );

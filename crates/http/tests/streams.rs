@@ -10,11 +10,9 @@ use std::{
 
 use bytes::Bytes;
 use http::StatusCode;
-use rig::{Rig, rig, rig_with};
+use rig::{GET, Rig, rig, rig_with};
 use tokio::task::spawn_local;
 use tsumugi_http::{Body, Error, Limits, Outcome, Request, Response};
-
-const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// Counts when it is dropped.
 struct Dropped(Rc<Cell<u32>>);
@@ -75,9 +73,7 @@ fn a_broken_off_stream_has_no_end() {
             Response::new(StatusCode::OK, body)
         };
         rig(handler).run(async |rig: &Rig| {
-            let mut client = rig.connect().await;
-            client.send(GET).await;
-            let answer = client.read_to_end().await;
+            let answer = rig.ask_to_end(GET).await;
             assert!(answer.ends_with("3\r\none\r\n"), "{answer}");
             assert_eq!(rig.finished(), [(200, Outcome::BrokenOff, 3)]);
         });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use rig::{Rig, rig, rig_with};
+use rig::{GET, Rig, rig, rig_with};
 use tsumugi_http::{Body, Limits, Outcome, Request, RequestBody, RequestNumber, Response};
 
 async fn hello(_: Request) -> Response {
@@ -26,7 +26,7 @@ fn connections_stay_open_between_requests() {
     rig(hello).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         for _ in 0..3 {
-            let answer = client.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+            let answer = client.ask(GET).await;
             assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
             assert!(answer.contains("content-length: 5\r\n"), "{answer}");
             assert!(answer.contains("\r\ndate: "), "{answer}");
@@ -115,9 +115,7 @@ fn a_body_with_two_lengths_is_read_as_chunked_and_the_connection_closes() {
 #[test]
 fn a_broken_chunk_is_400_and_the_connection_closes() {
     rig(echo).run(async |rig: &Rig| {
-        let mut client = rig.connect().await;
-        client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n").await;
-        let answer = client.read_to_end().await;
+        let answer = rig.ask_to_end("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     });
 }
@@ -162,9 +160,9 @@ fn idle_connections_close_after_keep_alive() {
     };
     rig_with(limits, hello).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
-        client.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        client.ask(GET).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        client.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        client.ask(GET).await;
         let begun = Instant::now();
         assert_eq!(client.read_to_end().await, "");
         assert!(
@@ -189,11 +187,7 @@ fn a_handler_may_take_longer_than_every_limit() {
         hello(request).await
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
-        let answer = rig
-            .connect()
-            .await
-            .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            .await;
+        let answer = rig.ask(GET).await;
         assert!(answer.ends_with("hello"), "{answer}");
     });
 }
@@ -205,11 +199,9 @@ fn a_slow_body_is_408_and_the_connection_closes() {
         ..Limits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
-        let mut client = rig.connect().await;
-        client
-            .send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+        let answer = rig
+            .ask_to_end("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
             .await;
-        let answer = client.read_to_end().await;
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
         assert!(answer.contains("connection: close\r\n"), "{answer}");
         assert!(answer.contains("body_timeout_ms"), "{answer}");
@@ -234,12 +226,7 @@ fn a_body_in_time_is_read_however_it_is_cut() {
         }
         let answer = client.read_answer().await;
         assert!(answer.ends_with("\r\n\r\nabcdef"), "{answer}");
-        assert!(
-            client
-                .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                .await
-                .starts_with("HTTP/1.1 200")
-        );
+        assert!(client.ask(GET).await.starts_with("HTTP/1.1 200"));
     });
 }
 
@@ -350,15 +337,15 @@ fn one_header_more_than_the_limit_is_431() {
             let get =
                 |headers: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(headers));
             assert!(
-                rig.connect()
-                    .await
-                    .ask(&get(headers_max))
+                rig.ask(&get(headers_max))
                     .await
                     .starts_with("HTTP/1.1 200 ")
             );
-            let mut client = rig.connect().await;
-            client.send(&get(headers_max + 1)).await;
-            assert!(client.read_to_end().await.starts_with("HTTP/1.1 431 "));
+            assert!(
+                rig.ask_to_end(&get(headers_max + 1))
+                    .await
+                    .starts_with("HTTP/1.1 431 ")
+            );
         });
     }
 }
@@ -377,30 +364,24 @@ fn one_byte_more_than_the_limit_in_the_headers_is_431() {
                 "x".repeat(length - frame.len())
             )
         };
+        assert!(rig.ask(&get(2000)).await.starts_with("HTTP/1.1 200 "));
         assert!(
-            rig.connect()
+            rig.ask_to_end(&get(2001))
                 .await
-                .ask(&get(2000))
-                .await
-                .starts_with("HTTP/1.1 200 ")
+                .starts_with("HTTP/1.1 431 ")
         );
-        let mut client = rig.connect().await;
-        client.send(&get(2001)).await;
-        assert!(client.read_to_end().await.starts_with("HTTP/1.1 431 "));
-        let mut client = rig.connect().await;
-        client
-            .send(&format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(60_000)))
-            .await;
-        assert!(client.read_to_end().await.starts_with("HTTP/1.1 431 "));
+        assert!(
+            rig.ask_to_end(&format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(60_000)))
+                .await
+                .starts_with("HTTP/1.1 431 ")
+        );
     });
 }
 
 #[test]
 fn head_has_the_headers_of_get_and_no_body() {
     rig(hello).run(async |rig: &Rig| {
-        let mut client = rig.connect().await;
-        client.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
-        let answer = client.read_to_end().await;
+        let answer = rig.ask_to_end("HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
         assert_eq!(answer.matches("content-length: 5\r\n").count(), 2, "{answer}");
         assert!(!answer.contains("hello"), "{answer}");
         let outcomes: Vec<_> = rig.finished().iter().map(|(_, outcome, bytes)| (*outcome, *bytes)).collect();
@@ -416,9 +397,7 @@ fn statuses_without_a_body_have_none() {
                 .with(header::CONTENT_LENGTH, HeaderValue::from(3))
         };
         rig(handler).run(async |rig: &Rig| {
-            let mut client = rig.connect().await;
-            client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
-            let answer = client.read_to_end().await;
+            let answer = rig.ask_to_end("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
             assert!(!answer.contains("content-length"), "{answer}");
             assert!(!answer.contains("transfer-encoding"), "{answer}");
             assert!(!answer.contains("wire"), "{answer}");
@@ -438,11 +417,7 @@ fn framing_headers_of_a_handler_do_not_reach_the_wire() {
             )
     };
     rig(handler).run(async |rig: &Rig| {
-        let answer = rig
-            .connect()
-            .await
-            .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            .await;
+        let answer = rig.ask(GET).await;
         assert!(answer.contains("content-length: 5\r\n"), "{answer}");
         assert!(!answer.contains("chunked"), "{answer}");
     });
@@ -452,11 +427,7 @@ fn framing_headers_of_a_handler_do_not_reach_the_wire() {
 fn an_informational_status_becomes_500() {
     let handler = async |_: Request| Response::new(StatusCode::EARLY_HINTS, Body::Empty);
     rig(handler).run(async |rig: &Rig| {
-        let answer = rig
-            .connect()
-            .await
-            .ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            .await;
+        let answer = rig.ask(GET).await;
         assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
     });
 }
@@ -464,9 +435,7 @@ fn an_informational_status_becomes_500() {
 #[test]
 fn http_1_0_is_answered_and_closed() {
     rig(hello).run(async |rig: &Rig| {
-        let mut client = rig.connect().await;
-        client.send("GET / HTTP/1.0\r\n\r\n").await;
-        let answer = client.read_to_end().await;
+        let answer = rig.ask_to_end("GET / HTTP/1.0\r\n\r\n").await;
         assert!(
             answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.ends_with("hello"),
             "{answer}"

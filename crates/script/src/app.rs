@@ -224,25 +224,23 @@ impl App {
                 Begun::Answered(respond(host, &exchange, finished, pattern, Duration::ZERO))
             }
             Started::Done(finished) => {
-                let rest = Rest {
-                    host: Rc::clone(host),
-                    public: Rc::clone(&self.public),
-                    _place: place,
-                    exchange,
-                    pattern,
-                };
+                let rest = self.rest(place, exchange, pattern);
                 Begun::Parked(Box::pin(rest.respond(finished, Duration::ZERO)))
             }
             Started::Parked(parked) => {
-                let rest = Rest {
-                    host: Rc::clone(host),
-                    public: Rc::clone(&self.public),
-                    _place: place,
-                    exchange,
-                    pattern,
-                };
+                let rest = self.rest(place, exchange, pattern);
                 Begun::Parked(Box::pin(rest.wait(parked)))
             }
+        }
+    }
+
+    fn rest(&self, place: Place, exchange: Rc<Exchange>, pattern: Option<Arc<str>>) -> Rest {
+        Rest {
+            host: Rc::clone(&self.host),
+            public: Rc::clone(&self.public),
+            _place: place,
+            exchange,
+            pattern,
         }
     }
 }

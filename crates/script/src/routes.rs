@@ -118,6 +118,13 @@ fn types(
     let raised = |raised| Error::Raised {
         report: scope.report(raised),
     };
+    let refused = |reason| Error::Route {
+        location: location.to_owned(),
+        source: tsumugi_http::Error::Pattern {
+            pattern: pattern.to_owned(),
+            reason,
+        },
+    };
     let mut types = Vec::new();
     for (name, class) in scope.entries(declared).map_err(raised)? {
         let name = scope.text(name).unwrap_or_default();
@@ -128,15 +135,7 @@ fn types(
             .split('/')
             .any(|segment| segment.strip_prefix([':', '*']) == Some(&name))
         {
-            let reason = format!("has no capture named {name}");
-            let source = tsumugi_http::Error::Pattern {
-                pattern: pattern.to_owned(),
-                reason,
-            };
-            return Err(Error::Route {
-                location: location.to_owned(),
-                source,
-            });
+            return Err(refused(format!("has no capture named {name}")));
         }
         let capture = match class.as_str() {
             "Integer" => Capture::Integer,
@@ -144,17 +143,9 @@ fn types(
             "String" => Capture::String,
             "uuid" => Capture::Uuid,
             other => {
-                let reason = format!(
+                return Err(refused(format!(
                     "has the type {other} for {name}; there are Integer, Float, String and :uuid"
-                );
-                let source = tsumugi_http::Error::Pattern {
-                    pattern: pattern.to_owned(),
-                    reason,
-                };
-                return Err(Error::Route {
-                    location: location.to_owned(),
-                    source,
-                });
+                )));
             }
         };
         types.push((name, capture, class));

@@ -31,11 +31,8 @@ impl Reservation {
             if load >= shared.limits.connections_max {
                 return None;
             }
-            if Self::take(shared, worker, load) {
-                return Some(Self {
-                    shared: Arc::clone(shared),
-                    worker,
-                });
+            if let Some(place) = Self::take(shared, worker, load) {
+                return Some(place);
             }
         }
     }
@@ -47,20 +44,22 @@ impl Reservation {
             if load >= shared.limits.connections_max {
                 return None;
             }
-            if Self::take(shared, worker, load) {
-                return Some(Self {
-                    shared: Arc::clone(shared),
-                    worker,
-                });
+            if let Some(place) = Self::take(shared, worker, load) {
+                return Some(place);
             }
         }
     }
 
-    fn take(shared: &Shared, worker: usize, load: usize) -> bool {
+    /// Nothing when the load is no longer what it was.
+    fn take(shared: &Arc<Shared>, worker: usize, load: usize) -> Option<Self> {
         let counter = &shared.lanes[worker].load;
         counter
             .compare_exchange(load, load + 1, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+            .ok()?;
+        Some(Self {
+            shared: Arc::clone(shared),
+            worker,
+        })
     }
 
     pub fn worker(&self) -> usize {

@@ -81,6 +81,9 @@ pub fn rig_with(limits: Limits, handler: impl AsyncFn(Request) -> Response + 'st
     }
 }
 
+/// The plainest request.
+pub const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
 /// A server that runs.
 pub struct Rig {
     pub address: SocketAddr,
@@ -174,6 +177,18 @@ impl Rig {
             stream: TcpStream::connect(self.address).await.unwrap(),
             buffer: Vec::new(),
         }
+    }
+
+    /// The answer to one request on a connection of its own.
+    pub async fn ask(&self, text: &str) -> String {
+        self.connect().await.ask(text).await
+    }
+
+    /// Everything that comes back for this, to the end of the connection.
+    pub async fn ask_to_end(&self, text: &str) -> String {
+        let mut client = self.connect().await;
+        client.send(text).await;
+        client.read_to_end().await
     }
 
     pub fn shut_down(&self) {
