@@ -1,7 +1,8 @@
 //! Limits of the driver, each with a name that its error says. Units are the last word of the name.
 //! Rule: what a peer or a file may make us hold or wait for is bounded here.
 
-/// For one host: name, TCP, TLS and authentication together, unless `connect_timeout` says otherwise.
+/// For the look-up of a host's name, and then for each of its addresses: TCP, TLS and authentication together. Unless
+/// `connect_timeout` says otherwise.
 pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
 
 /// Hosts in one configuration.

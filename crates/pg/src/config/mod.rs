@@ -53,7 +53,7 @@ pub struct Config {
     pub options: Option<String>,
     /// Further parameters of the start-up message, such as `TimeZone`.
     pub parameters: Vec<(String, String)>,
-    /// For each host, from name to authentication; `None` waits for ever.
+    /// For each address of each host, from TCP to authentication; `None` waits for ever.
     pub connect_timeout: Option<Duration>,
     /// Whether and when the kernel looks if the peer is still there.
     pub keepalive: Keepalive,
