@@ -4,8 +4,15 @@
 use std::time::Duration;
 
 use thiserror::Error as Failure;
+use tsumugi_pg_proto::backend::ServerError;
+use tsumugi_pg_proto::types::{DecodeError, EncodeError};
+use tsumugi_pg_proto::{Misuse, Violation};
 
 use crate::connect::{Cause, Phase};
+use crate::connection::Lost;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong.
 #[non_exhaustive]
@@ -43,9 +50,124 @@ pub enum Error {
     /// None of the hosts will do; each says why.
     #[error("none of the hosts will do: {}", joined(.0))]
     Hosts(Vec<Error>),
+    /// The server refused the statement. The connection is still usable.
+    #[error("{0}")]
+    Server(Box<ServerError>),
+    /// The server broke the protocol. The connection is dead; open another.
+    #[error("the server broke the protocol: {0}")]
+    Protocol(#[source] Violation),
+    /// The connection ended before the answer had come. Open another; `ran` says whether the statement may have run.
+    #[error("the connection to the database was lost: {reason}; {}", ran.text())]
+    Lost {
+        /// Why.
+        reason: String,
+        /// Whether the statement may have run.
+        ran: Ran,
+        /// What the server said when it closed the connection, if it did.
+        server: Option<Box<ServerError>>,
+    },
+    /// The caller misused the driver. Fix the code; nothing was sent.
+    #[error("{0}")]
+    Usage(#[from] Misuse),
+    /// Another number of values was given than the statement has parameters. Nothing was sent.
+    #[error("the statement has {expected} parameters and {given} values were given")]
+    ParameterCount {
+        /// In the statement.
+        expected: usize,
+        /// By the caller.
+        given: usize,
+    },
+    /// A value cannot be sent as what its parameter is. Nothing was sent.
+    #[error("parameter ${number}: {source}")]
+    Parameter {
+        /// The parameter's number, counted from 1.
+        number: usize,
+        /// What is wrong.
+        source: EncodeError,
+    },
+    /// A column cannot be read as what was asked for, or is not there.
+    #[error("column {column}: {reason}")]
+    Column {
+        /// Its name or number.
+        column: String,
+        /// What is wrong.
+        reason: String,
+        /// The cause, where a value was read.
+        source: Option<DecodeError>,
+    },
+    /// The answer is larger than one answer may be. Ask for less, raise the limit or stream it.
+    #[error(
+        "the answer exceeds reply_bytes_max ({reply_bytes_max} bytes); ask for less, raise it or use a stream"
+    )]
+    TooLarge {
+        /// The limit.
+        reply_bytes_max: usize,
+    },
+    /// The server rolled a transaction back that was to be committed, because a statement in it had failed.
+    #[error("the transaction was rolled back: a statement in it had failed")]
+    RolledBack,
+}
+
+/// Whether a statement ran whose answer never came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// It was never sent.
+    No,
+    /// It may have run, or not.
+    Perhaps,
+}
+
+impl Ran {
+    fn text(self) -> &'static str {
+        match self {
+            Ran::No => "the statement was not sent",
+            Ran::Perhaps => "the statement may or may not have run",
+        }
+    }
 }
 
 impl Error {
+    /// What the server said, if it said something.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self {
+            Error::Server(error) => Some(error),
+            Error::Lost { server, .. } => server.as_deref(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn lost(lost: &Lost, ran: Ran) -> Error {
+        Error::Lost {
+            reason: lost.to_string(),
+            ran,
+            server: lost.server().cloned().map(Box::new),
+        }
+    }
+
+    pub(crate) fn column(name: &str, source: DecodeError) -> Error {
+        Error::Column {
+            column: name.to_owned(),
+            reason: source.to_string(),
+            source: Some(source),
+        }
+    }
+
+    pub(crate) fn no_column(index: usize, columns: usize) -> Error {
+        Error::Column {
+            column: index.to_string(),
+            reason: format!("there are only {columns} columns, counted from 0"),
+            source: None,
+        }
+    }
+
+    pub(crate) fn no_column_called(name: &str) -> Error {
+        Error::Column {
+            column: name.to_owned(),
+            reason: "there is no column of this name".to_owned(),
+            source: None,
+        }
+    }
+
     pub(crate) fn config(key: &str, reason: impl Into<String>) -> Error {
         Error::Config {
             key: key.to_owned(),

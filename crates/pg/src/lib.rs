@@ -3,14 +3,28 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
+mod catalogue;
 pub mod config;
 pub mod connect;
+pub mod connection;
 mod error;
 mod files;
 pub mod limits;
 mod platform;
+mod query;
+mod row_stream;
+mod rows;
+mod statement;
 mod tls;
+mod transaction;
 
 pub use self::config::{Config, Environment};
 pub use self::connect::{Canceller, Cause, Connected, Connector, Phase, Stream};
-pub use self::error::Error;
+pub use self::connection::Connection;
+pub use self::error::{Error, Ran, Result};
+pub use self::query::{Atomicity, Mixed, Parameters, Statement};
+pub use self::row_stream::RowStream;
+pub use self::rows::{Row, Rows};
+pub use self::statement::{Column, Columns, Description};
+pub use self::transaction::{Access, Isolation, Savepoint, Transaction, TransactionOptions};

@@ -1,6 +1,8 @@
 //! Limits of the driver, each with a name that its error says. Units are the last word of the name.
 //! Rule: what a peer or a file may make us hold or wait for is bounded here.
 
+use std::time::Duration;
+
 /// For the look-up of a host's name, and then for each of its addresses: TCP, TLS and authentication together. Unless
 /// `connect_timeout` says otherwise.
 pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
@@ -25,3 +27,33 @@ pub const STATEMENT_CACHE_MAX: usize = 65_536;
 
 /// Room made for one read while a connection is opened.
 pub const READ_BYTES: usize = 8 * 1024;
+
+/// Bytes of one whole answer unless the caller says otherwise; a larger one has to be streamed.
+pub const REPLY_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+
+/// First size of a connection's two buffers, and by how much they grow.
+pub(crate) const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Room for one read at least.
+pub(crate) const READ_BYTES_MIN: usize = 4 * 1024;
+
+/// Room for one read at most, when a long message is on its way.
+pub(crate) const READ_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
+pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
+pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long the server may take to accept a request to cancel.
+pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a connection may take to become clean before it is closed instead.
+pub const RESET_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Bytes that one batch of a row stream aims at.
+pub const BATCH_BYTES: usize = 256 * 1024;
+
+/// Rows that one batch of a row stream has at most.
+pub const BATCH_ROWS_MAX: u32 = 10_000;

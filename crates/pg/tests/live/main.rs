@@ -1,10 +1,11 @@
-//! Connections to real servers: every way to reach, encrypt, log in and choose. Statements are tested elsewhere.
+//! Connections to real servers: every way to reach, encrypt, log in and choose. And statements on them.
 //! Rule: an error is checked by its text, because the text is what a person gets; and no text ever has a password.
 
 mod hosts;
 mod login;
 mod reach;
 mod secure;
+mod statements;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tsumugi_pg::{Config, Connected, Connector, Environment, Error};

@@ -1,0 +1,156 @@
+//! The statements that one connection has prepared, by their text. Prepares nothing itself.
+//! Rule: never more than the connection's limit; the one used longest ago makes room, and its name is given back to be closed.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::task::Waker;
+
+use tsumugi_pg_proto::connection::StatementName;
+use tsumugi_pg_proto::types::Oid;
+
+use crate::statement::Description;
+
+#[derive(Debug)]
+pub(crate) struct Cache {
+    by_sql: HashMap<Box<str>, Vec<Entry>>,
+    max: usize,
+    len: usize,
+    clock: u64,
+    /// Names that the server still knows and nobody will use again.
+    closing: Vec<StatementName>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// The parameter types that were asked for: other types make another statement.
+    hints: Box<[Oid]>,
+    state: State,
+    used: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Ready(Rc<Description>),
+    /// Somebody is preparing it; the others wait.
+    Preparing(Vec<Waker>),
+}
+
+/// What the cache knows of a statement.
+pub(crate) enum Known {
+    Ready(Rc<Description>),
+    /// Somebody else is preparing it: the waker will be woken.
+    Preparing,
+    /// It is for the caller to prepare, and to say how that ended.
+    Unknown,
+}
+
+impl Cache {
+    pub(crate) fn new(max: usize) -> Self {
+        Cache {
+            by_sql: HashMap::new(),
+            max: max.max(1),
+            len: 0,
+            clock: 0,
+            closing: Vec::new(),
+        }
+    }
+
+    /// What is known of `sql`. If nothing is, the caller is now the one who prepares it.
+    pub(crate) fn look_up(&mut self, sql: &str, hints: &[Oid], waker: &Waker) -> Known {
+        self.clock += 1;
+        let clock = self.clock;
+        if let Some(entry) = self.find(sql, hints) {
+            entry.used = clock;
+            return match &mut entry.state {
+                State::Ready(description) => Known::Ready(Rc::clone(description)),
+                State::Preparing(waiting) => {
+                    waiting.push(waker.clone());
+                    Known::Preparing
+                }
+            };
+        }
+        while self.len >= self.max && self.evict_oldest() {}
+        let entry = Entry {
+            hints: hints.into(),
+            state: State::Preparing(Vec::new()),
+            used: clock,
+        };
+        self.by_sql.entry(sql.into()).or_default().push(entry);
+        self.len += 1;
+        Known::Unknown
+    }
+
+    /// The statement was prepared.
+    pub(crate) fn prepared(&mut self, sql: &str, hints: &[Oid], description: Rc<Description>) {
+        if let Some(entry) = self.find(sql, hints)
+            && let State::Preparing(waiting) =
+                std::mem::replace(&mut entry.state, State::Ready(description))
+        {
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// The statement could not be prepared, or must be prepared anew. Who waits for it tries for himself.
+    pub(crate) fn forget(&mut self, sql: &str, hints: &[Oid]) {
+        let Some(entries) = self.by_sql.get_mut(sql) else {
+            return;
+        };
+        let Some(at) = entries.iter().position(|entry| *entry.hints == *hints) else {
+            return;
+        };
+        let entry = entries.swap_remove(at);
+        if entries.is_empty() {
+            self.by_sql.remove(sql);
+        }
+        self.len -= 1;
+        self.let_go(entry);
+    }
+
+    /// Statements to be closed, at most as many as fit into one request without being noticed.
+    pub(crate) fn closing(&mut self) -> impl Iterator<Item = StatementName> {
+        let from = self.closing.len().saturating_sub(CLOSED_AT_ONCE_MAX);
+        self.closing.drain(from..)
+    }
+
+    /// The server may know a statement by this name that nobody will use.
+    pub(crate) fn close(&mut self, name: Option<StatementName>) {
+        self.closing.extend(name);
+    }
+
+    pub(crate) fn has_closing(&self) -> bool {
+        !self.closing.is_empty()
+    }
+
+    fn find(&mut self, sql: &str, hints: &[Oid]) -> Option<&mut Entry> {
+        let entries = self.by_sql.get_mut(sql)?;
+        entries.iter_mut().find(|entry| *entry.hints == *hints)
+    }
+
+    /// Makes room. False when all are being prepared.
+    fn evict_oldest(&mut self) -> bool {
+        let ready = self.by_sql.iter().flat_map(|(sql, entries)| {
+            let ready = entries
+                .iter()
+                .filter(|entry| matches!(entry.state, State::Ready(_)));
+            ready.map(move |entry| (entry.used, sql, &entry.hints))
+        });
+        let oldest = ready.min_by_key(|(used, ..)| *used);
+        let Some((_, sql, hints)) =
+            oldest.map(|(used, sql, hints)| (used, sql.clone(), hints.clone()))
+        else {
+            return false;
+        };
+        self.forget(&sql, &hints);
+        true
+    }
+
+    fn let_go(&mut self, entry: Entry) {
+        match entry.state {
+            State::Ready(description) => self.closing.extend(description.name),
+            State::Preparing(waiting) => waiting.into_iter().for_each(Waker::wake),
+        }
+    }
+}
+
+/// Statements closed along with one request.
+const CLOSED_AT_ONCE_MAX: usize = 16;

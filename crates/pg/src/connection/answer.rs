@@ -1,0 +1,155 @@
+//! What a caller holds while its answer is on the way: all of it at once, or part by part. Decodes nothing.
+//! Rule: dropping it leaves the request to its fate and the connection clean.
+
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use super::slots::Bit;
+use super::{Shared, Ticket, Whole, cancel};
+use crate::error::Result;
+
+/// The answer to one or several requests that were written together.
+pub struct Answer {
+    shared: Rc<Shared>,
+    ticket: Option<Ticket>,
+}
+
+impl Answer {
+    pub(super) fn new(shared: Rc<Shared>, ticket: Ticket) -> Self {
+        Answer {
+            shared,
+            ticket: Some(ticket),
+        }
+    }
+
+    fn poll_with(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: impl FnOnce(&mut VecDeque<Result<Whole>>),
+    ) -> Poll<Result<()>> {
+        let ticket = self
+            .ticket
+            .expect("an answer is not polled after it has come");
+        let polled = self
+            .shared
+            .slots
+            .borrow_mut()
+            .poll_replies(ticket, cx, take);
+        if polled.is_ready() {
+            self.ticket = None;
+        }
+        polled
+    }
+
+    /// The answers to all requests, in their order. Each may be an error of its own; the outer one is the connection's end.
+    pub(crate) async fn all(mut self) -> Result<Vec<Result<Whole>>> {
+        let mut answers = Vec::new();
+        poll_fn(|cx| self.poll_with(cx, |replies| answers.extend(replies.drain(..)))).await?;
+        Ok(answers)
+    }
+}
+
+impl Future for Answer {
+    type Output = Result<Whole>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Whole>> {
+        let mut answer = None;
+        let polled = self.poll_with(cx, |replies| answer = replies.pop_front());
+        polled.map(|ended| ended.and_then(|()| answer.expect("one request has one answer")))
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take()
+            && self.shared.slots.borrow_mut().leave(ticket)
+        {
+            cancel::abandoned(&self.shared);
+        }
+        self.shared.let_go(2);
+    }
+}
+
+/// A part of an answer that is read while it comes.
+#[derive(Debug)]
+pub enum Part {
+    /// Whole messages, all of this tag.
+    Messages {
+        /// One of [`tsumugi_pg_proto::backend::tag`].
+        tag: u8,
+        /// The messages.
+        bytes: Bytes,
+    },
+    /// A piece of a message that is too long to keep; the first begins with the message's head of five bytes.
+    Fragment {
+        /// The piece.
+        bytes: Bytes,
+        /// Bytes of the message still to come.
+        left: usize,
+    },
+    /// The server waits for COPY data.
+    CopyIn(Bytes),
+}
+
+/// An answer that is read while it comes. Reading slowly makes the server wait.
+pub struct Parts {
+    shared: Rc<Shared>,
+    ticket: Option<Ticket>,
+}
+
+impl Parts {
+    pub(super) fn new(shared: Rc<Shared>, ticket: Ticket) -> Self {
+        Parts {
+            shared,
+            ticket: Some(ticket),
+        }
+    }
+
+    /// The next part; none when ReadyForQuery has come.
+    pub(crate) async fn next(&mut self) -> Result<Option<Part>> {
+        let Some(ticket) = self.ticket else {
+            return Ok(None);
+        };
+        let bit = poll_fn(|cx| self.shared.slots.borrow_mut().poll_bit(ticket, cx)).await;
+        // The pump may have stopped reading because this caller was slow.
+        self.shared.ring();
+        match bit {
+            Ok(Bit::Part { tag, bytes }) => Ok(Some(Part::Messages { tag, bytes })),
+            Ok(Bit::Fragment { bytes, left }) => Ok(Some(Part::Fragment { bytes, left })),
+            Ok(Bit::CopyIn(bytes)) => Ok(Some(Part::CopyIn(bytes))),
+            Ok(Bit::End) => {
+                self.end();
+                Ok(None)
+            }
+            Err(error) => {
+                self.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether ReadyForQuery is still to come.
+    pub(crate) fn is_open(&self) -> bool {
+        self.ticket.is_some()
+    }
+
+    fn end(&mut self) -> bool {
+        let ticket = self.ticket.take();
+        ticket.is_some_and(|ticket| self.shared.slots.borrow_mut().leave(ticket))
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        if self.end() {
+            self.shared.ring();
+            cancel::abandoned(&self.shared);
+        }
+        self.shared.let_go(2);
+    }
+}

@@ -1,0 +1,54 @@
+//! From a configuration to a connection that takes statements. How a host is found and how one logs in is [`crate::connect`]'s.
+
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use super::{Behaviour, Cancel, Connection, Pooling};
+use crate::config::{Config, Pooler};
+use crate::connect::Connector;
+use crate::error::Result;
+
+impl Connection {
+    /// Connects as `connector` is configured, and spawns the connection's task on this thread.
+    ///
+    /// # Errors
+    /// [`Error::Connect`](crate::Error::Connect), [`Error::Timeout`](crate::Error::Timeout),
+    /// [`Error::Hosts`](crate::Error::Hosts).
+    pub async fn open(connector: &Connector) -> Result<Connection> {
+        let connected = connector.connect(&mut random).await?;
+        let cancel = match connected.cancel {
+            None => Cancel::impossible(),
+            Some(canceller) => Cancel::new(move || {
+                let canceller = canceller.clone();
+                async move { canceller.cancel().await.map_err(std::io::Error::other) }
+            }),
+        };
+        Ok(Connection::new(
+            connected.stream,
+            connected.leftover,
+            &connected.session,
+            cancel,
+            Behaviour::of(connector.config()),
+        ))
+    }
+}
+
+impl Behaviour {
+    /// What a configuration says of it.
+    pub fn of(config: &Config) -> Behaviour {
+        Behaviour {
+            statement_cache: config.statement_cache,
+            pooling: match config.pooler {
+                Pooler::Transaction => Pooling::Transaction,
+                _ if config.statement_cache == 0 => Pooling::Transaction,
+                _ => Pooling::Session,
+            },
+            ..Behaviour::default()
+        }
+    }
+}
+
+fn random(bytes: &mut [u8]) {
+    SystemRandom::new()
+        .fill(bytes)
+        .expect("the operating system gives random bytes");
+}

@@ -1,0 +1,207 @@
+//! The task of one connection: sends what callers wrote, reads what the server answers, and hands it out. Decodes nothing.
+//! It always reads while it writes, so that both sides being full is no deadlock; it stops reading only while the caller at
+//! the head of the line reads slowly. Rule: one system call sends what all callers of a turn of the event loop wrote.
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tsumugi_pg_proto::connection::Event as Cut;
+
+use super::slots::{Bit, Lost, Reason};
+use super::{Event, Shared};
+use crate::error::Error;
+use crate::limits;
+
+pub(super) struct Pump<S> {
+    stream: S,
+    input: BytesMut,
+    shared: Rc<Shared>,
+    /// The stream (TLS) may hold back what it was given.
+    unflushed: bool,
+}
+
+impl<S> Pump<S> {
+    pub(super) fn new(stream: S, leftover: BytesMut, shared: Rc<Shared>) -> Self {
+        Pump {
+            stream,
+            input: leftover,
+            shared,
+            unflushed: false,
+        }
+    }
+}
+
+/// Whether a step got anywhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Moved,
+    Stuck,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
+    fn turn(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, Reason> {
+        self.deliver()?;
+        loop {
+            let wrote = self.write(cx)?;
+            if self.shared.lost.borrow().is_some() {
+                return Ok(Poll::Ready(()));
+            }
+            if self.shared.closing.get() && self.is_done() {
+                return Ok(Poll::Ready(()));
+            }
+            let read = if self.is_choked() {
+                Step::Stuck
+            } else {
+                self.read(cx)?
+            };
+            if (wrote, read) == (Step::Stuck, Step::Stuck) {
+                return Ok(Poll::Pending);
+            }
+        }
+    }
+
+    /// Nobody will ask again, nobody waits, and all is sent.
+    fn is_done(&mut self) -> bool {
+        let shared = &self.shared;
+        if Rc::strong_count(shared) > 1 || shared.protocol.borrow().awaited() > 0 {
+            return false;
+        }
+        shared.terminate();
+        true
+    }
+
+    /// Whether the caller at the head of the line has enough to read.
+    fn is_choked(&self) -> bool {
+        let oldest = self.shared.protocol.borrow().oldest();
+        let slots = self.shared.slots.borrow();
+        oldest.is_some_and(|ticket| slots.waiting_bytes(ticket) >= limits::UNREAD_BYTES_MAX)
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<Step, Reason> {
+        let mut step = Step::Stuck;
+        let mut out = self.shared.out.borrow_mut();
+        while !out.is_empty() && !self.shared.held.get() {
+            match Pin::new(&mut self.stream).poll_write(cx, &out) {
+                Poll::Ready(Ok(0)) => return Err(Reason::Io(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(count)) => {
+                    out.advance(count);
+                    self.shared.sent.set(self.shared.sent.get() + count as u64);
+                    self.unflushed = true;
+                    step = Step::Moved;
+                }
+                Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
+                Poll::Pending => break,
+            }
+        }
+        if self.unflushed {
+            match Pin::new(&mut self.stream).poll_flush(cx) {
+                Poll::Ready(Ok(())) => self.unflushed = false,
+                Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
+                Poll::Pending => {}
+            }
+        }
+        if out.len() < limits::OUT_BYTES_MAX {
+            for waker in self.shared.room.take() {
+                waker.wake();
+            }
+        }
+        Ok(step)
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>) -> Result<Step, Reason> {
+        let missing = self.shared.protocol.borrow().missing();
+        let room = missing.clamp(limits::READ_BYTES_MIN, limits::READ_BYTES_MAX);
+        if self.input.capacity() - self.input.len() < room {
+            self.input.reserve(room.max(limits::BUFFER_BYTES));
+        }
+        let reading = pin!(self.stream.read_buf(&mut self.input));
+        match reading.poll(cx) {
+            Poll::Ready(Ok(0)) => {
+                let fatal = self.shared.protocol.borrow().fatal().cloned();
+                return Err(Reason::Closed(fatal.map(Box::new)));
+            }
+            Poll::Ready(Ok(_)) => {}
+            Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
+            Poll::Pending => return Ok(Step::Stuck),
+        }
+        self.deliver()?;
+        Ok(Step::Moved)
+    }
+
+    /// Hands out what has come.
+    fn deliver(&mut self) -> Result<(), Reason> {
+        loop {
+            let cut = self.shared.protocol.borrow_mut().poll(&mut self.input);
+            let Some(cut) = cut.map_err(Reason::Protocol)? else {
+                return Ok(());
+            };
+            let mut slots = self.shared.slots.borrow_mut();
+            match cut {
+                Cut::Reply(reply) => slots.reply(reply.token, Ok(reply)),
+                Cut::Part { token, tag, bytes } => slots.bit(token, Bit::Part { tag, bytes }),
+                Cut::Fragment { token, bytes, left } => {
+                    slots.bit(token, Bit::Fragment { bytes, left });
+                }
+                Cut::End { token, .. } => slots.end(token),
+                Cut::TooLarge {
+                    token,
+                    reply_bytes_max,
+                } => slots.fail(token, Error::TooLarge { reply_bytes_max }),
+                Cut::CopyIn { token, bytes } if slots.reads_bits(token) => {
+                    slots.bit(token, Bit::CopyIn(bytes));
+                }
+                Cut::CopyIn { .. } => {
+                    drop(slots);
+                    let refuse = "COPY FROM STDIN has to be run by copy_in";
+                    let mut protocol = self.shared.protocol.borrow_mut();
+                    let refused = protocol.copy_fail(&mut self.shared.out.borrow_mut(), refuse);
+                    debug_assert!(refused.is_ok(), "the server has just asked for data");
+                }
+                Cut::Notification {
+                    process_id,
+                    channel,
+                    payload,
+                } => {
+                    drop(slots);
+                    self.shared.tell(Event::Notification {
+                        process_id,
+                        channel,
+                        payload,
+                    });
+                }
+                Cut::Notice(notice) => {
+                    drop(slots);
+                    self.shared.tell(Event::Notice(notice));
+                }
+                Cut::Parameter { name, value } => {
+                    drop(slots);
+                    self.shared.tell(Event::Parameter { name, value });
+                }
+                Cut::Fatal(error) => return Err(Reason::Closed(Some(error))),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Future for Pump<S> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        this.shared.pump.set(Some(cx.waker().clone()));
+        this.shared.rung.set(false);
+        match this.turn(cx) {
+            Ok(polled) => polled,
+            Err(reason) => {
+                this.shared.lose(Lost(Rc::new(reason)));
+                Poll::Ready(())
+            }
+        }
+    }
+}

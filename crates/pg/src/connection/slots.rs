@@ -1,0 +1,303 @@
+//! Where answers wait for their callers, by ticket. Places are used again, with their memory, so that a request in steady
+//! state allocates nothing. Rule: a place is free when its last answer has come *and* its caller has taken or left it.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::{fmt, io};
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use tsumugi_pg_proto::Violation;
+use tsumugi_pg_proto::backend::ServerError;
+
+use super::{Ticket, Whole};
+use crate::error::{Error, Ran, Result};
+
+/// Why a connection ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Lost(pub(crate) Rc<Reason>);
+
+#[derive(Debug)]
+pub(crate) enum Reason {
+    /// The server closed it, perhaps saying why.
+    Closed(Option<Box<ServerError>>),
+    /// The socket failed.
+    Io(io::Error),
+    /// The server broke the protocol.
+    Protocol(Violation),
+    /// We closed it: it could not be made clean in time.
+    Unclean,
+}
+
+impl Lost {
+    pub(crate) fn unclean() -> Self {
+        Lost(Rc::new(Reason::Unclean))
+    }
+
+    /// What the server said, if it did.
+    pub(crate) fn server(&self) -> Option<&ServerError> {
+        match &*self.0 {
+            Reason::Closed(error) => error.as_deref(),
+            Reason::Io(_) | Reason::Protocol(_) | Reason::Unclean => None,
+        }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Reason::Closed(Some(error)) => write!(f, "{error}"),
+            Reason::Closed(None) => f.write_str("the server closed it"),
+            Reason::Io(error) => write!(f, "{error}"),
+            Reason::Protocol(violation) => write!(f, "the server broke the protocol: {violation}"),
+            Reason::Unclean => f.write_str("it could not be made clean in time and was closed"),
+        }
+    }
+}
+
+/// What came for a caller who reads an answer bit by bit.
+#[derive(Debug)]
+pub(crate) enum Bit {
+    /// Whole messages of one kind.
+    Part { tag: u8, bytes: Bytes },
+    /// A piece of a long message; so much of it is still to come.
+    Fragment { bytes: Bytes, left: usize },
+    /// The server waits for COPY data.
+    CopyIn(Bytes),
+    /// ReadyForQuery.
+    End,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// Answers that are still to come.
+    due: u32,
+    caller: Caller,
+    replies: VecDeque<Result<Whole>>,
+    bits: VecDeque<Bit>,
+    /// Bytes in `bits`.
+    bit_bytes: usize,
+    lost: Option<Error>,
+    waker: Option<Waker>,
+    asked_at: Option<Instant>,
+    /// Where in the stream of sent bytes the request begins.
+    offset: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Caller {
+    /// The place is free.
+    #[default]
+    None,
+    Whole,
+    Bits,
+    /// Left before the answer came.
+    Gone,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    slots: Vec<Slot>,
+    free: Vec<Ticket>,
+    /// Requests whose callers still wait.
+    live: usize,
+    watchers: Vec<Waker>,
+}
+
+impl Slots {
+    /// A place for the answers to `requests` requests.
+    pub(super) fn open(&mut self, requests: u32, offset: u64) -> Ticket {
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            Ticket::try_from(self.slots.len() - 1)
+                .expect("a connection awaits at most 65,536 answers")
+        });
+        let slot = &mut self.slots[ticket as usize];
+        slot.due = requests;
+        slot.caller = Caller::Whole;
+        slot.asked_at = Some(Instant::now());
+        slot.offset = offset;
+        self.live += 1;
+        ticket
+    }
+
+    /// The answer shall be handed out bit by bit.
+    pub(super) fn stream(&mut self, ticket: Ticket) {
+        self.slots[ticket as usize].caller = Caller::Bits;
+    }
+
+    /// Only `written` requests were written, and nobody waits for their answers.
+    pub(super) fn cut(&mut self, ticket: Ticket, written: u32) {
+        self.slots[ticket as usize].due = written;
+        self.leave(ticket);
+    }
+
+    pub(super) fn asked_at(&self, ticket: Ticket) -> Option<Instant> {
+        self.slots.get(ticket as usize)?.asked_at
+    }
+
+    /// Whether somebody waits for an answer.
+    pub(super) fn has_callers(&self) -> bool {
+        self.live > 0
+    }
+
+    /// Wakes `waker` at the next end of an answer.
+    pub(super) fn watch(&mut self, waker: &Waker) {
+        self.watchers.push(waker.clone());
+    }
+
+    /// One answer, or its failure, has come.
+    pub(super) fn reply(&mut self, ticket: Ticket, reply: Result<Whole>) {
+        let slot = &mut self.slots[ticket as usize];
+        if slot.caller == Caller::Whole {
+            slot.replies.push_back(reply);
+        }
+        self.answered(ticket);
+    }
+
+    /// The answer was too large: an error takes its place, the end is still to come.
+    pub(super) fn fail(&mut self, ticket: Ticket, error: Error) {
+        let slot = &mut self.slots[ticket as usize];
+        match slot.caller {
+            Caller::Whole => slot.replies.push_back(Err(error)),
+            Caller::Bits => slot.lost = Some(error),
+            Caller::None | Caller::Gone => {}
+        }
+    }
+
+    /// A bit of an answer has come. False when the caller should read first: enough is waiting.
+    pub(super) fn bit(&mut self, ticket: Ticket, bit: Bit) {
+        let slot = &mut self.slots[ticket as usize];
+        if slot.caller == Caller::Bits {
+            slot.bit_bytes += bit.len();
+            slot.bits.push_back(bit);
+            if let Some(waker) = slot.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// ReadyForQuery of an answer that came in bits or was given up.
+    pub(super) fn end(&mut self, ticket: Ticket) {
+        self.bit(ticket, Bit::End);
+        self.answered(ticket);
+    }
+
+    /// Whether the caller reads bit by bit.
+    pub(super) fn reads_bits(&self, ticket: Ticket) -> bool {
+        self.slots[ticket as usize].caller == Caller::Bits
+    }
+
+    /// How many bytes wait for the caller.
+    pub(super) fn waiting_bytes(&self, ticket: Ticket) -> usize {
+        self.slots[ticket as usize].bit_bytes
+    }
+
+    fn answered(&mut self, ticket: Ticket) {
+        let slot = &mut self.slots[ticket as usize];
+        slot.due = slot.due.saturating_sub(1);
+        if slot.due == 0 {
+            if slot.caller == Caller::Gone {
+                self.free(ticket);
+            } else if let Some(waker) = slot.waker.take() {
+                waker.wake();
+            }
+        }
+        for watcher in self.watchers.drain(..) {
+            watcher.wake();
+        }
+    }
+
+    /// The connection has ended before the answer came.
+    pub(super) fn lose(&mut self, ticket: Ticket, lost: &Lost, sent: u64) {
+        let slot = &mut self.slots[ticket as usize];
+        let ran = if slot.offset >= sent {
+            Ran::No
+        } else {
+            Ran::Perhaps
+        };
+        if slot.lost.is_none() {
+            slot.lost = Some(Error::lost(lost, ran));
+        }
+        slot.due = 1;
+        self.answered(ticket);
+    }
+
+    /// The caller's answers, when all are there. The place is free afterwards.
+    pub(super) fn poll_replies(
+        &mut self,
+        ticket: Ticket,
+        cx: &mut Context<'_>,
+        take: impl FnOnce(&mut VecDeque<Result<Whole>>),
+    ) -> Poll<Result<()>> {
+        let slot = &mut self.slots[ticket as usize];
+        if slot.due > 0 {
+            slot.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let result = match slot.lost.take() {
+            Some(error) => Err(error),
+            None => {
+                take(&mut slot.replies);
+                Ok(())
+            }
+        };
+        self.live -= 1;
+        self.free(ticket);
+        Poll::Ready(result)
+    }
+
+    /// The next bit of the caller's answer. After [`Bit::End`] or an error there is no more.
+    pub(super) fn poll_bit(&mut self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Result<Bit>> {
+        let slot = &mut self.slots[ticket as usize];
+        if let Some(bit) = slot.bits.pop_front() {
+            slot.bit_bytes -= bit.len();
+            return Poll::Ready(Ok(bit));
+        }
+        if let Some(error) = slot.lost.take() {
+            return Poll::Ready(Err(error));
+        }
+        slot.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The caller leaves; true when answers are still to come for it.
+    pub(super) fn leave(&mut self, ticket: Ticket) -> bool {
+        self.live -= 1;
+        let slot = &mut self.slots[ticket as usize];
+        if slot.due == 0 {
+            self.free(ticket);
+            return false;
+        }
+        slot.caller = Caller::Gone;
+        slot.replies.clear();
+        slot.bits.clear();
+        slot.bit_bytes = 0;
+        slot.waker = None;
+        true
+    }
+
+    fn free(&mut self, ticket: Ticket) {
+        let slot = &mut self.slots[ticket as usize];
+        slot.caller = Caller::None;
+        slot.replies.clear();
+        slot.bits.clear();
+        slot.bit_bytes = 0;
+        slot.lost = None;
+        slot.waker = None;
+        slot.asked_at = None;
+        self.free.push(ticket);
+    }
+}
+
+impl Bit {
+    fn len(&self) -> usize {
+        match self {
+            Bit::Part { bytes, .. } | Bit::Fragment { bytes, .. } | Bit::CopyIn(bytes) => {
+                bytes.len()
+            }
+            Bit::End => 0,
+        }
+    }
+}

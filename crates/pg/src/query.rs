@@ -1,0 +1,458 @@
+//! Statements on a connection: prepared once, then one write and one answer for each execution. Decodes no rows.
+//! Rule: every execution ends with its own Sync, so that an error of one caller never fails another's; only an atomic pipeline
+//! shares one.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use bytes::BytesMut;
+use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
+use tsumugi_pg_proto::connection::{Request, Shape, StatementName};
+use tsumugi_pg_proto::frontend::ResultFormats;
+use tsumugi_pg_proto::sqlstate::SqlState;
+use tsumugi_pg_proto::types::{Encode, EncodeError, Encoded, Format, Oid, Type};
+
+use crate::cache::Known;
+use crate::connection::{Connection, Pooling, Ticket, Whole};
+use crate::error::{Error, Result};
+use crate::rows::Rows;
+use crate::statement::Description;
+
+/// Values for the parameters of a statement.
+pub trait Parameters {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// Appends the value at `index` as a parameter of type `ty`.
+    ///
+    /// # Errors
+    /// When the value cannot be sent as `ty`; nothing is appended then.
+    fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError>;
+}
+
+impl<E: Encode> Parameters for [E] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
+        self[index].encode(ty, out)
+    }
+}
+
+impl<E: Encode, const N: usize> Parameters for [E; N] {
+    fn count(&self) -> usize {
+        N
+    }
+
+    fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
+        self[index].encode(ty, out)
+    }
+}
+
+/// Values of different types, borrowed: `Mixed(&[&id, &name])`.
+#[derive(Clone, Copy)]
+pub struct Mixed<'a>(pub &'a [&'a dyn Encode]);
+
+impl Parameters for Mixed<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
+        self.0[index].encode(ty, out)
+    }
+}
+
+/// Values of different types, as a tuple: `(id, "name")`.
+macro_rules! tuple {
+    ($count:literal: $($name:ident $index:tt)*) => {
+        impl<$($name: Encode),*> Parameters for ($($name,)*) {
+            fn count(&self) -> usize {
+                $count
+            }
+
+            fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
+                match index {
+                    $($index => self.$index.encode(ty, out),)*
+                    _ => unreachable!("a tuple has as many values as it says"),
+                }
+            }
+        }
+    };
+}
+
+tuple!(1: A 0);
+tuple!(2: A 0 B 1);
+tuple!(3: A 0 B 1 C 2);
+tuple!(4: A 0 B 1 C 2 D 3);
+tuple!(5: A 0 B 1 C 2 D 3 E 4);
+tuple!(6: A 0 B 1 C 2 D 3 E 4 F 5);
+tuple!(7: A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+tuple!(8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
+
+/// No values: `query(sql, &())`.
+impl Parameters for () {
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn encode(&self, _: usize, _: &Type, _: &mut BytesMut) -> Result<Encoded, EncodeError> {
+        unreachable!("there is no value to encode")
+    }
+}
+
+/// Whether the statements of a pipeline stand and fall together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomicity {
+    /// Each for itself.
+    #[default]
+    Each,
+    /// All or none: they share one Sync, and with it one transaction, unless one is open already.
+    All,
+}
+
+/// One statement of a pipeline.
+#[derive(Clone, Copy)]
+pub struct Statement<'a> {
+    /// The text, with `$1`, `$2`, … for the values.
+    pub sql: &'a str,
+    /// The values.
+    pub values: &'a dyn Parameters,
+}
+
+impl Connection {
+    /// Runs a statement and gives its rows. Its placeholders are `$1`, `$2`, …
+    ///
+    /// # Errors
+    /// [`Error::Server`], [`Error::Lost`], [`Error::TooLarge`], and what is wrong with `values`.
+    pub async fn query<P: Parameters + ?Sized>(&self, sql: &str, values: &P) -> Result<Rows> {
+        self.query_hinted(sql, &[], values).await
+    }
+
+    /// Like [`Connection::query`], with the types that the parameters shall have (0 lets the server decide).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn query_hinted<P: Parameters + ?Sized>(
+        &self,
+        sql: &str,
+        hints: &[Oid],
+        values: &P,
+    ) -> Result<Rows> {
+        let mut stale = Stale::FirstTry;
+        loop {
+            let description = self.prepare(sql, hints).await?;
+            self.room().await;
+            let answer = self.ask(1, |mut request, ticket| {
+                self.write_execution(&mut request, sql, &description, values)?;
+                Ok(request.sync(ticket, Shape::Whole)?)
+            })?;
+            let reply = answer.await?;
+            let idle = reply.status == TransactionStatus::Idle;
+            match rows(reply, &description) {
+                Err(Error::Server(error)) if is_stale(&error) => {
+                    self.0.cache.borrow_mut().forget(sql, hints);
+                    if !idle || stale == Stale::Again {
+                        return Err(Error::Server(error));
+                    }
+                    stale = Stale::Again;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn execute<P: Parameters + ?Sized>(&self, sql: &str, values: &P) -> Result<u64> {
+        self.query(sql, values).await.map(|rows| rows.affected())
+    }
+
+    /// Runs several statements without values, separated by semicolons. They are one transaction unless they say otherwise.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]: of the first that failed.
+    pub async fn script(&self, sql: &str) -> Result<()> {
+        self.room().await;
+        let reply = self.simple(sql)?.await?;
+        failure(&reply)?.map_or(Ok(()), |error| Err(Error::Server(error)))
+    }
+
+    /// Runs several statements in one write. Their results come in their order; the outer error is that of a statement that
+    /// could not be prepared or sent, in which case none ran, or the end of the connection.
+    ///
+    /// With [`Atomicity::All`] the first that fails is followed by [`Error::RolledBack`] for all others.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn pipeline(
+        &self,
+        statements: &[Statement<'_>],
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let mut descriptions = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let description = self.prepare(statement.sql, &[]).await?;
+            description.check(statement.values)?;
+            descriptions.push(description);
+        }
+        if statements.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.room().await;
+        match atomicity {
+            Atomicity::Each => self.pipeline_each(statements, &descriptions).await,
+            Atomicity::All => self.pipeline_all(statements, &descriptions).await,
+        }
+    }
+
+    async fn pipeline_each(
+        &self,
+        statements: &[Statement<'_>],
+        descriptions: &[Rc<Description>],
+    ) -> Result<Vec<Result<Rows>>> {
+        let mut pairs = statements.iter().zip(descriptions);
+        let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
+        let answer = self.ask(requests, |mut request, ticket| {
+            let (statement, description) = pairs.next().expect("one request for each statement");
+            self.write_execution(&mut request, statement.sql, description, statement.values)?;
+            Ok(request.sync(ticket, Shape::Whole)?)
+        })?;
+        let replies = answer.all().await?;
+        let outcomes = replies.into_iter().zip(descriptions).zip(statements);
+        let outcomes = outcomes.map(|((reply, description), statement)| {
+            let outcome = rows(reply?, description);
+            if let Err(Error::Server(error)) = &outcome
+                && is_stale(error)
+            {
+                self.0.cache.borrow_mut().forget(statement.sql, &[]);
+            }
+            outcome
+        });
+        Ok(outcomes.collect())
+    }
+
+    async fn pipeline_all(
+        &self,
+        statements: &[Statement<'_>],
+        descriptions: &[Rc<Description>],
+    ) -> Result<Vec<Result<Rows>>> {
+        let answer = self.ask(1, |mut request, ticket| {
+            for (statement, description) in statements.iter().zip(descriptions) {
+                self.write_execution(&mut request, statement.sql, description, statement.values)?;
+            }
+            Ok(request.sync(ticket, Shape::Whole)?)
+        })?;
+        let reply = answer.await?;
+        split(&reply, descriptions)
+    }
+
+    /// What the server says of a statement; asks it unless this connection knows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn prepare(&self, sql: &str, hints: &[Oid]) -> Result<Rc<Description>> {
+        let known = poll_fn(
+            |cx| match self.0.cache.borrow_mut().look_up(sql, hints, cx.waker()) {
+                Known::Ready(description) => Poll::Ready(Some(description)),
+                Known::Unknown => Poll::Ready(None),
+                Known::Preparing => Poll::Pending,
+            },
+        );
+        if let Some(description) = known.await {
+            return Ok(description);
+        }
+        let mut preparing = Preparing {
+            connection: self,
+            sql,
+            hints,
+            name: None,
+            done: false,
+        };
+        let name = match self.0.behaviour.pooling {
+            Pooling::Session => Some(self.0.protocol.borrow_mut().statement_name()),
+            Pooling::Transaction => None,
+        };
+        preparing.name = name;
+        let text = name.as_deref().unwrap_or("");
+        self.room().await;
+        let answer = self.ask(1, |mut request, ticket| {
+            self.write_closing(&mut request)?;
+            request.parse(text, sql, hints)?;
+            request.describe_statement(text)?;
+            Ok(request.sync(ticket, Shape::Whole)?)
+        })?;
+        let reply = answer.await?;
+        if let Some(error) = failure(&reply)? {
+            preparing.name = None; // it does not exist
+            return Err(Error::Server(error));
+        }
+        let description = Rc::new(Description::read(self, name, &reply).await?);
+        preparing.done = true;
+        let mut cache = self.0.cache.borrow_mut();
+        cache.prepared(sql, hints, Rc::clone(&description));
+        drop(cache);
+        Ok(description)
+    }
+
+    /// Writes Bind and Execute, and Parse where nothing stays in a session.
+    pub(crate) fn write_execution<P: Parameters + ?Sized>(
+        &self,
+        request: &mut Request<'_, Ticket>,
+        sql: &str,
+        description: &Description,
+        values: &P,
+    ) -> Result<()> {
+        self.write_bind(request, sql, description, values)?;
+        Ok(request.execute("", 0)?)
+    }
+
+    pub(crate) fn write_bind<P: Parameters + ?Sized>(
+        &self,
+        request: &mut Request<'_, Ticket>,
+        sql: &str,
+        description: &Description,
+        values: &P,
+    ) -> Result<()> {
+        description.check(values)?;
+        self.write_closing(request)?;
+        let name = description.name.as_deref().unwrap_or("");
+        if description.name.is_none() {
+            request.parse("", sql, &description.oids)?;
+        }
+        let mut bind = request.bind("", name, values.count())?;
+        for (index, ty) in description.parameters.iter().enumerate() {
+            bind.value(|out| match values.encode(index, ty, out) {
+                Ok(Encoded::Null) => Ok(None),
+                Ok(Encoded::Value(format)) => Ok(Some(format)),
+                Err(source) => Err(Error::Parameter {
+                    number: index + 1,
+                    source,
+                }),
+            })?;
+        }
+        let formats = &*description.formats;
+        bind.finish(match formats.split_first() {
+            Some((first, rest)) if rest.iter().any(|format| format != first) => {
+                ResultFormats::Each(formats)
+            }
+            Some((first, _)) => ResultFormats::All(*first),
+            None => ResultFormats::All(Format::Binary),
+        })?;
+        Ok(())
+    }
+
+    /// Statements that the cache let go are closed along with the next request.
+    fn write_closing(&self, request: &mut Request<'_, Ticket>) -> Result<()> {
+        let mut cache = self.0.cache.borrow_mut();
+        if cache.has_closing() {
+            for name in cache.closing() {
+                request.close_statement(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stale {
+    FirstTry,
+    Again,
+}
+
+/// Somebody prepares a statement. If that comes to nothing, the next caller tries.
+struct Preparing<'a> {
+    connection: &'a Connection,
+    sql: &'a str,
+    hints: &'a [Oid],
+    name: Option<StatementName>,
+    done: bool,
+}
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            let mut cache = self.connection.0.cache.borrow_mut();
+            cache.forget(self.sql, self.hints);
+            // The server may know it by now; closing what is not there is no error.
+            cache.close(self.name);
+        }
+    }
+}
+
+/// The rows of an answer, or the error in it.
+fn rows(reply: Whole, description: &Description) -> Result<Rows> {
+    if let Some(error) = failure(&reply)? {
+        return Err(Error::Server(error));
+    }
+    Ok(Rows::new(
+        Rc::clone(&description.columns),
+        reply.bytes,
+        reply.rows,
+    ))
+}
+
+/// The error in an answer.
+pub(crate) fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
+    let Some(start) = reply.error else {
+        return Ok(None);
+    };
+    let bytes = reply.bytes.get(start..).unwrap_or_default();
+    match Message::decode(bytes).map_err(Error::Protocol)? {
+        Some((Message::ErrorResponse(report), _)) => Ok(Some(Box::new(report.into()))),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the server refuses a prepared statement because something changed since: the tables, or the session.
+fn is_stale(error: &ServerError) -> bool {
+    error.code == SqlState::INVALID_SQL_STATEMENT_NAME
+        || (error.code == SqlState::FEATURE_NOT_SUPPORTED
+            && error.routine.as_deref() == Some("RevalidateCachedQuery"))
+}
+
+/// Takes the answer to several statements under one Sync apart.
+fn split(reply: &Whole, descriptions: &[Rc<Description>]) -> Result<Vec<Result<Rows>>> {
+    let mut outcomes = Vec::with_capacity(descriptions.len());
+    let mut messages = reply.messages();
+    let (mut start, mut count) = (0, 0);
+    while let Some(message) = messages.next() {
+        let description = descriptions.get(outcomes.len());
+        match (message.map_err(Error::Protocol)?, description) {
+            (Message::DataRow(_), _) => count += 1,
+            (Message::CommandComplete(_) | Message::EmptyQueryResponse, Some(description)) => {
+                let bytes = reply.bytes.slice(start..messages.offset());
+                let columns = Rc::clone(&description.columns);
+                outcomes.push(Ok(Rows::new(columns, bytes, count)));
+                (start, count) = (messages.offset(), 0);
+            }
+            (Message::ErrorResponse(report), Some(_)) => {
+                let error = Box::new(ServerError::from(report));
+                outcomes.clear();
+                outcomes.resize_with(descriptions.len(), || Err(Error::RolledBack));
+                let failed = reply_index(reply, descriptions.len());
+                if let Some(place) = outcomes.get_mut(failed) {
+                    *place = Err(Error::Server(error));
+                }
+                return Ok(outcomes);
+            }
+            _ => {}
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Which statement of several failed: as many ended before it.
+fn reply_index(reply: &Whole, statements: usize) -> usize {
+    let ended = reply.messages().filter(|message| {
+        matches!(
+            message,
+            Ok(Message::CommandComplete(_) | Message::EmptyQueryResponse)
+        )
+    });
+    ended.count().min(statements.saturating_sub(1))
+}

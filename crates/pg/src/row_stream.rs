@@ -1,0 +1,149 @@
+//! Rows in batches, fetched while they are used: a portal that is executed a piece at a time. For a connection of one's own.
+//! Rule: the server sends the next batch when it is asked for, so a slow reader costs it a portal and us one batch.
+
+use bytes::Bytes;
+use std::rc::Rc;
+
+use tsumugi_pg_proto::backend::{Header, Message, tag};
+use tsumugi_pg_proto::connection::{Messages, Shape};
+use tsumugi_pg_proto::frontend;
+
+use crate::connection::{Connection, Part, Parts};
+use crate::error::{Error, Result};
+use crate::limits::{BATCH_BYTES, BATCH_ROWS_MAX};
+use crate::query::Parameters;
+use crate::rows::Rows;
+use crate::statement::Columns;
+
+/// Rows of the first batch, before it is known how large they are.
+const FIRST_ROWS: u32 = 100;
+
+/// Rows on their way. Dropped before its end it tells the server to stop.
+pub struct RowStream {
+    connection: Connection,
+    parts: Parts,
+    columns: Rc<Columns>,
+    state: State,
+    /// Rows and bytes so far, for the size of the next batch.
+    rows: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Rows of a batch are on their way.
+    Coming,
+    /// The batch is over and there are more.
+    Suspended,
+    /// The statement has ended; its Sync is on its way.
+    Ending,
+}
+
+impl Connection {
+    /// Runs a statement and gives its rows batch by batch. Nothing else can be asked on this connection meanwhile.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; the statement's own come with the first batch.
+    pub async fn stream<P: Parameters + ?Sized>(&self, sql: &str, values: &P) -> Result<RowStream> {
+        let description = self.prepare(sql, &[]).await?;
+        self.room().await;
+        let parts = self.ask_parts(|mut request, ticket| {
+            self.write_bind(&mut request, sql, &description, values)?;
+            request.execute("", FIRST_ROWS)?;
+            Ok(request.flush(ticket, Shape::Streamed)?)
+        })?;
+        Ok(RowStream {
+            connection: self.clone(),
+            parts,
+            columns: Rc::clone(&description.columns),
+            state: State::Coming,
+            rows: 0,
+            bytes: 0,
+        })
+    }
+}
+
+impl RowStream {
+    /// The columns, known before the first batch and also when there is none.
+    pub fn columns(&self) -> &Rc<Columns> {
+        &self.columns
+    }
+
+    /// Some more rows, at least one; none after the last. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]. There are no more rows after one.
+    pub async fn next(&mut self) -> Result<Option<Rows>> {
+        loop {
+            if self.state == State::Suspended {
+                self.ask_for_more()?;
+            }
+            let Some(part) = self.parts.next().await? else {
+                return Ok(None);
+            };
+            let Part::Messages { tag, bytes } = part else {
+                continue;
+            };
+            match tag {
+                tag::DATA_ROW => return self.batch(bytes).map(Some),
+                tag::PORTAL_SUSPENDED => self.state = State::Suspended,
+                tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => self.finish(),
+                tag::ERROR_RESPONSE => {
+                    self.finish();
+                    while self.parts.next().await?.is_some() {}
+                    return Err(server_error(&bytes)?);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn batch(&mut self, bytes: Bytes) -> Result<Rows> {
+        let (mut at, mut rows) = (0, 0);
+        while let Some(header) = Header::scan(&bytes[at..]).map_err(Error::Protocol)? {
+            at += header.length;
+            rows += 1;
+        }
+        self.rows += rows as u64;
+        self.bytes += bytes.len() as u64;
+        Ok(Rows::new(Rc::clone(&self.columns), bytes, rows))
+    }
+
+    fn ask_for_more(&mut self) -> Result<()> {
+        let row_bytes = (self.bytes / self.rows.max(1)).max(1);
+        let rows = u32::try_from(BATCH_BYTES as u64 / row_bytes).unwrap_or(BATCH_ROWS_MAX);
+        self.connection.0.append(|_, out| {
+            frontend::execute(out, "", rows.clamp(1, BATCH_ROWS_MAX))?;
+            frontend::flush(out);
+            Ok::<(), Error>(())
+        })?;
+        self.state = State::Coming;
+        Ok(())
+    }
+
+    /// Ends the request that the stream is.
+    fn finish(&mut self) {
+        if self.state != State::Ending {
+            self.state = State::Ending;
+            self.connection.0.append(|_, out| frontend::sync(out));
+        }
+    }
+}
+
+impl Drop for RowStream {
+    fn drop(&mut self) {
+        if self.parts.is_open() {
+            self.finish();
+        }
+    }
+}
+
+fn server_error(bytes: &[u8]) -> Result<Error> {
+    let error = Messages::new(bytes).find_map(|message| match message {
+        Ok(Message::ErrorResponse(report)) => Some(Error::Server(Box::new(report.into()))),
+        _ => None,
+    });
+    error.ok_or(Error::Protocol(tsumugi_pg_proto::Violation::Unsolicited(
+        tag::ERROR_RESPONSE,
+    )))
+}

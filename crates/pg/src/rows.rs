@@ -1,0 +1,194 @@
+//! The rows of an answer, as the server sent them. A value is decoded when somebody asks for it.
+//! Rule: the bytes are those of the socket's buffer, shared and never copied.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tsumugi_pg_proto::backend::{CommandTag, DataRow, Message};
+use tsumugi_pg_proto::connection::Messages;
+use tsumugi_pg_proto::types::Decode;
+
+use crate::error::{Error, Result};
+use crate::statement::Columns;
+
+/// The rows of a result, or of one batch of a stream, and what the server says the statement did.
+#[derive(Clone)]
+pub struct Rows {
+    columns: Rc<Columns>,
+    bytes: Bytes,
+    len: usize,
+    /// Where the rows begin, found out when a row is asked for by number.
+    starts: OnceCell<Box<[u32]>>,
+}
+
+impl Rows {
+    pub(crate) fn new(columns: Rc<Columns>, bytes: Bytes, len: usize) -> Self {
+        Rows {
+            columns,
+            bytes,
+            len,
+            starts: OnceCell::new(),
+        }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Rows inserted, updated, deleted, selected, moved or copied, as the server counts.
+    pub fn affected(&self) -> u64 {
+        let tag = self.command();
+        tag.and_then(CommandTag::rows).unwrap_or(0)
+    }
+
+    /// What the server says the statement was, such as `SELECT 1` or `SET`; none for a batch of a stream that goes on.
+    pub fn command(&self) -> Option<CommandTag<'_>> {
+        let mut messages = Messages::new(&self.bytes);
+        messages.find_map(|message| match message {
+            Ok(Message::CommandComplete(tag)) => Some(tag),
+            _ => None,
+        })
+    }
+
+    /// The columns, also when there is no row.
+    pub fn columns(&self) -> &Rc<Columns> {
+        &self.columns
+    }
+
+    /// Bytes that the answer takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The rows in order.
+    ///
+    /// # Errors
+    /// An item is [`Error::Protocol`] when a row is not what the server described; there is none after it.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Row<'_>>> {
+        self.walk(Messages::new(&self.bytes))
+    }
+
+    /// The first row.
+    ///
+    /// # Errors
+    /// As [`Rows::iter`].
+    pub fn first(&self) -> Result<Option<Row<'_>>> {
+        self.iter().next().transpose()
+    }
+
+    /// The row at `index`, counted from 0.
+    ///
+    /// # Errors
+    /// As [`Rows::iter`].
+    pub fn row(&self, index: usize) -> Result<Option<Row<'_>>> {
+        if index == 0 || index >= self.len {
+            return if index == 0 { self.first() } else { Ok(None) };
+        }
+        let Some(start) = self.starts().get(index) else {
+            return Ok(None);
+        };
+        let mut messages = Messages::new(&self.bytes);
+        messages.seek(*start as usize);
+        self.walk(messages).next().transpose()
+    }
+
+    fn starts(&self) -> &[u32] {
+        self.starts.get_or_init(|| {
+            let mut messages = Messages::new(&self.bytes);
+            let mut starts = Vec::with_capacity(self.len);
+            let mut at = messages.offset();
+            while let Some(Ok(message)) = messages.next() {
+                if matches!(message, Message::DataRow(_)) {
+                    starts.push(u32::try_from(at).unwrap_or(u32::MAX));
+                }
+                at = messages.offset();
+            }
+            starts.into()
+        })
+    }
+
+    fn walk<'r>(&'r self, messages: Messages<'r>) -> impl Iterator<Item = Result<Row<'r>>> {
+        let columns = &self.columns;
+        let rows = messages.filter_map(|message| match message {
+            Ok(Message::DataRow(row)) => Some(row.expect(columns.len())),
+            Ok(_) => None,
+            Err(violation) => Some(Err(violation)),
+        });
+        rows.map(move |row| match row {
+            Ok(row) => Ok(Row { columns, row }),
+            Err(violation) => Err(Error::Protocol(violation)),
+        })
+    }
+}
+
+impl fmt::Debug for Rows {
+    /// Sizes only: row data does not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows")
+            .field("len", &self.len)
+            .field("bytes", &self.bytes.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy)]
+pub struct Row<'r> {
+    columns: &'r Columns,
+    row: DataRow<'r>,
+}
+
+impl<'r> Row<'r> {
+    /// The columns.
+    pub fn columns(&self) -> &'r Columns {
+        self.columns
+    }
+
+    /// The fields in order, as the server sent them; `None` is NULL.
+    ///
+    /// # Errors
+    /// As [`Rows::iter`].
+    pub fn fields(&self) -> impl Iterator<Item = Result<Option<&'r [u8]>>> + use<'r> {
+        self.row
+            .columns()
+            .map(|field| field.map_err(Error::Protocol))
+    }
+
+    /// The value in the column at `index`, counted from 0. The fields before it are skipped one by one.
+    ///
+    /// # Errors
+    /// [`Error::Column`] when there is no such column or its value cannot be a `T`, [`Error::Protocol`].
+    pub fn value<T: Decode<'r>>(&self, index: usize) -> Result<T> {
+        let Some(column) = self.columns.column(index) else {
+            return Err(Error::no_column(index, self.columns.len()));
+        };
+        let field = self.row.column(index).map_err(Error::Protocol)?;
+        T::decode_as(column.format, &column.ty, field)
+            .map_err(|source| Error::column(&column.name, source))
+    }
+
+    /// The value in the last column called `name`.
+    ///
+    /// # Errors
+    /// As [`Row::value`].
+    pub fn find<T: Decode<'r>>(&self, name: &str) -> Result<T> {
+        match self.columns.find(name) {
+            Some(index) => self.value(index),
+            None => Err(Error::no_column_called(name)),
+        }
+    }
+}
+
+impl fmt::Debug for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row").finish_non_exhaustive()
+    }
+}

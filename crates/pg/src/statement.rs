@@ -1,0 +1,136 @@
+//! A prepared statement: what the server says of its parameters and its columns. Not its execution.
+//! Rule: a description belongs to one connection; a statement of another connection is prepared there again.
+
+use std::rc::Rc;
+
+use tsumugi_pg_proto::backend::Message;
+use tsumugi_pg_proto::connection::StatementName;
+use tsumugi_pg_proto::types::{Format, Oid, TypeRef};
+
+use crate::connection::{Connection, Whole};
+use crate::error::{Error, Result};
+use crate::query::Parameters;
+
+/// What the server said when the statement was prepared.
+#[derive(Debug)]
+pub struct Description {
+    /// None where statements are sent anew with each execution.
+    pub(crate) name: Option<StatementName>,
+    pub(crate) parameters: Box<[TypeRef]>,
+    /// The numbers of those types.
+    pub(crate) oids: Box<[Oid]>,
+    pub(crate) columns: Rc<Columns>,
+    /// The result formats for Bind, one for each column.
+    pub(crate) formats: Box<[Format]>,
+}
+
+impl Description {
+    /// Reads the answer to Parse and Describe; types that are not built in are asked of the server.
+    pub(crate) async fn read(
+        connection: &Connection,
+        name: Option<StatementName>,
+        reply: &Whole,
+    ) -> Result<Self> {
+        let (mut oids, mut described) = (Vec::new(), Vec::new());
+        for message in reply.messages() {
+            match message.map_err(Error::Protocol)? {
+                Message::ParameterDescription(parameters) => oids.extend(parameters.types()),
+                Message::RowDescription(row) => described.extend(
+                    row.fields()
+                        .map(|field| (field.name().into_owned(), field.type_oid)),
+                ),
+                _ => {}
+            }
+        }
+        let mut parameters = Vec::with_capacity(oids.len());
+        for oid in &oids {
+            parameters.push(connection.type_of(*oid).await?);
+        }
+        let mut columns = Vec::with_capacity(described.len());
+        for (name, oid) in described {
+            let ty = connection.type_of(oid).await?;
+            columns.push(Column {
+                name: name.into(),
+                format: ty.format(),
+                ty,
+            });
+        }
+        Ok(Description {
+            name,
+            parameters: parameters.into(),
+            oids: oids.into(),
+            formats: columns.iter().map(|column| column.format).collect(),
+            columns: Rc::new(Columns::new(columns.into())),
+        })
+    }
+
+    /// Whether as many values are given as there are parameters.
+    pub(crate) fn check<P: Parameters + ?Sized>(&self, values: &P) -> Result<()> {
+        let (expected, given) = (self.parameters.len(), values.count());
+        if expected == given {
+            Ok(())
+        } else {
+            Err(Error::ParameterCount { expected, given })
+        }
+    }
+
+    /// The types of the parameters.
+    pub fn parameters(&self) -> &[TypeRef] {
+        &self.parameters
+    }
+
+    /// The columns; none for a statement that returns no rows.
+    pub fn columns(&self) -> &Rc<Columns> {
+        &self.columns
+    }
+}
+
+/// The columns of a result.
+#[derive(Debug, PartialEq)]
+pub struct Columns {
+    columns: Box<[Column]>,
+}
+
+/// One column of a result.
+#[derive(Debug, PartialEq)]
+pub struct Column {
+    /// Its name, as the server gives it.
+    pub name: Box<str>,
+    /// Its type.
+    pub ty: TypeRef,
+    /// How its values come.
+    pub format: Format,
+}
+
+impl Columns {
+    pub(crate) fn new(columns: Box<[Column]>) -> Self {
+        Columns { columns }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether the statement returns no rows at all.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The column at `index`, counted from 0.
+    pub fn column(&self, index: usize) -> Option<&Column> {
+        self.columns.get(index)
+    }
+
+    /// The columns in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.columns.iter()
+    }
+
+    /// The position of the last column called `name`.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .rposition(|column| &*column.name == name)
+    }
+}

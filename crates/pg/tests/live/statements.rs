@@ -1,0 +1,185 @@
+//! Statements by many callers on one connection.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use tsumugi_pg::{Atomicity, Config, Connection, Connector, Error, Statement};
+use tsumugi_pg_rig::{Server, User};
+
+/// Runs a test on a runtime like a worker's.
+fn run<F: Future<Output = ()>>(test: F) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, test);
+}
+
+/// A connection to the server that all tests of this process share.
+async fn connect(options: &str) -> Connection {
+    let url = Server::shared().url(User::TRUST) + options;
+    let config = Config::parse(&url, &super::environment()).unwrap();
+    Connection::open(&Connector::new(config)).await.unwrap()
+}
+
+#[test]
+fn a_row_comes_back_with_its_types() {
+    run(async {
+        let db = connect("").await;
+        let rows = db
+            .query(
+                "select $1::int4 + 1 as n, $2::text as t, null::int8 as nothing",
+                &(41, "紡ぎ"),
+            )
+            .await
+            .unwrap();
+        let row = rows.first().unwrap().unwrap();
+        assert_eq!(row.value::<i32>(0).unwrap(), 42);
+        assert_eq!(row.find::<&str>("t").unwrap(), "紡ぎ");
+        assert_eq!(row.value::<Option<i64>>(2).unwrap(), None);
+        assert_eq!(rows.len(), 1);
+    });
+}
+
+#[test]
+fn an_error_between_two_pipelined_statements_is_only_its_callers() {
+    run(async {
+        let db = connect("").await;
+        let (a, b, c) = tokio::join!(
+            db.query("select 1", &()),
+            db.query("select 1 / $1::int4", &(0,)),
+            db.query("select 3", &()),
+        );
+        assert_eq!(
+            a.unwrap()
+                .first()
+                .unwrap()
+                .unwrap()
+                .value::<i32>(0)
+                .unwrap(),
+            1
+        );
+        assert!(matches!(b, Err(Error::Server(error)) if error.code.as_str() == "22012"));
+        assert_eq!(
+            c.unwrap()
+                .first()
+                .unwrap()
+                .unwrap()
+                .value::<i32>(0)
+                .unwrap(),
+            3
+        );
+    });
+}
+
+#[test]
+fn a_thousand_callers_get_their_own_answers() {
+    run(async {
+        let db = connect("").await;
+        let tasks: Vec<_> = (0..1000)
+            .map(|number: i32| {
+                let db = db.clone();
+                tokio::task::spawn_local(async move {
+                    let rows = db.query("select $1::int4", &(number,)).await.unwrap();
+                    assert_eq!(
+                        rows.first().unwrap().unwrap().value::<i32>(0).unwrap(),
+                        number
+                    );
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_pipeline_of_one_sync_is_all_or_nothing() {
+    run(async {
+        let db = connect("").await;
+        db.script("create temp table t(n int primary key)")
+            .await
+            .unwrap();
+        let one = (1,);
+        let insert = Statement {
+            sql: "insert into t values ($1)",
+            values: &one,
+        };
+        let outcomes = db
+            .pipeline(&[insert, insert], Atomicity::All)
+            .await
+            .unwrap();
+        assert!(matches!(outcomes[0], Err(Error::RolledBack)));
+        assert!(matches!(outcomes[1], Err(Error::Server(_))));
+        assert!(db.query("select * from t", &()).await.unwrap().is_empty());
+        let outcomes = db
+            .pipeline(&[insert, insert], Atomicity::Each)
+            .await
+            .unwrap();
+        assert!(outcomes[0].is_ok() && outcomes[1].is_err());
+    });
+}
+
+#[test]
+fn an_abandoned_statement_is_cancelled_and_the_next_is_right() {
+    run(async {
+        let db = connect("").await;
+        let begun = std::time::Instant::now();
+        let left = tokio::time::timeout(
+            Duration::from_millis(50),
+            db.query("select pg_sleep(30)", &()),
+        )
+        .await;
+        assert!(left.is_err());
+        db.reset().await;
+        let rows = db.query("select 5", &()).await.unwrap();
+        assert_eq!(rows.first().unwrap().unwrap().value::<i32>(0).unwrap(), 5);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    });
+}
+
+#[test]
+fn rows_come_in_batches_and_a_stream_may_be_dropped() {
+    run(async {
+        let db = connect("").await;
+        let mut stream = db
+            .stream(
+                "select n, repeat('x', 100) from generate_series(1, $1::int4) n",
+                &(50_000,),
+            )
+            .await
+            .unwrap();
+        let mut sum = 0;
+        while let Some(rows) = stream.next().await.unwrap() {
+            for row in rows.iter() {
+                sum += i64::from(row.unwrap().value::<i32>(0).unwrap());
+            }
+        }
+        assert_eq!(sum, 50_000 * 50_001 / 2);
+        let mut stream = db
+            .stream("select generate_series(1, 1000000)", &())
+            .await
+            .unwrap();
+        stream.next().await.unwrap().unwrap();
+        drop(stream);
+        let rows = db.query("select 6", &()).await.unwrap();
+        assert_eq!(rows.first().unwrap().unwrap().value::<i32>(0).unwrap(), 6);
+    });
+}
+
+#[test]
+fn statements_of_one_text_are_prepared_once() {
+    run(async {
+        let db = Rc::new(connect("?statement_cache=8").await);
+        for number in 0..100 {
+            db.query(&format!("select {number}"), &()).await.unwrap();
+        }
+        let rows = db
+            .query("select count(*) from pg_prepared_statements", &())
+            .await
+            .unwrap();
+        let known = rows.first().unwrap().unwrap().value::<i64>(0).unwrap();
+        assert!(known <= 9, "{known}");
+    });
+}
