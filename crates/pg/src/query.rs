@@ -326,13 +326,13 @@ impl Connection {
         }
         let mut bind = request.bind("", name, values.count())?;
         for (index, ty) in description.parameters.iter().enumerate() {
-            bind.value(|out| match values.encode(index, ty, out) {
-                Ok(Encoded::Null) => Ok(None),
-                Ok(Encoded::Value(format)) => Ok(Some(format)),
-                Err(source) => Err(Error::Parameter {
-                    number: index + 1,
-                    source,
-                }),
+            bind.value(|out| {
+                values
+                    .encode(index, ty, out)
+                    .map_err(|source| Error::Parameter {
+                        number: index + 1,
+                        source,
+                    })
             })?;
         }
         let formats = &*description.formats;
