@@ -11,12 +11,17 @@ use crate::error::Violation;
 pub struct Messages<'a> {
     bytes: &'a [u8],
     at: usize,
+    last_tag: u8,
 }
 
 impl<'a> Messages<'a> {
     /// The messages in `bytes`, which [`Reply`](super::Reply) or [`Event::Part`](super::Event::Part) brought.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self {
+            bytes,
+            at: 0,
+            last_tag: 0,
+        }
     }
 
     /// Where in the bytes the next message begins, or one that will be skipped before it.
@@ -27,6 +32,11 @@ impl<'a> Messages<'a> {
     /// Goes on at `offset`, which [`Self::offset`] told.
     pub fn seek(&mut self, offset: usize) {
         self.at = offset.min(self.bytes.len());
+    }
+
+    /// The kind of the message that was read last; 0 before the first.
+    pub fn last_tag(&self) -> u8 {
+        self.last_tag
     }
 
     fn advance(&mut self) -> Result<Option<Message<'a>>, Violation> {
@@ -40,6 +50,7 @@ impl<'a> Messages<'a> {
                 .get(HEAD_BYTES..header.length)
                 .ok_or(Violation::Truncated("content"))?;
             self.at += header.length;
+            self.last_tag = header.tag;
             if !is_asynchronous(header.tag) {
                 return Message::decode_body(header.tag, body).map(Some);
             }
