@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod json;
 mod postgres;
 
 use std::borrow::Cow;
@@ -14,14 +15,16 @@ use tsumugi_http::multipart::{Event, Parser};
 use tsumugi_http::percent::{Plus, decode};
 use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
 
+pub use json::json;
 pub use postgres::{pg_backend, pg_scram};
 
 /// A target: its name, which is the name of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("cookies", cookies),
+    ("json", json),
     ("multipart", multipart),
     ("percent", percent),
     ("pg_backend", pg_backend),

@@ -26,6 +26,7 @@ mod error;
 pub mod exposition;
 mod figures;
 mod files;
+pub mod json;
 mod limits;
 pub mod multipart;
 pub mod percent;
