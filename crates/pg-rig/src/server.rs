@@ -314,6 +314,18 @@ impl Server {
         self.psql(&format!("select pg_terminate_backend({process})"));
     }
 
+    /// Stops one backend in its tracks: its connection stays open and nothing answers, as when a machine is gone.
+    #[track_caller]
+    pub fn freeze_backend(&self, process: i32) {
+        kill(Pid::from_raw(process), Signal::SIGSTOP).expect("the backend is there");
+    }
+
+    /// Lets a frozen backend go on.
+    #[track_caller]
+    pub fn thaw_backend(&self, process: i32) {
+        kill(Pid::from_raw(process), Signal::SIGCONT).expect("the backend is there");
+    }
+
     /// Stops it; connections are broken off, transactions rolled back. Its port stays its own for [`Server::start_again`].
     #[track_caller]
     pub fn stop(&self) {

@@ -1,7 +1,7 @@
 //! The rig itself: servers start, stop, recover and leave nothing behind. Uses psql only.
 //! Rule: what a test of another crate relies on is shown here first.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -141,6 +141,30 @@ fn the_pooler_shares_one_connection() {
     let pooler = Pooler::start(&server);
     let backend = || psql(&pooler.url("postgres"), "select pg_backend_pid()").unwrap();
     assert_eq!(backend(), backend());
+}
+
+#[test]
+fn a_frozen_backend_answers_when_it_is_thawed() {
+    let server = Server::start();
+    let mut client = Command::new("psql")
+        .args(["-X", "-A", "-t", "-w", "-d", &server.url(User::ADMIN)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (client.stdin.take().unwrap(), client.stdout.take().unwrap());
+    let mut lines = BufReader::new(output).lines().map(Result::unwrap);
+    writeln!(input, "select pg_backend_pid();").unwrap();
+    let process: i32 = lines.next().unwrap().parse().unwrap();
+    server.freeze_backend(process);
+    writeln!(input, "select 'answer';").unwrap();
+    let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    assert!(state.contains(") T "), "{state}");
+    assert_eq!(server.psql("select 1"), "1");
+    server.thaw_backend(process);
+    assert_eq!(lines.next().as_deref(), Some("answer"));
+    drop(input);
+    client.wait().unwrap();
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tsumugi_pg_proto::limits::SCRAM_ITERATIONS_MAX;
+
 use super::keys::Settings;
 use super::{
     ChannelBinding, ClientCertificate, Config, Environment, Host, Keepalive, LoadBalanceHosts,
@@ -58,6 +60,8 @@ pub fn config(settings: &Settings, environment: &Environment) -> Result<Config, 
         tls: tls(settings, home)?,
         channel_binding: word(settings, "channel_binding", ChannelBinding::parse)?
             .unwrap_or_default(),
+        scram_iterations_max: number(settings, "scram_iterations_max", "rounds", u32::MAX)?
+            .unwrap_or(SCRAM_ITERATIONS_MAX),
         target_session_attrs: word(settings, "target_session_attrs", TargetSessionAttrs::parse)?
             .unwrap_or_default(),
         load_balance_hosts: word(settings, "load_balance_hosts", LoadBalanceHosts::parse)?

@@ -26,6 +26,7 @@ const KEYS: &[(&str, Option<&str>)] = &[
     ("password", Some("PGPASSWORD")),
     ("pooler", None),
     ("port", Some("PGPORT")),
+    ("scram_iterations_max", None),
     ("service", Some("PGSERVICE")),
     ("sslcert", Some("PGSSLCERT")),
     ("sslkey", Some("PGSSLKEY")),

@@ -63,6 +63,8 @@ pub struct Config {
     pub tls: TlsConfig,
     /// Whether SCRAM must be bound to the TLS connection.
     pub channel_binding: ChannelBinding,
+    /// Most rounds of SCRAM's key derivation a server may ask for: the thread stands still meanwhile.
+    pub scram_iterations_max: u32,
     /// Which kind of server will do.
     pub target_session_attrs: TargetSessionAttrs,
     /// The order of hosts and addresses.

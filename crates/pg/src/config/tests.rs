@@ -58,6 +58,7 @@ fn fields(config: &Config) -> Vec<String> {
             config.target_session_attrs.as_str()
         ),
         format!("load_balance_hosts: {}", config.load_balance_hosts.as_str()),
+        format!("scram_iterations_max: {}", config.scram_iterations_max),
         format!("statement_cache: {}", config.statement_cache),
         format!("pooler: {}", config.pooler.as_str()),
     ]
@@ -305,6 +306,7 @@ fn keys_of_hosts_and_sessions() {
         "client_encoding=latin1",
         "! client_encoding: `latin1` is not UTF8, the only encoding of this client",
     );
+    check("scram_iterations_max=5000", "scram_iterations_max: 5000");
     check("statement_cache=0", "statement_cache: 0");
     check("statement_cache=65536", "statement_cache: 65536");
     check(

@@ -184,6 +184,7 @@ impl Attempt<'_> {
         let mut settings = StartupSettings::new(config.user.clone());
         settings.password = password.map(|password| password.reveal().to_owned());
         settings.encryption = way;
+        settings.scram_iterations_max = config.scram_iterations_max;
         settings.channel_binding = match config.channel_binding {
             ChannelBinding::Disable => startup::ChannelBinding::Disable,
             ChannelBinding::Prefer => startup::ChannelBinding::Prefer,

@@ -62,6 +62,17 @@ async fn scram_is_bound_to_the_certificate() {
 }
 
 #[tokio::test]
+async fn rounds_of_scram_are_limited() {
+    let url = Server::shared().url(User::SCRAM);
+    let error = text(connect(&format!("{url}?scram_iterations_max=4095")).await);
+    let limit = "the server asks for 4096 rounds of SCRAM; scram_iterations_max is 4095";
+    assert!(error.contains(limit), "{error}");
+    connect(&format!("{url}?scram_iterations_max=4096"))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
 async fn client_certificates_right_wrong_and_missing() {
     let server = Options::default().tls(Tls::Localhost).start();
     let files = server.certificates();
