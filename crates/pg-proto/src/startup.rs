@@ -286,7 +286,9 @@ impl Startup {
     /// What the server tells once it knows us.
     fn learn(&mut self, message: Message<'_>, tag: u8) -> Result<()> {
         match message {
-            Message::ParameterStatus { name, value } => self.session.parameters.set(name, value)?,
+            Message::ParameterStatus { name, value } => {
+                self.session.parameters.set(name, &value)?
+            }
             Message::BackendKeyData(key) => {
                 self.session.key = Some(CancelKey {
                     process_id: key.process_id,

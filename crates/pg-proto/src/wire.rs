@@ -1,6 +1,8 @@
 //! The smallest pieces of messages: checked reading, and framing. Knows no message.
 //! Rule: reading never goes beyond the message; writing leaves either a whole message or the buffer as it was.
 
+use std::borrow::Cow;
+
 use bytes::{BufMut, BytesMut};
 
 use crate::error::{Misuse, Violation};
@@ -75,6 +77,12 @@ impl<'a> Reader<'a> {
     /// A text that ends with NUL, without it. What names things of the protocol itself is always UTF-8.
     pub(crate) fn text(&mut self, what: &'static str) -> Result<&'a str, Violation> {
         std::str::from_utf8(self.text_bytes(what)?).map_err(|_| Violation::NotUtf8(what))
+    }
+
+    /// A text that ends with NUL, without it. It holds what users wrote: a database of encoding SQL_ASCII passes on what
+    /// is not UTF-8, and one user must not be able to end another's connection. Such bytes are replaced.
+    pub(crate) fn text_lossy(&mut self, what: &'static str) -> Result<Cow<'a, str>, Violation> {
+        self.text_bytes(what).map(String::from_utf8_lossy)
     }
 
     /// The message must end here.

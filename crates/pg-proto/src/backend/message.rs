@@ -1,6 +1,8 @@
 //! One whole message of the server as an enum that borrows. Does not follow the conversation.
 //! Rule: a message that is longer or shorter than its content is refused; rows are walked by who reads them.
 
+use std::borrow::Cow;
+
 use super::{
     CommandTag, CopyFormats, DataRow, HEAD_BYTES, Header, Parameters, Report, RowDescription,
     TransactionStatus, tag,
@@ -56,7 +58,7 @@ pub enum Message<'a> {
         /// Such as `TimeZone`.
         name: &'a str,
         /// Such as `UTC`.
-        value: &'a str,
+        value: Cow<'a, str>,
     },
     /// A statement is prepared.
     ParseComplete,
@@ -176,14 +178,14 @@ impl<'a> NegotiateProtocolVersion<'a> {
 }
 
 /// What somebody told the listeners of a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification<'a> {
     /// The process that notified; our own included.
     pub process_id: u32,
     /// The channel's name.
-    pub channel: &'a str,
+    pub channel: Cow<'a, str>,
     /// What was said, maybe nothing.
-    pub payload: &'a str,
+    pub payload: Cow<'a, str>,
 }
 
 impl<'a> Message<'a> {
@@ -237,7 +239,7 @@ impl<'a> Message<'a> {
             tag::BACKEND_KEY_DATA => Self::BackendKeyData(KeyData::read(&mut reader)?),
             tag::PARAMETER_STATUS => Self::ParameterStatus {
                 name: reader.text("setting's name")?,
-                value: reader.text("setting's value")?,
+                value: reader.text_lossy("setting's value")?,
             },
             tag::NOTIFICATION_RESPONSE => {
                 Self::NotificationResponse(Notification::read(&mut reader)?)
@@ -304,8 +306,8 @@ impl<'a> Notification<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Violation> {
         Ok(Self {
             process_id: reader.u32("process")?,
-            channel: reader.text("channel")?,
-            payload: reader.text("payload")?,
+            channel: reader.text_lossy("channel")?,
+            payload: reader.text_lossy("payload")?,
         })
     }
 }

@@ -249,7 +249,7 @@ fn what_the_server_tells_of_itself_is_read() {
             message,
             Message::ParameterStatus {
                 name: "TimeZone",
-                value: "UTC"
+                value: "UTC".into()
             }
         );
     });
@@ -263,8 +263,8 @@ fn what_the_server_tells_of_itself_is_read() {
     check(b'A', b"\0\0\0\x07ch\0hello\0", |message| {
         let expected = Notification {
             process_id: 7,
-            channel: "ch",
-            payload: "hello",
+            channel: "ch".into(),
+            payload: "hello".into(),
         };
         assert_eq!(message, Message::NotificationResponse(expected));
     });
@@ -293,11 +293,13 @@ fn what_the_server_tells_of_itself_is_read() {
         b"TimeZone\0UTC",
         Violation::Unterminated("setting's value"),
     );
-    check_violation(
-        b'S',
-        b"TimeZone\0\xff\0",
-        Violation::NotUtf8("setting's value"),
-    );
+    check_violation(b'S', b"\xff\0UTC\0", Violation::NotUtf8("setting's name"));
+    check(b'A', b"\0\0\0\x07ch\0\xff\0", |message| {
+        let Message::NotificationResponse(notification) = message else {
+            panic!("{message:?}")
+        };
+        assert_eq!(notification.payload, "\u{fffd}");
+    });
 }
 
 #[test]

@@ -354,14 +354,14 @@ impl<T: Copy> Connection<T> {
             }
             Message::NotificationResponse(notification) => Ok(Event::Notification {
                 process_id: notification.process_id,
-                channel: notification.channel.to_owned(),
-                payload: notification.payload.to_owned(),
+                channel: notification.channel.into_owned(),
+                payload: notification.payload.into_owned(),
             }),
             Message::ParameterStatus { name, value } => {
-                self.parameters.set(name, value)?;
+                self.parameters.set(name, &value)?;
                 Ok(Event::Parameter {
                     name: name.to_owned(),
-                    value: value.to_owned(),
+                    value: value.into_owned(),
                 })
             }
             _ => Err(Violation::Unsolicited(bytes.first().copied().unwrap_or(0))),
