@@ -165,6 +165,32 @@ pub struct ClientCertificate {
 impl Config {
     /// Reads a URL (`postgres://…`, `postgresql://…`) or `key=value` text; an empty one leaves all to the environment.
     /// Blocks when a service file is named: call it off a worker then. A key it does not know is an error that lists those it knows.
+    ///
+    /// | key | value | default |
+    /// | --- | --- | --- |
+    /// | `host`, `hostaddr`, `port` | names, addresses, ports; lists divided by commas; a host that begins with `/` is the directory of a UNIX socket | the system's socket directory, else `localhost`; 5432 |
+    /// | `user`, `dbname` | names | the system's user; the role |
+    /// | `password`, `passfile` | a text; a file | `~/.pgpass` |
+    /// | `service` | a group of the service file | |
+    /// | `application_name`, `fallback_application_name`, `options`, `client_encoding` | as in libpq; the encoding is UTF8 | |
+    /// | `connect_timeout` | seconds for each address, 0 for ever | 10 |
+    /// | `keepalives`, `keepalives_idle`, `keepalives_interval`, `keepalives_count` | 0 or 1; seconds; seconds; tries | on, the system's |
+    /// | `tcp_user_timeout` | milliseconds | the system's |
+    /// | `sslmode`, `sslnegotiation`, `sslsni` | [`SslMode`], [`SslNegotiation`], 0 or 1 | `prefer`, `postgres`, 1 |
+    /// | `sslrootcert`, `sslcert`, `sslkey` | files in PEM; `sslrootcert=system` | those in `~/.postgresql` |
+    /// | `channel_binding`, `gssencmode` | [`ChannelBinding`]; `disable` or `prefer`, both of which do nothing | `prefer` |
+    /// | `scram_iterations_max` | rounds | 200000 |
+    /// | `target_session_attrs`, `load_balance_hosts` | [`TargetSessionAttrs`], [`LoadBalanceHosts`] | `any`, `disable` |
+    /// | `statement_cache`, `pooler` | statements a connection; [`Pooler`] | 256, `none` |
+    ///
+    /// ```
+    /// use tsumugi_pg::{Config, Environment};
+    ///
+    /// let url = "postgres://ann:secret@db1.example,db2.example:5433/shop?target_session_attrs=primary";
+    /// let config = Config::parse(url, &Environment::empty())?;
+    /// assert_eq!(config.to_string(), "postgres://ann@db1.example:5432,db2.example:5433/shop");
+    /// # Ok::<(), tsumugi_pg::Error>(())
+    /// ```
     pub fn parse(text: &str, environment: &Environment) -> Result<Config, Error> {
         let pairs = pairs(text)?;
         if let Some(at) = pairs.iter().position(|(key, _)| !keys::is_known(key)) {

@@ -637,3 +637,53 @@ fn unknown_keys_can_be_kept_for_the_caller() {
         ]
     );
 }
+
+#[test]
+fn no_text_brings_the_parser_down() {
+    let pieces = [
+        "postgres://",
+        "host",
+        "=",
+        " ",
+        "'",
+        "\\",
+        "@",
+        ":",
+        "/",
+        "?",
+        "&",
+        ",",
+        "[",
+        "]",
+        "%",
+        "%4",
+        "%e7",
+        "0",
+        "65536",
+        "紡",
+        "port",
+        "password",
+        "sslmode",
+        "service",
+        "hostaddr",
+        "::1",
+        "#",
+        "\n",
+        "\0",
+    ];
+    let mut state = 1_u64;
+    for _ in 0..20_000 {
+        let mut text = String::new();
+        for _ in 0..12 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            text.push_str(pieces[usize::try_from(state >> 33).unwrap() % pieces.len()]);
+        }
+        // Whatever comes of it is a configuration with a host or an error with a text.
+        match Config::parse(&text, &environment()) {
+            Ok(config) => assert!(!config.hosts.is_empty()),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}

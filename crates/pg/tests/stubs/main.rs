@@ -452,3 +452,29 @@ async fn what_follows_the_start_is_kept() {
         .unwrap();
     assert_eq!(connected.leftover, notice);
 }
+
+#[tokio::test]
+async fn a_dropped_attempt_closes_its_socket() {
+    for answer in [None, Some(b'N')] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let words = format!("port={}", listener.local_addr().unwrap().port());
+        let server = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let length = stream.read_u32().await.unwrap();
+            read(&mut stream, length).await.unwrap();
+            if let Some(answer) = answer {
+                stream.write_u8(answer).await.unwrap();
+                let length = stream.read_u32().await.unwrap();
+                read(&mut stream, length).await.unwrap();
+            }
+            stream
+        };
+        // The selection drops the attempt while it waits for the server.
+        let mut stream = tokio::select! {
+            stream = server => stream,
+            result = connect(&words) => panic!("{:?}", result.err()),
+        };
+        let mut rest = Vec::new();
+        assert_eq!(stream.read_to_end(&mut rest).await.unwrap(), 0);
+    }
+}
