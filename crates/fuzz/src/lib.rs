@@ -6,6 +6,7 @@
 
 mod json;
 mod postgres;
+mod values;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,6 +18,7 @@ use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
 
 pub use json::json;
 pub use postgres::{pg_backend, pg_scram};
+pub use values::pg_value;
 
 /// A target: its name, which is the name of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
@@ -29,6 +31,7 @@ pub const TARGETS: [Target; 8] = [
     ("percent", percent),
     ("pg_backend", pg_backend),
     ("pg_scram", pg_scram),
+    ("pg_value", pg_value),
     ("query", queries),
     ("router", router),
 ];
