@@ -266,7 +266,12 @@ impl Scalar for Date {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.i32().map(Self)
+        let date = reader.i32().map(Self)?;
+        let in_range = (DAYS_MIN..=DAYS_MAX).contains(&i64::from(date.0));
+        if date.is_finite() && !in_range {
+            return Err(DecodeError::Invalid { what: "date" });
+        }
+        Ok(date)
     }
 
     fn write(&self, out: &mut BytesMut) {

@@ -200,6 +200,9 @@ from_text! {
 
 fn read_points(reader: &mut Reader<'_>, what: &'static str) -> Result<Vec<Point>, DecodeError> {
     let count = reader.count(POINT_BYTES, what)?;
+    if count == 0 {
+        return Err(DecodeError::Invalid { what });
+    }
     (0..count).map(|_| Point::read(reader)).collect()
 }
 

@@ -94,6 +94,14 @@ fn in_range(micros: i64) -> Option<i64> {
     (MICROS_MIN..MICROS_END).contains(&micros).then_some(micros)
 }
 
+/// Microseconds that a server can have.
+fn read_micros(reader: &mut Reader<'_>) -> Result<i64, DecodeError> {
+    match reader.i64()? {
+        infinity @ (i64::MAX | i64::MIN) => Ok(infinity),
+        micros => in_range(micros).ok_or(DecodeError::Invalid { what: "timestamp" }),
+    }
+}
+
 /// Date, `between`, time, `zone`, and the era at the very end as the server puts it.
 fn write_stamp<W: Write>(out: &mut W, micros: i64, between: char, zone: &str) -> fmt::Result {
     match micros {
@@ -211,7 +219,7 @@ impl Scalar for Timestamp {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.i64().map(Self)
+        read_micros(reader).map(Self)
     }
 
     fn write(&self, out: &mut BytesMut) {
@@ -227,7 +235,7 @@ impl Scalar for TimestampTz {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.i64().map(Self)
+        read_micros(reader).map(Self)
     }
 
     fn write(&self, out: &mut BytesMut) {

@@ -139,6 +139,12 @@ fn what_no_value_can_be_is_an_error() {
         &[0, 1, 0, 0, 0, 0, 0, 0, 0x27, 0x10],
         invalid("numeric"),
     );
+    check(Type::DATE, &(i32::MAX - 1).to_be_bytes(), invalid("date"));
+    check(
+        Type::TIMESTAMPTZ,
+        &(i64::MIN + 1).to_be_bytes(),
+        invalid("timestamp"),
+    );
     check(Type::TIME, &(-1_i64).to_be_bytes(), invalid("time"));
     check(Type::INET, &[2, 33, 0, 4, 1, 2, 3, 4], invalid("inet"));
     check(Type::BIT, &[0, 0, 0, 1, 0xff], invalid("bit string"));
