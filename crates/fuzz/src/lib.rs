@@ -24,7 +24,7 @@ pub use values::pg_value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("cookies", cookies),
     ("json", json),
     ("multipart", multipart),

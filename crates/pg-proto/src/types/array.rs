@@ -61,7 +61,8 @@ impl<'a> ArrayRef<'a> {
             dimension.length = reader.i32()?;
             dimension.lower = reader.i32()?;
             let length = usize::try_from(dimension.length).map_err(|_| INVALID)?;
-            if length == 0 {
+            // The server's own rule: the index after the last one is a number, too.
+            if length == 0 || dimension.lower.checked_add(dimension.length).is_none() {
                 return Err(INVALID);
             }
             count = count.checked_mul(length).ok_or(INVALID)?;

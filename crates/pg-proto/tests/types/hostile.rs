@@ -83,7 +83,7 @@ fn check(ty: &Type, bytes: &[u8], expected: DecodeError) {
 
 #[test]
 fn a_count_beyond_the_bytes_is_an_error() {
-    let mut array = [1_i32, 0, 23, i32::MAX, 1].map(i32::to_be_bytes).concat();
+    let mut array = [1_i32, 0, 23, i32::MAX, 0].map(i32::to_be_bytes).concat();
     check(Type::INT4_ARRAY, &array, DecodeError::Truncated);
     array[..4].copy_from_slice(&6_i32.to_be_bytes());
     let invalid = DecodeError::Invalid { what: "array" };
@@ -93,6 +93,8 @@ fn a_count_beyond_the_bytes_is_an_error() {
     check(Type::INT4_ARRAY, &huge, invalid.clone());
     let negative = [1_i32, 0, 23, -1, 1].map(i32::to_be_bytes).concat();
     check(Type::INT4_ARRAY, &negative, invalid.clone());
+    let beyond = [1_i32, 0, 23, 2, i32::MAX, -1, -1].map(i32::to_be_bytes);
+    check(Type::INT4_ARRAY, &beyond.concat(), invalid.clone());
     let seven = [7_i32, 0, 23].map(i32::to_be_bytes).concat();
     check(Type::INT4_ARRAY, &seven, invalid.clone());
     let other = [1_i32, 0, 25, 1, 1, -1].map(i32::to_be_bytes).concat();
