@@ -378,3 +378,22 @@ fn impossible_heads_are_refused_before_their_content_comes() {
         Ok(1 << 30)
     );
 }
+
+#[test]
+fn a_row_may_have_as_many_columns_as_a_table() {
+    const COLUMNS: u16 = 1_600;
+    let one = b"id\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\x01";
+    let description = [&COLUMNS.to_be_bytes()[..], &one.repeat(COLUMNS.into())].concat();
+    check(b'T', &description, |message| {
+        let Message::RowDescription(description) = message else {
+            panic!("{message:?}")
+        };
+        assert_eq!(description.fields().count(), usize::from(COLUMNS));
+    });
+    let fields = [
+        &COLUMNS.to_be_bytes()[..],
+        &b"\0\0\0\x01x".repeat(COLUMNS.into()),
+    ]
+    .concat();
+    assert_eq!(row(&fields).len(), usize::from(COLUMNS));
+}

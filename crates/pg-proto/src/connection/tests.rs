@@ -386,3 +386,32 @@ fn no_more_answers_than_the_limit_are_awaited() {
         Err(Misuse::PipelineFull)
     );
 }
+
+#[test]
+fn answers_are_cut_without_being_copied() {
+    let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
+    let mut input = serve("Bind Execute Sync Bind Execute Sync");
+    let mut at = input.as_ptr() as usize;
+    for token in 0..2 {
+        connection.expect(token, Shape::Whole).unwrap();
+    }
+    for _ in 0..2 {
+        let Ok(Some(Event::Reply(reply))) = connection.poll(&mut input) else {
+            panic!("both answers are there")
+        };
+        assert_eq!(reply.bytes.as_ptr() as usize, at);
+        at += reply.bytes.len();
+    }
+}
+
+#[test]
+fn a_reader_is_told_how_much_is_missing() {
+    let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
+    connection.expect(1, Shape::Whole).unwrap();
+    let mut input = BytesMut::from(&b"D\0\0"[..]);
+    connection.poll(&mut input).unwrap();
+    assert_eq!(connection.missing(), 2);
+    input.put_slice(b"\x10\0");
+    connection.poll(&mut input).unwrap();
+    assert_eq!(connection.missing(), 0x1000 + 1 - 5);
+}
