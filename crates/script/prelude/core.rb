@@ -96,11 +96,6 @@ class IOError < StandardError; end
   klass.define_method(:message) { to_s == klass.name ? text : to_s }
 end
 
-# The generational collector and parked fibres do not go together; nobody shall switch it on by accident.
-class << GC
-  undef_method :generational_mode=
-end
-
 module Kernel
   # Parks this fibre for at least +seconds+. 0 lets others run.
   def sleep(seconds)
