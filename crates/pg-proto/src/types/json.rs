@@ -22,6 +22,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::BytesMut;
 
 use super::array::{ArrayRef, Step};
 use super::composite::{HstoreRef, RowRef};
@@ -33,7 +34,9 @@ use super::print::{Sink, formatted, integer, print_at};
 use super::read::Reader;
 use super::scalar::Scalar;
 use super::text::versioned;
-use super::{Date, DecodeError, Timestamp, TimestampTz, Type};
+use super::{
+    Date, Decode, DecodeError, Encode, Encoded, Format, Timestamp, TimestampTz, Type, Value,
+};
 use crate::limits::TYPE_DEPTH_MAX;
 
 /// What a numeric becomes.
@@ -64,6 +67,28 @@ pub fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
     write_at(ty, binary, style, out, 0)
+}
+
+/// Appends the JSON of a value that arrived in text format. What [`Value`] reads from text is written as [`write`] does;
+/// rows, ranges, hstore and types that are not known are strings.
+///
+/// # Errors
+/// [`DecodeError`]; nothing was appended if the text is not of its type.
+pub fn write_text(
+    ty: &Type,
+    text: &[u8],
+    style: &Style,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    let value = Value::from_text(ty, text)?;
+    let mut binary = BytesMut::new();
+    match value.encode(ty, &mut binary) {
+        Ok(Encoded::Value(Format::Binary)) => write(ty, &binary, style, out),
+        _ => {
+            write_string(utf8(text)?, out);
+            Ok(())
+        }
+    }
 }
 
 /// Appends UTF-8 `text` as a JSON string: for values that arrived in text format, and for names.

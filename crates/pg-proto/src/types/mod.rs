@@ -17,6 +17,7 @@
 //! | [`geometry`] | point, line, lseg, box, path, polygon, circle |
 //! | `Vec<T>` | arrays of one dimension |
 //! | [`Range`], `Vec<Range>` | ranges, multiranges |
+//! | `HashMap` `BTreeMap` of `String` and `Option<String>` | hstore |
 //! | `Option<T>` | NULL |
 //! | [`Value`] | everything |
 
@@ -30,6 +31,7 @@ mod encode;
 mod error;
 mod float;
 pub mod geometry;
+mod hstore;
 mod integer;
 mod interval;
 pub mod json;

@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use bytes::{BufMut as _, BytesMut};
 
 use super::array::{ArrayRef, Dimension, write_array};
-use super::composite::{HstoreRef, RowRef};
+use super::composite::RowRef;
 use super::decode::{parsed, utf8};
 use super::encode::{self, Encode, Encoded};
+use super::hstore::{read_entries, write_entries};
 use super::integer::{fixed, read_bool};
 use super::kind::{Field, Shape};
 use super::range::{Range, RangeRef};
@@ -182,14 +183,7 @@ fn read(ty: &Type, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
         Shape::Json => Value::Json(utf8(bytes)?.to_owned()),
         Shape::Jsonb => Value::Json(versioned(bytes)?.to_owned()),
         Shape::Bytea => Value::Bytea(bytes.to_vec()),
-        Shape::Hstore => {
-            let mut hstore = HstoreRef::scan(bytes)?;
-            let mut entries = Vec::new();
-            while let Some((key, value)) = hstore.entry()? {
-                entries.push((key.to_owned(), value.map(str::to_owned)));
-            }
-            Value::Hstore(entries)
-        }
+        Shape::Hstore => Value::Hstore(read_entries(bytes)?),
         Shape::Void => {
             Reader::new(bytes).end()?;
             Value::Void
@@ -374,7 +368,10 @@ impl Encode for Value {
                 value.encode(ty, out)
             }
             Self::Bytea(value) => value.encode(ty, out),
-            Self::Hstore(entries) => encode_hstore(entries, ty, out),
+            Self::Hstore(entries) => {
+                let pairs = entries.iter().map(|(key, value)| (key, value));
+                write_entries(entries.len(), pairs, ty, out)
+            }
             Self::Void if matches!(ty.shape(), Shape::Void) => Encoded::BINARY,
             Self::Void => encode::mismatch(ty, "void"),
             Self::Array(array) => write_array(&array.dimensions, &array.values, ty, "Array", out),
@@ -414,24 +411,6 @@ impl Value {
             _ => encode::mismatch(ty, "Value"),
         }
     }
-}
-
-fn encode_hstore(
-    entries: &[(String, Option<String>)],
-    ty: &Type,
-    out: &mut BytesMut,
-) -> Result<Encoded, EncodeError> {
-    if !matches!(ty.shape(), Shape::Hstore) {
-        return encode::mismatch(ty, "hstore");
-    }
-    encode::whole(out, |out| {
-        out.put_i32(i32::try_from(entries.len()).map_err(|_| EncodeError::TooLong)?);
-        for (key, value) in entries {
-            encode::part(out, |out| key.encode(Type::TEXT, out))?;
-            encode::part(out, |out| value.encode(Type::TEXT, out))?;
-        }
-        Encoded::BINARY
-    })
 }
 
 fn encode_multirange(

@@ -201,6 +201,23 @@ fn every_value_is_json() {
 }
 
 #[test]
+fn json_of_text_is_json_of_binary_but_for_what_has_parts() {
+    let style = Style::default();
+    for Vector { ty, binary, text } in vectors() {
+        let (mut from_binary, mut from_text) = (Vec::new(), Vec::new());
+        json::write(&ty, &binary, &style, &mut from_binary).unwrap();
+        json::write_text(&ty, text.as_bytes(), &style, &mut from_text).unwrap();
+        if from_text != from_binary {
+            let mut string = Vec::new();
+            json::write_string(&text, &mut string);
+            assert_eq!(from_text, string, "{}", ty.name());
+            let parts = text.starts_with(['(', '{']) || text.contains("=>") || text.is_empty();
+            assert!(parts, "{} {text}", ty.name());
+        }
+    }
+}
+
+#[test]
 fn every_recorded_type_is_asked_for_in_binary() {
     for Vector { ty, .. } in vectors() {
         assert_eq!(ty.format(), Format::Binary, "{}", ty.name());

@@ -1,5 +1,6 @@
 //! Rust's own types as values, and where they do not fit.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
 use bytes::BytesMut;
@@ -73,6 +74,29 @@ fn rust_types_go_and_come_back() {
     );
     returns(Range::<i32>::Empty, Type::INT4_RANGE);
     returns(Some(1_i32), Type::INT4);
+}
+
+#[test]
+fn maps_are_hstore() {
+    let hstore = Type::new(50_001, "hstore", Kind::Simple);
+    let map = [("a", Some("1")), ("b", None)]
+        .map(|(key, value)| (key.to_owned(), value.map(str::to_owned)));
+    returns(BTreeMap::from(map.clone()), &hstore);
+    returns(HashMap::from(map), &hstore);
+    assert!(!<BTreeMap<String, Option<String>> as Encode>::accepts(
+        Type::TEXT
+    ));
+}
+
+#[test]
+fn parameters_of_several_types_make_one_list() {
+    let values: [&dyn Encode; 3] = [&1_i32, &"two", &None::<bool>];
+    let types = [Type::INT4, Type::TEXT, Type::BOOL];
+    let mut out = BytesMut::new();
+    for (value, ty) in values.iter().zip(types) {
+        value.encode(ty, &mut out).unwrap();
+    }
+    assert_eq!(out, &b"\0\0\0\x01two"[..]);
 }
 
 #[test]
