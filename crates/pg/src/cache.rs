@@ -121,6 +121,23 @@ impl Cache {
         !self.closing.is_empty()
     }
 
+    /// Forgets all that is prepared: the server has forgotten it, too.
+    pub(crate) fn clear(&mut self) {
+        let names: Vec<_> = self
+            .by_sql
+            .iter()
+            .flat_map(|(sql, entries)| {
+                entries
+                    .iter()
+                    .map(move |entry| (sql.clone(), entry.hints.clone()))
+            })
+            .collect();
+        for (sql, hints) in names {
+            self.forget(&sql, &hints);
+        }
+        self.closing.clear();
+    }
+
     fn find(&mut self, sql: &str, hints: &[Oid]) -> Option<&mut Entry> {
         let entries = self.by_sql.get_mut(sql)?;
         entries.iter_mut().find(|entry| *entry.hints == *hints)

@@ -63,6 +63,19 @@ impl Rows {
         &self.columns
     }
 
+    /// Looks at every row once, so that walking them later finds nothing wrong.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] when a row is not what the server described.
+    pub fn check(&self) -> Result<()> {
+        for row in self.iter() {
+            for field in row?.fields() {
+                field?;
+            }
+        }
+        Ok(())
+    }
+
     /// Bytes that the answer takes.
     pub fn bytes(&self) -> usize {
         self.bytes.len()

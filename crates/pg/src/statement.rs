@@ -1,6 +1,9 @@
 //! A prepared statement: what the server says of its parameters and its columns. Not its execution.
 //! Rule: a description belongs to one connection; a statement of another connection is prepared there again.
 
+use std::any::Any;
+use std::cell::OnceCell;
+use std::fmt;
 use std::rc::Rc;
 
 use tsumugi_pg_proto::backend::Message;
@@ -86,9 +89,15 @@ impl Description {
 }
 
 /// The columns of a result.
-#[derive(Debug, PartialEq)]
 pub struct Columns {
     columns: Box<[Column]>,
+    derived: OnceCell<Box<dyn Any>>,
+}
+
+impl fmt::Debug for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.columns).finish()
+    }
 }
 
 /// One column of a result.
@@ -104,7 +113,10 @@ pub struct Column {
 
 impl Columns {
     pub(crate) fn new(columns: Box<[Column]>) -> Self {
-        Columns { columns }
+        Columns {
+            columns,
+            derived: OnceCell::new(),
+        }
     }
 
     /// How many there are.
@@ -125,6 +137,21 @@ impl Columns {
     /// The columns in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.columns.iter()
+    }
+
+    /// What a user of the driver makes of the columns, once for all results of a statement. The first type that is asked for is
+    /// kept; another is made each time.
+    pub fn derived<T: Clone + 'static>(&self, make: impl FnOnce(&Columns) -> T) -> T {
+        if let Some(kept) = self.derived.get() {
+            return match kept.downcast_ref::<T>() {
+                Some(kept) => kept.clone(),
+                None => make(self),
+            };
+        }
+        let made = make(self);
+        // Another may have been kept by `make` itself.
+        let _ = self.derived.set(Box::new(made.clone()));
+        made
     }
 
     /// The position of the last column called `name`.

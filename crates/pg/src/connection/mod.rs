@@ -208,6 +208,27 @@ impl Connection {
         }
     }
 
+    /// Ends the connection; whoever waits for an answer gets an error with this reason.
+    pub fn abort(&self, reason: &'static str) {
+        self.0.lose(Lost::aborted(reason));
+    }
+
+    /// Throws away whatever the session was told: settings, temporary tables, locks, subscriptions, prepared statements.
+    /// Afterwards the connection is as new, or it has ended.
+    pub async fn discard(&self) {
+        self.0.cache.borrow_mut().clear();
+        let discarded = async { self.simple("DISCARD ALL")?.await };
+        match tokio::time::timeout(limits::RESET_TIMEOUT, discarded).await {
+            Ok(Ok(reply)) if reply.error.is_none() => {}
+            _ => self.0.lose(Lost::unclean()),
+        }
+    }
+
+    /// Sends a statement without values whose answer nobody waits for.
+    pub fn tell(&self, sql: &str) {
+        drop(self.simple(sql));
+    }
+
     fn is_alive(&self) -> bool {
         self.0.lost.borrow().is_none()
     }

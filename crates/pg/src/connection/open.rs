@@ -14,6 +14,14 @@ impl Connection {
     /// [`Error::Connect`](crate::Error::Connect), [`Error::Timeout`](crate::Error::Timeout),
     /// [`Error::Hosts`](crate::Error::Hosts).
     pub async fn open(connector: &Connector) -> Result<Connection> {
+        Connection::open_with(connector, Behaviour::of(connector.config())).await
+    }
+
+    /// Like [`Connection::open`], behaving as the caller says.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_with(connector: &Connector, behaviour: Behaviour) -> Result<Connection> {
         let connected = connector.connect(&mut random).await?;
         let cancel = match connected.cancel {
             None => Cancel::impossible(),
@@ -27,7 +35,7 @@ impl Connection {
             connected.leftover,
             &connected.session,
             cancel,
-            Behaviour::of(connector.config()),
+            behaviour,
         ))
     }
 }

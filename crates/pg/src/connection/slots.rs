@@ -26,20 +26,24 @@ pub(crate) enum Reason {
     Io(io::Error),
     /// The server broke the protocol.
     Protocol(Violation),
-    /// We closed it: it could not be made clean in time.
-    Unclean,
+    /// We closed it, and why.
+    Aborted(&'static str),
 }
 
 impl Lost {
     pub(crate) fn unclean() -> Self {
-        Lost(Rc::new(Reason::Unclean))
+        Lost::aborted("it could not be made clean in time and was closed")
+    }
+
+    pub(crate) fn aborted(reason: &'static str) -> Self {
+        Lost(Rc::new(Reason::Aborted(reason)))
     }
 
     /// What the server said, if it did.
     pub(crate) fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
             Reason::Closed(error) => error.as_deref(),
-            Reason::Io(_) | Reason::Protocol(_) | Reason::Unclean => None,
+            Reason::Io(_) | Reason::Protocol(_) | Reason::Aborted(_) => None,
         }
     }
 }
@@ -51,7 +55,7 @@ impl fmt::Display for Lost {
             Reason::Closed(None) => f.write_str("the server closed it"),
             Reason::Io(error) => write!(f, "{error}"),
             Reason::Protocol(violation) => write!(f, "the server broke the protocol: {violation}"),
-            Reason::Unclean => f.write_str("it could not be made clean in time and was closed"),
+            Reason::Aborted(reason) => f.write_str(reason),
         }
     }
 }
