@@ -47,6 +47,23 @@ impl Data {
     }
 }
 
+/// Fails early, and with advice, when there is no application file.
+pub fn find(file: &Path) -> Result<()> {
+    anyhow::ensure!(
+        !file.is_dir(),
+        "{} is a folder; name the application file, as in {}",
+        file.display(),
+        file.join("app.rb").display()
+    );
+    // Whatever else is wrong with it is said when it is read.
+    anyhow::ensure!(
+        file.try_exists().unwrap_or(true),
+        "there is no {} here; name the application file, or make an application with `tsumugi new NAME`",
+        file.display()
+    );
+    Ok(())
+}
+
 /// Loads the application on this worker, in development mode: nothing here answers strangers.
 pub async fn load(worker: &Worker, file: &Path, data: &Data) -> Result<Rc<App>> {
     let settings = Settings {
@@ -72,6 +89,7 @@ pub fn inspect<T>(
     data: Option<&Path>,
     look: impl AsyncFnOnce(&Rc<App>) -> Result<T>,
 ) -> Result<T> {
+    find(file)?;
     let data = Data::of(data)?;
     tsumugi_worker::alone(Limits::default(), async |worker| {
         let app = load(&worker, file, &data).await?;

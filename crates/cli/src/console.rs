@@ -47,6 +47,7 @@ enum Line {
 
 /// Talks until the input ends.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    application::find(&arguments.app)?;
     let data = Data::of(Some(&arguments.data))?;
     tsumugi_worker::alone(Limits::default(), async |worker| {
         let app = application::load(&worker, &arguments.app, &data).await?;

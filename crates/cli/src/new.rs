@@ -51,11 +51,31 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for (path, text) in FILES {
         write(&folder.join(path), &text.replace("NAME", &name))?;
     }
+    let tsumugi = quoted(&invoked());
     println!("made {}", folder.display());
-    println!("  cd {}", folder.display());
-    println!("  tsumugi serve --dev     # http://127.0.0.1:8080");
-    println!("  tsumugi test");
+    println!("  cd {}", quoted(&folder.to_string_lossy()));
+    println!("  {tsumugi} serve --dev     # http://127.0.0.1:8080");
+    println!("  {tsumugi} test");
     Ok(ExitCode::SUCCESS)
+}
+
+/// How this program is called from another folder: by its name when it was found by name.
+fn invoked() -> String {
+    let by_path = std::env::args_os().next();
+    let by_path = by_path.is_some_and(|name| name.as_encoded_bytes().contains(&b'/'));
+    match std::env::current_exe() {
+        Ok(path) if by_path => path.to_string_lossy().into_owned(),
+        _ => "tsumugi".to_owned(),
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

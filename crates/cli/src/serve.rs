@@ -12,7 +12,7 @@ use tsumugi_worker::{Address, Config, ERRORS, OUTPUT, Server, Signals};
 
 use crate::limit::Limit;
 use crate::limits::LAST_LINES_MS_MAX;
-use crate::{front, watch};
+use crate::{application, front, watch};
 
 /// Options of `serve`.
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: Vec<Address>,
     /// Worker threads; the number of cores by default
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<NonZeroUsize>,
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
@@ -39,8 +39,13 @@ pub struct Arguments {
     limits: Vec<Limit>,
 }
 
+fn workers(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "a whole number from 1 on")
+}
+
 /// Serves until a signal.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    application::find(&arguments.app)?;
     streams_apart()?;
     let mut config = Config {
         listen: arguments.listen,

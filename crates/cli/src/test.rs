@@ -34,6 +34,7 @@ struct Tally {
 
 /// Runs the tests; the last line is `N passed, N failed`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    application::find(&arguments.app)?;
     let files = if arguments.files.is_empty() {
         beside(&arguments.app)?
     } else {

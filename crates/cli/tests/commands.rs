@@ -98,7 +98,18 @@ fn a_worker_that_fails_to_load_ends_the_others_in_the_middle_of_a_wait() {
 
 #[test]
 fn an_application_that_is_absent_is_told_by_its_name() {
-    check("", &["check", "other.rb"], 1, &["cannot read other.rb"]);
+    for command in ["check", "routes", "serve", "test", "console"] {
+        let advice = ["there is no other.rb here", "tsumugi new NAME"];
+        check("", &[command, "other.rb"], 1, &advice);
+        check("", &[command, "."], 1, &[". is a folder", "./app.rb"]);
+        let folder = folder_with(&[]);
+        assert_eq!(run(folder.path(), &[command]).0, 1, "{command}");
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(
+            left, 0,
+            "{command} has made something where no application is"
+        );
+    }
 }
 
 #[test]
@@ -126,6 +137,14 @@ fn routes_are_listed_with_types_and_places() {
         0,
         &["DELETE  /users/:id  id: Integer  app.rb:3\n"],
     );
+}
+
+#[test]
+fn no_worker_is_wrong_usage() {
+    for workers in ["0", "two", "-1"] {
+        let option = format!("--workers={workers}");
+        check("", &["serve", &option], 2, &["a whole number from 1 on"]);
+    }
 }
 
 #[test]
@@ -325,6 +344,9 @@ fn a_new_application_passes_its_check_and_its_tests() {
     assert_eq!(code, 0, "{text}");
     let (code, text) = run(folder.path(), &["new", "blog"]);
     assert_eq!((code, text.contains("is not empty")), (1, true), "{text}");
+    let (_, text) = run(folder.path(), &["new", "my blog"]);
+    let advice = format!("cd 'my blog'\n  {} serve", env!("CARGO_BIN_EXE_tsumugi"));
+    assert!(text.contains(&advice), "{text}");
 }
 
 /// A server that is ended when this is dropped.

@@ -105,11 +105,13 @@ module Tsumugi
       raise exception unless name
 
       Native.reset(self)
-      begin
+      result = begin
         arity == 0 ? __send__(name) : __send__(name, exception)
       rescue Halt => e
         __failed(e)
       end
+      Native.handled(self, exception)
+      result
     end
   end
 

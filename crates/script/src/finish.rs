@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use tsumugi_http::{Account, Body, Response};
-use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+use tsumugi_mruby::{Kind, Raise, Report, Result, Scope, Value};
 
 use crate::exchange::{Content, ContentBody, Exchange};
 use crate::frames;
@@ -123,7 +123,19 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
 }
 
 fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {
-    let mut report = scope.report(raised);
+    let report = scope.report(raised);
+    if report.class == "Tsumugi::Cancelled" {
+        return Finished::plain(Response::refusal(
+            StatusCode::GATEWAY_TIMEOUT,
+            "the request took too long",
+        ));
+    }
+    let report = tell(host, exchange, report);
+    Finished::plain(natives::error_page(host, scope, raised, &report))
+}
+
+/// Logs what a handler raised, with the request and its route.
+pub(crate) fn tell(host: &Host, exchange: &Exchange, mut report: Report) -> Report {
     if !frames::has_authors(&report) {
         let route = exchange.location.iter().map(|route| route.to_string());
         report.backtrace.splice(..0, route);
@@ -133,14 +145,8 @@ fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>
         exchange.request.method,
         exchange.request.uri.path()
     );
-    if report.class == "Tsumugi::Cancelled" {
-        return Finished::plain(Response::refusal(
-            StatusCode::GATEWAY_TIMEOUT,
-            "the request took too long",
-        ));
-    }
     host.log_exception(&what, &report);
-    Finished::plain(natives::error_page(host, scope, raised, &report))
+    report
 }
 
 /// Adds what the access log wants to know.

@@ -113,7 +113,6 @@ impl Host {
             memory_bytes_max,
             ..Options::default()
         })?;
-        vm.on_slow(|file, line| tracing::warn!("a handler at {file}:{line} holds its worker"));
         let watchdog = Arc::new(Watchdog {
             interrupter: vm.interrupter(),
             turn_cpu: Duration::from_millis(worker.limits().turn_cpu_ms_max),
@@ -140,6 +139,9 @@ impl Host {
             _watch: worker.watch(watchdog),
         });
         crate::load::prelude(&host)?;
+        // From here on it runs what the author wrote.
+        host.vm
+            .on_slow(|file, line| tracing::warn!("a handler at {file}:{line} holds its worker"));
         Ok(host)
     }
 

@@ -480,6 +480,7 @@ get("/missing") { nosuchmethod }
         );
     };
     check("/leaf", 500, "{\"leaf\":true}");
+    site.expect_log("GET /leaf: Leaf: x");
     check("/middle", 521, "base: y");
     check("/plain", 520, "standard: z");
     check("/other", 500, "internal server error\n");
@@ -491,6 +492,11 @@ get("/missing") { nosuchmethod }
         site.log()
     );
     check("/zero", 422, "halted");
+    assert!(
+        !site.log().contains("GET /zero"),
+        "what is not answered with 500 is the handler's to log\n{}",
+        site.log()
+    );
     check("/tag", 523, "tagged");
     check("/branch", 521, "base: in a branch");
     assert!(

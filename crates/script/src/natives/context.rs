@@ -5,13 +5,13 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
-use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
 use super::{Natives, exchange, text, wrong_type};
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange};
-use crate::json;
 use crate::streaming::{RowFormat, SharedSender, StreamPlan};
+use crate::{finish, json};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -75,6 +75,15 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .draft
             .borrow_mut()
             .touched = false;
+        Ok(Value::nil())
+    })?;
+    // An answer of 500 says that something is broken, however friendly its page: the log has to say what.
+    natives.plain("handled", |host, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let status = exchange.draft.borrow().status;
+        if status == Some(StatusCode::INTERNAL_SERVER_ERROR) {
+            finish::tell(host, &exchange, scope.report(Raise(call.argument(1))));
+        }
         Ok(Value::nil())
     })?;
     natives.plain("reset", |_, scope, call| {
