@@ -20,6 +20,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.carries_data(context);
     natives.data_class("Sender")?;
     response(natives)?;
+    rescued(natives)?;
     bodies(natives)?;
     request(natives)
 }
@@ -76,7 +77,10 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .borrow_mut()
             .touched = false;
         Ok(Value::nil())
-    })?;
+    })
+}
+
+fn rescued<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // An answer of 500 says that something is broken, however friendly its page: the log has to say what.
     natives.plain("handled", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
