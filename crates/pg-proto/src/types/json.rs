@@ -69,7 +69,7 @@ pub fn write(
     write_at(ty, binary, style, out, 0)
 }
 
-/// Appends the JSON of a value that arrived in text format. What [`Value`] reads from text is written as [`write`] does;
+/// Appends the JSON of a value that arrived in text format. What [`Value`] reads from text is written as [`write()`] does;
 /// rows, ranges, hstore and types that are not known are strings.
 ///
 /// # Errors
