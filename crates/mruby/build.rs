@@ -17,7 +17,7 @@ const SHIM: [&str; 5] = [
 ];
 
 /// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
-const CORRECTIONS: [(&str, &str, &str); 8] = [
+const CORRECTIONS: [(&str, &str, &str); 9] = [
     // In generational mode, a full collection that finds a major one half done first finishes it. That leaves every live
     // object black, but for those that were written to during its sweep (a fibre that parked, say): they are gray and in a
     // list. The list was then emptied though nothing had been painted white again, so the collection that followed passed
@@ -26,6 +26,13 @@ const CORRECTIONS: [(&str, &str, &str); 8] = [
         "src/gc.c",
         "  else {\n    /* Sweep the dead objects, then reset all the live objects\n     * (including all the old objects, of course) to white. */\n    gc->generational = FALSE;\n    prepare_incremental_sweep(mrb, gc);\n    incremental_gc_finish(mrb, gc);\n  }\n  gc->generational = origin_mode;",
         "  gc->generational = FALSE;\n  prepare_incremental_sweep(mrb, gc);\n  incremental_gc_finish(mrb, gc);\n  gc->generational = origin_mode;",
+    ),
+    // The table of protected values grows before the place for an object is chosen. When there is no memory for it, growing
+    // collects, which gives an empty page back: the one that the chosen place was in.
+    (
+        "src/gc.c",
+        "  if (gc->free_heaps == NULL) {\n    add_heap(mrb, gc);\n  }\n\n  p = gc->free_heaps->freelist;",
+        "  if (gc->arena_idx >= gc->arena_capa) {\n    int newcapa = gc->arena_capa * 3 / 2;\n    gc->arena = (struct RBasic**)mrb_realloc(mrb, gc->arena, sizeof(struct RBasic*)*newcapa);\n    gc->arena_capa = newcapa;\n  }\n  if (gc->free_heaps == NULL) {\n    add_heap(mrb, gc);\n  }\n\n  p = gc->free_heaps->freelist;",
     ),
     // A fibre that ends leaves its outermost variables on its stack, where a block may still use them. What it wrote there
     // after the collector had seen them was never shown to the collector again, in either mode: nothing scans the stack

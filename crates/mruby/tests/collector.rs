@@ -1,6 +1,6 @@
-//! The collector and what it must not free: what only a parked or an ended fibre refers to, and what is stored while a
-//! collection is half done. Every test walks through the phases of a collection, with and without generations.
-//! A freed object is noticed by what has taken its place: each value is read after many allocations.
+//! The collector and what it must not free: what only a parked or an ended fibre refers to, what is stored while a
+//! collection is half done, what is being made when memory ends. `check` walks through the phases of a collection, with and
+//! without generations. A freed object is noticed by what has taken its place: each value is read after many allocations.
 
 use tsumugi_mruby::{Options, Reply, Root, Value, Vm, Waits};
 
@@ -126,4 +126,73 @@ fn what_a_block_of_an_ended_fibre_refers_to_stays() {
         "##;
         check(&source.replace("END", end));
     }
+}
+
+/// A VM in whose heap `taken` places are taken.
+fn open_with_taken(taken: usize, bytes_max: usize) -> Vm {
+    let vm = Vm::open(Options {
+        memory_bytes_max: bytes_max,
+        ..Options::default()
+    })
+    .unwrap();
+    vm.enter(|scope| {
+        let source = format!(
+            "$ballast = 'b' * 200_000; $taken = Array.new(1_024)
+             {taken}.times {{ |i| $taken[i] = 'taken' }}; GC.start"
+        );
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.run(program).unwrap();
+    });
+    vm
+}
+
+const VALUES: usize = 2_000;
+
+/// The VM's bytes before each of the values that one scope makes, and after the last.
+fn bytes_used(taken: usize) -> Vec<usize> {
+    let vm = open_with_taken(taken, 64 << 20);
+    vm.enter(|scope| {
+        let used = (0..VALUES).map(|i| {
+            let used = vm.memory_used();
+            scope.string(i.to_string()).unwrap();
+            used
+        });
+        used.collect()
+    })
+}
+
+#[test]
+fn a_value_stays_when_memory_ends_while_it_is_made() {
+    // A value may need a larger table of protected values, and may be the first in a new page of objects. Make one need
+    // both, and leave no memory for both.
+    let growths = |taken| -> Vec<(usize, usize)> {
+        let used = bytes_used(taken);
+        let growths = used.windows(2).map(|pair| pair[1] - pair[0]).enumerate();
+        growths.filter(|&(_, growth)| growth > 0).collect()
+    };
+    let apart = growths(0);
+    let second_page = apart
+        .iter()
+        .rposition(|&(_, bytes)| bytes > 40_000)
+        .unwrap();
+    let ((value, table), (page_value, page)) = (apart[second_page - 1], apart[second_page]);
+    let taken = page_value - value;
+    assert!(growths(taken).contains(&(value, page + table)), "{apart:?}");
+    let vm = open_with_taken(taken, bytes_used(taken)[value] + page + table / 2);
+    vm.enter(|scope| {
+        let ballast = scope.intern("$ballast");
+        let make = |i: usize| scope.string(i.to_string());
+        let values: Vec<_> = (0..VALUES)
+            .map(|i| match make(i) {
+                Ok(value) => value,
+                Err(_) => {
+                    scope.set_global(ballast, Value::nil()).unwrap();
+                    make(i).unwrap()
+                }
+            })
+            .collect();
+        for (i, value) in values.into_iter().enumerate() {
+            assert_eq!(scope.text(value), Some(i.to_string()));
+        }
+    });
 }
