@@ -78,6 +78,12 @@ const CORRECTIONS: [(&str, &str, &str); 9] = [
         "            if (MRB_PROC_ENV_P(dst)) {\n              struct REnv *e = MRB_PROC_ENV(dst);\n\n              if (!MRB_ENV_ONSTACK_P(e)",
         "            if (MRB_PROC_ENV_P(dst) && !MRB_PROC_STRICT_P(dst)) {\n              struct REnv *e = MRB_PROC_ENV(dst);\n\n              if (!MRB_ENV_ONSTACK_P(e)",
     ),
+    // Who has no such method is told, in CRuby's words: most of the time it is nil.
+    (
+        "src/class.c",
+        "  mrb_no_method_error(mrb, name, args, \"undefined method '%n'\", name);",
+        "  if (!mrb_test(self) || mrb_true_p(self)) {\n    mrb_no_method_error(mrb, name, args, \"undefined method '%n' for %Y\", name, self);\n  }\n  if (mrb_class_p(self) || mrb_module_p(self)) {\n    mrb_no_method_error(mrb, name, args, \"undefined method '%n' for %s %C\", name, mrb_class_p(self) ? \"class\" : \"module\", mrb_class_ptr(self));\n  }\n  mrb_no_method_error(mrb, name, args, \"undefined method '%n' for an instance of %T\", name, self);",
+    ),
 ];
 
 fn main() {

@@ -73,7 +73,7 @@ fn plugins_helpers_waits_and_the_client_are_reachable() {
 fn an_exception_is_told_with_its_class_and_the_conversation_goes_on() {
     check(
         "x = 5\nnil.nothing\nx\n",
-        "=> 5\nNoMethodError: undefined method 'nothing'\n    from console:2:in eval\n=> 5\n",
+        "=> 5\nNoMethodError: undefined method 'nothing' for nil\n    from console:2:in eval\n=> 5\n",
     );
     let answer = converse("1 + )\n2\n");
     assert!(answer.starts_with("SyntaxError: console:1: "), "{answer}");

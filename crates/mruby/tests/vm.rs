@@ -40,6 +40,21 @@ fn numbers_and_strings_are_exact() {
 }
 
 #[test]
+fn who_lacks_a_method_is_told_in_the_words_of_cruby() {
+    let told = |receiver: &str, name: &str| {
+        let expected = format!("NoMethodError: undefined method 'x' for {name}");
+        check(&format!("({receiver}).x"), &expected);
+    };
+    told("nil", "nil");
+    told("false", "false");
+    told("1", "an instance of Integer");
+    told("Object.new", "an instance of Object");
+    told("String", "class String");
+    told("Kernel", "module Kernel");
+    told("BasicObject.new", "an instance of BasicObject");
+}
+
+#[test]
 fn gems_that_block_are_absent() {
     check(
         "[Object.const_defined?(:IO), Object.const_defined?(:Socket), Object.const_defined?(:Dir)]",

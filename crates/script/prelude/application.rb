@@ -87,6 +87,7 @@ module Tsumugi
       before = scope.before
       after = scope.after
       klass = Class.new(Context)
+      Tsumugi.const_set(:Handler, klass)                 # the name by which messages call it
       takes = block.arity < 0 ? names : [block.arity, names].min
       if takes == 0 && before.empty? && after.empty?
         klass.define_method(:__run, &block)

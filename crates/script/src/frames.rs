@@ -10,7 +10,7 @@ const OWN_FILES: &str = "tsumugi/";
 /// Where code without a file says it comes from.
 const NO_FILE: &str = "(unknown)";
 /// Methods that the author did not name.
-const OWN_METHODS: [&str; 2] = [":in __run", ":in __handle"];
+const OWN_METHODS: [&str; 3] = [":in __run", ":in __handle", ":in run_program"];
 
 fn is_authors(frame: &str) -> bool {
     !frame.starts_with(OWN_FILES) && !frame.starts_with(NO_FILE)

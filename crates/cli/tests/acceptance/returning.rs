@@ -499,9 +499,9 @@ get("/missing") { nosuchmethod }
     );
     check("/tag", 523, "tagged");
     check("/branch", 521, "base: in a branch");
-    assert!(
-        site.get("/missing")
-            .text()
-            .starts_with("standard: undefined method 'nosuchmethod'")
+    check(
+        "/missing",
+        520,
+        "standard: undefined method 'nosuchmethod' for an instance of Tsumugi::Handler",
     );
 }
