@@ -17,7 +17,7 @@ const SHIM: [&str; 5] = [
 ];
 
 /// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
-const CORRECTIONS: [(&str, &str, &str); 9] = [
+const CORRECTIONS: &[(&str, &str, &str)] = &[
     // In generational mode, a full collection that finds a major one half done first finishes it. That leaves every live
     // object black, but for those that were written to during its sweep (a fibre that parked, say): they are gray and in a
     // list. The list was then emptied though nothing had been painted white again, so the collection that followed passed
