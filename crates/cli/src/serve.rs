@@ -11,7 +11,7 @@ use tsumugi_script::{Front, Mode, Service, Settings};
 use tsumugi_worker::{Address, Config, ERRORS, OUTPUT, Server, Signals};
 
 use crate::limit::Limit;
-use crate::limits::LAST_LINES_MS_MAX;
+use crate::limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
 use crate::{application, front, watch};
 
 /// Options of `serve`.
@@ -39,8 +39,11 @@ pub struct Arguments {
     limits: Vec<Limit>,
 }
 
-fn workers(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "a whole number from 1 on")
+fn workers(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number: &NonZeroUsize| number.get() <= WORKERS_MAX)
+        .ok_or_else(|| format!("expected a whole number from 1 to {WORKERS_MAX}"))
 }
 
 /// Serves until a signal.

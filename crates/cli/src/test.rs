@@ -97,7 +97,7 @@ async fn run_file(worker: &Worker, arguments: &Arguments, file: &Path, tally: &m
             Ok(Outcome::Passed) => tally.passed += 1,
             Ok(Outcome::Failed) => tally.failed += 1,
             Err(error) => {
-                println!("  FAIL (load)\n{}", indented(&format!("{error:#}")));
+                println!("  FAIL (load)\n{}", indented(&crate::story(&error)));
                 tally.failed += 1;
                 return;
             }

@@ -140,10 +140,15 @@ fn routes_are_listed_with_types_and_places() {
 }
 
 #[test]
-fn no_worker_is_wrong_usage() {
-    for workers in ["0", "two", "-1"] {
+fn no_worker_or_too_many_are_wrong_usage() {
+    for workers in ["0", "two", "-1", "1025"] {
         let option = format!("--workers={workers}");
-        check("", &["serve", &option], 2, &["a whole number from 1 on"]);
+        check(
+            "",
+            &["serve", &option],
+            2,
+            &["a whole number from 1 to 1024"],
+        );
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Limits {
     pub stall_ms: u64,
     /// Milliseconds of CPU that one loop turn may use before its worker's observers are told to end it.
     pub turn_cpu_ms_max: u64,
-    /// Bytes of address space for each worker's stack. Pages are used only when touched.
+    /// Bytes of address space for each worker's stack. Pages are used only when touched. At least 4 MiB.
     pub stack_bytes_max: usize,
 }
 
@@ -42,6 +42,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// The smallest stack of a worker: with less, what a service may nest would end the process.
+pub(crate) const STACK_BYTES_MIN: usize = 4 * 1024 * 1024;
 
 /// How often the watchdog looks at every worker.
 pub(crate) const WATCHDOG_SAMPLE: Duration = Duration::from_millis(10);

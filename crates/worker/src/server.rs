@@ -12,7 +12,7 @@ use crate::connection::Arrival;
 use crate::control::{Control, Exit, handle_signals};
 use crate::host::{Cores, ThreadClock, raise_open_files};
 use crate::life::{self, Command, Report, Reports, Seat};
-use crate::limits::COMMANDS_MAX;
+use crate::limits::{COMMANDS_MAX, STACK_BYTES_MIN};
 use crate::listen::{self, Bound, Listener};
 use crate::shared::Shared;
 use crate::watchdog::Watchdog;
@@ -161,7 +161,7 @@ impl<F> Start<'_, F> {
         let make = Arc::clone(&self.make);
         thread::Builder::new()
             .name(format!("tsumugi-worker-{id}"))
-            .stack_size(self.shared.limits.stack_bytes_max)
+            .stack_size(self.shared.limits.stack_bytes_max.max(STACK_BYTES_MIN))
             .spawn(move || life::run(seat, &*make))
             .map_err(|source| Error::Start {
                 what: "a worker thread",

@@ -481,3 +481,15 @@ fn ten_thousand_parked_requests_are_all_answered() {
     assert!(start.elapsed() >= Duration::from_secs(5));
     site.check("/now", "now");
 }
+
+#[test]
+fn a_stack_that_is_too_small_is_made_larger() {
+    let app = r##"
+helpers { def deeper(n, &block) = [n].map { |i| deeper(i + 1, &block) } }
+get("/deep") { begin; deeper(0); rescue SystemStackError; "deep enough"; end }
+get("/nested") { JSON.parse("[" * 100 + "]" * 100).inspect.size.to_s }
+"##;
+    let site = Site::start_with(app, &["--limit", "stack_bytes_max=1"]);
+    site.check("/deep", "deep enough");
+    site.check("/nested", "200");
+}
