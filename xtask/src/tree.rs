@@ -1,6 +1,6 @@
 //! The checkout as the rules see it: paths and texts in memory. No rule opens a file itself.
 //! It does not ask git: a fresh archive and a checkout of another user are read in the same way.
-//! Rule: what cargo built (marked by CACHEDIR.TAG), `.git` and the root's `data` are not part of the project.
+//! Rule: what cargo built (marked by CACHEDIR.TAG), `.git`, the root's `data` and what fuzzing leaves are not part of the project.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -115,6 +115,9 @@ impl Tree {
     }
 }
 
+/// Directories that running and fuzzing make.
+const MADE: [&str; 4] = ["data", "fuzz/artifacts", "fuzz/coverage", "fuzz/found"];
+
 fn walk(directory: &Path, path: &str, files: &mut Vec<File>) -> io::Result<()> {
     if directory.join("CACHEDIR.TAG").exists() {
         return Ok(());
@@ -131,7 +134,7 @@ fn walk(directory: &Path, path: &str, files: &mut Vec<File>) -> io::Result<()> {
         };
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            if below != "data" && !below.ends_with(".git") {
+            if !MADE.contains(&&*below) && !below.ends_with(".git") {
                 walk(&entry.path(), &below, files)?;
             }
         } else if kind.is_file() {
