@@ -83,11 +83,15 @@ impl Cache {
     /// The statement was prepared.
     pub(crate) fn prepared(&mut self, sql: &str, hints: &[Oid], description: Rc<Description>) {
         if let Some(entry) = self.find(sql, hints)
-            && let State::Preparing(waiting) =
-                std::mem::replace(&mut entry.state, State::Ready(description))
+            && let State::Preparing(waiting) = &mut entry.state
         {
+            let waiting = std::mem::take(waiting);
+            entry.state = State::Ready(description);
             waiting.into_iter().for_each(Waker::wake);
+            return;
         }
+        // The cache was cleared meanwhile.
+        self.close_description(&description);
     }
 
     /// The statement could not be prepared, or must be prepared anew. Who waits for it tries for himself.
@@ -161,9 +165,14 @@ impl Cache {
         true
     }
 
+    fn close_description(&mut self, description: &Description) {
+        description.let_go.set(true);
+        self.closing.extend(description.name);
+    }
+
     fn let_go(&mut self, entry: Entry) {
         match entry.state {
-            State::Ready(description) => self.closing.extend(description.name),
+            State::Ready(description) => self.close_description(&description),
             State::Preparing(waiting) => waiting.into_iter().for_each(Waker::wake),
         }
     }

@@ -103,6 +103,15 @@ pub enum Error {
         /// The limit.
         reply_bytes_max: usize,
     },
+    /// Rows or COPY data are on their way on this connection, and the next messages belong to them. Finish or drop those first, or
+    /// use another connection. Nothing was sent.
+    #[error(
+        "rows or COPY data are on their way on this connection; finish or drop them first, or use another one"
+    )]
+    Reserved,
+    /// COPY and the function that ran the statement do not fit. The connection is still usable.
+    #[error("{0}")]
+    Copy(&'static str),
     /// The server rolled a transaction back that was to be committed, because a statement in it had failed.
     #[error("the transaction was rolled back: a statement in it had failed")]
     RolledBack,

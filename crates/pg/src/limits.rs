@@ -46,6 +46,9 @@ pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
 pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes that one message of COPY data has at most.
+pub const COPY_PIECE_BYTES_MAX: usize = 64 * 1024;
+
 /// How long the server may take to accept a request to cancel.
 pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 

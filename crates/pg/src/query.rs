@@ -179,7 +179,7 @@ impl Connection {
     pub async fn script(&self, sql: &str) -> Result<()> {
         self.room().await;
         let reply = self.simple(sql)?.await?;
-        failure(&reply)?.map_or(Ok(()), |error| Err(Error::Server(error)))
+        succeeded(&reply)
     }
 
     /// Runs several statements in one write. Their results come in their order; the outer error is that of a statement that
@@ -266,6 +266,7 @@ impl Connection {
         if let Some(description) = known.await {
             return Ok(description);
         }
+        refuse_copy_in(sql).inspect_err(|_| self.0.cache.borrow_mut().forget(sql, hints))?;
         let mut preparing = Preparing {
             connection: self,
             sql,
@@ -320,8 +321,8 @@ impl Connection {
     ) -> Result<()> {
         description.check(values)?;
         self.write_closing(request)?;
-        let name = description.name.as_deref().unwrap_or("");
-        if description.name.is_none() {
+        let name = description.usable_name();
+        if name.is_empty() {
             request.parse("", sql, &description.oids)?;
         }
         let mut bind = request.bind("", name, values.count())?;
@@ -386,9 +387,7 @@ impl Drop for Preparing<'_> {
 
 /// The rows of an answer, or the error in it.
 fn rows(reply: Whole, description: &Description) -> Result<Rows> {
-    if let Some(error) = failure(&reply)? {
-        return Err(Error::Server(error));
-    }
+    succeeded(&reply)?;
     Ok(Rows::new(
         Rc::clone(&description.columns),
         reply.bytes,
@@ -397,7 +396,7 @@ fn rows(reply: Whole, description: &Description) -> Result<Rows> {
 }
 
 /// The error in an answer.
-pub(crate) fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
+fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
     let Some(start) = reply.error else {
         return Ok(None);
     };
@@ -406,6 +405,23 @@ pub(crate) fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
         Some((Message::ErrorResponse(report), _)) => Ok(Some(Box::new(report.into()))),
         _ => Ok(None),
     }
+}
+
+/// A COPY FROM STDIN that is run like any other statement would take the requests of others for its data.
+fn refuse_copy_in(sql: &str) -> Result<()> {
+    let mut words = sql.split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_');
+    let first = words.find(|word| !word.is_empty());
+    if first.is_some_and(|word| word.eq_ignore_ascii_case("copy"))
+        && words.any(|word| word.eq_ignore_ascii_case("stdin"))
+    {
+        return Err(Error::Copy("COPY FROM STDIN has to be run by copy_in"));
+    }
+    Ok(())
+}
+
+/// The error in an answer, as one.
+pub(crate) fn succeeded(reply: &Whole) -> Result<()> {
+    failure(reply)?.map_or(Ok(()), |error| Err(Error::Server(error)))
 }
 
 /// Whether the server refuses a prepared statement because something changed since: the tables, or the session.

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use std::rc::Rc;
 
-use tsumugi_pg_proto::backend::{Header, Message, tag};
+use tsumugi_pg_proto::backend::{Header, Message, TransactionStatus, tag};
 use tsumugi_pg_proto::connection::{Messages, Shape};
 use tsumugi_pg_proto::frontend;
 
@@ -27,6 +27,7 @@ pub struct RowStream {
     /// Rows and bytes so far, for the size of the next batch.
     rows: u64,
     bytes: u64,
+    next_rows: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,11 +46,24 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`]; the statement's own come with the first batch.
     pub async fn stream<P: Parameters + ?Sized>(&self, sql: &str, values: &P) -> Result<RowStream> {
+        self.stream_by(sql, values, FIRST_ROWS).await
+    }
+
+    /// Like [`Connection::stream`], with at most so many rows in the first batch; see [`RowStream::limit_next`] for the others.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn stream_by<P: Parameters + ?Sized>(
+        &self,
+        sql: &str,
+        values: &P,
+        rows_max: u32,
+    ) -> Result<RowStream> {
         let description = self.prepare(sql, &[]).await?;
         self.room().await;
         let parts = self.ask_parts(|mut request, ticket| {
             self.write_bind(&mut request, sql, &description, values)?;
-            request.execute("", FIRST_ROWS)?;
+            request.execute("", rows_max.max(1))?;
             Ok(request.flush(ticket, Shape::Streamed)?)
         })?;
         Ok(RowStream {
@@ -59,6 +73,7 @@ impl Connection {
             state: State::Coming,
             rows: 0,
             bytes: 0,
+            next_rows: None,
         })
     }
 }
@@ -78,8 +93,13 @@ impl RowStream {
             if self.state == State::Suspended {
                 self.ask_for_more()?;
             }
-            let Some(part) = self.parts.next().await? else {
-                return Ok(None);
+            let part = match self.parts.next().await {
+                Ok(Some(part)) => part,
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    self.finish();
+                    return Err(error);
+                }
             };
             let Part::Messages { tag, bytes } = part else {
                 continue;
@@ -90,7 +110,7 @@ impl RowStream {
                 tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => self.finish(),
                 tag::ERROR_RESPONSE => {
                     self.finish();
-                    while self.parts.next().await?.is_some() {}
+                    self.parts.drain().await?;
                     return Err(server_error(&bytes)?);
                 }
                 _ => {}
@@ -109,9 +129,18 @@ impl RowStream {
         Ok(Rows::new(Rc::clone(&self.columns), bytes, rows))
     }
 
+    /// The next time the server is asked for rows, for at most so many (one at least). After that batches have the size that
+    /// suits their rows again.
+    pub fn limit_next(&mut self, rows_max: u32) {
+        self.next_rows = Some(rows_max);
+    }
+
     fn ask_for_more(&mut self) -> Result<()> {
         let row_bytes = (self.bytes / self.rows.max(1)).max(1);
-        let rows = u32::try_from(BATCH_BYTES as u64 / row_bytes).unwrap_or(BATCH_ROWS_MAX);
+        let rows = match self.next_rows.take() {
+            Some(rows) => rows,
+            None => u32::try_from(BATCH_BYTES as u64 / row_bytes).unwrap_or(BATCH_ROWS_MAX),
+        };
         self.connection.0.append(|_, out| {
             frontend::execute(out, "", rows.clamp(1, BATCH_ROWS_MAX))?;
             frontend::flush(out);
@@ -126,6 +155,7 @@ impl RowStream {
         if self.state != State::Ending {
             self.state = State::Ending;
             self.connection.0.append(|_, out| frontend::sync(out));
+            self.parts.release();
         }
     }
 }
@@ -134,11 +164,16 @@ impl Drop for RowStream {
     fn drop(&mut self) {
         if self.parts.is_open() {
             self.finish();
+            if self.connection.status() != TransactionStatus::Idle {
+                // A batch soon ends by itself. Cancelling it would fail the transaction.
+                self.parts.let_run();
+            }
         }
     }
 }
 
-fn server_error(bytes: &[u8]) -> Result<Error> {
+/// The error in a part of an answer.
+pub(crate) fn server_error(bytes: &[u8]) -> Result<Error> {
     let error = Messages::new(bytes).find_map(|message| match message {
         Ok(Message::ErrorResponse(report)) => Some(Error::Server(Box::new(report.into()))),
         _ => None,

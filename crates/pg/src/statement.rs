@@ -2,7 +2,7 @@
 //! Rule: a description belongs to one connection; a statement of another connection is prepared there again.
 
 use std::any::Any;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::rc::Rc;
 
@@ -19,6 +19,8 @@ use crate::query::Parameters;
 pub struct Description {
     /// None where statements are sent anew with each execution.
     pub(crate) name: Option<StatementName>,
+    /// The server is told to forget the name with the next request.
+    pub(crate) let_go: Cell<bool>,
     pub(crate) parameters: Box<[TypeRef]>,
     /// The numbers of those types.
     pub(crate) oids: Box<[Oid]>,
@@ -60,11 +62,20 @@ impl Description {
         }
         Ok(Description {
             name,
+            let_go: Cell::new(false),
             parameters: parameters.into(),
             oids: oids.into(),
             formats: columns.iter().map(|column| column.format).collect(),
             columns: Rc::new(Columns::new(columns.into())),
         })
+    }
+
+    /// The name that the server knows it by; `""` when it has to be sent with each execution.
+    pub(crate) fn usable_name(&self) -> &str {
+        match &self.name {
+            Some(name) if !self.let_go.get() => name,
+            _ => "",
+        }
     }
 
     /// Whether as many values are given as there are parameters.

@@ -1,14 +1,14 @@
 //! Transactions and savepoints, on a connection of one's own. Chooses no connection and retries nothing.
 //! Rule: a transaction that is dropped is rolled back before anything else runs on its connection.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 
 use tsumugi_pg_proto::backend::TransactionStatus;
 
 use crate::connection::Connection;
 use crate::error::{Error, Result};
-use crate::query::failure;
+use crate::query::succeeded;
 
 /// How a transaction sees the changes of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,8 +66,26 @@ impl TransactionOptions {
 /// A transaction. Its statements are those of [`Transaction::connection`].
 pub struct Transaction<'c> {
     connection: &'c Connection,
-    savepoints: Cell<u32>,
+    savepoints: RefCell<Savepoints>,
     ended: Cell<bool>,
+}
+
+/// The numbers of the savepoints that exist, oldest first. Ending one ends those within it.
+#[derive(Default)]
+struct Savepoints {
+    last: u32,
+    open: Vec<u32>,
+}
+
+impl Savepoints {
+    /// Whether it existed.
+    fn close(&mut self, number: u32) -> bool {
+        let place = self.open.iter().position(|open| *open == number);
+        if let Some(place) = place {
+            self.open.truncate(place);
+        }
+        place.is_some()
+    }
 }
 
 impl Connection {
@@ -76,12 +94,21 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction<'_>> {
-        self.begin_unguarded(options).await?;
-        Ok(Transaction {
+        self.room().await;
+        let answer = self.simple(&options.sql())?;
+        self.enter_transaction();
+        // From here on it is rolled back if this future is dropped.
+        let transaction = Transaction {
             connection: self,
-            savepoints: Cell::new(0),
+            savepoints: RefCell::default(),
             ended: Cell::new(false),
-        })
+        };
+        let begun = answer.await.and_then(|reply| succeeded(&reply));
+        if let Err(error) = begun {
+            transaction.ended.set(true);
+            return Err(error);
+        }
+        Ok(transaction)
     }
 
     /// Begins a transaction that somebody else sees to the end of.
@@ -89,6 +116,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn begin_unguarded(&self, options: TransactionOptions) -> Result<()> {
+        self.enter_transaction();
         self.script(&options.sql()).await
     }
 
@@ -97,10 +125,9 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`], also those of deferred constraints; [`Error::RolledBack`] when a statement had failed.
     pub async fn commit_unguarded(&self) -> Result<()> {
+        self.room().await;
         let reply = self.simple("COMMIT")?.await?;
-        if let Some(error) = failure(&reply)? {
-            return Err(Error::Server(error));
-        }
+        succeeded(&reply)?;
         let command = reply.messages().find_map(|message| match message {
             Ok(tsumugi_pg_proto::backend::Message::CommandComplete(tag)) => {
                 Some(tag.command() == "COMMIT")
@@ -147,13 +174,16 @@ impl<'c> Transaction<'c> {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn savepoint(&self) -> Result<Savepoint<'_, 'c>> {
-        let number = self.savepoints.get() + 1;
+        let number = {
+            let mut savepoints = self.savepoints.borrow_mut();
+            savepoints.last += 1;
+            savepoints.last
+        };
         self.connection.script(&named("SAVEPOINT", number)).await?;
-        self.savepoints.set(number);
+        self.savepoints.borrow_mut().open.push(number);
         Ok(Savepoint {
             transaction: self,
             number,
-            ended: Cell::new(false),
         })
     }
 }
@@ -161,17 +191,16 @@ impl<'c> Transaction<'c> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.ended.get() {
-            // Nobody waits for the answer: it comes before that of whatever is asked next.
-            drop(self.connection.simple("ROLLBACK"));
+            self.connection.leave_transaction();
         }
     }
 }
 
-/// A point in a transaction. Dropped without [`Savepoint::release`] the transaction is rolled back to it.
+/// A point in a transaction. Dropped without [`Savepoint::release`] the transaction is rolled back to it. Ending one ends those
+/// that were made after it.
 pub struct Savepoint<'t, 'c> {
     transaction: &'t Transaction<'c>,
     number: u32,
-    ended: Cell<bool>,
 }
 
 impl Savepoint<'_, '_> {
@@ -194,14 +223,15 @@ impl Savepoint<'_, '_> {
     async fn end(&self, word: &str) -> Result<()> {
         let sql = named(word, self.number);
         self.transaction.connection.script(&sql).await?;
-        self.ended.set(true);
+        self.transaction.savepoints.borrow_mut().close(self.number);
         Ok(())
     }
 }
 
 impl Drop for Savepoint<'_, '_> {
     fn drop(&mut self) {
-        if !self.ended.get() && !self.transaction.ended.get() {
+        let existed = self.transaction.savepoints.borrow_mut().close(self.number);
+        if existed && !self.transaction.ended.get() {
             let sql = named("ROLLBACK TO SAVEPOINT", self.number);
             drop(self.transaction.connection.simple(&sql));
         }

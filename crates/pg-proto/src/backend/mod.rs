@@ -20,7 +20,7 @@ use crate::error::Violation;
 use crate::limits::{CONTROL_BYTES_MAX, MESSAGE_BYTES_MAX, REPORT_BYTES_MAX};
 
 /// Bytes of a message's head: its tag and its length.
-pub(crate) const HEAD_BYTES: usize = 5;
+pub const HEAD_BYTES: usize = 5;
 
 /// First bytes of the server's messages, by their name in the manual.
 pub mod tag {

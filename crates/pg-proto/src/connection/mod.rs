@@ -42,6 +42,8 @@ struct Expected<T> {
     token: T,
     shape: Shape,
     protocol: Protocol,
+    /// If it turns out to be a COPY FROM STDIN, the server knows already that there will be no data.
+    given_up: bool,
 }
 
 /// By which of the two protocols a statement was sent.
@@ -129,6 +131,7 @@ impl<T: Copy> Connection<T> {
             token,
             shape,
             protocol,
+            given_up: false,
         });
     }
 
@@ -149,6 +152,25 @@ impl<T: Copy> Connection<T> {
     /// [`Misuse::Nul`], and [`Misuse::OutOfTurn`] as [`Self::copy_done`].
     pub fn copy_fail(&mut self, out: &mut BytesMut, reason: &str) -> Result<(), Misuse> {
         self.end_copy_in("copy_fail", out, |out| frontend::copy_fail(out, reason))
+    }
+
+    /// Gives up the COPY that the newest request is, a query of the simple protocol, even when [`Event::CopyIn`] has not come
+    /// yet. The server refuses the COPY, or ignores this because the statement has failed. Other requests may follow at once.
+    ///
+    /// # Errors
+    /// [`Misuse::Nul`], and [`Misuse::OutOfTurn`] when the newest request is none of the simple protocol.
+    pub fn copy_give_up(&mut self, out: &mut BytesMut, reason: &str) -> Result<(), Misuse> {
+        if self.copy_in == CopyIn::Open {
+            return self.copy_fail(out, reason);
+        }
+        match self.expected.back_mut() {
+            Some(newest) if newest.protocol == Protocol::Simple => {
+                frontend::copy_fail(out, reason)?;
+                newest.given_up = true;
+                Ok(())
+            }
+            _ => Err(Misuse::OutOfTurn("copy_give_up")),
+        }
     }
 
     fn end_copy_in(

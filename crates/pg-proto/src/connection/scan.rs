@@ -336,6 +336,13 @@ impl<T: Copy> Connection<T> {
     }
 
     fn begin_copy_in(&mut self, head: Expected<T>, bytes: Bytes) -> Result<Event<T>, Violation> {
+        if head.given_up {
+            return Ok(Event::Part {
+                token: head.token,
+                tag: tag::COPY_IN_RESPONSE,
+                bytes,
+            });
+        }
         if self.expected.len() > 1 {
             return Err(Violation::CopyInPipeline);
         }

@@ -351,6 +351,32 @@ fn copy_data_are_ended_with_the_sync_that_counts() {
 }
 
 #[test]
+fn a_copy_may_be_given_up_before_the_server_asks_for_data() {
+    let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
+    let mut out = BytesMut::new();
+    let request = connection.request(&mut out);
+    request
+        .query("COPY t FROM STDIN", 1, Shape::Streamed)
+        .unwrap();
+    connection.copy_give_up(&mut out, "no").unwrap();
+    assert!(out.ends_with(b"f\0\0\0\x07no\0"));
+    connection.expect(2, Shape::Whole).unwrap();
+    assert_eq!(
+        connection.copy_give_up(&mut out, "no"),
+        Err(Misuse::OutOfTurn("copy_give_up"))
+    );
+    let mut input = serve("CopyIn Bind! Sync Execute Sync");
+    let mut told = Vec::new();
+    while let Some(event) = connection.poll(&mut input).unwrap() {
+        told.push(tell(event));
+    }
+    assert_eq!(
+        told,
+        ["1~ CopyIn", "1~ Error", "1: End", "2: Row Complete Ready"]
+    );
+}
+
+#[test]
 fn a_request_that_is_not_ended_leaves_nothing() {
     let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
     let mut out = BytesMut::from(&b"before"[..]);

@@ -89,6 +89,8 @@ pub enum Part {
     Fragment {
         /// The piece.
         bytes: Bytes,
+        /// Whether it is the first of its message.
+        first: bool,
         /// Bytes of the message still to come.
         left: usize,
     },
@@ -100,13 +102,20 @@ pub enum Part {
 pub struct Parts {
     shared: Rc<Shared>,
     ticket: Option<Ticket>,
+    /// No other request may follow meanwhile.
+    reserves: bool,
+    /// Pieces of a long message have come and more are to come.
+    in_message: bool,
 }
 
 impl Parts {
     pub(super) fn new(shared: Rc<Shared>, ticket: Ticket) -> Self {
+        shared.reserved.set(true);
         Parts {
             shared,
             ticket: Some(ticket),
+            reserves: true,
+            in_message: false,
         }
     }
 
@@ -120,7 +129,10 @@ impl Parts {
         self.shared.ring();
         match bit {
             Ok(Bit::Part { tag, bytes }) => Ok(Some(Part::Messages { tag, bytes })),
-            Ok(Bit::Fragment { bytes, left }) => Ok(Some(Part::Fragment { bytes, left })),
+            Ok(Bit::Fragment { bytes, left }) => {
+                let first = !std::mem::replace(&mut self.in_message, left > 0);
+                Ok(Some(Part::Fragment { bytes, first, left }))
+            }
             Ok(Bit::CopyIn(bytes)) => Ok(Some(Part::CopyIn(bytes))),
             Ok(Bit::End) => {
                 self.end();
@@ -133,12 +145,45 @@ impl Parts {
         }
     }
 
-    /// Whether ReadyForQuery is still to come.
+    /// Throws away what is still to come.
+    pub(crate) async fn drain(&mut self) -> Result<()> {
+        while self.next().await?.is_some() {}
+        Ok(())
+    }
+
+    /// Whether the caller has not been told of the end.
     pub(crate) fn is_open(&self) -> bool {
         self.ticket.is_some()
     }
 
+    /// Whether ReadyForQuery is still to come.
+    pub(crate) fn is_due(&self) -> bool {
+        let slots = self.shared.slots.borrow();
+        self.ticket.is_some_and(|ticket| slots.is_due(ticket))
+    }
+
+    /// Whether there is something to be read, were it an error.
+    pub(crate) fn has_news(&self) -> bool {
+        let slots = self.shared.slots.borrow();
+        self.ticket.is_none_or(|ticket| slots.has_news(ticket))
+    }
+
+    /// From now on other requests may follow.
+    pub(crate) fn release(&mut self) {
+        if std::mem::take(&mut self.reserves) {
+            self.shared.reserved.set(false);
+        }
+    }
+
+    /// Leaves the rest of the answer to itself; the server is not asked to stop.
+    pub(crate) fn let_run(&mut self) {
+        if self.end() {
+            self.shared.ring();
+        }
+    }
+
     fn end(&mut self) -> bool {
+        self.release();
         let ticket = self.ticket.take();
         ticket.is_some_and(|ticket| self.shared.slots.borrow_mut().leave(ticket))
     }

@@ -7,6 +7,9 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use tsumugi_pg_proto::backend::TransactionStatus;
+use tsumugi_pg_proto::connection::Shape;
+
 use super::{CANCEL_AFTER, Shared};
 use crate::limits;
 
@@ -56,9 +59,24 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
             shared.held.set(false);
             shared.ring();
             shared.quiet().await;
+            leave_orphaned_transaction(&shared);
         }
         shared.watching_abandoned.set(false);
         // The pump may have been waiting for this task to let go.
-        shared.ring();
+        shared.let_go(2);
     });
+}
+
+/// The request to cancel may have hit the very ROLLBACK of a transaction that was dropped. Then it is still open.
+fn leave_orphaned_transaction(shared: &Rc<Shared>) {
+    let failed = shared.protocol.borrow().status() == TransactionStatus::Failed;
+    if !failed || !shared.orphaned.get() || shared.protocol.borrow().awaited() > 0 {
+        return;
+    }
+    let again = shared.write(1, |request, ticket| {
+        Ok(request.query("ROLLBACK", ticket, Shape::Whole)?)
+    });
+    if let Ok(ticket) = again {
+        shared.slots.borrow_mut().leave(ticket);
+    }
 }

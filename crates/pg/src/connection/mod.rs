@@ -55,6 +55,8 @@ pub enum Event {
         /// Its value.
         value: String,
     },
+    /// The connection has ended; nothing comes after this.
+    Ended,
 }
 
 /// How a connection behaves, besides what its server says.
@@ -111,6 +113,10 @@ pub(crate) struct Shared {
     held: Cell<bool>,
     /// A task looks after answers that nobody waits for.
     watching_abandoned: Cell<bool>,
+    /// What is read bit by bit depends on the messages that its caller sends next: nobody else may write.
+    reserved: Cell<bool>,
+    /// A transaction was dropped, and nobody has begun another since: none may be open once all answers have come.
+    orphaned: Cell<bool>,
     /// The handles are gone.
     closing: Cell<bool>,
     lost: RefCell<Option<Lost>>,
@@ -144,6 +150,8 @@ impl Connection {
             room: RefCell::default(),
             held: Cell::new(false),
             watching_abandoned: Cell::new(false),
+            reserved: Cell::new(false),
+            orphaned: Cell::new(false),
             closing: Cell::new(false),
             lost: RefCell::new(None),
             cancel,
@@ -229,6 +237,20 @@ impl Connection {
         drop(self.simple(sql));
     }
 
+    /// Leaves the transaction that is open, or will be once what was sent has run. Nobody waits for the answer: it comes before
+    /// that of whatever is asked next. If nothing can be sent now, the connection ends instead.
+    pub(crate) fn leave_transaction(&self) {
+        self.0.orphaned.set(true);
+        if self.simple("ROLLBACK").is_err() {
+            self.0.lose(Lost::unclean());
+        }
+    }
+
+    /// A transaction is begun, and whoever does that sees to its end.
+    pub(crate) fn enter_transaction(&self) {
+        self.0.orphaned.set(false);
+    }
+
     fn is_alive(&self) -> bool {
         self.0.lost.borrow().is_none()
     }
@@ -260,6 +282,14 @@ impl Connection {
         Ok(Parts::new(Rc::clone(&self.0), ticket))
     }
 
+    /// Gives up the COPY that was asked for last.
+    pub(crate) fn give_copy_up(&self) {
+        self.0.append(|protocol, out| {
+            let given_up = protocol.copy_give_up(out, "the caller gave it up");
+            debug_assert!(given_up.is_ok(), "the newest request is a COPY");
+        });
+    }
+
     /// Waits until the buffer for what is to be sent has room, so that it stays bounded when the server does not read.
     pub(crate) async fn room(&self) {
         std::future::poll_fn(|cx| {
@@ -288,6 +318,9 @@ impl Shared {
     ) -> Result<Ticket> {
         if let Some(lost) = &*self.lost.borrow() {
             return Err(Error::lost(lost, crate::error::Ran::No));
+        }
+        if self.reserved.get() {
+            return Err(Error::Reserved);
         }
         let mut protocol = self.protocol.borrow_mut();
         let mut out = self.out.borrow_mut();
@@ -350,7 +383,9 @@ impl Shared {
         for waker in self.room.take() {
             waker.wake();
         }
+        self.slots.borrow_mut().wake_watchers();
         self.ring();
+        self.tell(Event::Ended);
     }
 
     fn tell(&self, event: Event) {

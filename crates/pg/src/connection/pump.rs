@@ -52,6 +52,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
                 return Ok(Poll::Ready(()));
             }
             if self.shared.closing.get() && self.is_done() {
+                self.say_goodbye(cx);
                 return Ok(Poll::Ready(()));
             }
             let read = if self.is_choked() {
@@ -66,13 +67,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
     }
 
     /// Nobody will ask again, nobody waits, and all is sent.
-    fn is_done(&mut self) -> bool {
+    fn is_done(&self) -> bool {
         let shared = &self.shared;
-        if Rc::strong_count(shared) > 1 || shared.protocol.borrow().awaited() > 0 {
-            return false;
+        Rc::strong_count(shared) == 1 && shared.protocol.borrow().awaited() == 0
+    }
+
+    /// A courtesy: when it does not go out at once, the server learns of the end by that of the socket.
+    fn say_goodbye(&mut self, cx: &mut Context<'_>) {
+        self.shared.terminate();
+        if self.write(cx).is_ok() {
+            let _ = Pin::new(&mut self.stream).poll_shutdown(cx);
         }
-        shared.terminate();
-        true
     }
 
     /// Whether the caller at the head of the line has enough to read.

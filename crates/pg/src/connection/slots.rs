@@ -165,12 +165,18 @@ impl Slots {
         let slot = &mut self.slots[ticket as usize];
         match slot.caller {
             Caller::Whole => slot.replies.push_back(Err(error)),
-            Caller::Bits => slot.lost = Some(error),
+            Caller::Bits => {
+                slot.lost = Some(error);
+                // Its end may depend on what the caller does now.
+                if let Some(waker) = slot.waker.take() {
+                    waker.wake();
+                }
+            }
             Caller::None | Caller::Gone => {}
         }
     }
 
-    /// A bit of an answer has come. False when the caller should read first: enough is waiting.
+    /// A bit of an answer has come.
     pub(super) fn bit(&mut self, ticket: Ticket, bit: Bit) {
         let slot = &mut self.slots[ticket as usize];
         if slot.caller == Caller::Bits {
@@ -208,6 +214,11 @@ impl Slots {
                 waker.wake();
             }
         }
+        self.wake_watchers();
+    }
+
+    /// Something ended: an answer, or the connection.
+    pub(super) fn wake_watchers(&mut self) {
         for watcher in self.watchers.drain(..) {
             watcher.wake();
         }
@@ -264,6 +275,17 @@ impl Slots {
         }
         slot.waker = Some(cx.waker().clone());
         Poll::Pending
+    }
+
+    /// Whether something waits for the caller who reads bit by bit.
+    pub(super) fn has_news(&self, ticket: Ticket) -> bool {
+        let slot = &self.slots[ticket as usize];
+        !slot.bits.is_empty() || slot.lost.is_some()
+    }
+
+    /// Whether answers are still to come.
+    pub(super) fn is_due(&self, ticket: Ticket) -> bool {
+        self.slots[ticket as usize].due > 0
     }
 
     /// The caller leaves; true when answers are still to come for it.

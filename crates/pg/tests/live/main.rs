@@ -1,6 +1,7 @@
 //! Connections to real servers: every way to reach, encrypt, log in and choose. And statements on them.
 //! Rule: an error is checked by its text, because the text is what a person gets; and no text ever has a password.
 
+mod copying;
 mod hosts;
 mod login;
 mod reach;
@@ -8,8 +9,8 @@ mod secure;
 mod statements;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
-use tsumugi_pg::{Config, Connected, Connector, Environment, Error};
-use tsumugi_pg_rig::User;
+use tsumugi_pg::{Config, Connected, Connection, Connector, Environment, Error, Rows};
+use tsumugi_pg_rig::{Server, User};
 
 fn environment() -> Environment {
     Environment::empty().with_user("postgres")
@@ -22,6 +23,31 @@ async fn connect(text: &str) -> Result<Connected, Error> {
 
 fn random(bytes: &mut [u8]) {
     SystemRandom::new().fill(bytes).unwrap();
+}
+
+/// Runs a test on a runtime like a worker's.
+fn run<F: Future<Output = ()>>(test: F) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, test);
+}
+
+/// A connection to the server that all tests of this process share; `options` begin with `?`.
+async fn open(options: &str) -> Connection {
+    open_at(&(Server::shared().url(User::TRUST) + options)).await
+}
+
+async fn open_at(url: &str) -> Connection {
+    let config = Config::parse(url, &environment()).unwrap();
+    Connection::open(&Connector::new(config)).await.unwrap()
+}
+
+/// The first value.
+#[track_caller]
+fn int(rows: &Rows) -> i32 {
+    rows.first().unwrap().unwrap().value(0).unwrap()
 }
 
 /// The server's process for this connection.

@@ -3,29 +3,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use tsumugi_pg::{Atomicity, Config, Connection, Connector, Error, Statement};
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_pg::{Atomicity, Error, Statement};
 
-/// Runs a test on a runtime like a worker's.
-fn run<F: Future<Output = ()>>(test: F) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, test);
-}
-
-/// A connection to the server that all tests of this process share.
-async fn connect(options: &str) -> Connection {
-    let url = Server::shared().url(User::TRUST) + options;
-    let config = Config::parse(&url, &super::environment()).unwrap();
-    Connection::open(&Connector::new(config)).await.unwrap()
-}
+use crate::{open, run};
 
 #[test]
 fn a_row_comes_back_with_its_types() {
     run(async {
-        let db = connect("").await;
+        let db = open("").await;
         let rows = db
             .query(
                 "select $1::int4 + 1 as n, $2::text as t, null::int8 as nothing",
@@ -44,7 +29,7 @@ fn a_row_comes_back_with_its_types() {
 #[test]
 fn an_error_between_two_pipelined_statements_is_only_its_callers() {
     run(async {
-        let db = connect("").await;
+        let db = open("").await;
         let (a, b, c) = tokio::join!(
             db.query("select 1", &()),
             db.query("select 1 / $1::int4", &(0,)),
@@ -75,7 +60,7 @@ fn an_error_between_two_pipelined_statements_is_only_its_callers() {
 #[test]
 fn a_thousand_callers_get_their_own_answers() {
     run(async {
-        let db = connect("").await;
+        let db = open("").await;
         let tasks: Vec<_> = (0..1000)
             .map(|number: i32| {
                 let db = db.clone();
@@ -97,7 +82,7 @@ fn a_thousand_callers_get_their_own_answers() {
 #[test]
 fn a_pipeline_of_one_sync_is_all_or_nothing() {
     run(async {
-        let db = connect("").await;
+        let db = open("").await;
         db.script("create temp table t(n int primary key)")
             .await
             .unwrap();
@@ -124,7 +109,7 @@ fn a_pipeline_of_one_sync_is_all_or_nothing() {
 #[test]
 fn an_abandoned_statement_is_cancelled_and_the_next_is_right() {
     run(async {
-        let db = connect("").await;
+        let db = open("").await;
         let begun = std::time::Instant::now();
         let left = tokio::time::timeout(
             Duration::from_millis(50),
@@ -142,7 +127,7 @@ fn an_abandoned_statement_is_cancelled_and_the_next_is_right() {
 #[test]
 fn rows_come_in_batches_and_a_stream_may_be_dropped() {
     run(async {
-        let db = connect("").await;
+        let db = open("").await;
         let mut stream = db
             .stream(
                 "select n, repeat('x', 100) from generate_series(1, $1::int4) n",
@@ -171,7 +156,7 @@ fn rows_come_in_batches_and_a_stream_may_be_dropped() {
 #[test]
 fn statements_of_one_text_are_prepared_once() {
     run(async {
-        let db = Rc::new(connect("?statement_cache=8").await);
+        let db = Rc::new(open("?statement_cache=8").await);
         for number in 0..100 {
             db.query(&format!("select {number}"), &()).await.unwrap();
         }
