@@ -123,6 +123,9 @@ module Tsumugi
 
     def pairs
       @pairs ||= if media_type == FORM
+                   # What curl -d sends of JSON. A form would have encoded these signs.
+                   raise Refused.new(415, "the body is JSON sent as #{FORM}: its content type must be application/json") if text.start_with?("{\"")
+
                    Native.form(text)
                  else
                    Tsumugi.await(Native.body_parts(@context)).map do |name, content, *file|

@@ -197,6 +197,21 @@ fn malformed_bodies_are_the_clients_fault() {
             .status,
         400
     );
+    let form = "application/x-www-form-urlencoded";
+    let answer = rig.post("/", form, b"{\"a\": 1}");
+    assert!(
+        answer.status == 415 && answer.text().contains("must be application/json"),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(rig.post("/", form, b"%7B%22a=1").status, 200);
+    let digits = "1".repeat(65_537);
+    let answer = rig.post("/", "application/json", digits.as_bytes());
+    assert!(
+        answer.status == 400 && answer.text().contains("json_digits_max"),
+        "{}",
+        answer.text()
+    );
     let answer = rig.post("/", "text/html", b"x");
     assert!(
         answer.status == 415 && answer.text().contains("multipart/form-data"),
