@@ -3,8 +3,10 @@
 //! NULL is an empty field and empty text is `""`, so that both can be told apart. A blob is base64. Of an infinity
 //! the name is written. Columns of one name are all written, in order.
 
+use crate::error::Result;
 use crate::json::{write_base64, write_integer, write_real};
-use crate::rows::{Cell, Columns, Rows};
+use crate::rows::{Columns, Rows};
+use crate::value::ValueRef;
 
 impl Columns {
     /// Appends the header line.
@@ -21,31 +23,44 @@ impl Columns {
 
 impl Rows {
     /// Appends a line for each row, without a header: see [`Columns::write_csv`].
-    pub fn write_csv(&self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// As [`Rows::write_json`].
+    pub fn write_csv(&self, out: &mut Vec<u8>) -> Result<()> {
         out.reserve(self.packed_bytes());
+        let mut text = Vec::new();
         for row in self.iter() {
-            for (index, cell) in row.cells().enumerate() {
+            for (index, value) in row.values().enumerate() {
                 if index > 0 {
                     out.push(b',');
                 }
-                write_cell(cell, out);
+                write_value(value, &mut text, out)?;
             }
             out.extend_from_slice(b"\r\n");
         }
+        Ok(())
     }
 }
 
-fn write_cell(cell: Cell<'_>, out: &mut Vec<u8>) {
-    match cell {
-        Cell::Null => {}
-        Cell::Integer(integer) => write_integer(integer, out),
-        Cell::Real(real) if real.is_finite() => write_real(real, out),
-        Cell::Real(real) if real.is_nan() => out.extend_from_slice(b"NaN"),
-        Cell::Real(real) if real > 0.0 => out.extend_from_slice(b"Infinity"),
-        Cell::Real(_) => out.extend_from_slice(b"-Infinity"),
-        Cell::Text(text) => write_text(text, out),
-        Cell::Blob(blob) => write_base64(blob, out),
+/// `text` is room for what has to be printed before it is known whether it needs quotes.
+fn write_value(value: ValueRef<'_>, text: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        ValueRef::Null => {}
+        ValueRef::Integer(integer) => write_integer(integer, out),
+        ValueRef::Boolean(boolean) => out.extend_from_slice(boolean.to_string().as_bytes()),
+        ValueRef::Real(real) if real.is_finite() => write_real(real, out),
+        ValueRef::Real(real) if real.is_nan() => out.extend_from_slice(b"NaN"),
+        ValueRef::Real(real) if real > 0.0 => out.extend_from_slice(b"Infinity"),
+        ValueRef::Real(_) => out.extend_from_slice(b"-Infinity"),
+        ValueRef::Text(text) => write_text(text.as_bytes(), out),
+        ValueRef::Blob(blob) => write_base64(blob, out),
+        ValueRef::Rich(rich) => {
+            text.clear();
+            rich.write_text(text)?;
+            write_text(text, out);
+        }
     }
+    Ok(())
 }
 
 fn write_text(text: &[u8], out: &mut Vec<u8>) {
@@ -69,7 +84,7 @@ fn write_text(text: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Packer;
+    use crate::rows::packed::{Cell, Packer};
     use std::sync::Arc;
 
     fn check(cells: &[Cell<'_>], expected: &str) {
@@ -77,9 +92,9 @@ mod tests {
         packer.begin_row();
         cells.iter().for_each(|cell| packer.push(*cell).unwrap());
         let mut out = Vec::new();
-        packer
-            .finish(Arc::new(Columns::new(["a"])))
-            .write_csv(&mut out);
+        Rows::from(packer.finish(Arc::new(Columns::new(["a"]))))
+            .write_csv(&mut out)
+            .unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use tsumugi_pg::Atomicity;
+
+use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::{Columns, Rows};
-use crate::sqlite;
 use crate::value::Value;
+use crate::{postgres, sqlite};
 
 pub use crate::sqlite::Executed;
 
@@ -25,17 +27,23 @@ pub use crate::sqlite::Executed;
 pub enum Database {
     /// An embedded SQLite database.
     Sqlite(sqlite::Pool),
+    /// A PostgreSQL server. Its connections belong to the thread that connected.
+    Postgres(postgres::Pool),
 }
 
 impl Database {
-    /// Connects to the database at `url`: `sqlite:PATH`, `sqlite://PATH` or `sqlite::memory:`, with options after `?`.
+    /// Connects to the database at `url`: `sqlite:PATH`, `sqlite://PATH`, `sqlite::memory:` or
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with options after `?`.
     ///
     /// A missing file is created (unless `mode=rw`), a missing directory is not. `sqlite::memory:` is one database for
     /// all connects of this process while any of them lasts; `?name=NAME` makes another.
     pub async fn connect(url: &str, options: Options) -> Result<Database> {
-        sqlite::Pool::connect(url, options)
-            .await
-            .map(Database::Sqlite)
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            let pool = postgres::Pool::connect(url, options).await?;
+            return Ok(Database::Postgres(pool));
+        }
+        let pool = sqlite::Pool::connect(url, options).await?;
+        Ok(Database::Sqlite(pool))
     }
 
     /// Runs a statement and gives all its rows. One that writes, such as `INSERT … RETURNING`, works as well.
@@ -44,8 +52,10 @@ impl Database {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        let Database::Sqlite(pool) = self;
-        pool.query(sql.into(), values.into()).await
+        match self {
+            Database::Sqlite(pool) => pool.query(sql.into(), values.into()).await,
+            Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
+        }
     }
 
     /// Runs a statement and says what it changed. Rows that it gives are dropped.
@@ -54,15 +64,19 @@ impl Database {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
-        let Database::Sqlite(pool) = self;
-        pool.execute(sql.into(), values.into()).await
+        match self {
+            Database::Sqlite(pool) => pool.execute(sql.into(), values.into()).await,
+            Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
+        }
     }
 
     /// Runs several statements without values, one after the other. They are not one transaction unless the script
     /// says `BEGIN` and `COMMIT`; what ran before a failure stays. `statement_timeout` bounds the whole script.
     pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
-        let Database::Sqlite(pool) = self;
-        pool.execute_script(sql.into()).await
+        match self {
+            Database::Sqlite(pool) => pool.execute_script(sql.into()).await,
+            Database::Postgres(pool) => pool.execute_script(sql.into()).await,
+        }
     }
 
     /// Runs a statement that only reads and gives its rows in batches, all of one snapshot. Keeps a reader until the
@@ -72,40 +86,117 @@ impl Database {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
-        let Database::Sqlite(pool) = self;
-        pool.stream(sql.into(), values.into())
-            .await
-            .map(RowStream::Sqlite)
+        let (sql, values) = (sql.into(), values.into());
+        Ok(match self {
+            Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql, values).await?),
+            Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values).await?),
+        })
     }
 
     /// Begins a transaction, on a connection of its own until it ends.
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
-        let Database::Sqlite(pool) = self;
-        pool.begin(options).await.map(Transaction::Sqlite)
+        Ok(match self {
+            Database::Sqlite(pool) => Transaction::Sqlite(pool.begin(options).await?),
+            Database::Postgres(pool) => Transaction::Postgres(pool.begin(options).await?),
+        })
+    }
+
+    /// Runs several statements and gives their rows in order. PostgreSQL gets them in one write. With [`Atomicity::All`] they stand
+    /// and fall together; the first that fails is followed by errors for all others.
+    pub async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        match self {
+            Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
+            Database::Sqlite(_) => self.one_by_one(statements, atomicity).await,
+        }
+    }
+
+    /// A pipeline where there is no wire.
+    async fn one_by_one(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let mut outcomes = Vec::with_capacity(statements.len());
+        if atomicity == Atomicity::Each {
+            for (sql, values) in statements {
+                outcomes.push(self.query(sql, values).await);
+            }
+            return Ok(outcomes);
+        }
+        let transaction = self.begin(TransactionOptions::default()).await?;
+        let count = statements.len();
+        for (sql, values) in statements {
+            let outcome = transaction.query(sql, values).await;
+            let failed = outcome.is_err();
+            outcomes.push(outcome);
+            if failed {
+                transaction.roll_back().await?;
+                let failure = outcomes.pop();
+                let undone = || {
+                    Err(Error::Closed {
+                        what: "transaction",
+                        reason: "another statement of the pipeline failed",
+                    })
+                };
+                let at = outcomes.len();
+                outcomes.clear();
+                outcomes.resize_with(count, undone);
+                if let (Some(place), Some(failure)) = (outcomes.get_mut(at), failure) {
+                    *place = failure;
+                }
+                return Ok(outcomes);
+            }
+        }
+        transaction.commit().await?;
+        Ok(outcomes)
     }
 
     /// Figures of this database since it was opened.
     pub fn snapshot(&self) -> Snapshot {
-        let Database::Sqlite(pool) = self;
-        pool.snapshot()
+        match self {
+            Database::Sqlite(pool) => pool.snapshot(),
+            Database::Postgres(pool) => pool.snapshot(),
+        }
+    }
+
+    /// Lets the connections go as they become free, and refuses further statements. Dropping the last clone does the same; SQLite's
+    /// engine, which others may share, ends only then.
+    pub fn close(&self) {
+        if let Database::Postgres(pool) = self {
+            pool.close();
+        }
     }
 
     /// Whether both are the same database with the same connections.
     pub fn shares_connections_with(&self, other: &Database) -> bool {
-        let (Database::Sqlite(pool), Database::Sqlite(other)) = (self, other);
-        pool.shares_connections_with(other)
+        match (self, other) {
+            (Database::Sqlite(pool), Database::Sqlite(other)) => {
+                pool.shares_connections_with(other)
+            }
+            (Database::Postgres(pool), Database::Postgres(other)) => {
+                pool.shares_connections_with(other)
+            }
+            _ => false,
+        }
     }
 }
 
 /// A transaction. Dropped without [`Transaction::commit`] it is rolled back, before anybody else gets its connection.
 ///
-/// A statement that fails leaves the transaction usable. One that writes and is stopped, by `statement_timeout` or because
+/// On SQLite a statement that fails leaves the transaction usable; on PostgreSQL all that follow fail as well, until it is rolled back
+/// to a savepoint or to its beginning. One that writes and is stopped, by `statement_timeout` or because
 /// its future was dropped, ends the transaction: all later calls say so and nothing is committed.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Transaction {
     /// Of an SQLite database.
     Sqlite(sqlite::Transaction),
+    /// Of a PostgreSQL database.
+    Postgres(postgres::Transaction),
 }
 
 impl Transaction {
@@ -115,8 +206,12 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction.query(sql.into(), values.into()).await
+        match self {
+            Transaction::Sqlite(transaction) => transaction.query(sql.into(), values.into()).await,
+            Transaction::Postgres(transaction) => {
+                transaction.query(sql.into(), values.into()).await
+            }
+        }
     }
 
     /// Like [`Database::execute`], inside the transaction.
@@ -125,14 +220,22 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction.execute(sql.into(), values.into()).await
+        match self {
+            Transaction::Sqlite(transaction) => {
+                transaction.execute(sql.into(), values.into()).await
+            }
+            Transaction::Postgres(transaction) => {
+                transaction.execute(sql.into(), values.into()).await
+            }
+        }
     }
 
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
     pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction.execute_script(sql.into()).await
+        match self {
+            Transaction::Sqlite(transaction) => transaction.execute_script(sql.into()).await,
+            Transaction::Postgres(transaction) => transaction.execute_script(sql.into()).await,
+        }
     }
 
     /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
@@ -141,30 +244,53 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction
-            .stream(sql.into(), values.into())
-            .await
-            .map(RowStream::Sqlite)
+        let (sql, values) = (sql.into(), values.into());
+        Ok(match self {
+            Transaction::Sqlite(own) => RowStream::Sqlite(own.stream(sql, values).await?),
+            Transaction::Postgres(own) => RowStream::Postgres(own.stream(sql, values).await?),
+        })
+    }
+
+    /// Like [`Database::pipeline`], inside the transaction, one statement after the other. Ends with the first that fails.
+    pub async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+    ) -> Result<Vec<Result<Rows>>> {
+        let mut outcomes = Vec::with_capacity(statements.len());
+        for (sql, values) in statements {
+            let outcome = self.query(sql, values).await;
+            let failed = outcome.is_err();
+            outcomes.push(outcome);
+            if failed {
+                break;
+            }
+        }
+        Ok(outcomes)
     }
 
     /// Marks a point to which the transaction can be rolled back. They nest.
     pub async fn savepoint(&self) -> Result<Savepoint> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction.savepoint().await.map(Savepoint::Sqlite)
+        Ok(match self {
+            Transaction::Sqlite(own) => Savepoint::Sqlite(own.savepoint().await?),
+            Transaction::Postgres(own) => Savepoint::Postgres(own.savepoint().await?),
+        })
     }
 
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, the transaction is still open.
     pub async fn commit(&self) -> Result<()> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction.commit().await
+        match self {
+            Transaction::Sqlite(transaction) => transaction.commit().await,
+            Transaction::Postgres(transaction) => transaction.commit().await,
+        }
     }
 
     /// Undoes the changes and ends the transaction.
     pub async fn roll_back(&self) -> Result<()> {
-        let Transaction::Sqlite(transaction) = self;
-        transaction.roll_back().await
+        match self {
+            Transaction::Sqlite(transaction) => transaction.roll_back().await,
+            Transaction::Postgres(transaction) => transaction.roll_back().await,
+        }
     }
 }
 
@@ -174,19 +300,25 @@ impl Transaction {
 pub enum Savepoint {
     /// Of an SQLite transaction.
     Sqlite(sqlite::Savepoint),
+    /// Of a PostgreSQL transaction.
+    Postgres(postgres::Savepoint),
 }
 
 impl Savepoint {
     /// Keeps what was done since, as a part of the transaction.
     pub async fn release(self) -> Result<()> {
-        let Savepoint::Sqlite(savepoint) = self;
-        savepoint.release().await
+        match self {
+            Savepoint::Sqlite(savepoint) => savepoint.release().await,
+            Savepoint::Postgres(savepoint) => savepoint.release().await,
+        }
     }
 
     /// Undoes what was done since.
     pub async fn roll_back(self) -> Result<()> {
-        let Savepoint::Sqlite(savepoint) = self;
-        savepoint.roll_back().await
+        match self {
+            Savepoint::Sqlite(savepoint) => savepoint.roll_back().await,
+            Savepoint::Postgres(savepoint) => savepoint.roll_back().await,
+        }
     }
 }
 
@@ -196,13 +328,17 @@ impl Savepoint {
 pub enum RowStream {
     /// Of an SQLite database.
     Sqlite(sqlite::RowStream),
+    /// Of a PostgreSQL database.
+    Postgres(postgres::RowStream),
 }
 
 impl RowStream {
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &Arc<Columns> {
-        let RowStream::Sqlite(stream) = self;
-        stream.columns()
+        match self {
+            RowStream::Sqlite(stream) => stream.columns(),
+            RowStream::Postgres(stream) => stream.columns(),
+        }
     }
 
     /// The next batch: at least one row, at most [`BATCH_MAX_ROWS`](crate::limits::BATCH_MAX_ROWS), ending with the row
@@ -211,7 +347,9 @@ impl RowStream {
     /// Rows are read from the database when this is called, not before, except for the first batch. Dropping the
     /// future loses nothing: the next call goes on waiting.
     pub async fn next(&mut self) -> Result<Option<Rows>> {
-        let RowStream::Sqlite(stream) = self;
-        stream.next().await
+        match self {
+            RowStream::Sqlite(stream) => stream.next().await,
+            RowStream::Postgres(stream) => stream.next().await,
+        }
     }
 }

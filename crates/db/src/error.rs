@@ -23,9 +23,11 @@ pub enum Error {
         /// What failed.
         statement: Failed,
     },
-    /// A row refers to a row that is not there, or a row is still referred to. SQLite does not say which constraint.
-    #[error("a foreign key constraint is violated")]
+    /// A row refers to a row that is not there, or a row is still referred to.
+    #[error("a foreign key constraint is violated{}", .constraint.as_ref().map(|name| format!(": {name}")).unwrap_or_default())]
     ForeignKeyViolation {
+        /// The constraint. SQLite does not say which.
+        constraint: Option<String>,
         /// What failed.
         statement: Failed,
     },
@@ -127,6 +129,28 @@ pub enum Error {
         /// The cause.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// No connection to the server could be opened. Nothing ran.
+    #[error("cannot connect to the database: {reason}")]
+    Unreachable {
+        /// Why: host, phase and cause.
+        reason: String,
+    },
+    /// The connection was lost before the answer had come.
+    #[error("the connection to the database was lost: {reason}; {}", if *.ran { "the statement may or may not have run" } else { "the statement was not sent" })]
+    Lost {
+        /// Why.
+        reason: String,
+        /// Whether the statement may have run.
+        ran: bool,
+    },
+    /// The server sent a value that is none of its type.
+    #[error("the value in column {column} cannot be read: {reason}")]
+    Malformed {
+        /// The column.
+        column: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The caller misused the API. Fix the code: trying again cannot help.
     #[error("{message}")]
     Usage {
@@ -136,10 +160,10 @@ pub enum Error {
         statement: Failed,
     },
     /// The database refused for another reason.
-    #[error("{message} (SQLite code {code})")]
+    #[error("{message} ({code})")]
     Database {
-        /// The database's own (extended) code.
-        code: i32,
+        /// The database's own code.
+        code: Code,
         /// What the database says, or a general text where that could hold data: see [`Error::detail`].
         message: String,
         /// What failed.
@@ -177,9 +201,13 @@ impl Error {
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
             Error::Timeout { .. } => "QueryCanceled",
             Error::TooLarge { .. } => "LimitExceeded",
-            Error::InvalidText { .. } => "DataError",
-            Error::Closed { .. } | Error::Open { .. } => "ConnectionLost",
+            Error::InvalidText { .. } | Error::Malformed { .. } => "DataError",
+            Error::Closed { .. }
+            | Error::Open { .. }
+            | Error::Unreachable { .. }
+            | Error::Lost { .. } => "ConnectionLost",
             Error::Usage { .. } => "UsageError",
+            Error::Database { code, .. } if code.is_about_data() => "DataError",
             Error::Database { .. } => "Error",
         }
     }
@@ -190,6 +218,7 @@ impl Error {
             Error::UniqueViolation { constraint, .. }
             | Error::CheckViolation { constraint, .. } => Some(constraint),
             Error::NotNullViolation { column, .. } => Some(column),
+            Error::ForeignKeyViolation { constraint, .. } => constraint.as_deref(),
             _ => None,
         }
     }
@@ -198,6 +227,21 @@ impl Error {
     pub fn position(&self) -> Option<usize> {
         match self {
             Error::Syntax { position, .. } => *position,
+            _ => None,
+        }
+    }
+
+    /// The database's own code, such as `22012`, where it is not told by the kind.
+    pub fn code(&self) -> Option<String> {
+        match self {
+            Error::Database {
+                code: Code::SqlState(code),
+                ..
+            } => Some((**code).to_owned()),
+            Error::Database {
+                code: Code::Sqlite(code),
+                ..
+            } => Some(code.to_string()),
             _ => None,
         }
     }
@@ -230,7 +274,7 @@ impl Error {
     fn failed(&self) -> Option<&Failed> {
         match self {
             Error::UniqueViolation { statement, .. }
-            | Error::ForeignKeyViolation { statement }
+            | Error::ForeignKeyViolation { statement, .. }
             | Error::NotNullViolation { statement, .. }
             | Error::CheckViolation { statement, .. }
             | Error::SerializationFailure { statement }
@@ -242,7 +286,37 @@ impl Error {
             | Error::InvalidText { statement, .. }
             | Error::Usage { statement, .. }
             | Error::Database { statement, .. } => Some(statement),
-            Error::Closed { .. } | Error::Open { .. } => None,
+            Error::Closed { .. }
+            | Error::Open { .. }
+            | Error::Unreachable { .. }
+            | Error::Lost { .. }
+            | Error::Malformed { .. } => None,
+        }
+    }
+}
+
+/// A database's own code for an error.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// SQLite's extended code.
+    Sqlite(i32),
+    /// Five characters of the SQL standard and PostgreSQL.
+    SqlState(Box<str>),
+}
+
+impl Code {
+    /// Whether a value was wrong, rather than the statement: SQLSTATE class 22.
+    fn is_about_data(&self) -> bool {
+        matches!(self, Code::SqlState(code) if code.starts_with("22"))
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Code::Sqlite(code) => write!(f, "SQLite code {code}"),
+            Code::SqlState(code) => write!(f, "SQLSTATE {code}"),
         }
     }
 }

@@ -11,55 +11,108 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::rows::{Cell, Columns, Row, Rows};
+use crate::error::Result;
+use crate::rows::packed::Cell;
+use crate::rows::{Lying, Row, Rows};
+use crate::value::Value;
 
 impl Rows {
     /// Appends an array of objects, one for each row. Of several columns with one name the last one is written.
-    pub fn write_json(&self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) and [`Error::InvalidText`](crate::Error::InvalidText), of values that a server
+    /// sent; what was appended stays.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
         out.reserve(self.packed_bytes() + self.packed_bytes() / 2 + 2);
         out.push(b'[');
         for (index, row) in self.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
-            row.write_json(out);
+            row.write_json(out)?;
         }
         out.push(b']');
+        Ok(())
     }
 
     /// Appends the row at `index` as an object, or `null` if there is no such row.
-    pub fn write_json_row(&self, index: usize, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// As [`Rows::write_json`].
+    pub fn write_json_row(&self, index: usize, out: &mut Vec<u8>) -> Result<()> {
         match self.row(index) {
-            Some(row) => row.write_json(out),
+            Some(row) => row.write_json(out)?,
             None => out.extend_from_slice(b"null"),
         }
+        Ok(())
     }
 
     /// Appends an object and a line feed for each row.
-    pub fn write_ndjson(&self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// As [`Rows::write_json`].
+    pub fn write_ndjson(&self, out: &mut Vec<u8>) -> Result<()> {
         for row in self.iter() {
-            row.write_json(out);
+            row.write_json(out)?;
             out.push(b'\n');
         }
+        Ok(())
     }
 }
 
 impl Row<'_> {
     /// Appends the row as an object.
-    pub fn write_json(&self, out: &mut Vec<u8>) {
-        let columns: &Columns = self.columns();
-        let mut before = b'{';
-        for (key, cell) in columns.keys().iter().zip(self.cells()) {
-            let Some(key) = key else { continue };
-            out.push(before);
-            before = b',';
-            out.extend_from_slice(key);
-            write_cell(cell, out);
+    ///
+    /// # Errors
+    /// As [`Rows::write_json`].
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        let mut object = Object { before: b'{', out };
+        let columns = self.columns();
+        match self.0 {
+            Lying::Packed(row) => {
+                for (key, cell) in columns.keys().iter().zip(row.cells()) {
+                    if let Some(out) = object.key(key) {
+                        write_cell(cell, out);
+                    }
+                }
+            }
+            Lying::Postgres(row) => {
+                for (key, field) in columns.keys().iter().zip(row.fields()) {
+                    if let Some(out) = object.key(key) {
+                        match field {
+                            Some(field) => field.write_json(out)?,
+                            None => out.extend_from_slice(b"null"),
+                        }
+                    }
+                }
+            }
         }
-        if before == b'{' {
-            out.push(b'{');
+        object.end();
+        Ok(())
+    }
+}
+
+/// An object that is being written.
+struct Object<'o> {
+    /// What stands before the next key.
+    before: u8,
+    out: &'o mut Vec<u8>,
+}
+
+impl Object<'_> {
+    /// Writes a key; the value goes where this points. None for a column that a later one hides.
+    fn key(&mut self, key: &Option<Box<[u8]>>) -> Option<&mut Vec<u8>> {
+        let key = key.as_deref()?;
+        self.out.push(std::mem::replace(&mut self.before, b','));
+        self.out.extend_from_slice(key);
+        Some(self.out)
+    }
+
+    fn end(self) {
+        if self.before == b'{' {
+            self.out.push(b'{');
         }
-        out.push(b'}');
+        self.out.push(b'}');
     }
 }
 
@@ -74,6 +127,40 @@ fn write_cell(cell: Cell<'_>, out: &mut Vec<u8>) {
             out.push(b'"');
             write_base64(blob, out);
             out.push(b'"');
+        }
+    }
+}
+
+/// A value as JSON text, for a database or a parameter that has no other place for a list.
+pub(crate) fn text(value: &Value) -> String {
+    let mut out = Vec::new();
+    write_value(value, &mut out);
+    String::from_utf8(out).expect("JSON of text is text")
+}
+
+fn write_value(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Boolean(boolean) => out.extend_from_slice(boolean.to_string().as_bytes()),
+        Value::Integer(integer) => write_integer(*integer, out),
+        Value::Real(real) if real.is_finite() => write_real(*real, out),
+        Value::Real(_) => out.extend_from_slice(b"null"),
+        Value::Text(text) => write_string(text.as_bytes(), out),
+        Value::Blob(blob) => {
+            out.push(b'"');
+            write_base64(blob, out);
+            out.push(b'"');
+        }
+        Value::Json(json) => out.extend_from_slice(json.as_bytes()),
+        Value::List(values) => {
+            out.push(b'[');
+            for (index, value) in values.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_value(value, out);
+            }
+            out.push(b']');
         }
     }
 }
@@ -162,7 +249,8 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Packer;
+    use crate::rows::Columns;
+    use crate::rows::packed::Packer;
     use std::sync::Arc;
 
     fn check(cell: Cell<'_>, expected: &str) {
@@ -242,10 +330,10 @@ mod tests {
             packer.push(Cell::Text(b"x")).unwrap();
             packer.push(Cell::Integer(number)).unwrap();
         }
-        let rows = packer.finish(Arc::new(Columns::new(["id", "a\"b", "id"])));
-        let text = |write: &dyn Fn(&mut Vec<u8>)| {
+        let rows = Rows::from(packer.finish(Arc::new(Columns::new(["id", "a\"b", "id"]))));
+        let text = |write: &dyn Fn(&mut Vec<u8>) -> Result<()>| {
             let mut out = Vec::new();
-            write(&mut out);
+            write(&mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
         assert_eq!(
@@ -261,7 +349,7 @@ mod tests {
             text(&|out| rows.write_ndjson(out)),
             "{\"a\\\"b\":\"x\",\"id\":1}\n{\"a\\\"b\":\"x\",\"id\":2}\n"
         );
-        let none = packer.finish(Arc::new(Columns::new(["id"])));
+        let none = Rows::from(packer.finish(Arc::new(Columns::new(["id"]))));
         assert_eq!(text(&|out| none.write_json(out)), "[]");
     }
 }

@@ -14,7 +14,7 @@
 //! tx.commit().await?;
 //!
 //! let mut json = Vec::new();
-//! db.query("select id, name from users", []).await?.write_json(&mut json);
+//! db.query("select id, name from users", []).await?.write_json(&mut json)?;
 //! assert_eq!(json, r#"[{"id":1,"name":"紡ぎ"}]"#.as_bytes());
 //! # Ok(())
 //! # }
@@ -28,18 +28,22 @@ mod database;
 mod error;
 mod json;
 pub mod limits;
+mod log;
 mod metrics;
 mod options;
+mod pool;
+mod postgres;
 mod rows;
 pub mod sqlite;
 mod value;
 
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
-pub use error::{Error, Failed, Result};
+pub use error::{Code, Error, Failed, Result};
 pub use metrics::Snapshot;
-pub use options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
+pub use options::{Access, Isolation, Options, StatementLog, TransactionMode, TransactionOptions};
 pub use rows::{Columns, Row, Rows};
-pub use value::{Value, ValueRef};
+pub use tsumugi_pg::Atomicity;
+pub use value::{Nature, Rich, Value, ValueRef};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
 #[macro_export]

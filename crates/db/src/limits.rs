@@ -23,6 +23,12 @@ pub const ROWS_MAX_BYTES_MAX: usize = u32::MAX as usize;
 pub const BATCH_MAX_ROWS: usize = 1_000;
 /// A batch of a stream ends with the row that takes it past this size.
 pub const BATCH_MAX_BYTES: usize = 256 * 1024;
+/// SQL texts of which a pool remembers how they are sent.
+pub const PLANS_MAX: usize = 1_024;
+/// Age at which a connection to a server is replaced.
+pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
+/// How long a connection to a server stays open that nobody needs.
+pub const IDLE_CONNECTION_DEFAULT: Duration = Duration::from_secs(5 * 60);
 /// How long a caller waits for a connection.
 pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 /// How long one statement may run.

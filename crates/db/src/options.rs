@@ -66,6 +66,8 @@ pub struct TransactionOptions {
     pub mode: TransactionMode,
     /// Whether it may write.
     pub access: Access,
+    /// How it sees the changes of others.
+    pub isolation: Isolation,
 }
 
 impl TransactionOptions {
@@ -82,6 +84,7 @@ impl TransactionOptions {
         TransactionOptions {
             mode,
             access: Access::ReadWrite,
+            isolation: Isolation::Default,
         }
     }
 }
@@ -98,6 +101,20 @@ pub enum TransactionMode {
     Immediate,
     /// At the beginning. In WAL mode the same as immediate.
     Exclusive,
+}
+
+/// How a transaction sees the changes of others. SQLite's are always serializable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// As the database is configured.
+    #[default]
+    Default,
+    /// Each statement sees what was committed before it began.
+    ReadCommitted,
+    /// All statements see what was committed before the first.
+    RepeatableRead,
+    /// As if transactions ran one after the other. Some fail with [`Error::SerializationFailure`] and have to be run again.
+    Serializable,
 }
 
 /// Whether a transaction may write.
@@ -126,7 +143,7 @@ pub(crate) enum Missing {
     Fail,
 }
 
-const URLS: &str = "sqlite:PATH, sqlite://PATH or sqlite::memory:";
+const URLS: &str = "sqlite:PATH, sqlite://PATH, sqlite::memory: or postgres://USER@HOST/DATABASE";
 const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, statement_cache, rows_max_bytes, acquire_timeout_ms, \
      statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, log=off|statements";
 
@@ -147,26 +164,16 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
     let (mut missing, mut name) = (Missing::Create, None);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if common(key, value, &mut options)? {
+            continue;
+        }
         match (key, value) {
             ("mode", "rwc") => missing = Missing::Create,
             ("mode", "rw") => missing = Missing::Fail,
             ("name", value) if place == ":memory:" => name = Some(value.to_owned()),
-            ("log", "off") => options.log = StatementLog::Off,
-            ("log", "statements") => options.log = StatementLog::Statements,
-            ("pool", value) => options.pool = number(key, value)?,
             ("statement_cache", value) => options.statement_cache = number(key, value)?,
-            ("rows_max_bytes", value) => options.rows_max_bytes = number(key, value)?,
-            ("acquire_timeout_ms", value) => {
-                options.acquire_timeout = Duration::from_millis(number(key, value)?)
-            }
-            ("statement_timeout_ms", value) => {
-                options.statement_timeout = Duration::from_millis(number(key, value)?)
-            }
             ("busy_timeout_ms", value) => {
                 options.busy_timeout = Duration::from_millis(number(key, value)?)
-            }
-            ("idle_timeout_ms", value) => {
-                options.idle_timeout = Duration::from_millis(number(key, value)?)
             }
             _ => {
                 return Err(Error::usage(format!(
@@ -194,6 +201,30 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
     ))
 }
 
+/// The options that every database has, as an error lists them.
+pub(crate) const COMMON: &str = "pool, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, log=off|statements";
+
+/// Takes one of the options that every database has; false when it is none of them.
+pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
+    match (key, value) {
+        ("log", "off") => options.log = StatementLog::Off,
+        ("log", "statements") => options.log = StatementLog::Statements,
+        ("pool", value) => options.pool = number(key, value)?,
+        ("rows_max_bytes", value) => options.rows_max_bytes = number(key, value)?,
+        ("acquire_timeout_ms", value) => {
+            options.acquire_timeout = Duration::from_millis(number(key, value)?)
+        }
+        ("statement_timeout_ms", value) => {
+            options.statement_timeout = Duration::from_millis(number(key, value)?)
+        }
+        ("idle_timeout_ms", value) => {
+            options.idle_timeout = Duration::from_millis(number(key, value)?)
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
 fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| {
         Error::usage(format!(
@@ -202,7 +233,7 @@ fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
     })
 }
 
-fn check(options: &Options) -> Result<()> {
+pub(crate) fn check(options: &Options) -> Result<()> {
     let counts = [
         ("pool", options.pool, limits::POOL_MAX),
         (

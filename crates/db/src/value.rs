@@ -19,9 +19,64 @@ pub enum Value {
     Text(String),
     /// Bytes.
     Blob(Vec<u8>),
+    /// A list, for an array parameter or one of type json. SQLite has neither and refuses it.
+    List(Vec<Value>),
+    /// JSON text, for a parameter of type json or jsonb. SQLite stores it as text.
+    Json(String),
 }
 
-/// A value of a result, borrowed from its packed rows.
+/// A value of a type that has no Rust type here. Its bytes are decoded when somebody asks.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Rich<'a>(pub(crate) crate::postgres::Field<'a>);
+
+/// What a [`Rich`] value is, as far as a program that shows or computes with it must know.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// An exact number; its text is decimal digits, or NaN or an infinity.
+    Decimal,
+    /// A calendar date, `2024-01-02`.
+    Date,
+    /// A date and time of day without a zone.
+    Timestamp,
+    /// A point in time.
+    TimestampTz,
+    /// Something with an inside: an array, a row, json. Its JSON shows that.
+    Structure,
+    /// What is best shown as the database prints it.
+    Printed,
+}
+
+impl<'a> Rich<'a> {
+    /// What it is.
+    pub fn nature(&self) -> Nature {
+        self.0.nature()
+    }
+
+    /// Microseconds since 1970 of a finite [`Nature::Timestamp`] or [`Nature::TimestampTz`].
+    pub fn unix_micros(&self) -> Option<i64> {
+        self.0.unix_micros()
+    }
+
+    /// Appends it as the database prints it.
+    pub fn write_text(&self, out: &mut Vec<u8>) -> crate::Result<()> {
+        self.0.write_text(out)
+    }
+
+    /// Appends it as JSON.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> crate::Result<()> {
+        self.0.write_json(out)
+    }
+}
+
+impl std::fmt::Debug for Rich<'_> {
+    /// The type only.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Rich").field(&self.nature()).finish()
+    }
+}
+
+/// A value of a result, borrowed from its rows.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRef<'a> {
@@ -35,6 +90,10 @@ pub enum ValueRef<'a> {
     Text(&'a str),
     /// Bytes.
     Blob(&'a [u8]),
+    /// True or false.
+    Boolean(bool),
+    /// Anything else: exact numbers, dates, arrays, …
+    Rich(Rich<'a>),
 }
 
 impl<'a> ValueRef<'a> {
@@ -128,6 +187,14 @@ impl From<ValueRef<'_>> for Value {
             ValueRef::Real(real) => Value::Real(real),
             ValueRef::Text(text) => Value::Text(text.to_owned()),
             ValueRef::Blob(blob) => Value::Blob(blob.to_owned()),
+            ValueRef::Boolean(boolean) => Value::Boolean(boolean),
+            ValueRef::Rich(rich) => {
+                let mut text = Vec::new();
+                match rich.write_text(&mut text) {
+                    Ok(()) => Value::Text(String::from_utf8_lossy(&text).into_owned()),
+                    Err(_) => Value::Null,
+                }
+            }
         }
     }
 }

@@ -3,7 +3,8 @@
 class DB
   # Any error of a database. `sql` and `binds` are the statement's.
   class Error < StandardError
-    attr_reader :constraint, :sql, :binds, :position
+    # `code` is the database's own, such as "22012", where the class does not say it all.
+    attr_reader :constraint, :sql, :binds, :position, :code
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
      QueryCanceled LimitExceeded DataError ConnectionLost UsageError].each { |name| const_set(name, Class.new(Error)) }
@@ -56,14 +57,43 @@ class DB
     RowStream.new(Tsumugi.await(Tsumugi::Native.db_stream(__target, sql, values)))
   end
 
+  # Several statements in one write; their results in order:
+  # `db.pipeline { |p| p.query("select …", 1); p.query("select …", 2) }`. Each is a statement of its own, and the first error is
+  # raised when all have run; with `atomic: true` they stand and fall together.
+  def pipeline(atomic: false)
+    pipeline = Pipeline.new
+    yield pipeline
+    return [] if pipeline.statements.empty?
+
+    Tsumugi.await(Tsumugi::Native.db_pipeline(__target, pipeline.statements, atomic))
+  end
+
+  # Collects statements.
+  class Pipeline
+    attr_reader :statements
+
+    def initialize
+      @statements = []
+    end
+
+    # The result is in the array that `pipeline` answers, at the place that this call answers.
+    def query(sql, *values)
+      @statements << [sql, values]
+      @statements.size - 1
+    end
+    alias execute query
+  end
+
   # Runs the block in a transaction of this fibre: every statement of this fibre on this database belongs to it. An
   # exception (and `halt`) rolls back and goes on; otherwise, also by `return` and `break`, it commits. Nested calls
   # join the outer one.
-  def transaction(mode: :immediate)
+  #
+  # `isolation:` is :read_committed, :repeatable_read or :serializable (SQLite's transactions are always serializable).
+  def transaction(mode: :immediate, isolation: nil)
     id = Tsumugi::Native.job
     return yield(self) if @transactions[id]
 
-    running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode))
+    running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode, isolation))
     @transactions[id] = running
     begin
       yield(self)

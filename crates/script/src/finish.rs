@@ -78,7 +78,9 @@ fn body<'s>(
             drop(draft);
             let mut out = Vec::with_capacity(256);
             match rows::packed(scope, value) {
-                Some(rows) => rows.write_json(&mut out),
+                Some(rows) => rows
+                    .write_json(&mut out)
+                    .map_err(|error| natives::database::raise(scope, &error))?,
                 None => json::write(scope, value, host.settings.limits.json_depth_max, &mut out)?,
             }
             return Ok(Some(content(JSON, out)));

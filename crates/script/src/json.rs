@@ -4,7 +4,7 @@
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
 use crate::limits::JSON_BYTES_MAX;
-use crate::natives::rows;
+use crate::natives::{database, rows};
 
 /// Values written before the watchdog is asked again.
 const VALUES_BETWEEN_CHECKS: usize = 1_024;
@@ -164,8 +164,9 @@ impl Writer<'_> {
         depth: usize,
     ) -> Result<'s, ()> {
         if let Some(rows) = rows::packed(scope, value) {
-            rows.write_json(self.out);
-            return Ok(());
+            return rows
+                .write_json(self.out)
+                .map_err(|error| database::raise(scope, &error));
         }
         if value.kind() == Kind::BigInteger {
             let text = scope.call(value, "to_s", &[])?;

@@ -21,6 +21,12 @@ pub(crate) const RANDOM_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a password; hashing more is a way to keep a server busy.
 pub(crate) const PASSWORD_BYTES_MAX: usize = 1_024;
 
+/// Nesting of an Array that is bound to a statement.
+pub(crate) const BIND_DEPTH_MAX: usize = 6;
+
+/// Statements of one `db.pipeline`.
+pub(crate) const PIPELINE_MAX: usize = 10_000;
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

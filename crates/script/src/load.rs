@@ -73,6 +73,10 @@ const PRELUDE: &[(&str, &str)] = &[
     ),
     ("tsumugi/db.rb", include_str!("../prelude/db.rb")),
     (
+        "tsumugi/db_values.rb",
+        include_str!("../prelude/db_values.rb"),
+    ),
+    (
         "tsumugi/ngx_mruby.rb",
         include_str!("../prelude/ngx_mruby.rb"),
     ),

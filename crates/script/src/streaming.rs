@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use tsumugi_db::RowStream;
+use tsumugi_db::{Columns, RowStream, Rows};
 use tsumugi_http::{Body, Response, Sender};
 use tsumugi_mruby::{Raise, Root, Scope};
 
@@ -142,27 +142,13 @@ async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, w
         };
         let mut out = Vec::new();
         let last = batch.is_none();
-        match (&batch, format) {
-            (Some(batch), RowFormat::Csv) => {
-                if first {
-                    rows.columns().write_csv(&mut out);
-                }
-                batch.write_csv(&mut out);
-            }
-            (Some(batch), RowFormat::NdJson) => batch.write_ndjson(&mut out),
-            (Some(batch), RowFormat::Json) => {
-                out.push(if first { b'[' } else { b',' });
-                let mut array = Vec::new();
-                batch.write_json(&mut array);
-                out.extend_from_slice(
-                    array
-                        .get(1..array.len().saturating_sub(1))
-                        .unwrap_or_default(),
-                );
-            }
-            (None, RowFormat::Csv) if first => rows.columns().write_csv(&mut out),
-            (None, RowFormat::Json) => out.extend_from_slice(if first { b"[]" } else { b"]" }),
-            (None, _) => {}
+        let place = if first { Place::First } else { Place::Later };
+        if let Err(error) = write_batch(rows.columns(), batch.as_ref(), format, place, &mut out) {
+            tracing::error!(
+                "{what}: while its rows were sent: {}: {error}",
+                error.kind()
+            );
+            return sender.abort();
         }
         first = false;
         if sender.send(Bytes::from(out)).await.is_err() {
@@ -172,4 +158,39 @@ async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, w
             return sender.finish();
         }
     }
+}
+
+/// Whether something was written before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Later,
+}
+
+/// Appends a batch, or what ends the body when there is none.
+fn write_batch(
+    columns: &Columns,
+    batch: Option<&Rows>,
+    format: RowFormat,
+    place: Place,
+    out: &mut Vec<u8>,
+) -> tsumugi_db::Result<()> {
+    if format == RowFormat::Csv && place == Place::First {
+        columns.write_csv(out);
+    }
+    match (batch, format) {
+        (Some(batch), RowFormat::Csv) => batch.write_csv(out)?,
+        (Some(batch), RowFormat::NdJson) => batch.write_ndjson(out)?,
+        (Some(batch), RowFormat::Json) => {
+            // The array's brackets go around all batches; between two there is a comma in their place.
+            let start = out.len();
+            batch.write_json(out)?;
+            out[start] = if place == Place::First { b'[' } else { b',' };
+            out.pop();
+        }
+        (None, RowFormat::Json) if place == Place::First => out.extend_from_slice(b"[]"),
+        (None, RowFormat::Json) => out.push(b']'),
+        (None, _) => {}
+    }
+    Ok(())
 }

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::hooks::{Action, AuthContext};
-use rusqlite::types::{ToSql, ToSqlOutput, ValueRef as SqliteRef};
+use rusqlite::types::{ToSql, ToSqlOutput, Value as SqliteValue, ValueRef as SqliteRef};
 use rusqlite::{Batch, CachedStatement, OpenFlags, Row, Rows as SqliteRows};
 
+use crate::json;
 use crate::limits;
 use crate::options::{Access, Missing};
-use crate::rows::{Cell, Columns, Packer, Rows};
+use crate::rows::Columns;
+use crate::rows::packed::{Cell, Packed, Packer};
 use crate::value::Value;
 
 use super::failure::Fault;
@@ -190,7 +192,7 @@ impl Connection {
         }
     }
 
-    fn query(&mut self, statement: &Statement, rows_max_bytes: usize) -> Result<Rows, Fault> {
+    fn query(&mut self, statement: &Statement, rows_max_bytes: usize) -> Result<Packed, Fault> {
         let Connection {
             sqlite,
             desk,
@@ -289,7 +291,7 @@ impl Cursor<'_> {
     }
 
     /// The batch of a statement that turned out to give no row.
-    pub(super) fn no_rows(&mut self) -> Rows {
+    pub(super) fn no_rows(&mut self) -> Packed {
         self.desk.finish(&self.sql, &self.prepared)
     }
 }
@@ -305,7 +307,7 @@ pub(super) struct Batches<'a> {
 
 impl Batches<'_> {
     /// The next rows, if there was ever a row, and whether they are the last.
-    pub(super) fn next(&mut self, rows_max_bytes: usize) -> Result<(Option<Rows>, bool), Fault> {
+    pub(super) fn next(&mut self, rows_max_bytes: usize) -> Result<(Option<Packed>, bool), Fault> {
         let mut is_last = false;
         while self.desk.has_room_in_batch() {
             let Some(row) = self.rows.next().map_err(Fault::Run)? else {
@@ -354,7 +356,7 @@ impl Desk {
             && self.packer.packed_bytes() < limits::BATCH_MAX_BYTES
     }
 
-    fn finish(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> Rows {
+    fn finish(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> Packed {
         let columns = self.columns(sql, prepared);
         self.packer.finish(columns)
     }
@@ -419,6 +421,12 @@ impl ToSql for Bind<'_> {
             Value::Real(real) => SqliteRef::Real(*real),
             Value::Text(text) => SqliteRef::Text(text.as_bytes()),
             Value::Blob(blob) => SqliteRef::Blob(blob),
+            Value::Json(json) => SqliteRef::Text(json.as_bytes()),
+            // There are no arrays: its JSON functions read this text.
+            Value::List(_) => {
+                let text = SqliteValue::Text(json::text(self.0));
+                return Ok(ToSqlOutput::Owned(text));
+            }
         }))
     }
 }

@@ -3,7 +3,7 @@
 
 use rusqlite::ffi;
 
-use crate::error::{Error, Failed};
+use crate::error::{Code, Error, Failed};
 use crate::options::Options;
 
 use super::job::Statement;
@@ -151,6 +151,7 @@ fn run(cause: rusqlite::Error, statement: Statement) -> Error {
             }
         }
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Error::ForeignKeyViolation {
+            constraint: None,
             statement: statement.failed(detail),
         },
         ffi::SQLITE_CONSTRAINT_NOTNULL => {
@@ -185,7 +186,7 @@ fn database(code: i32, detail: String, statement: Statement) -> Error {
         false => detail.clone(),
     };
     Error::Database {
-        code,
+        code: Code::Sqlite(code),
         message,
         statement: statement.failed(detail),
     }

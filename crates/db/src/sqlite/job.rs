@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::error::{Error, Failed, Result};
 use crate::options::{Options, TransactionOptions};
-use crate::rows::Rows;
+use crate::rows::packed::Packed;
 use crate::value::Value;
 
 use super::session::End;
@@ -22,9 +22,9 @@ pub(super) type Reply = oneshot::Sender<Result<Output>>;
 #[derive(Debug)]
 pub(super) enum Output {
     Done,
-    Rows(Rows),
+    Rows(Packed),
     Executed(Executed),
-    Batch { rows: Rows, is_last: bool },
+    Batch { rows: Packed, is_last: bool },
 }
 
 /// What a statement changed.

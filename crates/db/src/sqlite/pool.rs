@@ -57,7 +57,7 @@ impl Pool {
             )
             .await?
         {
-            Output::Rows(rows) => Ok(rows),
+            Output::Rows(rows) => Ok(rows.into()),
             other => unreachable!("a query was answered with {other:?}"),
         }
     }

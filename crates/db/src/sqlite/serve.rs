@@ -13,9 +13,10 @@ use tracing::debug;
 
 use crate::error::{Error, Result};
 use crate::limits::TIMEOUT_MAX;
+use crate::log::Line;
 use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
-use crate::rows::Rows;
+use crate::rows::packed::Packed;
 
 use super::connection::{Connection, Opening};
 use super::failure::{self, Fault};
@@ -216,7 +217,7 @@ impl Service<'_> {
         policy: Policy,
     ) -> Result<(), Fault> {
         let mut started = Instant::now();
-        let send = |rows: Rows, is_last, started| {
+        let send = |rows: Packed, is_last, started| {
             let reply = watch::disarm().caller;
             log(self.options, statement, started, Some(rows.len()), None);
             self.counters.statements.fetch_add(1, Relaxed);
@@ -355,7 +356,7 @@ impl Service<'_> {
     }
 }
 
-/// Writes the log line of a statement, if lines are wanted: the only place where binds are printed.
+/// Writes the log line of a statement, if lines are wanted.
 fn log(
     options: &Options,
     statement: &Statement,
@@ -363,17 +364,16 @@ fn log(
     rows: Option<usize>,
     fault: Option<&Fault>,
 ) {
-    if options.log == StatementLog::Off {
-        return;
+    if options.log == StatementLog::Statements {
+        let line = Line {
+            sql: &statement.sql,
+            values: &statement.values,
+            rows,
+            took: started.elapsed(),
+            fault: fault.map(|fault| fault as &dyn std::fmt::Debug),
+        };
+        line.write();
     }
-    debug!(
-        target: "tsumugi_db",
-        sql = &*statement.sql,
-        binds = ?statement.values,
-        rows,
-        ms = milliseconds(started),
-        fault = fault.map(tracing::field::debug),
-    );
 }
 
 fn milliseconds(since: Instant) -> f64 {

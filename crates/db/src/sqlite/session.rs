@@ -111,7 +111,7 @@ impl Transaction {
     pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
         let request = Request::Statement(Call::Query, Statement::new(sql, values));
         match self.session.ask(request).await? {
-            Output::Rows(rows) => Ok(rows),
+            Output::Rows(rows) => Ok(rows.into()),
             other => unreachable!("a query was answered with {other:?}"),
         }
     }

@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
+use crate::rows::packed::Packed;
 use crate::rows::{Columns, Rows};
 
 use super::engine::Engine;
@@ -42,7 +43,7 @@ impl Finished {
 pub struct RowStream {
     columns: Arc<Columns>,
     /// The batch that came with the answer to the statement.
-    first: Option<Rows>,
+    first: Option<Packed>,
     /// None after the last batch.
     demand: Option<mpsc::Sender<Reply>>,
     /// An answer that was asked for. Kept here, not in the future that waits for it, so that dropping that future
@@ -80,7 +81,7 @@ impl RowStream {
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
         if let Some(rows) = self.first.take() {
-            return Ok(Some(rows));
+            return Ok(Some(rows.into()));
         }
         let Some(demand) = &self.demand else {
             return Ok(None);
@@ -102,7 +103,7 @@ impl RowStream {
                 if is_last {
                     self.finish();
                 }
-                Ok(Some(rows).filter(|rows| !rows.is_empty()))
+                Ok(Some(rows).filter(|rows| !rows.is_empty()).map(Rows::from))
             }
             Ok(Err(error)) => {
                 self.finish();
@@ -131,7 +132,7 @@ impl Drop for RowStream {
     }
 }
 
-fn batch(output: Output) -> (Rows, bool) {
+fn batch(output: Output) -> (Packed, bool) {
     match output {
         Output::Batch { rows, is_last } => (rows, is_last),
         other => unreachable!("a stream was answered with {other:?}"),

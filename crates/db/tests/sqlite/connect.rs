@@ -91,12 +91,18 @@ fn workers_that_connect_at_the_same_time_share_one_engine() {
     let threads: Vec<_> = (0..8)
         .map(|_| {
             let url = url.clone();
-            std::thread::spawn(move || run(Database::connect(&url, Options::default())).unwrap())
+            // A `Database` stays on its thread; the engine of SQLite is for all of them.
+            std::thread::spawn(move || {
+                match run(Database::connect(&url, Options::default())).unwrap() {
+                    Database::Sqlite(pool) => pool,
+                    other => unreachable!("{other:?} is no SQLite database"),
+                }
+            })
         })
         .collect();
     let databases: Vec<Database> = threads
         .into_iter()
-        .map(|thread| thread.join().unwrap())
+        .map(|thread| Database::Sqlite(thread.join().unwrap()))
         .collect();
     assert!(
         databases

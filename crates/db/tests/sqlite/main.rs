@@ -55,7 +55,7 @@ async fn open(query: &str) -> Fixture {
 /// The result as JSON.
 fn json(rows: &Rows) -> String {
     let mut out = Vec::new();
-    rows.write_json(&mut out);
+    rows.write_json(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -55,7 +55,7 @@ fn rows_become_json_and_csv() {
         );
         let mut csv = Vec::new();
         rows.columns().write_csv(&mut csv);
-        rows.write_csv(&mut csv);
+        rows.write_csv(&mut csv).unwrap();
         assert_eq!(
             String::from_utf8(csv).unwrap(),
             "i,r,inf,s,b,z\r\n9223372036854775807,0.5,Infinity,\"紡,\"\"\n\",3q2+7w==,\r\n"

@@ -3,7 +3,7 @@
 
 mod client;
 mod context;
-mod database;
+pub(crate) mod database;
 mod failure;
 mod output;
 mod parameters;

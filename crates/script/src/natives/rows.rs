@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
-use tsumugi_db::{RowStream, Rows, ValueRef};
+use tsumugi_db::{RowStream, Rows};
 use tsumugi_mruby::{Result, Scope, Value};
 
+use super::database::values::ruby;
 use super::{Natives, wrong_type};
 
 /// The rows of a `DB::Rows`.
@@ -46,7 +47,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(names)
     })?;
-    natives.plain("rows_at", |_, scope, call| {
+    natives.plain("rows_at", |host, scope, call| {
         let rows = rows(scope, call.argument(0))?;
         let index = call
             .argument(1)
@@ -55,9 +56,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         match index.and_then(|index| rows.row(index)) {
             None => Ok(Value::nil()),
             Some(row) => {
+                let depth_max = host.settings.limits.json_depth_max;
                 let hash = scope.hash(rows.columns().len())?;
                 for (name, value) in rows.columns().names().zip(row.values()) {
-                    scope.hash_set(hash, Value::symbol(scope.intern(name)), ruby(scope, value)?)?;
+                    scope.hash_set(
+                        hash,
+                        Value::symbol(scope.intern(name)),
+                        ruby(scope, value, depth_max)?,
+                    )?;
                 }
                 Ok(hash)
             }
@@ -65,21 +71,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("rows_json", |_, scope, call| {
         let mut out = Vec::new();
-        rows(scope, call.argument(0))?.write_json(&mut out);
+        rows(scope, call.argument(0))?
+            .write_json(&mut out)
+            .map_err(|error| super::database::raise(scope, &error))?;
         scope.string(out)
     })
 }
 
 fn rows<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rows> {
     packed(scope, value).ok_or_else(|| wrong_type(scope, value, "the result", "a DB::Rows"))
-}
-
-fn ruby<'c>(scope: &'c Scope<'c>, value: ValueRef<'_>) -> Result<'c, Value<'c>> {
-    match value {
-        ValueRef::Integer(integer) => Ok(scope.integer(integer)),
-        ValueRef::Real(real) => Ok(scope.float(real)),
-        ValueRef::Text(text) => scope.string(text),
-        ValueRef::Blob(blob) => scope.string(blob),
-        _ => Ok(Value::nil()),
-    }
 }

@@ -37,6 +37,21 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+/// The value of a JSON text that a database sent; keys are Strings.
+pub(crate) fn read<'s>(
+    scope: &'s Scope<'_>,
+    text: &[u8],
+    depth_max: usize,
+) -> Result<'s, Value<'s>> {
+    let built = Parser::new(text, depth_max)
+        .map_err(Fault::from)
+        .and_then(|parser| {
+            let symbols = None;
+            Builder { parser, symbols }.document(scope)
+        });
+    built.map_err(|fault| fault.raise(scope))
+}
+
 /// Why no value came of a text.
 enum Fault {
     Refused(Error),

@@ -17,6 +17,8 @@ mod times;
 
 use tsumugi_mruby::Result;
 
+pub(crate) use json::read as read_json;
+
 use super::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {

@@ -1,4 +1,4 @@
-//! Result rows, packed undecoded into one byte buffer by the thread that read them from the database.
+//! Rows packed undecoded into one byte buffer by the thread that read them from the database.
 //! Not a cursor and not an object per cell: a value is decoded when somebody asks for it, from the buffer's own bytes.
 //! Rule: only `Packer` writes the buffer, so its layout is trusted; text in it has been checked to be UTF-8.
 //!
@@ -8,7 +8,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json;
+use super::Columns;
 use crate::limits;
 use crate::value::ValueRef;
 
@@ -18,68 +18,9 @@ const REAL: u8 = 2;
 const TEXT: u8 = 3;
 const BLOB: u8 = 4;
 
-/// The names of a result's columns, shared by all results of the same statement.
-///
-/// Two columns may have the same name. By position both are there; by name the last one wins, in
-/// [`Columns::find`] as in JSON objects, which is what building a Ruby Hash from the pairs gives.
-#[derive(Debug, PartialEq)]
-pub struct Columns {
-    names: Box<[Box<str>]>,
-    /// `"name":` ready for JSON, or none where a later column of the same name hides this one.
-    keys: Box<[Option<Box<[u8]>>]>,
-}
-
-impl Columns {
-    /// Columns with these names, in this order.
-    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Columns {
-        let names: Box<[Box<str>]> = names.into_iter().map(Box::from).collect();
-        let key = |index: usize| {
-            let name = &names[index];
-            let hidden = names.iter().skip(index + 1).any(|later| later == name);
-            (!hidden).then(|| {
-                let mut key = Vec::with_capacity(name.len() + 3);
-                json::write_string(name.as_bytes(), &mut key);
-                key.push(b':');
-                key.into_boxed_slice()
-            })
-        };
-        let keys = (0..names.len()).map(key).collect();
-        Columns { names, keys }
-    }
-
-    /// How many columns there are.
-    pub fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    /// Whether the statement gives no rows at all.
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
-
-    /// The name of the column at `index`.
-    pub fn name(&self, index: usize) -> Option<&str> {
-        self.names.get(index).map(|name| &**name)
-    }
-
-    /// The names in order.
-    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.names.iter().map(|name| &**name)
-    }
-
-    /// The position of the last column called `name`.
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.names.iter().rposition(|other| &**other == name)
-    }
-
-    pub(crate) fn keys(&self) -> &[Option<Box<[u8]>>] {
-        &self.keys
-    }
-}
-
-/// The rows of a result, or of one batch of a stream.
+/// Rows that were packed by [`Packer`].
 #[derive(Clone)]
-pub struct Rows {
+pub(crate) struct Packed {
     columns: Arc<Columns>,
     cells: Vec<u8>,
     /// Where each row but the first begins, so that a single row needs no second allocation.
@@ -87,29 +28,29 @@ pub struct Rows {
     len: usize,
 }
 
-impl Rows {
+impl Packed {
     /// How many rows there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The columns, also when there is no row.
-    pub fn columns(&self) -> &Arc<Columns> {
+    pub(crate) fn columns(&self) -> &Arc<Columns> {
         &self.columns
     }
 
     /// Bytes that the packed rows take.
-    pub fn packed_bytes(&self) -> usize {
+    pub(crate) fn packed_bytes(&self) -> usize {
         self.cells.len()
     }
 
     /// The row at `index`, counted from 0.
-    pub fn row(&self, index: usize) -> Option<Row<'_>> {
+    pub(crate) fn row(&self, index: usize) -> Option<PackedRow<'_>> {
         if index >= self.len {
             return None;
         }
@@ -121,30 +62,17 @@ impl Rows {
             .starts
             .get(index)
             .map_or(self.cells.len(), |end| *end as usize);
-        Some(Row {
+        Some(PackedRow {
             columns: &self.columns,
             cells: &self.cells[start..end],
         })
     }
-
-    /// The first row.
-    pub fn first(&self) -> Option<Row<'_>> {
-        self.row(0)
-    }
-
-    /// The rows in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
-        (0..self.len).map(|index| {
-            self.row(index)
-                .expect("the index is below the number of rows")
-        })
-    }
 }
 
-impl fmt::Debug for Rows {
+impl fmt::Debug for Packed {
     /// Sizes and column names only: row data does not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rows")
+        f.debug_struct("Packed")
             .field("columns", &self.columns.names)
             .field("len", &self.len)
             .field("packed_bytes", &self.cells.len())
@@ -152,45 +80,17 @@ impl fmt::Debug for Rows {
     }
 }
 
-/// One row of [`Rows`].
+/// One row of [`Packed`].
 #[derive(Clone, Copy)]
-pub struct Row<'a> {
-    columns: &'a Columns,
+pub(crate) struct PackedRow<'a> {
+    /// The columns.
+    pub(crate) columns: &'a Columns,
     cells: &'a [u8],
 }
 
-impl<'a> Row<'a> {
-    /// The columns.
-    pub fn columns(&self) -> &'a Columns {
-        self.columns
-    }
-
-    /// The value in the column at `index`. The cells before it are skipped one by one; to read them all, use [`Row::values`].
-    pub fn value(&self, index: usize) -> Option<ValueRef<'a>> {
-        self.cells().nth(index).map(Cell::value)
-    }
-
-    /// The value in the last column called `name`.
-    pub fn find(&self, name: &str) -> Option<ValueRef<'a>> {
-        self.value(self.columns.find(name)?)
-    }
-
-    /// The values in column order.
-    pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
-        self.cells().map(Cell::value)
-    }
-
-    pub(crate) fn cells(&self) -> Cells<'a> {
+impl<'a> PackedRow<'a> {
+    pub(crate) fn cells(self) -> Cells<'a> {
         Cells { rest: self.cells }
-    }
-}
-
-impl fmt::Debug for Row<'_> {
-    /// Column names only: row data does not belong in logs.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Row")
-            .field("columns", &self.columns.names)
-            .finish_non_exhaustive()
     }
 }
 
@@ -205,7 +105,7 @@ pub(crate) enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    fn value(self) -> ValueRef<'a> {
+    pub(crate) fn value(self) -> ValueRef<'a> {
         match self {
             Cell::Null => ValueRef::Null,
             Cell::Integer(integer) => ValueRef::Integer(integer),
@@ -331,21 +231,21 @@ impl Packer {
     }
 
     /// Hands out what was packed and becomes empty.
-    pub(crate) fn finish(&mut self, columns: Arc<Columns>) -> Rows {
+    pub(crate) fn finish(&mut self, columns: Arc<Columns>) -> Packed {
         let len = std::mem::take(&mut self.len);
         if self.cells.len() > limits::COPY_MAX_BYTES {
             let (cells, starts) = (
                 std::mem::take(&mut self.cells),
                 std::mem::take(&mut self.starts),
             );
-            return Rows {
+            return Packed {
                 columns,
                 cells,
                 starts,
                 len,
             };
         }
-        let rows = Rows {
+        let rows = Packed {
             columns,
             cells: self.cells.clone(),
             starts: self.starts.clone(),
@@ -360,6 +260,7 @@ impl Packer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Rows;
 
     fn pack(rows: &[Vec<Cell<'_>>], names: &[&str]) -> Rows {
         let mut packer = Packer::default();
@@ -367,7 +268,7 @@ mod tests {
             packer.begin_row();
             row.iter().for_each(|cell| packer.push(*cell).unwrap());
         }
-        packer.finish(Arc::new(Columns::new(names.iter().copied())))
+        Rows::from(packer.finish(Arc::new(Columns::new(names.iter().copied()))))
     }
 
     /// A small deterministic generator (xorshift): the property needs variety, not quality.
@@ -433,7 +334,7 @@ mod tests {
             let packed = pack(&cells, &names);
             assert_eq!(packed.len(), rows);
             for (row, expected) in packed.iter().zip(&cells) {
-                assert_eq!(row.cells().collect::<Vec<_>>(), *expected);
+                assert_eq!(row.values().count(), expected.len());
                 for (index, cell) in expected.iter().enumerate() {
                     assert_eq!(row.value(index), Some(cell.value()));
                 }

@@ -1,18 +1,26 @@
 //! Databases: connecting, statements, transactions. Everything that reaches a database waits; errors become `DB::…`.
 
+mod binds;
+mod failure;
+mod pipeline;
+pub(super) mod values;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    Database, Error, Executed, Options, RowStream, Rows, StatementLog, Transaction,
+    Database, Executed, Isolation, Options, RowStream, Rows, StatementLog, Transaction,
     TransactionMode, TransactionOptions, Value as Bind,
 };
-use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_mruby::{Result, Scope, Value};
 
 use super::{Natives, text, wrong_type};
-use crate::answer::{Answer, Operation, answer, nil};
-use crate::host::Mode;
+use crate::answer::{Operation, answer, nil};
+use crate::host::{Host, Mode};
+use binds::bind;
+use failure::failure;
+pub(crate) use failure::raise;
 
 /// A transaction in Ruby's hands; `None` once it has ended.
 type Running = Rc<RefCell<Option<Rc<Transaction>>>>;
@@ -78,12 +86,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }) as Operation)
     })?;
     statements(natives)?;
+    pipeline::install(natives)?;
     transactions(natives)
 }
 
 fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.waiting("db_query", |_, scope, call| {
-        let (target, sql, binds) = statement(scope, call)?;
+    natives.waiting("db_query", |host, scope, call| {
+        let (target, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
             match target.query(sql, binds).await {
                 Ok(rows) => answer(move |scope| scope.wrap(scope.constant("DB::Rows")?, rows)),
@@ -91,8 +100,8 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
-    natives.waiting("db_execute", |_, scope, call| {
-        let (target, sql, binds) = statement(scope, call)?;
+    natives.waiting("db_execute", |host, scope, call| {
+        let (target, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
             match target.execute(sql, binds).await {
                 Ok(executed) => answer(move |scope| {
@@ -111,8 +120,8 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
-    natives.waiting("db_stream", |_, scope, call| {
-        let (target, sql, binds) = statement(scope, call)?;
+    natives.waiting("db_stream", |host, scope, call| {
+        let (target, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
             match target.stream(sql, binds).await {
                 Ok(stream) => answer(move |scope| {
@@ -139,8 +148,8 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
-    natives.waiting("db_script", |_, scope, call| {
-        let (target, sql, _) = statement(scope, call)?;
+    natives.waiting("db_script", |host, scope, call| {
+        let (target, sql, _) = statement(host, scope, call)?;
         Ok(
             Box::pin(async move { target.script(sql).await.map_or_else(failure, |()| nil()) })
                 as Operation,
@@ -153,13 +162,23 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let Some(database) = scope.data::<Database>(call.argument(0)).cloned() else {
             return Err(wrong_type(scope, call.argument(0), "the connection", "a database"));
         };
-        let options = match scope.text(call.argument(1)).as_deref() {
+        let mut options = match scope.text(call.argument(1)).as_deref() {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
             Some("exclusive") => TransactionOptions::write(TransactionMode::Exclusive),
             Some("read_only") => TransactionOptions::read_only(),
             Some(other) => {
                 let message = format!("transaction takes mode: :immediate, :deferred, :exclusive or :read_only, not {other}");
+                return Err(scope.error("ArgumentError", message));
+            }
+        };
+        options.isolation = match scope.text(call.argument(2)).as_deref() {
+            None => Isolation::Default,
+            Some("read_committed") => Isolation::ReadCommitted,
+            Some("repeatable_read") => Isolation::RepeatableRead,
+            Some("serializable") => Isolation::Serializable,
+            Some(other) => {
+                let message = format!("transaction takes isolation: :read_committed, :repeatable_read or :serializable, not {other}");
                 return Err(scope.error("ArgumentError", message));
             }
         };
@@ -200,50 +219,32 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+/// The database, or its transaction that is running.
+fn target<'c>(scope: &'c Scope<'c>, holder: Value<'c>) -> Result<'c, Target> {
+    if let Some(database) = scope.data::<Database>(holder) {
+        return Ok(Target::Database(database.clone()));
+    }
+    let Some(running) = scope.data::<Running>(holder) else {
+        return Err(wrong_type(scope, holder, "the connection", "a database"));
+    };
+    let transaction = running.borrow().clone();
+    transaction
+        .map(Target::Transaction)
+        .ok_or_else(|| scope.error("DB::UsageError", "the transaction is over"))
+}
+
 fn statement<'c>(
+    host: &Host,
     scope: &'c Scope<'c>,
     call: &tsumugi_mruby::Call<'c>,
 ) -> Result<'c, (Target, String, Vec<Bind>)> {
-    let holder = call.argument(0);
-    let target = if let Some(database) = scope.data::<Database>(holder) {
-        Target::Database(database.clone())
-    } else if let Some(running) = scope.data::<Running>(holder) {
-        let transaction = running.borrow().clone();
-        Target::Transaction(
-            transaction.ok_or_else(|| scope.error("DB::UsageError", "the transaction is over"))?,
-        )
-    } else {
-        return Err(wrong_type(scope, holder, "the connection", "a database"));
-    };
+    let target = target(scope, call.argument(0))?;
     let sql = text(scope, call.argument(1), "the SQL")?;
     let values = call.argument(2);
-    let binds = (0..scope.array_len(values)).map(|i| bind(scope, scope.array_at(values, i)));
+    let depth_max = host.settings.limits.json_depth_max;
+    let binds = (0..scope.array_len(values))
+        .map(|index| bind(scope, scope.array_at(values, index), depth_max));
     Ok((target, sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
-}
-
-fn bind<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bind> {
-    Ok(match value.kind() {
-        Kind::Nil => Bind::Null,
-        Kind::True => Bind::Boolean(true),
-        Kind::False => Bind::Boolean(false),
-        Kind::Integer => Bind::Integer(value.as_integer().unwrap_or_default()),
-        Kind::Float => Bind::Real(value.as_float().unwrap_or_default()),
-        Kind::Symbol => Bind::Text(scope.text(value).unwrap_or_default()),
-        Kind::String => match String::from_utf8(scope.bytes(value).unwrap_or_default()) {
-            Ok(text) => Bind::Text(text),
-            Err(bytes) => Bind::Blob(bytes.into_bytes()),
-        },
-        _ => {
-            if let Some(blob) = scope.bytes(scope.ivar(value, scope.intern("@tsumugi_blob"))) {
-                return Ok(Bind::Blob(blob));
-            }
-            let class = scope.class_name(value);
-            let message = format!(
-                "a value of class {class} cannot be bound: convert it to a String or a number"
-            );
-            return Err(scope.error("TypeError", message));
-        }
-    })
 }
 
 fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options> {
@@ -276,47 +277,4 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
         }
     }
     Ok(options)
-}
-
-/// An error of the database as the exception of the class of its kind, with what a handler asks for.
-fn failure(error: Error) -> Answer {
-    answer(move |scope| {
-        let class = scope.constant("DB")?;
-        let name = Value::symbol(scope.intern(error.kind()));
-        let class = match scope.call(class, "const_get", &[name]) {
-            Ok(class) => class,
-            Err(_) => scope.constant("DB::Error")?,
-        };
-        let exception = scope.error_of(class, error.to_string()).0;
-        let set = |name: &str, value| scope.set_ivar(exception, scope.intern(name), value);
-        if let Some(constraint) = error.constraint() {
-            set("@constraint", scope.string(constraint)?)?;
-        }
-        if let Some(sql) = error.sql() {
-            set("@sql", scope.string(sql)?)?;
-            let binds = scope.array(error.binds().len())?;
-            for bind in error.binds() {
-                scope.push(binds, shown(scope, bind)?)?;
-            }
-            set("@binds", binds)?;
-        }
-        if let Some(position) = error.position() {
-            set(
-                "@position",
-                scope.integer(i64::try_from(position).unwrap_or(0)),
-            )?;
-        }
-        Err(tsumugi_mruby::Raise(exception))
-    })
-}
-
-fn shown<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Value<'c>> {
-    match bind {
-        Bind::Boolean(truth) => Ok(Value::boolean(*truth)),
-        Bind::Integer(integer) => Ok(scope.integer(*integer)),
-        Bind::Real(real) => Ok(scope.float(*real)),
-        Bind::Text(text) => scope.string(text),
-        Bind::Blob(blob) => scope.string(blob),
-        _ => Ok(Value::nil()),
-    }
 }

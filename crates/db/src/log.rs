@@ -1,0 +1,30 @@
+//! The log line of a statement, the same for every database: the only place where binds are printed.
+//! Rule: it is written only where the caller asked for it.
+
+use std::time::Duration;
+
+use crate::value::Value;
+
+/// A statement that has ended.
+pub(crate) struct Line<'a> {
+    pub(crate) sql: &'a str,
+    pub(crate) values: &'a [Value],
+    /// How many rows it gave or changed; none when it failed.
+    pub(crate) rows: Option<usize>,
+    pub(crate) took: Duration,
+    /// What went wrong, without data.
+    pub(crate) fault: Option<&'a dyn std::fmt::Debug>,
+}
+
+impl Line<'_> {
+    pub(crate) fn write(&self) {
+        tracing::debug!(
+            target: "tsumugi_db",
+            sql = self.sql,
+            binds = ?self.values,
+            rows = self.rows,
+            ms = self.took.as_secs_f64() * 1000.0,
+            fault = self.fault.map(tracing::field::debug),
+        );
+    }
+}

@@ -1,0 +1,397 @@
+//! A pool of connections for one worker: many callers share few connections for single statements, one caller keeps one
+//! for a transaction. Knows no driver and no SQL: a [`Link`] opens, judges and cleans connections.
+//! Rule: it lives on one thread, has no lock, and only hands out connections that its link calls usable.
+//!
+//! Callers wait first come, first served. Shared callers need not wait while a connection exists that takes them: they
+//! keep nobody from it. Somebody who needs a connection alone and finds all shared has one *reserved*: it takes no new
+//! callers, and is his when the last has left.
+
+mod lease;
+mod member;
+mod opening;
+mod upkeep;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+pub(crate) use lease::{Exclusive, Shared};
+use member::Member;
+use opening::Opening;
+use waiting::{Kind, Queue};
+
+/// What the pool asks of a driver.
+pub(crate) trait Link: 'static {
+    /// One connection. The pool keeps it; leases give access to it.
+    type Connection: 'static;
+
+    /// Connects, within a time that the link bounds.
+    fn open(&self) -> impl Future<Output = Result<Self::Connection, Refused>>;
+
+    /// Whether the connection may be given to somebody new, as far as is known without asking the server.
+    fn is_usable(&self, connection: &Self::Connection) -> bool;
+
+    /// Whether one that somebody had alone is as he got it.
+    fn is_clean(&self, connection: &Self::Connection) -> bool;
+
+    /// Called about once a second for every connection: to end one that has been silent for too long.
+    fn look_after(&self, connection: &Self::Connection);
+
+    /// Since when the oldest statement has been waiting for its answer, if any does.
+    fn unanswered_since(&self, connection: &Self::Connection) -> Option<Instant>;
+
+    /// Makes one that is not clean fit for the next user, or ends it.
+    fn clean(&self, connection: &Self::Connection) -> impl Future<Output = ()>;
+
+    /// Asks the server whether it is there.
+    fn ping(&self, connection: &Self::Connection) -> impl Future<Output = Result<(), ()>>;
+}
+
+/// Why no connection could be opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    /// In words, without secrets.
+    pub(crate) reason: Rc<str>,
+    /// Whether trying again can help.
+    pub(crate) outlook: Outlook,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// The server may be restarting: callers go on waiting.
+    Transient,
+    /// The settings are wrong: callers are told at once.
+    Permanent,
+}
+
+/// The choices of a pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// Connections kept open when nobody needs them.
+    pub(crate) min: usize,
+    /// Connections at most, those being opened included.
+    pub(crate) max: usize,
+    /// How long a caller waits.
+    pub(crate) acquire_timeout: Duration,
+    /// Callers that may wait.
+    pub(crate) waiting_max: usize,
+    /// Age at which a connection is replaced, shortened by up to [`LIFETIME_JITTER`] so that not all are at once.
+    pub(crate) lifetime: Duration,
+    /// How long an unneeded connection above `min` stays open.
+    pub(crate) idle: Duration,
+}
+
+/// A shared connection whose oldest statement waits longer than this gets no new ones while there is another.
+pub(crate) const STALL: Duration = Duration::from_millis(5);
+/// The part of its lifetime by which a connection's is shortened at most.
+pub(crate) const LIFETIME_JITTER: f64 = 0.1;
+
+/// Why a caller got no connection.
+#[derive(Clone, Debug)]
+pub(crate) enum Missed {
+    /// None became free in time. The reason is that of the last attempt to open one, if it failed.
+    Timeout {
+        waited: Duration,
+        reason: Option<Rc<str>>,
+    },
+    /// `waiting_max` callers wait already.
+    QueueFull,
+    /// No connection can be opened, and waiting cannot help.
+    Refused(Rc<str>),
+    /// The pool was closed.
+    Closed,
+}
+
+/// Figures of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    pub(crate) open: usize,
+    pub(crate) busy: usize,
+    pub(crate) waiting: usize,
+    pub(crate) opened: u64,
+    pub(crate) acquired: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) wait: Duration,
+}
+
+/// A pool. Clones are the same pool.
+pub(crate) struct Pool<L: Link>(Rc<Inner<L>>);
+
+impl<L: Link> Clone for Pool<L> {
+    fn clone(&self) -> Self {
+        Pool(Rc::clone(&self.0))
+    }
+}
+
+pub(crate) struct Inner<L: Link> {
+    link: L,
+    settings: Settings,
+    members: RefCell<Vec<Rc<Member<L::Connection>>>>,
+    queue: Queue<L::Connection>,
+    opening: Opening,
+    counts: Counts,
+    closed: Cell<bool>,
+}
+
+#[derive(Default)]
+struct Counts {
+    opened: Cell<u64>,
+    acquired: Cell<u64>,
+    timeouts: Cell<u64>,
+    wait: Cell<Duration>,
+}
+
+fn add(count: &Cell<u64>) {
+    count.set(count.get() + 1);
+}
+
+impl<L: Link> Pool<L> {
+    /// A pool, and its upkeep as a task of this thread. Opens nothing yet but `min` connections, in the background.
+    pub(crate) fn new(link: L, settings: Settings) -> Self {
+        let inner = Rc::new(Inner {
+            link,
+            settings,
+            members: RefCell::default(),
+            queue: Queue::new(settings.waiting_max),
+            opening: Opening::default(),
+            counts: Counts::default(),
+            closed: Cell::new(false),
+        });
+        upkeep::start(&inner);
+        Pool(inner)
+    }
+
+    /// A connection together with others, for one statement outside a transaction.
+    pub(crate) async fn shared(&self) -> Result<Shared<L>, Missed> {
+        if let Some(member) = self.0.share() {
+            add(&self.0.counts.acquired);
+            return Ok(Shared::new(&self.0, member));
+        }
+        let member = self.wait(Kind::Shared).await?;
+        Ok(Shared::new(&self.0, member))
+    }
+
+    /// A connection alone.
+    pub(crate) async fn exclusive(&self) -> Result<Exclusive<L>, Missed> {
+        if self.0.queue.is_empty()
+            && let Some(member) = self.0.idle()
+        {
+            member.take();
+            add(&self.0.counts.acquired);
+            return Ok(Exclusive::new(&self.0, member));
+        }
+        let member = self.wait(Kind::Exclusive).await?;
+        Ok(Exclusive::new(&self.0, member))
+    }
+
+    async fn wait(&self, kind: Kind) -> Result<Rc<Member<L::Connection>>, Missed> {
+        if self.0.closed.get() {
+            return Err(Missed::Closed);
+        }
+        let begun = Instant::now();
+        let waiter = self.0.queue.join(kind).ok_or(Missed::QueueFull)?;
+        // A caller that gives up between being served and being polled hands the connection back.
+        let waiting = waiting::Waiting::new(&self.0, waiter);
+        self.0.dispatch();
+        match tokio::time::timeout(self.0.settings.acquire_timeout, waiting.served()).await {
+            Ok(served) => {
+                let counts = &self.0.counts;
+                counts.wait.set(counts.wait.get() + begun.elapsed());
+                if served.is_ok() {
+                    add(&counts.acquired);
+                }
+                served
+            }
+            Err(_) => {
+                add(&self.0.counts.timeouts);
+                Err(Missed::Timeout {
+                    waited: begun.elapsed(),
+                    reason: self.0.opening.last_failure(),
+                })
+            }
+        }
+    }
+
+    /// Lets connections go as they become free, and refuses new callers and those that wait.
+    pub(crate) fn close(&self) {
+        self.0.closed.set(true);
+        self.0.queue.refuse(&Missed::Closed);
+        self.0
+            .members
+            .borrow_mut()
+            .retain(|member| !member.is_free());
+    }
+
+    /// Whether both are the same pool.
+    pub(crate) fn is(&self, other: &Pool<L>) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Figures since the pool was made.
+    pub(crate) fn figures(&self) -> Figures {
+        let members = self.0.members.borrow();
+        let counts = &self.0.counts;
+        Figures {
+            open: members.len(),
+            busy: members.iter().filter(|member| !member.is_free()).count(),
+            waiting: self.0.queue.len(),
+            opened: counts.opened.get(),
+            acquired: counts.acquired.get(),
+            timeouts: counts.timeouts.get(),
+            wait: counts.wait.get(),
+        }
+    }
+}
+
+impl<L: Link> Inner<L> {
+    /// Counts a caller into a connection that takes one more: one that is shared already and does not stall, then a free one.
+    /// A stalled one only when no other is free or may be opened.
+    fn share(&self) -> Option<Rc<Member<L::Connection>>> {
+        let member = match self.least_loaded(Stalled::Not) {
+            Some(member) => member,
+            None => match self.queue.is_empty().then(|| self.idle()).flatten() {
+                Some(member) => member,
+                None if self.better_may_come() => return None,
+                None => self.least_loaded(Stalled::Also)?,
+            },
+        };
+        member.join();
+        Some(member)
+    }
+
+    fn least_loaded(&self, stalled: Stalled) -> Option<Rc<Member<L::Connection>>> {
+        let members = self.members.borrow();
+        let mut best: Option<&Rc<Member<L::Connection>>> = None;
+        for member in members.iter() {
+            if !member.takes_sharers() || !self.is_fit(member) {
+                continue;
+            }
+            if stalled == Stalled::Not && self.is_stalled(member) {
+                continue;
+            }
+            if best.is_none_or(|best| member.sharers() < best.sharers()) {
+                best = Some(member);
+            }
+        }
+        best.cloned()
+    }
+
+    fn is_stalled(&self, member: &Member<L::Connection>) -> bool {
+        self.link
+            .unanswered_since(&member.connection)
+            .is_some_and(|since| since.elapsed() >= STALL)
+    }
+
+    /// Whether a member may be given to somebody new.
+    fn is_fit(&self, member: &Member<L::Connection>) -> bool {
+        !member.is_retired() && self.link.is_usable(&member.connection)
+    }
+
+    /// A free connection; those that died meanwhile are dropped on the way.
+    fn idle(&self) -> Option<Rc<Member<L::Connection>>> {
+        let mut members = self.members.borrow_mut();
+        members.retain(|member| !member.is_free() || self.is_fit(member));
+        // The one used last: the others get a chance to become superfluous.
+        let free = members.iter().filter(|member| member.is_free());
+        free.max_by_key(|member| member.free_since()).cloned()
+    }
+
+    fn may_open(&self) -> bool {
+        !self.closed.get()
+            && self.members.borrow().len() + self.opening.under_way() < self.settings.max
+    }
+
+    /// Whether a new connection is worth waiting for when those there are stall. While attempts fail it is not.
+    fn better_may_come(&self) -> bool {
+        !self.opening.is_failing() && (self.may_open() || self.opening.under_way() > 0)
+    }
+
+    /// Serves those who wait as far as it goes, then sees to it that the rest will be.
+    pub(crate) fn dispatch(self: &Rc<Self>) {
+        while let Some(kind) = self.queue.first() {
+            let member = match kind {
+                Kind::Exclusive => self.idle().inspect(|member| member.take()),
+                Kind::Shared => self.share_with_waiting(),
+            };
+            let Some(member) = member else { break };
+            if !self.queue.serve(Rc::clone(&member)) {
+                self.give_back(&member, kind);
+            }
+        }
+        let alone = self.queue.count(Kind::Exclusive);
+        self.reserve(alone);
+        let wanted = if self.queue.count(Kind::Shared) > 0 {
+            alone + 1
+        } else {
+            alone
+        };
+        while self.opening.under_way() < wanted && self.may_open() {
+            opening::begin(self);
+        }
+    }
+
+    fn share_with_waiting(&self) -> Option<Rc<Member<L::Connection>>> {
+        let member = self
+            .least_loaded(Stalled::Not)
+            .or_else(|| self.idle())
+            .or_else(|| {
+                let stalled = !self.better_may_come();
+                stalled.then(|| self.least_loaded(Stalled::Also)).flatten()
+            })?;
+        member.join();
+        Some(member)
+    }
+
+    /// Keeps new callers off as many shared connections as callers wait for one alone that cannot be opened.
+    fn reserve(&self, alone: usize) {
+        let members = self.members.borrow();
+        let openable = self.settings.max.saturating_sub(members.len());
+        let mut wanted = alone.saturating_sub(openable);
+        let mut shared: Vec<_> = members
+            .iter()
+            .filter(|member| member.sharers() > 0)
+            .collect();
+        shared.sort_by_key(|member| (!member.is_reserved(), member.sharers()));
+        for member in shared {
+            if wanted > 0 {
+                member.reserve();
+            } else {
+                member.unreserve();
+            }
+            wanted = wanted.saturating_sub(1);
+        }
+    }
+
+    /// Takes back what one caller had. The member is free, or has one sharer less.
+    pub(crate) fn give_back(self: &Rc<Self>, member: &Rc<Member<L::Connection>>, kind: Kind) {
+        match kind {
+            Kind::Shared => member.leave(),
+            Kind::Exclusive => member.release(),
+        }
+        if member.is_free() && (self.closed.get() || !self.is_fit(member)) {
+            self.forget(member);
+        }
+        if !self.queue.is_empty() {
+            self.dispatch();
+        }
+    }
+
+    fn forget(&self, member: &Rc<Member<L::Connection>>) {
+        self.members
+            .borrow_mut()
+            .retain(|other| !Rc::ptr_eq(other, member));
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stalled {
+    Not,
+    Also,
+}

@@ -1,0 +1,163 @@
+//! From the driver's errors to ours. Decides nothing about what happens next.
+//! Rule: what a server says may quote data: its DETAIL is shown only to who asks for it.
+
+use std::sync::Arc;
+
+use tsumugi_pg::{Error as Driver, Ran};
+use tsumugi_pg_proto::ServerError;
+
+use crate::error::{Code, Error, Failed};
+use crate::options::Options;
+use crate::pool::Missed;
+use crate::value::Value;
+
+/// What failed, and with what options.
+pub(super) struct Attempt<'a> {
+    pub(super) sql: Arc<str>,
+    pub(super) values: Vec<Value>,
+    pub(super) options: &'a Options,
+}
+
+impl Attempt<'_> {
+    fn failed(self, detail: String) -> Failed {
+        Failed::new(self.sql, self.values, detail)
+    }
+
+    /// A misuse of ours.
+    pub(super) fn usage(self, message: impl Into<String>) -> Error {
+        Error::Usage {
+            message: message.into(),
+            statement: self.failed(String::new()),
+        }
+    }
+
+    /// No connection was to be had.
+    pub(super) fn missed(self, missed: Missed) -> Error {
+        match missed {
+            Missed::Timeout {
+                waited,
+                reason: None,
+            } => Error::PoolTimeout {
+                connection: "connection",
+                limit: "acquire_timeout",
+                waited_ms: waited.as_millis().try_into().unwrap_or(u64::MAX),
+                statement: self.failed(String::new()),
+            },
+            Missed::Timeout {
+                reason: Some(reason),
+                ..
+            }
+            | Missed::Refused(reason) => Error::Unreachable {
+                reason: reason.to_string(),
+            },
+            Missed::QueueFull => Error::QueueFull {
+                limit: "queue_max",
+                max: crate::limits::QUEUE_MAX,
+                statement: self.failed(String::new()),
+            },
+            Missed::Closed => Error::Closed {
+                what: "database",
+                reason: "it was closed",
+            },
+        }
+    }
+
+    /// The driver failed.
+    pub(super) fn driver(self, error: Driver) -> Error {
+        match error {
+            Driver::Server(error) => self.server(*error),
+            Driver::Lost {
+                reason,
+                ran,
+                server,
+            } => self.lost(reason, ran, server.as_deref()),
+            Driver::TooLarge { reply_bytes_max } => Error::TooLarge {
+                limit: "rows_max_bytes",
+                max: reply_bytes_max,
+                statement: self.failed(String::new()),
+            },
+            Driver::Protocol(violation) => Error::Lost {
+                reason: format!("the server broke the protocol: {violation}"),
+                ran: true,
+            },
+            error @ (Driver::Connect { .. } | Driver::Timeout { .. } | Driver::Hosts(_)) => {
+                Error::Unreachable {
+                    reason: error.to_string(),
+                }
+            }
+            Driver::RolledBack => Error::Closed {
+                what: "transaction",
+                reason: "a statement in it had failed, so the server rolled it back",
+            },
+            other => {
+                let message = other.to_string();
+                self.usage(message)
+            }
+        }
+    }
+
+    fn lost(self, reason: String, ran: Ran, server: Option<&ServerError>) -> Error {
+        // The server ended the session because the transaction was idle: that is no loss of a statement.
+        if server.is_some_and(|error| error.code.as_str() == "25P03") {
+            return Error::Closed {
+                what: "transaction",
+                reason: "it was rolled back because it was idle for longer than idle_timeout",
+            };
+        }
+        Error::Lost {
+            reason,
+            ran: ran == Ran::Perhaps,
+        }
+    }
+
+    fn server(self, error: ServerError) -> Error {
+        let limit = self.options.statement_timeout;
+        let position = error
+            .position
+            .and_then(|position| byte_offset(&self.sql, position));
+        let constraint = error.constraint.clone();
+        let column = match (&error.table, &error.column) {
+            (Some(table), Some(column)) => Some(format!("{table}.{column}")),
+            (None, column) => column.clone(),
+            (Some(_), None) => None,
+        };
+        let detail = error.detail.clone().unwrap_or_default();
+        let statement = self.failed(detail);
+        match error.code.as_str() {
+            "23505" => Error::UniqueViolation {
+                constraint: constraint.unwrap_or_default(),
+                statement,
+            },
+            "23503" => Error::ForeignKeyViolation {
+                constraint,
+                statement,
+            },
+            "23502" => Error::NotNullViolation {
+                column: column.unwrap_or_default(),
+                statement,
+            },
+            "23514" => Error::CheckViolation {
+                constraint: constraint.unwrap_or_default(),
+                statement,
+            },
+            "40001" | "40P01" => Error::SerializationFailure { statement },
+            "57014" => Error::Timeout { limit, statement },
+            code if code.starts_with("42") => Error::Syntax {
+                position,
+                message: error.message,
+                statement,
+            },
+            code => Error::Database {
+                code: Code::SqlState(code.into()),
+                message: error.message,
+                statement,
+            },
+        }
+    }
+}
+
+/// The server counts characters from 1.
+fn byte_offset(sql: &str, position: u32) -> Option<usize> {
+    let characters = usize::try_from(position).ok()?.checked_sub(1)?;
+    sql.char_indices().nth(characters).map(|(offset, _)| offset)
+}

@@ -1,0 +1,127 @@
+//! What the pool must know of PostgreSQL connections: how they are opened, whether they are clean, how they become so.
+//! Rule: a session that somebody changed is discarded before the next user has it; one that cannot be is closed.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tsumugi_pg::connection::Behaviour;
+use tsumugi_pg::{Cause, Connection, Connector, Error};
+use tsumugi_pg_proto::TransactionStatus;
+
+use crate::pool::{self, Outlook, Refused};
+
+/// How long after its statement's time a server may stay silent before the connection counts as lost.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Opens and judges connections.
+pub(super) struct Link {
+    pub(super) connector: Connector,
+    pub(super) statement_timeout: Duration,
+    pub(super) behaviour: Behaviour,
+}
+
+/// A connection, and what was done to its session.
+pub(super) struct Session {
+    pub(super) connection: Connection,
+    /// Somebody changed a setting, listens, or left something else behind.
+    pub(super) changed: Cell<bool>,
+}
+
+impl std::ops::Deref for Session {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl pool::Link for Link {
+    type Connection = Session;
+
+    async fn open(&self) -> Result<Session, Refused> {
+        let connection = Connection::open_with(&self.connector, self.behaviour).await;
+        let connection = connection.map_err(|error| Refused {
+            outlook: outlook(&error),
+            reason: error.to_string().into(),
+        })?;
+        Ok(Session {
+            connection,
+            changed: Cell::new(false),
+        })
+    }
+
+    fn is_usable(&self, session: &Session) -> bool {
+        session.is_open() && session.status() == TransactionStatus::Idle && !session.changed.get()
+    }
+
+    fn is_clean(&self, session: &Session) -> bool {
+        self.is_usable(session) && session.awaited() == 0
+    }
+
+    fn unanswered_since(&self, session: &Session) -> Option<Instant> {
+        session.unanswered_since()
+    }
+
+    fn look_after(&self, session: &Session) {
+        let patience = self.statement_timeout + SILENCE;
+        if session
+            .unanswered_since()
+            .is_some_and(|since| since.elapsed() > patience)
+        {
+            session.abort("the server did not answer in time");
+        }
+    }
+
+    async fn clean(&self, session: &Session) {
+        session.reset().await;
+        if session.changed.get() && session.is_open() {
+            session.discard().await;
+            session.changed.set(!session.is_open());
+        }
+    }
+
+    async fn ping(&self, session: &Session) -> Result<(), ()> {
+        session.script("").await.map_err(drop)
+    }
+}
+
+/// Whether trying again can help: not when the server knows us and refuses.
+fn outlook(error: &Error) -> Outlook {
+    match error {
+        Error::Config { .. } => Outlook::Permanent,
+        Error::Connect { cause, .. } => of_cause(cause),
+        Error::Hosts(errors)
+            if errors
+                .iter()
+                .all(|error| outlook(error) == Outlook::Permanent) =>
+        {
+            Outlook::Permanent
+        }
+        _ => Outlook::Transient,
+    }
+}
+
+fn of_cause(cause: &Cause) -> Outlook {
+    match cause {
+        Cause::PasswordMissing(_) | Cause::Configuration(_) => Outlook::Permanent,
+        Cause::Startup(tsumugi_pg_proto::Error::Server(error)) => {
+            // Invalid authorization, no such database, no such role.
+            let code = error.code.as_str();
+            if code.starts_with("28") || code == "3D000" {
+                Outlook::Permanent
+            } else {
+                Outlook::Transient
+            }
+        }
+        Cause::Startup(tsumugi_pg_proto::Error::Refused(_)) => Outlook::Permanent,
+        _ => Outlook::Transient,
+    }
+}
+
+/// A shared pool.
+pub(super) type Connections = pool::Pool<Link>;
+
+/// A connection of one's own.
+pub(super) type Own = Rc<pool::Exclusive<Link>>;

@@ -1,0 +1,16 @@
+//! The PostgreSQL engine: a pool of connections of one worker over the driver, which does the protocol.
+//! Knows no HTTP and no Ruby. Rule: single statements share connections and never change a session; what does gets a
+//! connection of its own, which is made clean before the next caller has it.
+
+mod bind;
+mod failure;
+mod link;
+mod plan;
+mod pool;
+mod rows;
+mod settings;
+mod transaction;
+
+pub use pool::Pool;
+pub(crate) use rows::{Field, Row, Rows};
+pub use transaction::{RowStream, Savepoint, Transaction};

@@ -1,0 +1,330 @@
+//! What is to be known of an SQL text before it is sent: its text with `$1` for `?`, and whether it may share a connection.
+//! A scanner, not a parser: it knows literals, comments, quoted names and the first words. Rule: a text is looked at once; what
+//! was found is kept, for as many texts as [`PLANS_MAX`].
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::limits::PLANS_MAX;
+
+/// An SQL text as it is sent.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) sql: Box<str>,
+    pub(super) effect: Effect,
+}
+
+/// What a statement does to the session it runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing that the next user would notice.
+    None,
+    /// It begins, ends or marks a transaction.
+    Transaction,
+    /// It leaves something behind: a setting, a temporary table, a lock, a subscription.
+    Session,
+    /// It takes data from the client.
+    CopyIn,
+}
+
+/// The plans of one pool.
+#[derive(Default)]
+pub(super) struct Plans(RefCell<HashMap<Box<str>, Rc<Plan>>>);
+
+impl Plans {
+    pub(super) fn of(&self, sql: &str) -> Rc<Plan> {
+        if let Some(plan) = self.0.borrow().get(sql) {
+            return Rc::clone(plan);
+        }
+        let plan = Rc::new(Plan {
+            sql: numbered(sql).into(),
+            effect: effect(sql),
+        });
+        let mut plans = self.0.borrow_mut();
+        if plans.len() >= PLANS_MAX {
+            // Texts that are made anew for each call would fill any cache; those used again come back at once.
+            plans.clear();
+        }
+        plans.insert(sql.into(), Rc::clone(&plan));
+        plan
+    }
+}
+
+/// A piece of SQL that a scanner may have to look into, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece<'a> {
+    /// Words, operators, placeholders.
+    Code(&'a str),
+    /// A literal or a quoted name.
+    Quoted(&'a str),
+    /// A comment.
+    Comment(&'a str),
+}
+
+/// Takes the next piece off `rest`.
+fn piece<'a>(rest: &mut &'a str) -> Option<Piece<'a>> {
+    let bytes = rest.as_bytes();
+    let first = *bytes.first()?;
+    let (kind, end): (fn(&'a str) -> Piece<'a>, usize) = match first {
+        b'\'' => (Piece::Quoted, quoted(bytes, 0, false)),
+        b'"' => (Piece::Quoted, quoted(bytes, 0, false)),
+        b'-' if bytes.get(1) == Some(&b'-') => {
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            (Piece::Comment, end.unwrap_or(bytes.len()))
+        }
+        b'/' if bytes.get(1) == Some(&b'*') => (Piece::Comment, comment(bytes)),
+        b'$' => match dollar_quoted(rest) {
+            Some(end) => (Piece::Quoted, end),
+            None => (Piece::Code, 1),
+        },
+        b'e' | b'E' if bytes.get(1) == Some(&b'\'') => (Piece::Quoted, quoted(bytes, 1, true)),
+        _ => (Piece::Code, code(bytes)),
+    };
+    let (taken, after) = rest.split_at(end);
+    *rest = after;
+    Some(kind(taken))
+}
+
+/// How far plain text goes: a word at a time, so that the `e` of `e'…'` is seen only where a word begins.
+fn code(bytes: &[u8]) -> usize {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+    if is_word(bytes[0]) {
+        // A `$` within a word belongs to it.
+        let end = bytes
+            .iter()
+            .position(|byte| !is_word(*byte) && *byte != b'$');
+        return end.unwrap_or(bytes.len());
+    }
+    let end = bytes[1..]
+        .iter()
+        .position(|byte| is_word(*byte) || matches!(byte, b'\'' | b'"' | b'-' | b'/' | b'$'));
+    end.map_or(bytes.len(), |end| end + 1)
+}
+
+/// Where text in quotes ends that begins at `start`. A doubled quote stands for itself; a backslash only where it escapes.
+fn quoted(bytes: &[u8], start: usize, escapes: bool) -> usize {
+    let quote = bytes[start];
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match *byte {
+            b'\\' if escapes => at += 2,
+            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
+            byte if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Where a block comment ends; they nest.
+fn comment(bytes: &[u8]) -> usize {
+    let (mut at, mut depth) = (2, 1);
+    while depth > 0 {
+        match (bytes.get(at), bytes.get(at + 1)) {
+            (Some(b'*'), Some(b'/')) => (at, depth) = (at + 2, depth - 1),
+            (Some(b'/'), Some(b'*')) => (at, depth) = (at + 2, depth + 1),
+            (Some(_), _) => at += 1,
+            (None, _) => return bytes.len(),
+        }
+    }
+    at
+}
+
+/// Where `$tag$…$tag$` ends, if this is one.
+fn dollar_quoted(rest: &str) -> Option<usize> {
+    let tag = rest.get(1..)?;
+    let length = tag.find('$')?;
+    let name = &tag[..length];
+    let first_is_digit = name.starts_with(|c: char| c.is_ascii_digit());
+    if first_is_digit || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return None;
+    }
+    let mark = &rest[..length + 2];
+    let inside = &rest[mark.len()..];
+    Some(
+        inside
+            .find(mark)
+            .map_or(rest.len(), |end| end + 2 * mark.len()),
+    )
+}
+
+/// `sql` with `$1`, `$2`, … for each `?` and one `?` for each `??`.
+fn numbered(sql: &str) -> String {
+    if !sql.contains('?') {
+        return sql.to_owned();
+    }
+    let mut out = String::with_capacity(sql.len() + 8);
+    let (mut rest, mut number) = (sql, 0);
+    while let Some(piece) = piece(&mut rest) {
+        let Piece::Code(code) = piece else {
+            let (Piece::Quoted(text) | Piece::Comment(text) | Piece::Code(text)) = piece;
+            out.push_str(text);
+            continue;
+        };
+        let mut code = code;
+        while let Some((before, after)) = code.split_once('?') {
+            out.push_str(before);
+            code = after;
+            if let Some(after) = code.strip_prefix('?') {
+                out.push('?');
+                code = after;
+            } else {
+                number += 1;
+                out.push('$');
+                out.push_str(itoa::Buffer::new().format(number));
+            }
+        }
+        out.push_str(code);
+    }
+    out
+}
+
+/// What the first words say.
+fn effect(sql: &str) -> Effect {
+    let mut words = words(sql);
+    let mut next = || {
+        words
+            .next()
+            .map(str::to_ascii_lowercase)
+            .unwrap_or_default()
+    };
+    let first = next();
+    match first.as_str() {
+        "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
+            Effect::Transaction
+        }
+        "prepare" if next() == "transaction" => Effect::Transaction,
+        "set" | "reset" | "listen" | "unlisten" | "prepare" | "deallocate" | "discard"
+        | "declare" | "load" => Effect::Session,
+        "lock" => Effect::Transaction,
+        "create" => match next().as_str() {
+            "temp" | "temporary" | "local" | "global" => Effect::Session,
+            _ => Effect::None,
+        },
+        "copy" if words.any(|word| word.eq_ignore_ascii_case("stdin")) => Effect::CopyIn,
+        "select" | "with" | "values" if sql.contains("advisory_lock") => advisory(sql),
+        _ => Effect::None,
+    }
+}
+
+/// A lock that ends with its transaction is no matter; one of the session is.
+fn advisory(sql: &str) -> Effect {
+    let of_session = words(sql).any(|word| {
+        let word = word.to_ascii_lowercase();
+        word.contains("advisory_lock") && !word.contains("xact")
+    });
+    if of_session {
+        Effect::Session
+    } else {
+        Effect::None
+    }
+}
+
+/// The words outside quotes and comments.
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    let mut rest = sql;
+    std::iter::from_fn(move || piece(&mut rest)).filter_map(|piece| match piece {
+        Piece::Code(code) if code.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
+            Some(code)
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        assert_eq!(numbered(sql), expected);
+    }
+
+    #[test]
+    fn question_marks_become_numbers() {
+        check("select ?, ? + ?", "select $1, $2 + $3");
+        check("select $1", "select $1");
+        check("where a=?", "where a=$1");
+        check("(?,?)", "($1,$2)");
+    }
+
+    #[test]
+    fn two_question_marks_are_one() {
+        check("a ?? 'b' and c = ?", "a ? 'b' and c = $1");
+        check("a ??| b", "a ?| b");
+        check("????", "??");
+        check("???", "?$1");
+    }
+
+    #[test]
+    fn literals_names_and_comments_are_left_alone() {
+        check("'?' || ? || 'it''s ?'", "'?' || $1 || 'it''s ?'");
+        check(r"e'\'?' || ?", r"e'\'?' || $1");
+        check(r"'\' || ?", r"'\' || $1");
+        check(r"name'\' || ?", r"name'\' || $1");
+        check("\"a?\"\"?\" = ?", "\"a?\"\"?\" = $1");
+        check("? -- what?\n, ?", "$1 -- what?\n, $2");
+        check("/* ? /* ? */ ? */ ?", "/* ? /* ? */ ? */ $1");
+        check("$$ ? $$ || ?", "$$ ? $$ || $1");
+        check("$a$ ? $$ ? $a$ || ?", "$a$ ? $$ ? $a$ || $1");
+        check("a$1$ || ?", "a$1$ || $1");
+        check("'open ?", "'open ?");
+        check("/* open ?", "/* open ?");
+        check("名 = ?", "名 = $1");
+    }
+
+    #[track_caller]
+    fn check_effect(sql: &str, expected: Effect) {
+        assert_eq!(effect(sql), expected, "{sql}");
+    }
+
+    #[test]
+    fn what_changes_a_session_is_recognised() {
+        for sql in [
+            "BEGIN",
+            "  -- note\n start transaction",
+            "/* a */ commit",
+            "savepoint a",
+            "prepare transaction 'x'",
+            "lock table t",
+        ] {
+            check_effect(sql, Effect::Transaction);
+        }
+        for sql in [
+            "SET search_path = x",
+            "listen a",
+            "create temp table t(n int)",
+            "CREATE TEMPORARY VIEW v as select 1",
+            "prepare p as select 1",
+            "select pg_advisory_lock(1)",
+            "select pg_try_advisory_lock_shared(1)",
+            "discard all",
+        ] {
+            check_effect(sql, Effect::Session);
+        }
+        for sql in [
+            "select 1",
+            "create table t(n int)",
+            "select pg_advisory_xact_lock(1)",
+            "select 'pg_advisory_lock'",
+            "update settings set a = 1",
+            "copy t to stdout",
+            "",
+        ] {
+            check_effect(sql, Effect::None);
+        }
+        check_effect("COPY t FROM STDIN", Effect::CopyIn);
+    }
+
+    #[test]
+    fn plans_are_kept_up_to_their_limit() {
+        let plans = Plans::default();
+        let first = plans.of("select ?");
+        assert!(Rc::ptr_eq(&first, &plans.of("select ?")));
+        for number in 0..=PLANS_MAX {
+            plans.of(&format!("select {number}"));
+        }
+        assert!(plans.0.borrow().len() <= PLANS_MAX);
+    }
+}

@@ -1,0 +1,287 @@
+//! One PostgreSQL database for one worker: statements go to a shared connection, what needs a session to one of its own.
+//! Rule: a statement that would change a shared session is refused before it is sent.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tsumugi_pg::connection::Behaviour;
+use tsumugi_pg::{Atomicity, Connector, Statement};
+use tsumugi_pg_proto::TransactionStatus;
+
+use super::bind::Binds;
+use super::failure::Attempt;
+use super::link::{Connections, Link};
+use super::plan::{Effect, Plan, Plans};
+use super::rows::Rows as Lying;
+use super::settings;
+use super::transaction::{RowStream, Transaction};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::log::Line;
+use crate::metrics::Snapshot;
+use crate::options::{Options, StatementLog, TransactionOptions};
+use crate::pool::Settings;
+use crate::rows::Rows;
+use crate::sqlite::Executed;
+use crate::value::Value;
+
+/// A pool of connections to one PostgreSQL database, of the thread that made it. Clones are the same pool.
+#[derive(Clone)]
+pub struct Pool(Rc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) connections: Connections,
+    pub(super) plans: Plans,
+    pub(super) options: Options,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    statements: Cell<u64>,
+    errors: Cell<u64>,
+    transactions: Cell<u64>,
+}
+
+const TRANSACTION: &str = "BEGIN, COMMIT, ROLLBACK, SAVEPOINT and LOCK TABLE would change a shared connection: use a transaction and its savepoints";
+const SESSION: &str = "this statement would leave something behind in a shared connection's session (a setting, a temporary table, \
+     a lock, a subscription): use a connection of your own, or SET LOCAL in a transaction";
+const COPY_IN: &str = "COPY FROM STDIN takes data from the client: use copy_in";
+
+impl Pool {
+    pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
+        let (config, options) = settings::read(url, options).await?;
+        let behaviour = Behaviour {
+            reply_bytes_max: options.rows_max_bytes,
+            ..Behaviour::of(&config)
+        };
+        let link = Link {
+            connector: Connector::new(config),
+            statement_timeout: options.statement_timeout,
+            behaviour,
+        };
+        let settings = Settings {
+            min: 1,
+            max: options.pool,
+            acquire_timeout: options.acquire_timeout,
+            waiting_max: limits::QUEUE_MAX,
+            lifetime: limits::LIFETIME_DEFAULT,
+            idle: limits::IDLE_CONNECTION_DEFAULT,
+        };
+        let pool = Pool(Rc::new(Inner {
+            connections: Connections::new(link, settings),
+            plans: Plans::default(),
+            options,
+            counts: Counts::default(),
+        }));
+        // A wrong URL is an error here, not at the first statement.
+        let connected = pool.0.connections.shared().await.map(drop);
+        connected.map_err(|missed| pool.0.attempt("".into(), Vec::new()).missed(missed))?;
+        Ok(pool)
+    }
+
+    pub(crate) fn shares_connections_with(&self, other: &Pool) -> bool {
+        self.0.connections.is(&other.0.connections)
+    }
+
+    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+        self.run(sql, values).await.map(Rows::from)
+    }
+
+    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+        self.run(sql, values).await.map(|rows| executed(&rows))
+    }
+
+    /// Several statements in one write, each for itself or all or none.
+    pub(crate) async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let mut plans = Vec::with_capacity(statements.len());
+        for (sql, values) in &statements {
+            plans.push(self.0.shareable(sql, values)?);
+        }
+        let connection = self.0.connections.shared().await;
+        let connection = connection.map_err(|missed| self.0.none(missed))?;
+        let binds: Vec<Binds<'_>> = statements.iter().map(|(_, values)| Binds(values)).collect();
+        let asked: Vec<Statement<'_>> = plans
+            .iter()
+            .zip(&binds)
+            .map(|(plan, values)| Statement {
+                sql: &plan.sql,
+                values,
+            })
+            .collect();
+        let outcomes = connection.pipeline(&asked, atomicity).await;
+        drop(asked);
+        drop(binds);
+        let outcomes =
+            outcomes.map_err(|error| self.0.attempt("".into(), Vec::new()).driver(error))?;
+        let outcomes = outcomes.into_iter().zip(statements);
+        Ok(outcomes
+            .map(|(outcome, (sql, values))| {
+                let rows = outcome.and_then(Lying::new);
+                self.0
+                    .counted(rows.map_err(|error| self.0.attempt(sql, values).driver(error)))
+            })
+            .map(|rows| rows.map(Rows::from))
+            .collect())
+    }
+
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+        let plan = self.0.shareable(&sql, &values)?;
+        let begun = self.0.begun();
+        let connection = match self.0.connections.shared().await {
+            Ok(connection) => connection,
+            Err(missed) => {
+                return self
+                    .0
+                    .counted(Err(self.0.attempt(sql, values).missed(missed)));
+            }
+        };
+        let rows = connection.query(&plan.sql, &Binds(&values)).await;
+        if connection.status() != TransactionStatus::Idle {
+            // Not recognised beforehand: perhaps within a function. The session is not for others any more.
+            connection.changed.set(true);
+        }
+        self.0.ended(begun, &sql, &values, rows)
+    }
+
+    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+        // A script may say BEGIN, SET and whatever else; so it has a session of its own.
+        let own = self.0.own().await?;
+        own.changed.set(true);
+        let run = own.script(&sql).await;
+        self.0
+            .counted(run.map_err(|error| self.0.attempt(sql, Vec::new()).driver(error)))
+    }
+
+    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+        self.0.shareable(&sql, &values)?;
+        let own = self.0.own().await?;
+        RowStream::begin(&self.0, own, sql, values).await
+    }
+
+    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        let own = self.0.own().await?;
+        self.0
+            .counts
+            .transactions
+            .set(self.0.counts.transactions.get() + 1);
+        Transaction::begin(&self.0, own, options).await
+    }
+
+    pub(crate) fn close(&self) {
+        self.0.connections.close();
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let figures = self.0.connections.figures();
+        Snapshot {
+            statements: self.0.counts.statements.get(),
+            errors: self.0.counts.errors.get(),
+            transactions: self.0.counts.transactions.get(),
+            acquired: figures.acquired,
+            wait: figures.wait,
+            readers_queued: figures.waiting,
+            readers: figures.open,
+            readers_busy: figures.busy,
+            ..Snapshot::default()
+        }
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool")
+            .field("figures", &self.0.connections.figures())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> Attempt<'_> {
+        Attempt {
+            sql,
+            values,
+            options: &self.options,
+        }
+    }
+
+    fn none(&self, missed: crate::pool::Missed) -> Error {
+        self.attempt("".into(), Vec::new()).missed(missed)
+    }
+
+    pub(super) async fn own(&self) -> Result<super::link::Own> {
+        let own = self.connections.exclusive().await;
+        own.map(Rc::new).map_err(|missed| self.none(missed))
+    }
+
+    /// The plan of a statement that may share a connection.
+    fn shareable(&self, sql: &Arc<str>, values: &[Value]) -> Result<Rc<Plan>> {
+        let plan = self.plans.of(sql);
+        let refusal = match plan.effect {
+            Effect::None => return Ok(plan),
+            Effect::Transaction => TRANSACTION,
+            Effect::Session => SESSION,
+            Effect::CopyIn => COPY_IN,
+        };
+        Err(self
+            .attempt(Arc::clone(sql), values.to_vec())
+            .usage(refusal))
+    }
+
+    pub(super) fn begun(&self) -> Option<Instant> {
+        (self.options.log == StatementLog::Statements).then(Instant::now)
+    }
+
+    /// What a statement came to, counted and, if wanted, logged.
+    pub(super) fn ended(
+        &self,
+        begun: Option<Instant>,
+        sql: &Arc<str>,
+        values: &Vec<Value>,
+        rows: tsumugi_pg::Result<tsumugi_pg::Rows>,
+    ) -> Result<Lying> {
+        let rows = rows.and_then(Lying::new);
+        if let Some(begun) = begun {
+            let line = Line {
+                sql,
+                values,
+                rows: rows.as_ref().ok().map(Lying::len),
+                took: begun.elapsed(),
+                fault: rows
+                    .as_ref()
+                    .err()
+                    .map(|error| error as &dyn std::fmt::Debug),
+            };
+            line.write();
+        }
+        self.counted(
+            rows.map_err(|error| self.attempt(Arc::clone(sql), values.clone()).driver(error)),
+        )
+    }
+
+    fn counted<T>(&self, outcome: Result<T>) -> Result<T> {
+        self.counts.statements.set(self.counts.statements.get() + 1);
+        if outcome.is_err() {
+            self.counts.errors.set(self.counts.errors.get() + 1);
+        }
+        outcome
+    }
+}
+
+pub(super) fn executed(rows: &Lying) -> Executed {
+    // PostgreSQL has no last id: `insert … returning id` gives it.
+    let returned = rows.row(0).and_then(|row| match row.values().next() {
+        Some(crate::value::ValueRef::Integer(id)) => Some(id),
+        _ => None,
+    });
+    Executed {
+        affected: rows.affected(),
+        last_insert_id: returned,
+    }
+}

@@ -1,0 +1,59 @@
+//! What a PostgreSQL URL and the caller's options say, taken apart: what the driver needs, what the server is told, what is ours.
+//! Rule: `statement_timeout` and `idle_timeout` are the server's as well, so that it stops what we gave up.
+
+use std::time::Duration;
+
+use tsumugi_pg::config::Pooler;
+use tsumugi_pg::{Config, Environment};
+
+use crate::error::{Error, Result};
+use crate::options::{self, Options};
+
+/// The driver's configuration, and the options with those of the URL laid over them.
+pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options)> {
+    let url = url.to_owned();
+    // A service file may be named, and files are not read on a worker.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "once for each connect, which is at load; this crate knows no worker to offload to"
+    )]
+    let read =
+        tokio::task::spawn_blocking(move || Config::parse_known(&url, &Environment::of_process()));
+    let (mut config, rest) = read
+        .await
+        .map_err(|_| Error::usage("the database URL could not be read"))?
+        .map_err(|error| Error::usage(error.to_string()))?;
+    let mut options = options;
+    for (key, value) in rest {
+        if !options::common(&key, &value, &mut options)? {
+            let known = tsumugi_pg::config::known_keys();
+            return Err(Error::usage(format!(
+                "unknown database option {key}: expected {}, {}",
+                options::COMMON,
+                known.join(", ")
+            )));
+        }
+    }
+    options::check(&options)?;
+    if config.application_name.is_none() {
+        config.application_name = Some("tsumugi".to_owned());
+    }
+    // A pooler between us and the server refuses start-up parameters that it does not know.
+    if config.pooler != Pooler::Transaction {
+        for (name, value) in [
+            ("statement_timeout", options.statement_timeout),
+            ("idle_in_transaction_session_timeout", options.idle_timeout),
+        ] {
+            if !config.parameters.iter().any(|(other, _)| other == name) {
+                config
+                    .parameters
+                    .push((name.to_owned(), milliseconds(value)));
+            }
+        }
+    }
+    Ok((config, options))
+}
+
+fn milliseconds(duration: Duration) -> String {
+    duration.as_millis().to_string()
+}

@@ -1,0 +1,217 @@
+//! Results: rows as the database gave them, undecoded, and their columns. A value is decoded when somebody asks for it.
+//! Rule: what a caller sees of a row is the same whichever driver it came from.
+
+pub(crate) mod packed;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::json;
+use crate::postgres;
+use crate::value::ValueRef;
+
+use packed::{Packed, PackedRow};
+
+/// The names of a result's columns, shared by all results of the same statement.
+///
+/// Two columns may have the same name. By position both are there; by name the last one wins, in
+/// [`Columns::find`] as in JSON objects, which is what building a Ruby Hash from the pairs gives.
+#[derive(Debug, PartialEq)]
+pub struct Columns {
+    names: Box<[Box<str>]>,
+    /// `"name":` ready for JSON, or none where a later column of the same name hides this one.
+    keys: Box<[Option<Box<[u8]>>]>,
+}
+
+impl Columns {
+    /// Columns with these names, in this order.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Columns {
+        let names: Box<[Box<str>]> = names.into_iter().map(Box::from).collect();
+        let key = |index: usize| {
+            let name = &names[index];
+            let hidden = names.iter().skip(index + 1).any(|later| later == name);
+            (!hidden).then(|| {
+                let mut key = Vec::with_capacity(name.len() + 3);
+                json::write_string(name.as_bytes(), &mut key);
+                key.push(b':');
+                key.into_boxed_slice()
+            })
+        };
+        let keys = (0..names.len()).map(key).collect();
+        Columns { names, keys }
+    }
+
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether the statement gives no rows at all.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The name of the column at `index`.
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.names.get(index).map(|name| &**name)
+    }
+
+    /// The names in order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The position of the last column called `name`.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().rposition(|other| &**other == name)
+    }
+
+    pub(crate) fn keys(&self) -> &[Option<Box<[u8]>>] {
+        &self.keys
+    }
+}
+
+/// The rows of a result, or of one batch of a stream.
+#[derive(Clone)]
+pub struct Rows(Kept);
+
+/// How each driver keeps its rows.
+#[derive(Clone)]
+enum Kept {
+    Packed(Packed),
+    Postgres(postgres::Rows),
+}
+
+impl From<Packed> for Rows {
+    fn from(packed: Packed) -> Self {
+        Rows(Kept::Packed(packed))
+    }
+}
+
+impl From<postgres::Rows> for Rows {
+    fn from(rows: postgres::Rows) -> Self {
+        Rows(Kept::Postgres(rows))
+    }
+}
+
+impl Rows {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kept::Packed(rows) => rows.len(),
+            Kept::Postgres(rows) => rows.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns, also when there is no row.
+    pub fn columns(&self) -> &Arc<Columns> {
+        match &self.0 {
+            Kept::Packed(rows) => rows.columns(),
+            Kept::Postgres(rows) => rows.columns(),
+        }
+    }
+
+    /// Bytes that the rows take.
+    pub fn packed_bytes(&self) -> usize {
+        match &self.0 {
+            Kept::Packed(rows) => rows.packed_bytes(),
+            Kept::Postgres(rows) => rows.bytes(),
+        }
+    }
+
+    /// The row at `index`, counted from 0.
+    pub fn row(&self, index: usize) -> Option<Row<'_>> {
+        Some(match &self.0 {
+            Kept::Packed(rows) => Row(Lying::Packed(rows.row(index)?)),
+            Kept::Postgres(rows) => Row(Lying::Postgres(rows.row(index)?)),
+        })
+    }
+
+    /// The first row.
+    pub fn first(&self) -> Option<Row<'_>> {
+        self.row(0)
+    }
+
+    /// The rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        // One of the two is empty: an iterator of either kind without a box.
+        let (packed, postgres) = match &self.0 {
+            Kept::Packed(rows) => (Some(rows), None),
+            Kept::Postgres(rows) => (None, Some(rows.iter())),
+        };
+        let packed = packed
+            .into_iter()
+            .flat_map(|rows| (0..rows.len()).filter_map(|index| rows.row(index)));
+        let postgres = postgres.into_iter().flatten();
+        packed
+            .map(|row| Row(Lying::Packed(row)))
+            .chain(postgres.map(|row| Row(Lying::Postgres(row))))
+    }
+}
+
+impl fmt::Debug for Rows {
+    /// Sizes and column names only: row data does not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows")
+            .field("columns", &self.columns().names)
+            .field("len", &self.len())
+            .field("packed_bytes", &self.packed_bytes())
+            .finish()
+    }
+}
+
+/// One row of [`Rows`].
+#[derive(Clone, Copy)]
+pub struct Row<'a>(pub(crate) Lying<'a>);
+
+/// A row where its driver keeps it.
+#[derive(Clone, Copy)]
+pub(crate) enum Lying<'a> {
+    Packed(PackedRow<'a>),
+    Postgres(postgres::Row<'a>),
+}
+
+impl<'a> Row<'a> {
+    /// The columns.
+    pub fn columns(&self) -> &'a Columns {
+        match self.0 {
+            Lying::Packed(row) => row.columns,
+            Lying::Postgres(row) => row.columns(),
+        }
+    }
+
+    /// The value in the column at `index`. The cells before it are skipped one by one; to read them all, use [`Row::values`].
+    pub fn value(&self, index: usize) -> Option<ValueRef<'a>> {
+        self.values().nth(index)
+    }
+
+    /// The value in the last column called `name`.
+    pub fn find(&self, name: &str) -> Option<ValueRef<'a>> {
+        self.value(self.columns().find(name)?)
+    }
+
+    /// The values in column order.
+    pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
+        // One of the two is empty: an iterator of either kind without a box.
+        let (packed, postgres) = match self.0 {
+            Lying::Packed(row) => (Some(row.cells()), None),
+            Lying::Postgres(row) => (None, Some(row.values())),
+        };
+        let packed = packed.into_iter().flatten().map(packed::Cell::value);
+        packed.chain(postgres.into_iter().flatten())
+    }
+}
+
+impl fmt::Debug for Row<'_> {
+    /// Column names only: row data does not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row")
+            .field("columns", &self.columns().names)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,64 @@
+//! Values of a result as Ruby's: numbers, strings and booleans directly; exact numbers, dates and structures as their classes.
+//! Rule: nothing is rounded; what Ruby has no class for is the String that the database prints.
+
+use tsumugi_db::{Nature, Rich, ValueRef};
+use tsumugi_mruby::{Result, Scope, Value};
+
+use super::raise;
+use crate::natives::standard;
+
+/// One value.
+pub(crate) fn ruby<'c>(
+    scope: &'c Scope<'c>,
+    value: ValueRef<'_>,
+    json_depth_max: usize,
+) -> Result<'c, Value<'c>> {
+    match value {
+        ValueRef::Integer(integer) => Ok(scope.integer(integer)),
+        ValueRef::Real(real) => Ok(scope.float(real)),
+        ValueRef::Text(text) => scope.string(text),
+        ValueRef::Blob(blob) => scope.string(blob),
+        ValueRef::Boolean(truth) => Ok(Value::boolean(truth)),
+        ValueRef::Rich(rich) => self::rich(scope, rich, json_depth_max),
+        _ => Ok(Value::nil()),
+    }
+}
+
+fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Result<'c, Value<'c>> {
+    let mut text = Vec::new();
+    match rich.nature() {
+        Nature::Structure => {
+            rich.write_json(&mut text)
+                .map_err(|error| raise(scope, &error))?;
+            return standard::read_json(scope, &text, json_depth_max);
+        }
+        Nature::Timestamp | Nature::TimestampTz => {
+            if let Some(micros) = rich.unix_micros() {
+                let seconds = scope.integer(micros.div_euclid(1_000_000));
+                let rest = scope.integer(micros.rem_euclid(1_000_000));
+                let time = scope.call(scope.constant("Time")?, "at", &[seconds, rest])?;
+                return scope.call(time, "utc", &[]);
+            }
+        }
+        _ => {}
+    }
+    rich.write_text(&mut text)
+        .map_err(|error| raise(scope, &error))?;
+    match rich.nature() {
+        Nature::Timestamp | Nature::TimestampTz => {
+            Ok(scope.float(if text.first() == Some(&b'-') {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            }))
+        }
+        Nature::Decimal => built(scope, "DB::Decimal", &text),
+        Nature::Date => built(scope, "DB::Date", &text),
+        _ => scope.string(&text),
+    }
+}
+
+fn built<'c>(scope: &'c Scope<'c>, class: &str, text: &[u8]) -> Result<'c, Value<'c>> {
+    let text = scope.string(text)?;
+    scope.call(scope.constant(class)?, "parse", &[text])
+}
