@@ -19,6 +19,7 @@ mod programs;
 mod server;
 mod template;
 mod user;
+mod world;
 
 pub use self::certificates::Certificates;
 pub use self::pooler::Pooler;

@@ -19,7 +19,7 @@ use crate::certificates::Certificates;
 use crate::guard::Guard;
 use crate::limits::{LOG_LINES_MAX, LOOK_AGAIN, PORT_TRIES_MAX, START_S_MAX, STOP_S_MAX};
 use crate::user::{User, escaped};
-use crate::{programs, template};
+use crate::{programs, template, world};
 
 /// What every server is started with: nothing survives anyway, so nothing is synced.
 const SETTINGS: [(&str, &str); 11] = [
@@ -272,6 +272,13 @@ impl Server {
             Ok(printed) => printed,
             Err(reason) => panic!("{sql}: {reason}\n{}", self.log()),
         }
+    }
+
+    /// Makes the tables `world` and `fortune` of the framework benchmarks in the database `postgres`.
+    #[track_caller]
+    pub fn load_world(&self) {
+        self.psql(&world::tables());
+        self.psql(world::AFTERWARDS);
     }
 
     fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {

@@ -221,3 +221,24 @@ fn a_killed_test_process_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn a_command_runs_beside_a_server_with_world_and_fortune() {
+    let rig = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tsumugi-pg-rig"))
+            .args(words)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned();
+        (printed, output.status.code())
+    };
+    let ask = "psql -X -A -t -d \"$DATABASE_URL\" -c 'select count(*), min(randomnumber), max(randomnumber) from world' \
+        -c 'select count(*) from fortune'; exit 3";
+    assert_eq!(
+        rig(&["sh", "-c", ask]),
+        ("10000|1|10000\n12".into(), Some(3))
+    );
+    assert_eq!(rig(&[]).1, Some(2));
+}
