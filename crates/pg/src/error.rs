@@ -53,6 +53,10 @@ pub enum Error {
     /// The server refused the statement. The connection is still usable.
     #[error("{0}")]
     Server(Box<ServerError>),
+    /// The server does not know a statement that was prepared a moment ago: a pooler between us and it changes sessions. Say so
+    /// by `pooler=transaction`.
+    #[error("{0}; if a pooler gives each transaction another session, add pooler=transaction")]
+    Forgotten(Box<ServerError>),
     /// The server broke the protocol. The connection is dead; open another.
     #[error("the server broke the protocol: {0}")]
     Protocol(#[source] Violation),
@@ -139,7 +143,7 @@ impl Error {
     /// What the server said, if it said something.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
-            Error::Server(error) => Some(error),
+            Error::Server(error) | Error::Forgotten(error) => Some(error),
             Error::Lost { server, .. } => server.as_deref(),
             _ => None,
         }

@@ -49,6 +49,15 @@ pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes that one message of COPY data has at most.
 pub const COPY_PIECE_BYTES_MAX: usize = 64 * 1024;
 
+/// Notifications that wait to be received; what comes beyond is counted and dropped.
+pub const NOTIFICATIONS_MAX: usize = 4096;
+
+/// Between the first try that failed and the next. It doubles with each.
+pub const RECONNECT_BACKOFF_MIN: Duration = Duration::from_millis(20);
+
+/// Between two tries at most.
+pub const RECONNECT_BACKOFF_MAX: Duration = Duration::from_secs(1);
+
 /// How long the server may take to accept a request to cancel.
 pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 

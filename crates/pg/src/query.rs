@@ -154,6 +154,9 @@ impl Connection {
             match rows(reply, &description) {
                 Err(Error::Server(error)) if is_stale(&error) => {
                     self.0.cache.borrow_mut().forget(sql, hints);
+                    if stale == Stale::Again && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
+                        return Err(Error::Forgotten(error));
+                    }
                     if !idle || stale == Stale::Again {
                         return Err(Error::Server(error));
                     }

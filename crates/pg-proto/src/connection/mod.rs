@@ -228,6 +228,12 @@ impl<T: Copy> Connection<T> {
         self.scan.missing
     }
 
+    /// Lets the numbers of statement names begin after `number`. Behind a pooler that gives one server session to several clients,
+    /// names that two of them have chosen alike would mix up their statements: begin at random there.
+    pub fn number_statements_from(&mut self, number: u64) {
+        self.statements = number;
+    }
+
     /// A statement name that this connection has not used.
     pub fn statement_name(&mut self) -> StatementName {
         self.statements += 1;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::Shape;
 
-use super::{CANCEL_AFTER, Shared};
+use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Shared};
 use crate::limits;
 
 type Request = Pin<Box<dyn Future<Output = io::Result<()>>>>;
@@ -58,7 +58,7 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
             tracing::debug!(target: "tsumugi_pg", ok = matches!(asked, Ok(Ok(()))), "asked the server to cancel");
             shared.held.set(false);
             shared.ring();
-            shared.quiet().await;
+            let _ = tokio::time::timeout(CANCEL_AGAIN_AFTER, shared.quiet()).await;
             leave_orphaned_transaction(&shared);
         }
         shared.watching_abandoned.set(false);

@@ -251,7 +251,7 @@ impl Connection {
         self.0.orphaned.set(false);
     }
 
-    fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         self.0.lost.borrow().is_none()
     }
 
@@ -401,11 +401,14 @@ impl Shared {
         }
     }
 
-    /// Resolves when fewer answers are awaited than now, or the connection has ended.
+    /// Resolves when another answer has come, none is awaited, or the connection has ended.
     async fn quiet(&self) {
-        let awaited = self.protocol.borrow().awaited();
+        let answered = self.slots.borrow().answers();
         std::future::poll_fn(|cx| {
-            if self.protocol.borrow().awaited() < awaited || self.lost.borrow().is_some() {
+            if self.slots.borrow().answers() != answered
+                || self.protocol.borrow().awaited() == 0
+                || self.lost.borrow().is_some()
+            {
                 return std::task::Poll::Ready(());
             }
             self.slots.borrow_mut().watch(cx.waker());
@@ -421,6 +424,9 @@ impl Shared {
 
 /// How long the server gets to stop an abandoned statement by itself before it is asked to.
 pub(crate) const CANCEL_AFTER: Duration = Duration::from_millis(10);
+
+/// When an abandoned statement goes on all the same: the request may have come before the server had begun it.
+pub(crate) const CANCEL_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// An answer as the protocol cut it.
 pub(crate) type Whole = Reply<Ticket>;

@@ -7,6 +7,9 @@ use crate::config::{Config, Pooler};
 use crate::connect::Connector;
 use crate::error::Result;
 
+/// So many bits of a statement's number count statements; those above are random, so that no two connections use the same names.
+const STATEMENT_BITS: u32 = 20;
+
 impl Connection {
     /// Connects as `connector` is configured, and spawns the connection's task on this thread.
     ///
@@ -30,13 +33,22 @@ impl Connection {
                 async move { canceller.cancel().await.map_err(std::io::Error::other) }
             }),
         };
-        Ok(Connection::new(
+        let connection = Connection::new(
             connected.stream,
             connected.leftover,
             &connected.session,
             cancel,
             behaviour,
-        ))
+        );
+        let mut start = [0; 5];
+        random(&mut start);
+        let start = start
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let mut protocol = connection.0.protocol.borrow_mut();
+        protocol.number_statements_from(start << STATEMENT_BITS);
+        drop(protocol);
+        Ok(connection)
     }
 }
 

@@ -106,6 +106,8 @@ pub(super) struct Slots {
     free: Vec<Ticket>,
     /// Requests whose callers still wait.
     live: usize,
+    /// Answers that have come.
+    answered: u64,
     watchers: Vec<Waker>,
 }
 
@@ -214,7 +216,13 @@ impl Slots {
                 waker.wake();
             }
         }
+        self.answered += 1;
         self.wake_watchers();
+    }
+
+    /// How many answers have come so far.
+    pub(super) fn answers(&self) -> u64 {
+        self.answered
     }
 
     /// Something ended: an answer, or the connection.

@@ -1,30 +1,12 @@
 //! COPY in both directions: text, binary, long, refused, given up.
 
 use bytes::BytesMut;
-use tsumugi_pg::{Connection, Error};
+use tsumugi_pg::Error;
 use tsumugi_pg_proto::backend::DataRow;
 use tsumugi_pg_proto::copy;
 use tsumugi_pg_proto::types::{Decode as _, Format, Type};
 
-use crate::{int, open, run};
-
-/// It still answers, and no transaction is open.
-async fn is_clean(db: &Connection) {
-    assert_eq!(int(&db.query("select 7", &()).await.unwrap()), 7);
-    assert_eq!(
-        db.status(),
-        tsumugi_pg_proto::backend::TransactionStatus::Idle
-    );
-}
-
-fn code<T>(result: Result<T, Error>) -> String {
-    let error = result.err().expect("it must fail");
-    error
-        .server()
-        .expect("the server says why")
-        .code
-        .to_string()
-}
+use crate::{code, int, is_clean, open, poll_once, run};
 
 #[test]
 fn rows_go_in_and_out_as_text() {
@@ -158,7 +140,7 @@ fn dropped_at_any_point_a_copy_copies_nothing() {
         for turns in 0..20 {
             let mut asking = Box::pin(db.copy_in("copy t from stdin"));
             for _ in 0..turns {
-                let polled = futures_poll(asking.as_mut()).await;
+                let polled = poll_once(asking.as_mut()).await;
                 if polled {
                     break;
                 }
@@ -176,15 +158,6 @@ fn dropped_at_any_point_a_copy_copies_nothing() {
         drop(out);
         is_clean(&db).await;
     });
-}
-
-/// Polls once, then lets the others run. True when it has ended.
-async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> bool {
-    let ended =
-        std::future::poll_fn(|cx| std::task::Poll::Ready(future.as_mut().poll(cx).is_ready()))
-            .await;
-    tokio::task::yield_now().await;
-    ended
 }
 
 #[test]

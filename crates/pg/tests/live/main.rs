@@ -2,14 +2,25 @@
 //! Rule: an error is checked by its text, because the text is what a person gets; and no text ever has a password.
 
 mod copying;
+mod dropped;
+mod ended;
 mod hosts;
+mod listening;
 mod login;
+mod plans;
+mod pooled;
 mod reach;
 mod secure;
+mod sizes;
 mod statements;
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tsumugi_pg::{Config, Connected, Connection, Connector, Environment, Error, Rows};
+use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_rig::{Server, User};
 
 fn environment() -> Environment {
@@ -42,6 +53,35 @@ async fn open(options: &str) -> Connection {
 async fn open_at(url: &str) -> Connection {
     let config = Config::parse(url, &environment()).unwrap();
     Connection::open(&Connector::new(config)).await.unwrap()
+}
+
+/// Polls once, then lets the others run. True when it has ended.
+async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> bool {
+    let ended = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
+    tokio::task::yield_now().await;
+    ended
+}
+
+/// It still answers, and no transaction is open.
+async fn is_clean(db: &Connection) {
+    assert_eq!(int(&db.query("select 7", &()).await.unwrap()), 7);
+    assert_eq!(db.status(), TransactionStatus::Idle);
+}
+
+/// The SQLSTATE of an error that the server sent.
+#[track_caller]
+fn code<T>(result: Result<T, Error>) -> String {
+    let error = result.err().expect("it must fail");
+    error
+        .server()
+        .expect("the server says why")
+        .code
+        .to_string()
+}
+
+/// The server's process for a connection.
+async fn pid(db: &Connection) -> i32 {
+    int(&db.query("select pg_backend_pid()", &()).await.unwrap())
 }
 
 /// The first value.

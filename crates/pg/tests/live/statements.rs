@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tsumugi_pg::{Atomicity, Error, Statement};
 
-use crate::{open, run};
+use crate::{code, int, open, run};
 
 #[test]
 fn a_row_comes_back_with_its_types() {
@@ -166,5 +166,81 @@ fn statements_of_one_text_are_prepared_once() {
             .unwrap();
         let known = rows.first().unwrap().unwrap().value::<i64>(0).unwrap();
         assert!(known <= 9, "{known}");
+    });
+}
+
+#[test]
+fn rows_inserted_under_the_same_sync_as_an_error_are_not_there() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(n int)").await.unwrap();
+        let insert = Statement {
+            sql: "insert into t values ($1)",
+            values: &(1,),
+        };
+        let fail = Statement {
+            sql: "select 1 / 0",
+            values: &(),
+        };
+        let outcomes = db
+            .pipeline(&[insert, insert, insert, fail], Atomicity::All)
+            .await
+            .unwrap();
+        assert!(
+            matches!(&outcomes[3], Err(Error::Server(error)) if error.code.as_str() == "22012")
+        );
+        let rows = db.query("select count(*)::int4 from t", &()).await.unwrap();
+        assert_eq!(int(&rows), 0);
+    });
+}
+
+#[test]
+fn an_error_that_comes_at_the_sync_is_its_callers() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(n int unique deferrable initially deferred)")
+            .await
+            .unwrap();
+        db.execute("insert into t values (1)", &()).await.unwrap();
+        let (a, b, c) = tokio::join!(
+            db.query("select 1", &()),
+            db.execute("insert into t values ($1)", &(1,)),
+            db.query("select 3", &()),
+        );
+        assert_eq!((int(&a.unwrap()), int(&c.unwrap())), (1, 3));
+        assert_eq!(code(b), "23505");
+        let transaction = db.begin(Default::default()).await.unwrap();
+        db.execute("insert into t values (1)", &()).await.unwrap();
+        assert_eq!(code(transaction.commit().await), "23505");
+        let transaction = db.begin(Default::default()).await.unwrap();
+        assert_eq!(code(db.query("select 1 / 0", &()).await), "22012");
+        assert!(matches!(transaction.commit().await, Err(Error::RolledBack)));
+    });
+}
+
+#[test]
+fn settings_that_the_server_reports_follow_it() {
+    run(async {
+        let db = open("").await;
+        assert!(db.parameter("server_version").is_some());
+        assert_eq!(db.parameter("server_encoding").as_deref(), Some("UTF8"));
+        db.script("set timezone to 'Asia/Tokyo'").await.unwrap();
+        assert_eq!(db.parameter("TimeZone").as_deref(), Some("Asia/Tokyo"));
+        let transaction = db.begin(Default::default()).await.unwrap();
+        db.script("set timezone to 'UTC'").await.unwrap();
+        assert_eq!(db.parameter("TimeZone").as_deref(), Some("UTC"));
+        transaction.roll_back().await.unwrap();
+        assert_eq!(db.parameter("TimeZone").as_deref(), Some("Asia/Tokyo"));
+        assert_eq!(db.parameter("no_such_setting"), None);
+    });
+}
+
+#[test]
+fn null_for_what_cannot_be_null_names_the_column() {
+    run(async {
+        let db = open("").await;
+        let rows = db.query("select null::int4 as age", &()).await.unwrap();
+        let error = rows.first().unwrap().unwrap().value::<i32>(0).unwrap_err();
+        assert!(error.to_string().starts_with("column age: "), "{error}");
     });
 }
