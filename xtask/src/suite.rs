@@ -42,6 +42,15 @@ const PHASES: &[Phase] = &[
         "examples/ngx_mruby",
         &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
     ),
+    Phase::Tests(
+        "examples/world",
+        &[
+            "target/debug/tsumugi-pg-rig",
+            "target/debug/tsumugi",
+            "test",
+            "examples/world/app.rb",
+        ],
+    ),
 ];
 
 /// Passed and failed tests.
