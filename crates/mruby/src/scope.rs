@@ -105,13 +105,31 @@ impl<'vm> Scope<'vm> {
 
     /// A symbol's name.
     pub fn symbol_name(&self, symbol: Symbol) -> String {
+        self.with_symbol_name(symbol, |bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Lends a symbol's name to `f`, which must not enter the VM (asserted).
+    pub fn with_symbol_name<R>(&self, symbol: Symbol, f: impl FnOnce(&[u8]) -> R) -> R {
         let mut len = 0;
-        // SAFETY: the symbol came from this VM, whose symbol table owns the bytes; they are copied at once.
+        // SAFETY: the symbol came from this VM, whose symbol table owns the bytes; the VM cannot run, hence not make another
+        // symbol in their place, while they are lent.
         let bytes = unsafe {
             let name = sys::ts_symbol_name(self.vm.raw(), symbol.0, &raw mut len);
             slice(name, len)
         };
-        String::from_utf8_lossy(bytes).into_owned()
+        let _lent = self.lend();
+        f(bytes)
+    }
+
+    /// Keeps everybody out of the VM until it is dropped.
+    fn lend(&self) -> impl Drop + '_ {
+        struct Release<'a>(&'a Inner, bool);
+        impl Drop for Release<'_> {
+            fn drop(&mut self) {
+                self.0.borrowed.set(self.1);
+            }
+        }
+        Release(&self.vm.inner, self.vm.inner.borrowed.replace(true))
     }
 
     /// Lends the bytes of a String to `f`; `None` when it is no String. `f` must not enter the VM (asserted).
@@ -122,13 +140,7 @@ impl<'vm> Scope<'vm> {
         let mut len = 0;
         // SAFETY: the tag was checked; the VM cannot run, hence not move the bytes, while `borrowed` is set.
         let bytes = unsafe { slice(sys::ts_string_bytes(value.raw, &raw mut len), len) };
-        struct Release<'a>(&'a Inner, bool);
-        impl Drop for Release<'_> {
-            fn drop(&mut self) {
-                self.0.borrowed.set(self.1);
-            }
-        }
-        let _release = Release(&self.vm.inner, self.vm.inner.borrowed.replace(true));
+        let _lent = self.lend();
         Some(f(bytes))
     }
 

@@ -198,10 +198,16 @@ impl Connection {
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let mut descriptions = Vec::with_capacity(statements.len());
+        let mut before: Option<&Statement<'_>> = None;
         for statement in statements {
-            let description = self.prepare(statement.sql, &[]).await?;
+            let same = before.is_some_and(|before| std::ptr::eq(before.sql, statement.sql));
+            let description = match descriptions.last().filter(|_| same) {
+                Some(description) => Rc::clone(description),
+                None => self.prepare(statement.sql, &[]).await?,
+            };
             description.check(statement.values)?;
             descriptions.push(description);
+            before = Some(statement);
         }
         if statements.is_empty() {
             return Ok(Vec::new());

@@ -143,13 +143,18 @@ impl Writer<'_> {
             if i > 0 {
                 self.out.push(b',');
             }
-            let name = match scope.text(key) {
-                Some(name) => name,
-                None => scope
-                    .text(scope.call(key, "to_s", &[])?)
-                    .unwrap_or_default(),
-            };
-            string(name.as_bytes(), self.out);
+            match key.as_symbol() {
+                Some(symbol) => scope.with_symbol_name(symbol, |name| string(name, self.out)),
+                None => {
+                    let name = match scope.text(key) {
+                        Some(name) => name,
+                        None => scope
+                            .text(scope.call(key, "to_s", &[])?)
+                            .unwrap_or_default(),
+                    };
+                    string(name.as_bytes(), self.out);
+                }
+            }
             self.out.push(b':');
             self.write(scope, value, depth + 1)?;
         }

@@ -101,8 +101,15 @@ impl Pool {
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let mut plans = Vec::with_capacity(statements.len());
+        let mut before: Option<&Arc<str>> = None;
         for (sql, values) in &statements {
-            plans.push(self.0.shareable(sql, values)?);
+            let same = before.is_some_and(|before| Arc::ptr_eq(before, sql));
+            let plan = match plans.last().filter(|_| same) {
+                Some(plan) => Rc::clone(plan),
+                None => self.0.shareable(sql, values)?,
+            };
+            plans.push(plan);
+            before = Some(sql);
         }
         let connection = self.0.connections.shared().await;
         let connection = connection.map_err(|missed| self.0.none(missed))?;

@@ -1,9 +1,11 @@
 //! Results of queries in Ruby: a `DB::Rows` carries the packed rows; a row becomes a Hash only when it is asked for.
 
 use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use tsumugi_db::{RowStream, Rows};
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_db::{Columns, RowStream, Rows};
+use tsumugi_mruby::{Result, Scope, Symbol, Value};
 
 use super::database::values::ruby;
 use super::{Natives, wrong_type};
@@ -47,27 +49,23 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(names)
     })?;
-    natives.plain("rows_at", |host, scope, call| {
+    let known: Known = RefCell::new(None);
+    natives.plain("rows_at", move |host, scope, call| {
         let rows = rows(scope, call.argument(0))?;
         let index = call
             .argument(1)
             .as_integer()
             .and_then(|i| usize::try_from(i).ok());
-        match index.and_then(|index| rows.row(index)) {
-            None => Ok(Value::nil()),
-            Some(row) => {
-                let depth_max = host.settings.limits.json_depth_max;
-                let hash = scope.hash(rows.columns().len())?;
-                for (name, value) in rows.columns().names().zip(row.values()) {
-                    scope.hash_set(
-                        hash,
-                        Value::symbol(scope.intern(name)),
-                        ruby(scope, value, depth_max)?,
-                    )?;
-                }
-                Ok(hash)
-            }
+        let Some(row) = index.and_then(|index| rows.row(index)) else {
+            return Ok(Value::nil());
+        };
+        let depth_max = host.settings.limits.json_depth_max;
+        let names = symbols(scope, &known, rows.columns());
+        let hash = scope.hash(names.len())?;
+        for (name, value) in names.iter().zip(row.values()) {
+            scope.hash_set(hash, Value::symbol(*name), ruby(scope, value, depth_max)?)?;
         }
+        Ok(hash)
     })?;
     natives.plain("rows_json", |_, scope, call| {
         let mut out = Vec::new();
@@ -76,6 +74,20 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .map_err(|error| super::database::raise(scope, &error))?;
         scope.string(out)
     })
+}
+
+/// The columns that were met last, with their names as Symbols: rows of one result, and results of one statement, come together.
+type Known = RefCell<Option<(Arc<Columns>, Rc<[Symbol]>)>>;
+
+fn symbols(scope: &Scope<'_>, known: &Known, columns: &Arc<Columns>) -> Rc<[Symbol]> {
+    if let Some((met, names)) = &*known.borrow()
+        && Arc::ptr_eq(met, columns)
+    {
+        return Rc::clone(names);
+    }
+    let names: Rc<[Symbol]> = columns.names().map(|name| scope.intern(name)).collect();
+    *known.borrow_mut() = Some((Arc::clone(columns), Rc::clone(&names)));
+    names
 }
 
 fn rows<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rows> {

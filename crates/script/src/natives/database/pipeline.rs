@@ -29,7 +29,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let mut statements = Vec::with_capacity(count);
         for index in 0..count {
             let pair = scope.array_at(pairs, index);
-            statements.push(statement(scope, pair, depth_max)?);
+            let before = statements.last().map(|(sql, _)| sql);
+            statements.push(statement(scope, pair, before, depth_max)?);
         }
         Ok(Box::pin(async move {
             let outcomes = match target {
@@ -50,13 +51,21 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn statement<'c>(
     scope: &'c Scope<'c>,
     pair: Value<'c>,
+    before: Option<&Arc<str>>,
     depth_max: usize,
 ) -> Result<'c, (Arc<str>, Vec<Bind>)> {
-    let sql = text(scope, scope.array_at(pair, 0), "the SQL")?;
+    let sql = scope.array_at(pair, 0);
+    // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
+    let same = before
+        .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
+    let sql = match same {
+        Some(before) => Arc::clone(before),
+        None => text(scope, sql, "the SQL")?.into(),
+    };
     let values = scope.array_at(pair, 1);
     let binds = (0..scope.array_len(values))
         .map(|index| bind(scope, scope.array_at(values, index), depth_max));
-    Ok((sql.into(), binds.collect::<Result<'c, Vec<Bind>>>()?))
+    Ok((sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
 }
 
 /// All results, or the error that matters: of those that stand and fall together the cause, else the first.
