@@ -1,5 +1,5 @@
 //! A caller's hold on a connection. Dropping it gives the connection back.
-//! Rule: one that was kept alone is cleaned before the next caller gets it, in a task when that takes a round trip.
+//! Rule: one that is not clean becomes so before the next caller gets it, in a task when that takes a round trip.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -33,8 +33,28 @@ impl<L: Link> Deref for Shared<L> {
 
 impl<L: Link> Drop for Shared<L> {
     fn drop(&mut self) {
+        let (link, connection) = (&self.pool.link, &self.member.connection);
+        let unanswered = link.is_usable(connection) && !link.is_clean(connection);
+        if unanswered && self.member.sharers() == 1 && has_runtime() {
+            // Somebody gave up, and nobody else is there: the next user shall not wait behind what nobody wants.
+            self.member.keep();
+            return clean(&self.pool, &self.member);
+        }
         self.pool.give_back(&self.member, Kind::Shared);
     }
+}
+
+fn has_runtime() -> bool {
+    tokio::runtime::Handle::try_current().is_ok()
+}
+
+/// Gives back what one has alone once it is clean.
+fn clean<L: Link>(pool: &Rc<Inner<L>>, member: &Rc<Member<L::Connection>>) {
+    let (pool, member) = (Rc::clone(pool), Rc::clone(member));
+    tokio::task::spawn_local(async move {
+        pool.link.clean(&member.connection).await;
+        pool.give_back(&member, Kind::Exclusive);
+    });
 }
 
 /// A connection that nobody else uses.
@@ -62,14 +82,9 @@ impl<L: Link> Deref for Exclusive<L> {
 
 impl<L: Link> Drop for Exclusive<L> {
     fn drop(&mut self) {
-        let (pool, member) = (Rc::clone(&self.pool), Rc::clone(&self.member));
-        if pool.link.is_clean(&member.connection) || tokio::runtime::Handle::try_current().is_err()
-        {
-            return pool.give_back(&member, Kind::Exclusive);
+        if self.pool.link.is_clean(&self.member.connection) || !has_runtime() {
+            return self.pool.give_back(&self.member, Kind::Exclusive);
         }
-        tokio::task::spawn_local(async move {
-            pool.link.clean(&member.connection).await;
-            pool.give_back(&member, Kind::Exclusive);
-        });
+        clean(&self.pool, &self.member);
     }
 }

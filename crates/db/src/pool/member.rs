@@ -114,6 +114,12 @@ impl<C> Member<C> {
         self.state.set(State::Kept);
     }
 
+    /// The last one who shared it keeps it alone.
+    pub(super) fn keep(&self) {
+        debug_assert!(self.sharers() == 1);
+        self.state.set(State::Kept);
+    }
+
     /// Nobody has it any more.
     pub(super) fn release(&self) {
         self.state.set(State::Free);

@@ -2,9 +2,10 @@
 //! for a transaction. Knows no driver and no SQL: a [`Link`] opens, judges and cleans connections.
 //! Rule: it lives on one thread, has no lock, and only hands out connections that its link calls usable.
 //!
-//! Callers wait first come, first served. Shared callers need not wait while a connection exists that takes them: they
-//! keep nobody from it. Somebody who needs a connection alone and finds all shared has one *reserved*: it takes no new
-//! callers, and is his when the last has left.
+//! Callers of one kind wait first come, first served. Shared callers need not wait while a connection exists that takes them:
+//! they keep nobody from it. Somebody who needs a connection alone and finds all shared has one *reserved*: it takes no new
+//! callers, and is his when the last has left. What a shared caller that gave up left unanswered is waited for, or stopped,
+//! before the connection counts as free.
 
 mod lease;
 mod member;
@@ -12,6 +13,8 @@ mod opening;
 mod upkeep;
 mod waiting;
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +55,9 @@ pub(crate) trait Link: 'static {
 
     /// Asks the server whether it is there.
     fn ping(&self, connection: &Self::Connection) -> impl Future<Output = Result<(), ()>>;
+
+    /// Ends a connection whose server does not answer: who waits for something there gets an error.
+    fn end(&self, connection: &Self::Connection);
 }
 
 /// Why no connection could be opened.
@@ -170,7 +176,10 @@ impl<L: Link> Pool<L> {
 
     /// A connection together with others, for one statement outside a transaction.
     pub(crate) async fn shared(&self) -> Result<Shared<L>, Missed> {
-        if let Some(member) = self.0.share() {
+        // Nobody overtakes those who wait already.
+        if self.0.queue.count(Kind::Shared) == 0
+            && let Some(member) = self.0.share()
+        {
             add(&self.0.counts.acquired);
             return Ok(Shared::new(&self.0, member));
         }
@@ -254,6 +263,9 @@ impl<L: Link> Inner<L> {
     /// Counts a caller into a connection that takes one more: one that is shared already and does not stall, then a free one.
     /// A stalled one only when no other is free or may be opened.
     fn share(&self) -> Option<Rc<Member<L::Connection>>> {
+        if self.closed.get() {
+            return None;
+        }
         let member = match self.least_loaded(Stalled::Not) {
             Some(member) => member,
             None => match self.queue.is_empty().then(|| self.idle()).flatten() {
@@ -321,19 +333,31 @@ impl<L: Link> Inner<L> {
                 Kind::Shared => self.share_with_waiting(),
             };
             let Some(member) = member else { break };
-            if !self.queue.serve(Rc::clone(&member)) {
-                self.give_back(&member, kind);
-            }
+            self.serve(kind, member);
         }
         let alone = self.queue.count(Kind::Exclusive);
         self.reserve(alone);
-        let wanted = if self.queue.count(Kind::Shared) > 0 {
-            alone + 1
+        // There is no free connection now; what is shared may take those who stand behind one that waits to have it alone.
+        while self.queue.count(Kind::Shared) > 0
+            && let Some(member) = self.share_with_waiting()
+        {
+            self.serve(Kind::Shared, member);
+        }
+        let wanted = alone + self.queue.count(Kind::Shared).min(1);
+        // While attempts fail, one at a time is enough to learn when they no longer do.
+        let wanted = if self.opening.is_failing() {
+            wanted.min(1)
         } else {
-            alone
+            wanted
         };
         while self.opening.under_way() < wanted && self.may_open() {
             opening::begin(self);
+        }
+    }
+
+    fn serve(self: &Rc<Self>, kind: Kind, member: Rc<Member<L::Connection>>) {
+        if !self.queue.serve(kind, Rc::clone(&member)) {
+            self.give_back(&member, kind);
         }
     }
 
@@ -352,7 +376,10 @@ impl<L: Link> Inner<L> {
     /// Keeps new callers off as many shared connections as callers wait for one alone that cannot be opened.
     fn reserve(&self, alone: usize) {
         let members = self.members.borrow();
-        let openable = self.settings.max.saturating_sub(members.len());
+        let openable = match self.opening.is_failing() {
+            true => 0,
+            false => self.settings.max.saturating_sub(members.len()),
+        };
         let mut wanted = alone.saturating_sub(openable);
         let mut shared: Vec<_> = members
             .iter()

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::member::Member;
-use super::{Inner, LIFETIME_JITTER, Link, Missed, Outlook, add};
+use super::{Inner, LIFETIME_JITTER, Link, Missed, Outlook, Refused, add};
 
 /// The wait after the first failure.
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
@@ -20,6 +20,7 @@ pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(1);
 pub(super) struct Opening {
     under_way: Cell<usize>,
     failures: Cell<u32>,
+    failed_at: Cell<Option<Instant>>,
     last_failure: RefCell<Option<Rc<str>>>,
 }
 
@@ -39,11 +40,11 @@ impl Opening {
         self.last_failure.borrow().clone()
     }
 
-    fn backoff(&self) -> Duration {
-        match self.failures.get() {
-            0 => Duration::ZERO,
-            failures => BACKOFF_MAX.min(BACKOFF_MIN * 2u32.saturating_pow(failures - 1)),
-        }
+    /// When the next attempt may begin, unless that is now. Counted from the failure: who comes later need not wait.
+    fn not_before(&self) -> Option<Instant> {
+        let failures = self.failures.get().checked_sub(1)?;
+        let backoff = BACKOFF_MAX.min(BACKOFF_MIN * 2u32.saturating_pow(failures));
+        self.failed_at.get().map(|failed_at| failed_at + backoff)
     }
 }
 
@@ -62,28 +63,45 @@ pub(super) fn begin<L: Link>(pool: &Rc<Inner<L>>) {
     let pool = Rc::clone(pool);
     tokio::task::spawn_local(async move {
         let under_way = UnderWay(&pool.opening);
-        let backoff = pool.opening.backoff();
-        if !backoff.is_zero() {
-            tokio::time::sleep(backoff).await;
+        if let Some(not_before) = pool.opening.not_before() {
+            tokio::time::sleep_until(not_before).await;
+        }
+        if pool.closed.get() {
+            return;
         }
         let opened = pool.link.open().await;
         drop(under_way);
         match opened {
-            Ok(connection) => succeed(&pool, connection),
-            Err(refused) => {
-                let failures = pool.opening.failures.get().saturating_add(1);
-                pool.opening.failures.set(failures);
-                let reason = Rc::clone(&refused.reason);
-                tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
-                *pool.opening.last_failure.borrow_mut() = Some(Rc::clone(&reason));
-                if refused.outlook == Outlook::Permanent {
-                    pool.queue.refuse(&Missed::Refused(reason));
-                }
-            }
+            Ok(connection) if pool.link.is_usable(&connection) => succeed(&pool, connection),
+            Ok(_) => fail(&pool, &Refused::at_once()),
+            Err(refused) => fail(&pool, &refused),
         }
         // Those who still wait are the reason for the next attempt.
         pool.dispatch();
     });
+}
+
+fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
+    let failures = pool.opening.failures.get().saturating_add(1);
+    pool.opening.failures.set(failures);
+    pool.opening.failed_at.set(Some(Instant::now()));
+    let reason = Rc::clone(&refused.reason);
+    tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
+    *pool.opening.last_failure.borrow_mut() = Some(Rc::clone(&reason));
+    // Connections that there are go on serving: who waits for one of them gets it.
+    if refused.outlook == Outlook::Permanent && pool.members.borrow().is_empty() {
+        pool.queue.refuse(&Missed::Refused(reason));
+    }
+}
+
+impl Refused {
+    /// The connection was gone as soon as it was there.
+    fn at_once() -> Refused {
+        Refused {
+            reason: "the server closed the connection at once".into(),
+            outlook: Outlook::Transient,
+        }
+    }
 }
 
 fn succeed<L: Link>(pool: &Rc<Inner<L>>, connection: L::Connection) {

@@ -22,6 +22,8 @@ struct World {
     pinged: Cell<u32>,
     refuses: Cell<Option<Outlook>>,
     dropped: Cell<u32>,
+    /// Those on which an answer is awaited that nobody wants.
+    unanswered: RefCell<HashSet<u32>>,
 }
 
 struct Number(u32, Rc<World>);
@@ -54,7 +56,7 @@ impl Link for Fake {
     }
 
     fn is_clean(&self, connection: &Number) -> bool {
-        self.is_usable(connection)
+        self.is_usable(connection) && !self.0.unanswered.borrow().contains(&connection.0)
     }
 
     fn look_after(&self, _: &Number) {}
@@ -67,12 +69,17 @@ impl Link for Fake {
     async fn clean(&self, connection: &Number) {
         sleep(Duration::from_millis(1)).await;
         self.0.dirty.borrow_mut().remove(&connection.0);
+        self.0.unanswered.borrow_mut().remove(&connection.0);
     }
 
     async fn ping(&self, connection: &Number) -> Result<(), ()> {
         self.0.pinged.set(self.0.pinged.get() + 1);
         let dead = self.0.dead.borrow().contains(&connection.0);
         if dead { Err(()) } else { Ok(()) }
+    }
+
+    fn end(&self, connection: &Number) {
+        self.0.dead.borrow_mut().insert(connection.0);
     }
 }
 

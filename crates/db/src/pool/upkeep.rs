@@ -26,10 +26,14 @@ pub(super) fn start<L: Link>(pool: &Rc<Inner<L>>) {
 
 /// Looks once; none when there is no pool to look at.
 fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
-    let pool = pool.upgrade().filter(|pool| !pool.closed.get())?;
+    let pool = pool.upgrade()?;
     for member in pool.members.borrow().iter() {
         member.age();
         pool.link.look_after(&member.connection);
+    }
+    if pool.closed.get() {
+        // Those who still have one shall not wait for ever for a server that is gone.
+        return (!pool.members.borrow().is_empty()).then_some(());
     }
     let mut spare = pool
         .members
@@ -67,6 +71,10 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
     if tries && open > 0 && open < pool.settings.max {
         opening::begin(&pool);
     }
+    // What became usable, or is no longer counted, without anybody having given it back.
+    if !pool.queue.is_empty() {
+        pool.dispatch();
+    }
     Some(())
 }
 
@@ -81,7 +89,7 @@ fn ping<L: Link>(pool: &Rc<Inner<L>>, member: Rc<Member<L::Connection>>) {
             pool.give_back(&member, Kind::Shared);
             return member.answered(free_since);
         }
-        pool.forget(&member);
+        pool.link.end(&member.connection);
         pool.give_back(&member, Kind::Shared);
     });
 }

@@ -1,4 +1,4 @@
-//! Callers that wait for a connection, first come, first served. Knows no connection's state.
+//! Callers that wait for a connection, first come, first served within each kind. Knows no connection's state.
 //! Rule: a caller that leaves takes itself out, and hands back what it was served and has not seen.
 
 use std::cell::{Cell, RefCell};
@@ -21,76 +21,102 @@ type Served<C> = Result<Rc<Member<C>>, Missed>;
 
 pub(super) struct Waiter<C> {
     kind: Kind,
+    /// Who came earlier has a smaller one.
+    number: u64,
     served: RefCell<Option<Served<C>>>,
     waker: Cell<Option<Waker>>,
     /// Left without having been served, or after it was told.
     gone: Cell<bool>,
 }
 
+/// A line for each kind: one who waits for a connection alone does not hold up those who could share one.
 pub(super) struct Queue<C> {
-    waiters: RefCell<VecDeque<Rc<Waiter<C>>>>,
+    shared: Line<C>,
+    exclusive: Line<C>,
     max: usize,
+    came: Cell<u64>,
 }
+
+type Line<C> = RefCell<VecDeque<Rc<Waiter<C>>>>;
 
 impl<C> Queue<C> {
     pub(super) fn new(max: usize) -> Self {
         Queue {
-            waiters: RefCell::default(),
+            shared: RefCell::default(),
+            exclusive: RefCell::default(),
             max,
+            came: Cell::new(0),
+        }
+    }
+
+    fn line(&self, kind: Kind) -> &Line<C> {
+        match kind {
+            Kind::Shared => &self.shared,
+            Kind::Exclusive => &self.exclusive,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.waiters.borrow().is_empty()
+        self.len() == 0
     }
 
     pub(super) fn len(&self) -> usize {
-        self.waiters.borrow().len()
+        self.count(Kind::Shared) + self.count(Kind::Exclusive)
     }
 
     pub(super) fn count(&self, kind: Kind) -> usize {
-        let waiters = self.waiters.borrow();
-        waiters.iter().filter(|waiter| waiter.kind == kind).count()
+        self.line(kind).borrow().len()
     }
 
     /// A place at the end; none when the queue is full.
     pub(super) fn join(&self, kind: Kind) -> Option<Rc<Waiter<C>>> {
-        let mut waiters = self.waiters.borrow_mut();
-        if waiters.len() >= self.max {
+        if self.len() >= self.max {
             return None;
         }
+        self.came.set(self.came.get() + 1);
         let waiter = Rc::new(Waiter {
             kind,
+            number: self.came.get(),
             served: RefCell::new(None),
             waker: Cell::new(None),
             gone: Cell::new(false),
         });
-        waiters.push_back(Rc::clone(&waiter));
+        self.line(kind).borrow_mut().push_back(Rc::clone(&waiter));
         Some(waiter)
     }
 
-    /// What the first one wants.
+    /// What the one wants who came first.
     pub(super) fn first(&self) -> Option<Kind> {
-        self.waiters.borrow().front().map(|waiter| waiter.kind)
+        let number = |kind| {
+            let line = self.line(kind).borrow();
+            line.front().map(|waiter| (waiter.number, kind))
+        };
+        let fronts = [number(Kind::Shared), number(Kind::Exclusive)];
+        let first = fronts
+            .into_iter()
+            .flatten()
+            .min_by_key(|(number, _)| *number);
+        first.map(|(_, kind)| kind)
     }
 
-    /// Serves the first one. False when it has gone.
-    pub(super) fn serve(&self, member: Rc<Member<C>>) -> bool {
-        let first = self.waiters.borrow_mut().pop_front();
+    /// Serves the first one of a kind. False when it has gone.
+    pub(super) fn serve(&self, kind: Kind, member: Rc<Member<C>>) -> bool {
+        let first = self.line(kind).borrow_mut().pop_front();
         first.is_some_and(|waiter| waiter.tell(Ok(member)))
     }
 
     /// Turns everybody away.
     pub(super) fn refuse(&self, why: &Missed) {
-        for waiter in self.waiters.take() {
+        let waiters = self.shared.take().into_iter().chain(self.exclusive.take());
+        for waiter in waiters {
             waiter.tell(Err(why.clone()));
         }
     }
 
     fn leave(&self, waiter: &Rc<Waiter<C>>) {
-        let mut waiters = self.waiters.borrow_mut();
-        if let Some(at) = waiters.iter().position(|other| Rc::ptr_eq(other, waiter)) {
-            waiters.remove(at);
+        let mut line = self.line(waiter.kind).borrow_mut();
+        if let Some(at) = line.iter().position(|other| Rc::ptr_eq(other, waiter)) {
+            line.remove(at);
         }
     }
 }

@@ -70,7 +70,7 @@ impl pool::Link for Link {
             .unanswered_since()
             .is_some_and(|since| since.elapsed() > patience)
         {
-            session.abort("the server did not answer in time");
+            self.end(session);
         }
     }
 
@@ -84,6 +84,10 @@ impl pool::Link for Link {
 
     async fn ping(&self, session: &Session) -> Result<(), ()> {
         session.script("").await.map_err(drop)
+    }
+
+    fn end(&self, session: &Session) {
+        session.abort("the server did not answer in time");
     }
 }
 

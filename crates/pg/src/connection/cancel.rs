@@ -57,6 +57,7 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
             let asked = tokio::time::timeout(limits::CANCEL_TIMEOUT, request()).await;
             tracing::debug!(target: "tsumugi_pg", ok = matches!(asked, Ok(Ok(()))), "asked the server to cancel");
             shared.held.set(false);
+            shared.slots.borrow_mut().wake_watchers();
             shared.ring();
             let _ = tokio::time::timeout(CANCEL_AGAIN_AFTER, shared.quiet()).await;
             leave_orphaned_transaction(&shared);

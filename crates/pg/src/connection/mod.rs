@@ -202,9 +202,7 @@ impl Connection {
     /// connection is clean, or it has ended.
     pub async fn reset(&self) {
         let reset = async {
-            while self.awaited() > 0 && self.is_alive() {
-                self.0.quiet().await;
-            }
+            self.0.settled().await;
             if self.status() != TransactionStatus::Idle && self.is_alive() {
                 self.simple("ROLLBACK")?.await?;
             }
@@ -399,6 +397,19 @@ impl Shared {
         } else if let Event::Notice(notice) = event {
             tracing::debug!(target: "tsumugi_pg", "{notice}");
         }
+    }
+
+    /// Resolves when no answer is awaited and no request to cancel is on its way, or the connection has ended.
+    async fn settled(&self) {
+        std::future::poll_fn(|cx| {
+            let settled = self.protocol.borrow().awaited() == 0 && !self.held.get();
+            if settled || self.lost.borrow().is_some() {
+                return std::task::Poll::Ready(());
+            }
+            self.slots.borrow_mut().watch(cx.waker());
+            std::task::Poll::Pending
+        })
+        .await;
     }
 
     /// Resolves when another answer has come, none is awaited, or the connection has ended.
