@@ -2,6 +2,7 @@
 //! direct TLS. No real server.
 //! Rule: a stub says what a test lists, byte by byte, and nothing else.
 
+mod answers;
 mod direct;
 
 use std::io;
