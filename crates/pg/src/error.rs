@@ -99,6 +99,12 @@ pub enum Error {
         /// The cause, where a value was read.
         source: Option<DecodeError>,
     },
+    /// Another number of rows came than the caller expects. The statement has run.
+    #[error("{found} rows came where one was expected")]
+    RowCount {
+        /// How many.
+        found: usize,
+    },
     /// The answer is larger than one answer may be. Ask for less, raise the limit or stream it.
     #[error(
         "the answer exceeds reply_bytes_max ({reply_bytes_max} bytes); ask for less, raise it or use a stream"

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod blocking;
 mod cache;
 mod catalogue;
 pub mod config;

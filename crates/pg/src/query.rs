@@ -17,7 +17,7 @@ use crate::cache::Known;
 use crate::connection::{Connection, Pooling, Ticket, Whole};
 use crate::error::{Error, Result};
 use crate::rows::Rows;
-use crate::statement::Description;
+use crate::statement::{Columns, Description};
 
 /// Values for the parameters of a statement.
 pub trait Parameters {
@@ -183,6 +183,34 @@ impl Connection {
         self.room().await;
         let reply = self.simple(sql)?.await?;
         succeeded(&reply)
+    }
+
+    /// Like [`Connection::script`], with the rows of each statement. All values come as text.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn script_rows(&self, sql: &str) -> Result<Vec<Rows>> {
+        self.room().await;
+        let reply = self.simple(sql)?.await?;
+        succeeded(&reply)?;
+        let mut results = Vec::new();
+        let mut messages = reply.messages();
+        let none = Rc::new(Columns::new(Box::default()));
+        let (mut columns, mut start, mut count) = (Rc::clone(&none), 0, 0);
+        while let Some(message) = messages.next() {
+            match message.map_err(Error::Protocol)? {
+                Message::RowDescription(row) => columns = Rc::new(Columns::of_text(&row)),
+                Message::DataRow(_) => count += 1,
+                Message::CommandComplete(_) => {
+                    let bytes = reply.bytes.slice(start..messages.offset());
+                    let columns = std::mem::replace(&mut columns, Rc::clone(&none));
+                    results.push(Rows::new(columns, bytes, count));
+                    (start, count) = (messages.offset(), 0);
+                }
+                _ => {}
+            }
+        }
+        Ok(results)
     }
 
     /// Runs several statements in one write. Their results come in their order; the outer error is that of a statement that

@@ -6,9 +6,9 @@ use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::rc::Rc;
 
-use tsumugi_pg_proto::backend::Message;
+use tsumugi_pg_proto::backend::{Field, Message, RowDescription};
 use tsumugi_pg_proto::connection::StatementName;
-use tsumugi_pg_proto::types::{Format, Oid, TypeRef};
+use tsumugi_pg_proto::types::{Format, Oid, Type, TypeRef};
 
 use crate::connection::{Connection, Whole};
 use crate::error::{Error, Result};
@@ -128,6 +128,17 @@ impl Columns {
             columns,
             derived: OnceCell::new(),
         }
+    }
+
+    /// Those of the simple protocol, where no type is looked up.
+    pub(crate) fn of_text(row: &RowDescription<'_>) -> Self {
+        let column = |field: Field<'_>| Column {
+            name: field.name().into(),
+            ty: Type::from_oid(field.type_oid)
+                .map_or_else(|| Type::unknown(field.type_oid).into(), TypeRef::from),
+            format: Format::Text,
+        };
+        Columns::new(row.fields().map(column).collect())
     }
 
     /// How many there are.

@@ -1,6 +1,7 @@
 //! Connections to real servers: every way to reach, encrypt, log in and choose. And statements on them.
 //! Rule: an error is checked by its text, because the text is what a person gets; and no text ever has a password.
 
+mod blocking;
 mod copying;
 mod dropped;
 mod ended;
