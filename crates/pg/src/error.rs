@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error as Failure;
 use tsumugi_pg_proto::backend::ServerError;
 use tsumugi_pg_proto::types::{DecodeError, EncodeError};
-use tsumugi_pg_proto::{Misuse, Violation};
+use tsumugi_pg_proto::{Mismatch, Misuse, Violation};
 
 use crate::connect::{Cause, Phase};
 use crate::connection::Lost;
@@ -99,6 +99,9 @@ pub enum Error {
         /// The cause, where a value was read.
         source: Option<DecodeError>,
     },
+    /// The statement is not what its Rust types say. Fix one of them; it has not run.
+    #[error("{0}")]
+    Mismatch(#[from] Mismatch),
     /// Another number of rows came than the caller expects. The statement has run.
     #[error("{found} rows came where one was expected")]
     RowCount {
@@ -184,6 +187,27 @@ impl Error {
             column: name.to_owned(),
             reason: "there is no column of this name".to_owned(),
             source: None,
+        }
+    }
+
+    /// What the protocol crate says of a value or a row.
+    pub(crate) fn of_protocol(error: tsumugi_pg_proto::Error) -> Error {
+        use tsumugi_pg_proto::Error as Protocol;
+        match error {
+            Protocol::Server(error) => Error::Server(error),
+            Protocol::Protocol(violation) => Error::Protocol(violation),
+            Protocol::Parameter { number, cause } => Error::Parameter {
+                number,
+                source: cause,
+            },
+            Protocol::Column { name, cause } => Error::column(&name, cause),
+            Protocol::Mismatch(mismatch) => Error::Mismatch(mismatch),
+            Protocol::Usage(misuse) => Error::Usage(misuse),
+            other => Error::Column {
+                column: String::new(),
+                reason: other.to_string(),
+                source: None,
+            },
         }
     }
 

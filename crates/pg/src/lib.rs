@@ -21,6 +21,7 @@ mod rows;
 mod statement;
 mod tls;
 mod transaction;
+pub mod typed;
 
 pub use self::config::{Config, Environment};
 pub use self::connect::{Canceller, Cause, Connected, Connector, Phase, Stream};

@@ -9,7 +9,7 @@ use std::task::Poll;
 use bytes::BytesMut;
 use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
 use tsumugi_pg_proto::connection::{Request, Shape, StatementName};
-use tsumugi_pg_proto::frontend::ResultFormats;
+use tsumugi_pg_proto::frontend::{BindWriter, ResultFormats};
 use tsumugi_pg_proto::sqlstate::SqlState;
 use tsumugi_pg_proto::types::{Encode, EncodeError, Encoded, Format, Oid, Type};
 
@@ -141,12 +141,24 @@ impl Connection {
         hints: &[Oid],
         values: &P,
     ) -> Result<Rows> {
+        let (rows, _) = self.run(sql, hints, &Each(values)).await?;
+        Ok(rows)
+    }
+
+    /// Prepares and runs a statement; once more when the server says that what was prepared no longer fits.
+    pub(crate) async fn run<B: Binding>(
+        &self,
+        sql: &str,
+        hints: &[Oid],
+        values: &B,
+    ) -> Result<(Rows, Rc<Description>)> {
         let mut stale = Stale::FirstTry;
         loop {
             let description = self.prepare(sql, hints).await?;
             self.room().await;
             let answer = self.ask(1, |mut request, ticket| {
-                self.write_execution(&mut request, sql, &description, values)?;
+                self.write_bound(&mut request, sql, &description, values)?;
+                request.execute("", 0)?;
                 Ok(request.sync(ticket, Shape::Whole)?)
             })?;
             let reply = answer.await?;
@@ -162,7 +174,7 @@ impl Connection {
                     }
                     stale = Stale::Again;
                 }
-                outcome => return outcome,
+                outcome => return outcome.map(|rows| (rows, description)),
             }
         }
     }
@@ -356,23 +368,24 @@ impl Connection {
         description: &Description,
         values: &P,
     ) -> Result<()> {
-        description.check(values)?;
+        self.write_bound(request, sql, description, &Each(values))
+    }
+
+    fn write_bound<B: Binding>(
+        &self,
+        request: &mut Request<'_, Ticket>,
+        sql: &str,
+        description: &Description,
+        values: &B,
+    ) -> Result<()> {
+        values.check(description)?;
         self.write_closing(request)?;
         let name = description.usable_name();
         if name.is_empty() {
             request.parse("", sql, &description.oids)?;
         }
         let mut bind = request.bind("", name, values.count())?;
-        for (index, ty) in description.parameters.iter().enumerate() {
-            bind.value(|out| {
-                values
-                    .encode(index, ty, out)
-                    .map_err(|source| Error::Parameter {
-                        number: index + 1,
-                        source,
-                    })
-            })?;
-        }
+        values.write(description, &mut bind)?;
         let formats = &*description.formats;
         bind.finish(match formats.split_first() {
             Some((first, rest)) if rest.iter().any(|format| format != first) => {
@@ -391,6 +404,42 @@ impl Connection {
             for name in cache.closing() {
                 request.close_statement(&name)?;
             }
+        }
+        Ok(())
+    }
+}
+
+/// Values on their way into a Bind.
+pub(crate) trait Binding {
+    fn count(&self) -> usize;
+
+    /// Whether the statement is one for these values.
+    fn check(&self, description: &Description) -> Result<()>;
+
+    fn write(&self, description: &Description, bind: &mut BindWriter<'_>) -> Result<()>;
+}
+
+/// Values one by one.
+struct Each<'v, P: ?Sized>(&'v P);
+
+impl<P: Parameters + ?Sized> Binding for Each<'_, P> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn check(&self, description: &Description) -> Result<()> {
+        description.check(self.0)
+    }
+
+    fn write(&self, description: &Description, bind: &mut BindWriter<'_>) -> Result<()> {
+        for (index, ty) in description.parameters().iter().enumerate() {
+            bind.value(|out| {
+                let encoded = self.0.encode(index, ty, out);
+                encoded.map_err(|source| Error::Parameter {
+                    number: index + 1,
+                    source,
+                })
+            })?;
         }
         Ok(())
     }

@@ -165,6 +165,11 @@ impl<'r> Row<'r> {
         self.columns
     }
 
+    /// Without them.
+    pub(crate) fn raw(&self) -> DataRow<'r> {
+        self.row
+    }
+
     /// The fields in order, as the server sent them; `None` is NULL.
     ///
     /// # Errors

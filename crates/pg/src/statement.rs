@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use tsumugi_pg_proto::backend::{Field, Message, RowDescription};
 use tsumugi_pg_proto::connection::StatementName;
+use tsumugi_pg_proto::typed;
 use tsumugi_pg_proto::types::{Format, Oid, Type, TypeRef};
 
 use crate::connection::{Connection, Whole};
@@ -19,6 +20,10 @@ use crate::query::Parameters;
 pub struct Description {
     /// None where statements are sent anew with each execution.
     pub(crate) name: Option<StatementName>,
+    /// The name as text, so that it need not be looked at again with each execution.
+    text: Box<str>,
+    /// For typed statements.
+    typed: OnceCell<Rc<[typed::Column]>>,
     /// The server is told to forget the name with the next request.
     pub(crate) let_go: Cell<bool>,
     pub(crate) parameters: Box<[TypeRef]>,
@@ -62,6 +67,8 @@ impl Description {
         }
         Ok(Description {
             name,
+            text: name.as_deref().unwrap_or_default().into(),
+            typed: OnceCell::new(),
             let_go: Cell::new(false),
             parameters: parameters.into(),
             oids: oids.into(),
@@ -72,10 +79,20 @@ impl Description {
 
     /// The name that the server knows it by; `""` when it has to be sent with each execution.
     pub(crate) fn usable_name(&self) -> &str {
-        match &self.name {
-            Some(name) if !self.let_go.get() => name,
-            _ => "",
-        }
+        if self.let_go.get() { "" } else { &self.text }
+    }
+
+    /// The columns as typed rows want them.
+    pub(crate) fn typed_columns(&self) -> Rc<[typed::Column]> {
+        let column = |column: &Column| typed::Column {
+            name: column.name.clone().into(),
+            ty: column.ty.clone(),
+            format: column.format,
+        };
+        let typed = self
+            .typed
+            .get_or_init(|| self.columns.iter().map(column).collect());
+        Rc::clone(typed)
     }
 
     /// Whether as many values are given as there are parameters.

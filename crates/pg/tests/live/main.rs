@@ -14,6 +14,7 @@ mod reach;
 mod secure;
 mod sizes;
 mod statements;
+mod typed;
 
 use std::future::poll_fn;
 use std::pin::Pin;
