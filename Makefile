@@ -63,8 +63,9 @@ bench-tax: bench-build ## what a fibre costs beside a direct call
 bench-parked: bench-build ## 10,000 requests asleep at once
 	@$(BENCH) parked
 
-soak: bench-build ## mixed load, parking, reloads, drains (SOAK_SECONDS=600)
+soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load (SOAK_SECONDS=600)
 	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
+	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 
 bench-build:
 	@scripts/setup bench

@@ -321,6 +321,12 @@ impl Server {
         self.psql(&format!("select pg_terminate_backend({process})"));
     }
 
+    /// Kills one backend as a crash does: the server ends all others and recovers by itself.
+    #[track_caller]
+    pub fn crash_backend(&self, process: i32) {
+        kill(Pid::from_raw(process), Signal::SIGKILL).expect("the backend is there");
+    }
+
     /// Stops one backend in its tracks: its connection stays open and nothing answers, as when a machine is gone.
     #[track_caller]
     pub fn freeze_backend(&self, process: i32) {

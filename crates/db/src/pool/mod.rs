@@ -94,7 +94,10 @@ pub(crate) struct Settings {
     pub(crate) idle: Duration,
 }
 
-/// A shared connection whose oldest statement waits longer than this gets no new ones while there is another.
+/// A shared connection whose oldest statement waits longer than this gets no new ones while another is free: most statements take
+/// less, and one that takes seconds shall have few behind it.
+const BUSY: Duration = Duration::from_millis(1);
+/// One whose oldest statement waits longer than this gets no new ones while another may be opened.
 pub(crate) const STALL: Duration = Duration::from_millis(5);
 /// The part of its lifetime by which a connection's is shortened at most.
 pub(crate) const LIFETIME_JITTER: f64 = 0.1;
@@ -260,32 +263,38 @@ impl<L: Link> Pool<L> {
 }
 
 impl<L: Link> Inner<L> {
-    /// Counts a caller into a connection that takes one more: one that is shared already and does not stall, then a free one.
-    /// A stalled one only when no other is free or may be opened.
+    /// Counts a caller into a connection that takes one more, without taking a free one from those who wait.
     fn share(&self) -> Option<Rc<Member<L::Connection>>> {
         if self.closed.get() {
             return None;
         }
-        let member = match self.least_loaded(Stalled::Not) {
+        self.share_or(|| self.queue.is_empty().then(|| self.idle()).flatten())
+    }
+
+    /// One that is shared already and answers quickly, then a free one, then one that answers not quite as quickly. One that stalls
+    /// only when no other may be opened.
+    fn share_or(
+        &self,
+        free: impl FnOnce() -> Option<Rc<Member<L::Connection>>>,
+    ) -> Option<Rc<Member<L::Connection>>> {
+        let better = self.least_loaded(BUSY).or_else(free);
+        let good = better.or_else(|| self.least_loaded(STALL));
+        let member = match good {
             Some(member) => member,
-            None => match self.queue.is_empty().then(|| self.idle()).flatten() {
-                Some(member) => member,
-                None if self.better_may_come() => return None,
-                None => self.least_loaded(Stalled::Also)?,
-            },
+            None if self.better_may_come() => return None,
+            None => self.least_loaded(Duration::MAX)?,
         };
         member.join();
         Some(member)
     }
 
-    fn least_loaded(&self, stalled: Stalled) -> Option<Rc<Member<L::Connection>>> {
+    /// Of those whose oldest statement waits for less than `patience`.
+    fn least_loaded(&self, patience: Duration) -> Option<Rc<Member<L::Connection>>> {
         let members = self.members.borrow();
         let mut best: Option<&Rc<Member<L::Connection>>> = None;
         for member in members.iter() {
-            if !member.takes_sharers() || !self.is_fit(member) {
-                continue;
-            }
-            if stalled == Stalled::Not && self.is_stalled(member) {
+            let fits = member.takes_sharers() && self.is_fit(member);
+            if !fits || self.is_silent(member, patience) {
                 continue;
             }
             if best.is_none_or(|best| member.sharers() < best.sharers()) {
@@ -295,10 +304,10 @@ impl<L: Link> Inner<L> {
         best.cloned()
     }
 
-    fn is_stalled(&self, member: &Member<L::Connection>) -> bool {
+    fn is_silent(&self, member: &Member<L::Connection>, patience: Duration) -> bool {
         self.link
             .unanswered_since(&member.connection)
-            .is_some_and(|since| since.elapsed() >= STALL)
+            .is_some_and(|since| since.elapsed() >= patience)
     }
 
     /// Whether a member may be given to somebody new.
@@ -330,7 +339,7 @@ impl<L: Link> Inner<L> {
         while let Some(kind) = self.queue.first() {
             let member = match kind {
                 Kind::Exclusive => self.idle().inspect(|member| member.take()),
-                Kind::Shared => self.share_with_waiting(),
+                Kind::Shared => self.share_or(|| self.idle()),
             };
             let Some(member) = member else { break };
             self.serve(kind, member);
@@ -339,7 +348,7 @@ impl<L: Link> Inner<L> {
         self.reserve(alone);
         // There is no free connection now; what is shared may take those who stand behind one that waits to have it alone.
         while self.queue.count(Kind::Shared) > 0
-            && let Some(member) = self.share_with_waiting()
+            && let Some(member) = self.share_or(|| self.idle())
         {
             self.serve(Kind::Shared, member);
         }
@@ -359,18 +368,6 @@ impl<L: Link> Inner<L> {
         if !self.queue.serve(kind, Rc::clone(&member)) {
             self.give_back(&member, kind);
         }
-    }
-
-    fn share_with_waiting(&self) -> Option<Rc<Member<L::Connection>>> {
-        let member = self
-            .least_loaded(Stalled::Not)
-            .or_else(|| self.idle())
-            .or_else(|| {
-                let stalled = !self.better_may_come();
-                stalled.then(|| self.least_loaded(Stalled::Also)).flatten()
-            })?;
-        member.join();
-        Some(member)
     }
 
     /// Keeps new callers off as many shared connections as callers wait for one alone that cannot be opened.
@@ -415,10 +412,4 @@ impl<L: Link> Inner<L> {
             .borrow_mut()
             .retain(|other| !Rc::ptr_eq(other, member));
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stalled {
-    Not,
-    Also,
 }

@@ -1,5 +1,9 @@
 //! The database type over a real PostgreSQL server: what every caller may rely on, and what differs from SQLite.
 
+mod chaos;
+mod dropped;
+mod load;
+
 use std::rc::Rc;
 use std::time::Duration;
 

@@ -1,0 +1,162 @@
+//! Futures dropped at every point where they wait. Rule: whatever was dropped, the next statement on the only connection gets its
+//! own answer, a transaction has happened wholly or not at all, and none stays open.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use tsumugi_db::{Atomicity, Database, Options, TransactionOptions, ValueRef, values};
+use tsumugi_pg_rig::Server;
+
+use crate::chaos::becomes;
+
+/// Polls at most so many times; true when the future ended before.
+async fn for_polls(polls: usize, future: impl Future<Output = ()>) -> bool {
+    let mut future = pin!(future);
+    let mut done = 0;
+    poll_fn(|cx| {
+        if done == polls {
+            return Poll::Ready(false);
+        }
+        done += 1;
+        match future.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(true),
+            // Dropped here and now, before anything else runs.
+            Poll::Pending if done == polls => Poll::Ready(false),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+async fn number(db: &Database, sql: &str) -> i64 {
+    let rows = db.query(sql, []).await.unwrap();
+    match rows.first().unwrap().value(0) {
+        Some(ValueRef::Integer(number)) => number,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Drops `work` after each number of polls. It inserts one, two or no rows into `t` and all or none of them.
+fn check(rows: i64, work: impl AsyncFn(&Database)) {
+    let database = Server::shared().database();
+    database.psql("create table t (n int)");
+    let url = database.url() + "?pool=1";
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())
+        .unwrap();
+    runtime.block_on(async {
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        for polls in 0.. {
+            assert!(polls < 1_000, "it never ends");
+            let ended = for_polls(polls, work(&db)).await;
+            let expected = i64::try_from(polls).unwrap();
+            let got = db.query("select ?::int8", values![expected]).await.unwrap();
+            let got = got.first().unwrap().value(0);
+            assert_eq!(got, Some(ValueRef::Integer(expected)), "after {polls}");
+            let count = number(&db, "select count(*) from t").await;
+            assert!(count == 0 || count == rows, "{count} after {polls}");
+            db.execute("delete from t", []).await.unwrap();
+            assert!(db.snapshot().readers <= 1);
+            if ended {
+                assert_eq!(count, rows);
+                break;
+            }
+        }
+        let name = database.name();
+        let open = format!(
+            "select count(*) from pg_stat_activity where datname = '{name}' and state like 'idle in transaction%'"
+        );
+        becomes(database.server(), &open, "0").await;
+    });
+}
+
+#[test]
+fn a_statement() {
+    check(1, async |db| {
+        db.execute("insert into t values (?)", values![1])
+            .await
+            .unwrap();
+    });
+}
+
+#[test]
+fn a_slow_statement() {
+    check(0, async |db| {
+        db.query("select pg_sleep(0.1)", []).await.unwrap();
+    });
+}
+
+#[test]
+fn a_transaction() {
+    check(2, async |db| {
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        let insert = "insert into t values (?)";
+        transaction.execute(insert, values![1]).await.unwrap();
+        let savepoint = transaction.savepoint().await.unwrap();
+        transaction.execute(insert, values![2]).await.unwrap();
+        savepoint.roll_back().await.unwrap();
+        let savepoint = transaction.savepoint().await.unwrap();
+        transaction.execute(insert, values![3]).await.unwrap();
+        savepoint.release().await.unwrap();
+        transaction.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn a_transaction_rolled_back() {
+    check(0, async |db| {
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        let insert = "insert into t values (?)";
+        transaction.execute(insert, values![1]).await.unwrap();
+        transaction.roll_back().await.unwrap();
+    });
+}
+
+#[test]
+fn a_stream() {
+    check(0, async |db| {
+        let sql = "select generate_series(1, 2000), repeat('x', 200)";
+        let mut stream = db.stream(sql, []).await.unwrap();
+        let mut rows = 0;
+        while let Some(batch) = stream.next().await.unwrap() {
+            rows += batch.len();
+        }
+        assert_eq!(rows, 2_000);
+    });
+}
+
+#[test]
+fn a_stream_in_a_transaction() {
+    check(1, async |db| {
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        let insert = "insert into t values (?)";
+        transaction.execute(insert, values![1]).await.unwrap();
+        let sql = "select generate_series(1, 500)";
+        let mut stream = transaction.stream(sql, []).await.unwrap();
+        while stream.next().await.unwrap().is_some() {}
+        drop(stream);
+        transaction.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn a_pipeline() {
+    check(2, async |db| {
+        let insert = |n: i64| ("insert into t values (?)".into(), values![n]);
+        let outcomes = db.pipeline(vec![insert(1), insert(2)], Atomicity::All);
+        for outcome in outcomes.await.unwrap() {
+            outcome.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_script() {
+    check(2, async |db| {
+        db.execute_script("insert into t values (1); insert into t values (2)")
+            .await
+            .unwrap();
+    });
+}

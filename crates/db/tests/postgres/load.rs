@@ -1,0 +1,223 @@
+//! The pool over a real server when it is busy, slow, silent or gone: who waits for whom, and for how long.
+
+use std::time::{Duration, Instant};
+
+use tokio::task::spawn_local;
+use tokio::time::{interval, sleep, timeout};
+use tsumugi_db::{Database, Error, Options, TransactionOptions, ValueRef, values};
+use tsumugi_pg_rig::{Server, User};
+
+use crate::chaos::{becomes, setting};
+
+/// Runs a test with a server of its own.
+fn alone<F: Future<Output = ()>>(
+    options: &str,
+    test: impl FnOnce(Database, std::rc::Rc<Server>) -> F,
+) {
+    let server = std::rc::Rc::new(Server::start());
+    let url = server.url(User::ADMIN) + options;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())
+        .unwrap();
+    runtime.block_on(async {
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        test(db, server).await;
+    });
+}
+
+const OURS: &str = "from pg_stat_activity where application_name = 'tsumugi'";
+
+fn ours(server: &Server) -> Vec<i32> {
+    let pids = server.psql(&format!("select pid {OURS}"));
+    pids.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+async fn read(db: Database, tick: u64) -> Duration {
+    let id = i64::try_from(tick * 7 % 10_000).unwrap();
+    let begun = Instant::now();
+    let sql = "select name from item where id = ?";
+    let rows = db.query(sql, values![id]).await.unwrap();
+    let name = format!("item {id}");
+    assert_eq!(rows.first().unwrap().value(0), Some(ValueRef::Text(&name)));
+    begun.elapsed()
+}
+
+#[test]
+fn a_slow_statement_a_second_leaves_the_reads_quick() {
+    let seconds = setting("TSUMUGI_CHAOS_SECONDS", 3);
+    alone("?pool=4", async |db, server| {
+        server.psql(
+            "create table item as select n as id, 'item ' || n as name from generate_series(0, 9999) n; \
+             alter table item add primary key (id)",
+        );
+        let mut reads = Vec::new();
+        let mut slow = Vec::new();
+        let mut ticks = interval(Duration::from_millis(1));
+        for tick in 0..seconds * 1_000 {
+            ticks.tick().await;
+            if tick % 1_000 == 0 {
+                let slow_one = db.clone();
+                slow.push(spawn_local(async move {
+                    slow_one.query("select pg_sleep(2)", []).await.map(drop)
+                }));
+            }
+            reads.push(spawn_local(read(db.clone(), tick)));
+            assert!(db.snapshot().readers <= 4);
+        }
+        let mut times = Vec::new();
+        for read in reads {
+            times.push(read.await.unwrap());
+        }
+        for slow in slow {
+            slow.await.unwrap().unwrap();
+        }
+        times.sort();
+        let p99 = times[times.len() * 99 / 100];
+        println!(
+            "soak     slow     {} reads beside pg_sleep(2) each second: p50 {:?} p99 {p99:?} max {:?}",
+            times.len(),
+            times[times.len() / 2],
+            times[times.len() - 1]
+        );
+        assert!(p99 < Duration::from_millis(500), "{p99:?}");
+        assert!(ours(&server).len() <= 4);
+    });
+}
+
+#[test]
+fn never_more_connections_than_the_pool_may_have() {
+    alone("?pool=3", async |db, server| {
+        let tasks: Vec<_> = (0..60)
+            .map(|number| {
+                let db = db.clone();
+                spawn_local(async move {
+                    for _ in 0..5 {
+                        if number % 3 == 0 {
+                            let own = db.begin(TransactionOptions::default()).await.unwrap();
+                            own.query("select pg_sleep(0.002)", []).await.unwrap();
+                            own.commit().await.unwrap();
+                        } else {
+                            db.query("select 1", []).await.unwrap();
+                        }
+                    }
+                })
+            })
+            .collect();
+        while tasks.iter().any(|task| !task.is_finished()) {
+            assert!(ours(&server).len() <= 3);
+            sleep(Duration::from_millis(5)).await;
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(db.snapshot().readers_busy, 0);
+    });
+}
+
+#[test]
+fn a_connection_that_died_idle_is_not_handed_out() {
+    alone("?pool=2", async |db, server| {
+        for _ in 0..3 {
+            db.query("select 1", []).await.unwrap();
+            for backend in ours(&server) {
+                server.kill_backend(backend);
+            }
+            // The end of a socket is news that this thread has to read first.
+            sleep(Duration::from_millis(100)).await;
+            db.query("select 1", []).await.unwrap();
+            let own = db.begin(TransactionOptions::default()).await.unwrap();
+            own.commit().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn who_waits_too_long_is_told_so_and_what_to_do() {
+    alone("?pool=1&acquire_timeout_ms=100", async |db, _| {
+        let own = db.begin(TransactionOptions::default()).await.unwrap();
+        let error = db.query("select 1", []).await.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::PoolTimeout {
+                    limit: "acquire_timeout",
+                    waited_ms: 100..,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(
+            timeout(Duration::from_millis(20), db.query("select 1", []))
+                .await
+                .is_err()
+        );
+        own.roll_back().await.unwrap();
+        db.query("select 1", []).await.unwrap();
+        assert_eq!(db.snapshot().readers_queued, 0);
+    });
+}
+
+#[test]
+fn an_abandoned_statement_does_not_delay_a_transaction() {
+    alone("?pool=1", async |db, server| {
+        let slow = db.query("select pg_sleep(60)", []);
+        assert!(timeout(Duration::from_millis(100), slow).await.is_err());
+        let own = timeout(
+            Duration::from_secs(20),
+            db.begin(TransactionOptions::default()),
+        );
+        own.await
+            .expect("it waits behind what nobody wants")
+            .unwrap();
+        becomes(
+            &server,
+            &format!("select count(*) {OURS} and query like '%sleep%' and state = 'active'"),
+            "0",
+        )
+        .await;
+    });
+}
+
+#[test]
+fn a_server_that_falls_silent_is_given_up() {
+    alone(
+        "?pool=1&statement_timeout_ms=500&acquire_timeout_ms=20000",
+        async |db, server| {
+            let backend = ours(&server)[0];
+            server.freeze_backend(backend);
+            let asked = timeout(Duration::from_secs(30), db.query("select 1", []));
+            let error = asked.await.expect("it waits for ever").unwrap_err();
+            assert_eq!(error.kind(), "ConnectionLost");
+            db.query("select 1", []).await.unwrap();
+            server.thaw_backend(backend);
+        },
+    );
+}
+
+#[test]
+fn what_is_too_slow_or_idle_for_too_long_is_ended() {
+    alone(
+        "?pool=1&statement_timeout_ms=300&idle_timeout_ms=300",
+        async |db, server| {
+            let error = db.query("select pg_sleep(30)", []).await.unwrap_err();
+            assert!(matches!(error, Error::Timeout { .. }), "{error}");
+            let own = db.begin(TransactionOptions::default()).await.unwrap();
+            own.query("select 1", []).await.unwrap();
+            sleep(Duration::from_millis(900)).await;
+            assert_eq!(
+                own.query("select 1", []).await.unwrap_err().kind(),
+                "ConnectionLost"
+            );
+            drop(own);
+            db.query("select 1", []).await.unwrap();
+            becomes(
+                &server,
+                &format!("select count(*) {OURS} and state like 'idle in%'"),
+                "0",
+            )
+            .await;
+        },
+    );
+}
