@@ -4,6 +4,8 @@
 LISTEN ?= 127.0.0.1:8080
 DATA ?= ./data
 PROFILE ?= test
+APP ?= crates/bench/apps/hello.rb
+ROUTE ?= /hello
 SOAK_SECONDS ?= 600
 FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -14,7 +16,7 @@ BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --ta
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked soak fuzz
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -63,7 +65,14 @@ bench-tax: bench-build ## what a fibre costs beside a direct call
 bench-parked: bench-build ## 10,000 requests asleep at once
 	@$(BENCH) parked
 
+<<<<<<< Updated upstream
 soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load (SOAK_SECONDS=600)
+=======
+profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
+	@scripts/profile $(APP) $(ROUTE)
+
+soak: bench-build ## mixed load, parking, reloads, drains (SOAK_SECONDS=600)
+>>>>>>> Stashed changes
 	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 
