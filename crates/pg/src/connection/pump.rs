@@ -23,6 +23,14 @@ pub(super) struct Pump<S> {
     shared: Rc<Shared>,
     /// The stream (TLS) may hold back what it was given.
     unflushed: bool,
+    /// A buffer has grown for something large and shall not stay so.
+    swollen: Swollen,
+}
+
+#[derive(Default)]
+struct Swollen {
+    input: bool,
+    out: bool,
 }
 
 impl<S> Pump<S> {
@@ -32,6 +40,7 @@ impl<S> Pump<S> {
             input: leftover,
             shared,
             unflushed: false,
+            swollen: Swollen::default(),
         }
     }
 }
@@ -90,6 +99,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
     fn write(&mut self, cx: &mut Context<'_>) -> Result<Step, Reason> {
         let mut step = Step::Stuck;
         let mut out = self.shared.out.borrow_mut();
+        self.swollen.out |= out.len() > limits::OUT_BYTES_MAX;
         while !out.is_empty() && !self.shared.held.get() {
             match Pin::new(&mut self.stream).poll_write(cx, &out) {
                 Poll::Ready(Ok(0)) => return Err(Reason::Io(io::ErrorKind::WriteZero.into())),
@@ -109,6 +119,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
                 Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
                 Poll::Pending => {}
             }
+        }
+        if out.is_empty() && std::mem::take(&mut self.swollen.out) {
+            *out = BytesMut::with_capacity(limits::BUFFER_BYTES);
         }
         if out.len() < limits::OUT_BYTES_MAX {
             for waker in self.shared.room.take() {
@@ -134,7 +147,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
             Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
             Poll::Pending => return Ok(Step::Stuck),
         }
+        self.swollen.input |= self.input.len() > limits::READ_BYTES_MAX;
         self.deliver()?;
+        if self.input.is_empty() && std::mem::take(&mut self.swollen.input) {
+            self.input = BytesMut::with_capacity(limits::BUFFER_BYTES);
+        }
         Ok(Step::Moved)
     }
 

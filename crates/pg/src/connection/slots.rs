@@ -60,6 +60,9 @@ impl fmt::Display for Lost {
     }
 }
 
+/// For so many answers a place keeps its memory.
+const REPLIES_KEPT_MAX: usize = 64;
+
 /// What came for a caller who reads an answer bit by bit.
 #[derive(Debug)]
 pub(crate) enum Bit {
@@ -316,6 +319,9 @@ impl Slots {
         let slot = &mut self.slots[ticket as usize];
         slot.caller = Caller::None;
         slot.replies.clear();
+        if slot.replies.capacity() > REPLIES_KEPT_MAX {
+            slot.replies = VecDeque::new();
+        }
         slot.bits.clear();
         slot.bit_bytes = 0;
         slot.lost = None;

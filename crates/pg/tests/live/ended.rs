@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tsumugi_pg::{Connection, Error, Ran};
-use tsumugi_pg_rig::Server;
+use tsumugi_pg_rig::{Server, User};
 
 use crate::{int, open, pid, run};
 
@@ -176,5 +176,37 @@ fn a_frozen_backend_is_given_up_when_the_caller_says_so() {
             "the connection to the database was lost: it did not answer in time; the statement may or may not have run"
         );
         Server::shared().thaw_backend(backend);
+    });
+}
+
+#[test]
+fn a_server_that_is_killed_under_load_fails_all_who_wait() {
+    run(async {
+        let server = Server::start();
+        for _ in 0..3 {
+            let db = crate::open_at(&server.url(User::TRUST)).await;
+            let tasks: Vec<_> = (0..50)
+                .map(|task: i32| {
+                    let db = db.clone();
+                    tokio::task::spawn_local(async move {
+                        for round in 0.. {
+                            let number = task * 1000 + round % 1000;
+                            match db.query("select $1::int4", &(number,)).await {
+                                Ok(rows) => assert_eq!(int(&rows), number),
+                                Err(error) => return ran(Err::<(), _>(error)),
+                            }
+                        }
+                        unreachable!("a server that is gone fails a statement")
+                    })
+                })
+                .collect();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            server.kill_9();
+            for task in tasks {
+                task.await.unwrap();
+            }
+            assert!(!db.is_open());
+            server.start_again();
+        }
     });
 }

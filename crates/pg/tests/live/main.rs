@@ -8,6 +8,7 @@ mod ended;
 mod hosts;
 mod listening;
 mod login;
+mod mixture;
 mod plans;
 mod pooled;
 mod reach;

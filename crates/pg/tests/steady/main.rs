@@ -147,3 +147,36 @@ fn what_is_sent_waits_for_room() {
         );
     });
 }
+
+#[test]
+fn memory_for_something_large_is_given_back() {
+    with_connection(|run, db| {
+        let warm = db.clone();
+        run(Box::pin(async move { read(&warm, 1).await }));
+        let counted = allocation_counter::measure(|| {
+            run(Box::pin(async move {
+                let large = "x".repeat(30_000_000);
+                let rows = db.query("select $1::text", &(&*large,)).await.unwrap();
+                assert_eq!(
+                    rows.first().unwrap().unwrap().value::<&str>(0).unwrap(),
+                    large
+                );
+                drop(rows);
+                read(&db, 2).await;
+                read(&db, 3).await;
+                // Its memory outlives what is counted.
+                std::mem::forget(db);
+            }));
+        });
+        println!(
+            "{} of {} bytes kept",
+            counted.bytes_current, counted.bytes_max
+        );
+        assert!(counted.bytes_max > 60_000_000);
+        assert!(
+            counted.bytes_current < 1_000_000,
+            "{}",
+            counted.bytes_current
+        );
+    });
+}
