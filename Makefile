@@ -11,12 +11,15 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax $(if $(QUICK),--quick)
+BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax --depth $(TARGET)/release/examples/depth --peers $(PEERS) $(if $(QUICK),--quick)
+PEERS := bench-peers/target/release
+# Runs a command beside a PostgreSQL that is thrown away.
+RIG = $(TARGET)/release/tsumugi-pg-rig
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked bench-world bench-pg bench-pool bench-peers soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,8 +56,9 @@ deny:
 doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
 
-bench: bench-build ## every benchmark beside the peers found here (QUICK=1: shorter)
+bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter)
 	@$(BENCH) hello tax parked
+	@$(RIG) $(BENCH) world pg pool
 
 bench-hello: bench-build ## a one-line handler beside nginx+Lua and H2O
 	@$(BENCH) hello
@@ -65,21 +69,37 @@ bench-tax: bench-build ## what a fibre costs beside a direct call
 bench-parked: bench-build ## 10,000 requests asleep at once
 	@$(BENCH) parked
 
-<<<<<<< Updated upstream
-soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load (SOAK_SECONDS=600)
-=======
+bench-world: bench-build bench-peers ## World and Fortune on PostgreSQL beside axum with tokio-postgres
+	@$(RIG) $(BENCH) world
+
+bench-pg: bench-build bench-peers ## the PostgreSQL driver alone beside tokio-postgres and libpq
+	@$(RIG) $(BENCH) pg
+
+bench-pool: bench-build ## 500 reads in one request, in four ways
+	@$(RIG) $(BENCH) pool
+
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
-soak: bench-build ## mixed load, parking, reloads, drains (SOAK_SECONDS=600)
->>>>>>> Stashed changes
+soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load (SOAK_SECONDS=600)
 	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 
 bench-build:
 	@scripts/setup bench
 	cargo build --release --package tsumugi-cli --package tsumugi-bench
+	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
 	cargo build --release --package tsumugi-script --example tax
+	cargo build --release --package tsumugi-pg --example depth
+
+# Programs of others beside ours, and libpq's where its header is.
+bench-peers:
+	cargo build --release --manifest-path bench-peers/Cargo.toml --target-dir bench-peers/target
+	@if include=$$(pg_config --includedir 2>/dev/null) && test -e "$$include/libpq-fe.h"; then \
+		cc -O2 -Wall -Wextra -I"$$include" bench-peers/src/pg_libpq.c -lpq -o $(PEERS)/pg-libpq; \
+	else \
+		echo 'bench-peers: libpq skipped, its header is missing; the Debian package libpq-dev has it'; \
+	fi
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust
 	@scripts/fuzz $(FUZZ_SECONDS)

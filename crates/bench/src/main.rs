@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod contest;
+mod driver;
 mod figures;
 mod hello;
 mod limits;
@@ -11,6 +13,7 @@ mod parked;
 mod process;
 mod servers;
 mod soak;
+mod world;
 mod wrk;
 
 use std::path::PathBuf;
@@ -33,6 +36,12 @@ struct Arguments {
     /// The bench-only server of the suite tax
     #[arg(long, default_value = "target/release/examples/tax")]
     tax: PathBuf,
+    /// The program of the suite pg
+    #[arg(long, default_value = "target/release/examples/depth")]
+    depth: PathBuf,
+    /// Where the programs of bench-peers are
+    #[arg(long, default_value = "bench-peers/target/release")]
+    peers: PathBuf,
     /// Shorter and less certain: 3 pairs of 2 s instead of 6 of 5 s
     #[arg(long)]
     quick: bool,
@@ -49,6 +58,12 @@ enum Suite {
     Tax,
     /// 10,000 requests asleep at once
     Parked,
+    /// World and Fortune on PostgreSQL beside axum with tokio-postgres
+    World,
+    /// The PostgreSQL driver alone beside other drivers
+    Pg,
+    /// One request with 500 reads, in four ways
+    Pool,
     /// Mixed load, reloads, drains: nothing may grow, nothing may fail
     Soak,
 }
@@ -102,6 +117,9 @@ fn main() -> Result<ExitCode> {
             Suite::Hello => hello::hello(&ours, folder.path(), length),
             Suite::Tax => hello::tax(&ours, folder.path(), length),
             Suite::Parked => parked::run(&ours, folder.path()),
+            Suite::World => world::world(&ours, &arguments.peers, folder.path(), length),
+            Suite::Pg => driver::run(&arguments.depth, &arguments.peers, length),
+            Suite::Pool => world::pool(&ours, folder.path(), length),
             Suite::Soak => soak::run(&ours, folder.path(), arguments.soak_seconds),
         };
         match verdict {

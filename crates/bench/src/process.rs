@@ -16,6 +16,9 @@ use nix::unistd::Pid;
 use crate::client;
 use crate::limits::{POLL_MS, START_MS_MAX, STOP_MS_MAX};
 
+/// A tick of the times in /proc: Linux counts a hundred a second there, whatever its own clock does.
+const TICK_US: f64 = 10_000.0;
+
 /// A running server.
 pub struct Process {
     child: Child,
@@ -83,6 +86,19 @@ impl Process {
             .and_then(|line| line.split_whitespace().next())
             .context("no VmRSS in /proc")?;
         Ok(kib.parse::<u64>()? * 1024)
+    }
+
+    /// Processor time that it has used so far, in microseconds: user and system, all its threads.
+    pub fn processor_us(&self) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name before them may hold anything, spaces and brackets too; it ends at the last bracket.
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let mut times = fields.split_whitespace().skip(11);
+        let mut next = || {
+            let ticks = times.next().context("no times in /proc")?;
+            anyhow::Ok(ticks.parse::<f64>()? * TICK_US)
+        };
+        Ok(next()? + next()?)
     }
 
     /// Sends a signal.

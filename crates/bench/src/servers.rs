@@ -115,3 +115,11 @@ pub fn application_file(name: &str) -> PathBuf {
         .join("apps")
         .join(name)
 }
+
+/// An application of the folder `examples`.
+pub fn example_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .join(name)
+        .join("app.rb")
+}

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     };
     let server = Server::start();
     server.load_world();
+    eprintln!("# throwaway {}", server.description());
     let status = Command::new(program)
         .args(arguments)
         .env("DATABASE_URL", server.url(User::ADMIN))

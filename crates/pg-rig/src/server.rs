@@ -274,6 +274,16 @@ impl Server {
         }
     }
 
+    /// What it is, for those who read a figure: version and settings.
+    pub fn description(&self) -> String {
+        let version = self.psql("show server_version");
+        let settings = self.settings.iter();
+        let settings: Vec<String> = settings
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        format!("PostgreSQL {version} with {}", settings.join(" "))
+    }
+
     /// Makes the tables `world` and `fortune` of the framework benchmarks in the database `postgres`.
     #[track_caller]
     pub fn load_world(&self) {
