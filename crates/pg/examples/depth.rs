@@ -1,79 +1,115 @@
-//! Primary-key reads with DEPTH in flight on one connection: queries a second, and CPU microseconds of this process for each.
-//! Arguments: N DEPTH URL. The table is world(id, randomnumber) with 10,000 rows. Measures nothing else and prints one line.
+//! The driver alone, under load: a thread keeps DEPTH queries in flight on one connection until COUNT were answered. `make bench-pg`
+//! runs it beside other drivers. `depth COUNT DEPTH URL [THREADS [SQL]]` prints `queries=N seconds=S sum=X`.
+//! Rule: one query is one call of the public interface; COUNT is of all threads together, and what was read is added up.
+#![forbid(unsafe_code)]
 
-use std::cell::Cell;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Instant;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeVal;
-use tsumugi_pg::{Config, Connection, Connector, Environment, Error};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::runtime;
+use tokio::task::LocalSet;
+use tsumugi_pg::{Config, Connection, Connector, Environment};
+use tsumugi_pg_proto::types::Oid;
 
-const SQL: &str = "SELECT id, randomnumber FROM world WHERE id = $1";
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> Result<(), Error> {
-    let arguments: Vec<String> = std::env::args().collect();
-    let [_, queries, depth, url] = &arguments[..] else {
-        eprintln!("usage: depth N DEPTH URL");
-        std::process::exit(2);
-    };
-    let queries: u32 = queries.parse().expect("N is a number");
-    let depth: u32 = depth.parse().expect("DEPTH is a number");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    tokio::task::LocalSet::new().block_on(&runtime, run(queries, depth, url))
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+const READ: &str = "select id, randomnumber from world where id = $1";
+const INT4: Oid = 23;
+
+/// What is asked again and again, and the `int4` column of its answer that is added up.
+#[derive(Clone)]
+enum Question {
+    Read,
+    /// A statement without parameters.
+    Given(String),
 }
 
-async fn run(queries: u32, depth: u32, url: &str) -> Result<(), Error> {
-    let connector = Connector::new(Config::parse(url, &Environment::of_process())?);
-    let connection = Connection::open(&connector).await?;
-    read(&connection, 1000.min(queries), depth).await?;
-    let (begun, cpu) = (Instant::now(), cpu());
-    read(&connection, queries, depth).await?;
-    let (wall, cpu) = (begun.elapsed(), self::cpu() - cpu);
-    let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(queries);
-    println!(
-        "depth {depth}: {:.0} q/s, {:.2} us CPU/query",
-        1e6 / each(wall),
-        each(cpu)
-    );
-    Ok(())
-}
-
-/// `depth` tasks, each with one query in flight, until `queries` have been answered.
-async fn read(connection: &Connection, queries: u32, depth: u32) -> Result<(), Error> {
-    let left = Rc::new(Cell::new(queries));
-    let tasks: Vec<_> = (0..depth)
-        .map(|task| {
-            let (connection, left) = (connection.clone(), Rc::clone(&left));
-            tokio::task::spawn_local(async move {
-                let mut id = i32::try_from(task).expect("a small depth");
-                while let Some(next) = left.get().checked_sub(1) {
-                    left.set(next);
-                    id = (id * 31 + 7) % 10_000;
-                    let rows = connection.query(SQL, &(id + 1,)).await?;
-                    let row = rows.first()?.expect("the row is there");
-                    let read: (i32, i32) = (row.value(0)?, row.value(1)?);
-                    assert_eq!(read.0, id + 1);
-                }
-                Ok::<(), Error>(())
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.expect("no task panics")?;
+impl Question {
+    async fn ask(&self, connection: &Connection, key: i32) -> tsumugi_pg::Result<i64> {
+        let (rows, column) = match self {
+            Question::Read => (connection.query_hinted(READ, &[INT4], &[key]).await?, 1),
+            Question::Given(sql) => (connection.query(sql, &()).await?, 0),
+        };
+        let row = rows.first()?;
+        row.map_or(Ok(0), |row| row.value::<i32>(column).map(i64::from))
     }
-    Ok(())
 }
 
-/// Of this process, in user mode and in the kernel.
-fn cpu() -> Duration {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("a process knows its usage");
-    let time = |value: TimeVal| {
-        Duration::from_secs(u64::try_from(value.tv_sec()).unwrap_or(0))
-            + Duration::from_micros(u64::try_from(value.tv_usec()).unwrap_or(0))
+/// The same keys in every program: a linear congruence from 1.
+struct Keys(u32);
+
+impl Keys {
+    fn next(&mut self) -> i32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((self.0 >> 8) % 10_000 + 1).cast_signed()
+    }
+}
+
+async fn run(count: u64, depth: u64, url: &str, question: Question) -> Result<i64, Error> {
+    let config = Config::parse(url, &Environment::of_process())?;
+    let connection = Connection::open(&Connector::new(config)).await?;
+    let mut keys = Keys(1);
+    let mut flight = FuturesUnordered::new();
+    let first = depth.min(count);
+    (0..first).for_each(|_| flight.push(question.ask(&connection, keys.next())));
+    let (mut left, mut sum) = (count - first, 0);
+    while let Some(value) = flight.next().await {
+        sum += value?;
+        if left > 0 {
+            left -= 1;
+            flight.push(question.ask(&connection, keys.next()));
+        }
+    }
+    Ok(sum)
+}
+
+fn work(count: u64, depth: u64, url: &str, question: Question) -> Result<i64, Error> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    LocalSet::new().block_on(&runtime, run(count, depth, url, question))
+}
+
+fn measure(words: &[String]) -> Result<String, Error> {
+    let [count, depth, url, rest @ ..] = words else {
+        return Err("usage: depth COUNT DEPTH URL [THREADS [SQL]]".into());
     };
-    time(usage.user_time()) + time(usage.system_time())
+    let (count, depth): (u64, u64) = (count.parse()?, depth.parse()?);
+    let threads: u64 = rest.first().map_or(Ok(1), |word| word.parse())?;
+    let question = rest.get(1).cloned().map_or(Question::Read, Question::Given);
+    let started = Instant::now();
+    let share = count / threads;
+    let sum = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| work(share, depth, url, question.clone())))
+            .collect();
+        running.into_iter().try_fold(0, |sum, thread| {
+            let read = thread.join().map_err(|_| "a thread panicked")?;
+            read.map(|read| sum + read)
+        })
+    })?;
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(format!(
+        "queries={} seconds={seconds:.6} sum={sum}",
+        share * threads
+    ))
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match measure(&words) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("depth: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
