@@ -1,6 +1,7 @@
 //! From the driver's errors to ours. Decides nothing about what happens next.
 //! Rule: what a server says may quote data: its DETAIL is shown only to who asks for it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tsumugi_pg::{Error as Driver, Ran};
@@ -10,6 +11,29 @@ use crate::error::{Code, Error, Failed};
 use crate::options::Options;
 use crate::pool::Missed;
 use crate::value::Value;
+
+/// Why a statement has no result.
+pub(super) enum Fault {
+    /// The driver says why.
+    Driver(Driver),
+    /// It took longer than `statement_timeout`, and we gave it up.
+    Late,
+}
+
+impl From<Driver> for Fault {
+    fn from(error: Driver) -> Fault {
+        Fault::Driver(error)
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Driver(error) => error.fmt(f),
+            Fault::Late => f.write_str("statement_timeout has passed"),
+        }
+    }
+}
 
 /// What failed, and with what options.
 pub(super) struct Attempt<'a> {
@@ -58,6 +82,17 @@ impl Attempt<'_> {
             Missed::Closed => Error::Closed {
                 what: "database",
                 reason: "it was closed",
+            },
+        }
+    }
+
+    /// There is no result.
+    pub(super) fn fault(self, fault: impl Into<Fault>) -> Error {
+        match fault.into() {
+            Fault::Driver(error) => self.driver(error),
+            Fault::Late => Error::Timeout {
+                limit: self.options.statement_timeout,
+                statement: self.failed(String::new()),
             },
         }
     }
@@ -121,14 +156,25 @@ impl Attempt<'_> {
             (None, column) => column.clone(),
             (Some(_), None) => None,
         };
-        let detail = error.detail.clone().unwrap_or_default();
+        let code = error.code.as_str();
+        // A value that is wrong is quoted in the message.
+        let message = match code.starts_with("22") {
+            true => without_data(&error.message),
+            false => error.message.clone(),
+        };
+        let detail = match (&error.detail, message == error.message) {
+            (Some(detail), true) => detail.clone(),
+            (None, true) => String::new(),
+            (Some(detail), false) => format!("{}; {detail}", error.message),
+            (None, false) => error.message.clone(),
+        };
         let statement = self.failed(detail);
-        match error.code.as_str() {
+        match code {
             "23505" => Error::UniqueViolation {
                 constraint: constraint.unwrap_or_default(),
                 statement,
             },
-            "23503" => Error::ForeignKeyViolation {
+            "23503" | "23001" => Error::ForeignKeyViolation {
                 constraint,
                 statement,
             },
@@ -142,17 +188,34 @@ impl Attempt<'_> {
             },
             "40001" | "40P01" => Error::SerializationFailure { statement },
             "57014" => Error::Timeout { limit, statement },
-            code if code.starts_with("42") => Error::Syntax {
+            // Not allowed, which has nothing to do with how it is written.
+            code if code.starts_with("42") && code != "42501" => Error::Syntax {
                 position,
-                message: error.message,
+                message,
                 statement,
             },
             code => Error::Database {
                 code: Code::SqlState(code.into()),
-                message: error.message,
+                message,
                 statement,
             },
         }
+    }
+}
+
+/// A message about a value, without the value: what is between the first quotation mark and the last goes. Messages in other
+/// languages quote in other ways; of those nothing is shown.
+fn without_data(message: &str) -> String {
+    if let (Some(first), Some(last)) = (message.find('"'), message.rfind('"'))
+        && first < last
+    {
+        return format!("{}\"…\"{}", &message[..first], &message[last + 1..]);
+    }
+    let plain = message.is_ascii() && !message.contains(['"', ':']);
+    if plain {
+        message.to_owned()
+    } else {
+        "a value is not as its type requires; see the detail".to_owned()
     }
 }
 
@@ -160,4 +223,38 @@ impl Attempt<'_> {
 fn byte_offset(sql: &str, position: u32) -> Option<usize> {
     let characters = usize::try_from(position).ok()?.checked_sub(1)?;
     sql.char_indices().nth(characters).map(|(offset, _)| offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_about_values_do_not_show_them() {
+        for (message, shown) in [
+            (
+                "invalid input syntax for type integer: \"secret\"",
+                "invalid input syntax for type integer: \"…\"",
+            ),
+            (
+                "value \"sec\"ret\" is out of range for type integer",
+                "value \"…\" is out of range for type integer",
+            ),
+            ("division by zero", "division by zero"),
+            (
+                "value too long for type character varying(3)",
+                "value too long for type character varying(3)",
+            ),
+            (
+                "ungültige Eingabesyntax für Typ integer: »secret«",
+                "a value is not as its type requires; see the detail",
+            ),
+            (
+                "unterminated \" secret",
+                "a value is not as its type requires; see the detail",
+            ),
+        ] {
+            assert_eq!(without_data(message), shown);
+        }
+    }
 }

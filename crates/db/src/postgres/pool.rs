@@ -6,19 +6,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tsumugi_pg::config::Pooler;
 use tsumugi_pg::connection::Behaviour;
 use tsumugi_pg::{Atomicity, Connector, Statement};
 use tsumugi_pg_proto::TransactionStatus;
 
 use super::bind::Binds;
-use super::failure::Attempt;
+use super::failure::{Attempt, Fault};
 use super::link::{Connections, Link};
 use super::plan::{Effect, Plan, Plans};
 use super::rows::Rows as Lying;
 use super::settings;
 use super::transaction::{RowStream, Transaction};
 use crate::error::{Error, Result};
-use crate::limits;
 use crate::log::Line;
 use crate::metrics::Snapshot;
 use crate::options::{Options, StatementLog, TransactionOptions};
@@ -36,6 +36,17 @@ pub(super) struct Inner {
     pub(super) plans: Plans,
     pub(super) options: Options,
     counts: Counts,
+    /// Whether the server knows nothing of our limits, because a pooler hands its sessions to others too.
+    pub(super) limits: Limits,
+}
+
+/// Who watches over `statement_timeout` and `idle_timeout`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limits {
+    /// The server was told when we connected.
+    Server,
+    /// We do, and tell the server anew in each transaction.
+    Ours,
 }
 
 #[derive(Default)]
@@ -57,6 +68,10 @@ impl Pool {
             reply_bytes_max: options.rows_max_bytes,
             ..Behaviour::of(&config)
         };
+        let limits = match config.pooler {
+            Pooler::Transaction => Limits::Ours,
+            _ => Limits::Server,
+        };
         let link = Link {
             connector: Connector::new(config),
             statement_timeout: options.statement_timeout,
@@ -66,15 +81,16 @@ impl Pool {
             min: 1,
             max: options.pool,
             acquire_timeout: options.acquire_timeout,
-            waiting_max: limits::QUEUE_MAX,
-            lifetime: limits::LIFETIME_DEFAULT,
-            idle: limits::IDLE_CONNECTION_DEFAULT,
+            waiting_max: crate::limits::QUEUE_MAX,
+            lifetime: crate::limits::LIFETIME_DEFAULT,
+            idle: crate::limits::IDLE_CONNECTION_DEFAULT,
         };
         let pool = Pool(Rc::new(Inner {
             connections: Connections::new(link, settings),
             plans: Plans::default(),
             options,
             counts: Counts::default(),
+            limits,
         }));
         // A wrong URL is an error here, not at the first statement.
         let connected = pool.0.connections.shared().await.map(drop);
@@ -122,11 +138,11 @@ impl Pool {
                 values,
             })
             .collect();
-        let outcomes = connection.pipeline(&asked, atomicity).await;
+        let outcomes = self.0.bounded(connection.pipeline(&asked, atomicity)).await;
         drop(asked);
         drop(binds);
         let outcomes =
-            outcomes.map_err(|error| self.0.attempt("".into(), Vec::new()).driver(error))?;
+            outcomes.map_err(|fault| self.0.attempt("".into(), Vec::new()).fault(fault))?;
         let outcomes = outcomes.into_iter().zip(statements);
         Ok(outcomes
             .map(|(outcome, (sql, values))| {
@@ -149,7 +165,8 @@ impl Pool {
                     .counted(Err(self.0.attempt(sql, values).missed(missed)));
             }
         };
-        let rows = connection.query(&plan.sql, &Binds(&values)).await;
+        let binds = Binds(&values);
+        let rows = self.0.bounded(connection.query(&plan.sql, &binds)).await;
         if connection.status() != TransactionStatus::Idle {
             // Not recognised beforehand: perhaps within a function. The session is not for others any more.
             connection.changed.set(true);
@@ -161,9 +178,10 @@ impl Pool {
         // A script may say BEGIN, SET and whatever else; so it has a session of its own.
         let own = self.0.own().await?;
         own.changed.set(true);
-        let run = own.script(&sql).await;
+        // The server's limit is for each of its statements.
+        let run = self.0.timed(own.script(&sql)).await;
         self.0
-            .counted(run.map_err(|error| self.0.attempt(sql, Vec::new()).driver(error)))
+            .counted(run.map_err(|fault| self.0.attempt(sql, Vec::new()).fault(fault)))
     }
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
@@ -241,6 +259,27 @@ impl Inner {
             .usage(refusal))
     }
 
+    /// Gives up what takes longer than `statement_timeout`, unless the server does so. What is given up is cancelled.
+    pub(super) async fn bounded<T>(
+        &self,
+        asked: impl Future<Output = tsumugi_pg::Result<T>>,
+    ) -> Result<T, Fault> {
+        match self.limits {
+            Limits::Server => Ok(asked.await?),
+            Limits::Ours => self.timed(asked).await,
+        }
+    }
+
+    pub(super) async fn timed<T>(
+        &self,
+        asked: impl Future<Output = tsumugi_pg::Result<T>>,
+    ) -> Result<T, Fault> {
+        match tokio::time::timeout(self.options.statement_timeout, asked).await {
+            Ok(answered) => Ok(answered?),
+            Err(_) => Err(Fault::Late),
+        }
+    }
+
     pub(super) fn begun(&self) -> Option<Instant> {
         (self.options.log == StatementLog::Statements).then(Instant::now)
     }
@@ -251,9 +290,10 @@ impl Inner {
         begun: Option<Instant>,
         sql: &Arc<str>,
         values: &Vec<Value>,
-        rows: tsumugi_pg::Result<tsumugi_pg::Rows>,
+        rows: Result<tsumugi_pg::Rows, impl Into<Fault>>,
     ) -> Result<Lying> {
-        let rows = rows.and_then(Lying::new);
+        let rows = rows.map_err(Into::into);
+        let rows = rows.and_then(|rows| Lying::new(rows).map_err(Fault::from));
         if let Some(begun) = begun {
             let line = Line {
                 sql,
@@ -263,12 +303,12 @@ impl Inner {
                 fault: rows
                     .as_ref()
                     .err()
-                    .map(|error| error as &dyn std::fmt::Debug),
+                    .map(|fault| fault as &dyn std::fmt::Debug),
             };
             line.write();
         }
         self.counted(
-            rows.map_err(|error| self.attempt(Arc::clone(sql), values.clone()).driver(error)),
+            rows.map_err(|fault| self.attempt(Arc::clone(sql), values.clone()).fault(fault)),
         )
     }
 

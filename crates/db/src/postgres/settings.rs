@@ -54,6 +54,15 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
     Ok((config, options))
 }
 
+/// Tells the server the limits for one transaction, where it was not told for the session.
+pub(super) fn limits_of_transaction(options: &Options) -> String {
+    format!(
+        "SET LOCAL statement_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = {}",
+        milliseconds(options.statement_timeout),
+        milliseconds(options.idle_timeout)
+    )
+}
+
 fn milliseconds(duration: Duration) -> String {
     duration.as_millis().to_string()
 }

@@ -10,8 +10,9 @@ use tsumugi_pg::{Access as ServerAccess, Isolation as ServerIsolation};
 use super::bind::Binds;
 use super::link::Own;
 use super::plan::Effect;
-use super::pool::{Inner, executed};
+use super::pool::{Inner, Limits, executed};
 use super::rows::Rows as Lying;
+use super::settings;
 use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, TransactionOptions};
 use crate::rows::{Columns, Rows};
@@ -51,8 +52,13 @@ impl Transaction {
             },
         };
         // If this future is dropped, the pool cleans the connection.
-        let begun = own.begin_unguarded(begin).await;
-        begun.map_err(|error| pool.attempt("BEGIN".into(), Vec::new()).driver(error))?;
+        let begun = pool.bounded(own.begin_unguarded(begin)).await;
+        begun.map_err(|fault| pool.attempt("BEGIN".into(), Vec::new()).fault(fault))?;
+        if pool.limits == Limits::Ours {
+            let sql = settings::limits_of_transaction(&pool.options);
+            let told = pool.bounded(own.script(&sql)).await;
+            told.map_err(|fault| pool.attempt(sql.into(), Vec::new()).fault(fault))?;
+        }
         Ok(Transaction(Rc::new(Held {
             pool: Rc::clone(pool),
             own: RefCell::new(Some(own)),
@@ -73,8 +79,8 @@ impl Transaction {
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
         let own = self.0.own()?;
         own.changed.set(true);
-        let run = own.script(&sql).await;
-        run.map_err(|error| self.0.pool.attempt(sql, Vec::new()).driver(error))
+        let run = self.0.pool.timed(own.script(&sql)).await;
+        run.map_err(|fault| self.0.pool.attempt(sql, Vec::new()).fault(fault))
     }
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
@@ -101,15 +107,15 @@ impl Transaction {
 
     pub(crate) async fn commit(&self) -> Result<()> {
         let own = self.0.own()?;
-        let committed = own.commit_unguarded().await;
+        let committed = self.0.pool.bounded(own.commit_unguarded()).await;
         if own.status() == tsumugi_pg_proto::TransactionStatus::Idle || committed.is_ok() {
             self.0.end("it was committed");
         }
-        committed.map_err(|error| {
+        committed.map_err(|fault| {
             self.0
                 .pool
                 .attempt("COMMIT".into(), Vec::new())
-                .driver(error)
+                .fault(fault)
         })
     }
 
@@ -158,14 +164,15 @@ impl Held {
             }
         }
         let begun = self.pool.begun();
-        let rows = own.query(&plan.sql, &Binds(&values)).await;
+        let binds = Binds(&values);
+        let rows = self.pool.bounded(own.query(&plan.sql, &binds)).await;
         self.pool.ended(begun, &sql, &values, rows)
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
         let own = self.own()?;
-        let run = own.script(sql).await;
-        run.map_err(|error| self.pool.attempt(sql.into(), Vec::new()).driver(error))
+        let run = self.pool.bounded(own.script(sql)).await;
+        run.map_err(|fault| self.pool.attempt(sql.into(), Vec::new()).fault(fault))
     }
 }
 
@@ -261,13 +268,13 @@ impl RowStream {
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
-        let next = self.rows.next().await;
-        let next = next.and_then(|rows| rows.map(Lying::new).transpose());
-        let next = next.map_err(|error| {
+        let next = self.pool.bounded(self.rows.next()).await;
+        let next = next.and_then(|rows| Ok(rows.map(Lying::new).transpose()?));
+        let next = next.map_err(|fault| {
             let attempt = self
                 .pool
                 .attempt(Arc::clone(&self.sql), self.values.clone());
-            attempt.driver(error)
+            attempt.fault(fault)
         });
         if !matches!(next, Ok(Some(_))) {
             self.finish();

@@ -221,3 +221,36 @@ fn what_is_too_slow_or_idle_for_too_long_is_ended() {
         },
     );
 }
+
+/// With such a pooler the server is told nothing of our limits when we connect; a plain server stands for it here.
+#[test]
+fn limits_hold_also_behind_a_pooler_that_knows_none() {
+    let options = "?pool=1&pooler=transaction&statement_timeout_ms=300&idle_timeout_ms=300";
+    alone(options, async |db, server| {
+        let slow = "select pg_sleep(30)";
+        let error = db.query(slow, []).await.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        let own = db.begin(TransactionOptions::default()).await.unwrap();
+        let error = own.query(slow, []).await.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        drop(own);
+        let own = db.begin(TransactionOptions::default()).await.unwrap();
+        sleep(Duration::from_millis(900)).await;
+        let error = own.query("select 1", []).await.unwrap_err();
+        assert_eq!(error.kind(), "ConnectionLost");
+        drop(own);
+        db.query("select 1", []).await.unwrap();
+        let busy = format!("select count(*) {OURS} and state <> 'idle'");
+        becomes(&server, &busy, "0").await;
+    });
+}
+
+#[test]
+fn a_script_is_bounded_as_a_whole() {
+    alone("?pool=1&statement_timeout_ms=300", async |db, _| {
+        let script = "select pg_sleep(0.2); select pg_sleep(0.2); select pg_sleep(0.2)";
+        let error = db.execute_script(script).await.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        db.query("select 1", []).await.unwrap();
+    });
+}

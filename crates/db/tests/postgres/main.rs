@@ -121,6 +121,51 @@ fn errors_have_their_kind_and_hide_data() {
 }
 
 #[test]
+fn each_kind_of_refusal_has_its_error_and_none_shows_data() {
+    with("", async |db| {
+        let raise = |code: &str| {
+            format!(
+                "do $$ begin raise exception using errcode = '{code}', message = 'of the server', detail = 'secret'; end $$"
+            )
+        };
+        for (code, kind) in [
+            ("23505", "UniqueViolation"),
+            ("23503", "ForeignKeyViolation"),
+            ("23001", "ForeignKeyViolation"),
+            ("23502", "NotNullViolation"),
+            ("23514", "CheckViolation"),
+            ("40001", "SerializationFailure"),
+            ("40P01", "SerializationFailure"),
+            ("57014", "QueryCanceled"),
+            ("22012", "DataError"),
+            ("22P02", "DataError"),
+            ("42601", "SyntaxError"),
+            ("42P01", "SyntaxError"),
+            ("42501", "Error"),
+            ("25006", "Error"),
+            ("53200", "Error"),
+            ("55P03", "Error"),
+            ("P0001", "Error"),
+        ] {
+            let error = db.query(raise(code), []).await.unwrap_err();
+            assert_eq!(error.kind(), kind, "{code}: {error}");
+            assert!(
+                !format!("{error} {error:?}").contains("secret"),
+                "{error:?}"
+            );
+            assert_eq!(error.detail(), Some("secret"), "{code}");
+        }
+        let error = db.query("select ?::text::int", values!["secret"]).await;
+        let error = error.unwrap_err();
+        assert!(
+            !format!("{error} {error:?}").contains("secret"),
+            "{error:?}"
+        );
+        assert!(error.detail().unwrap().contains("secret"));
+    });
+}
+
+#[test]
 fn what_changes_a_shared_session_is_refused_before_it_is_sent() {
     with("", async |db| {
         for sql in [
