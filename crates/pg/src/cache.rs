@@ -18,6 +18,8 @@ pub(crate) struct Cache {
     clock: u64,
     /// Names that the server still knows and nobody will use again.
     closing: Vec<StatementName>,
+    /// Those that the request being written closes.
+    told: Vec<StatementName>,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl Cache {
             len: 0,
             clock: 0,
             closing: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -111,9 +114,21 @@ impl Cache {
     }
 
     /// Statements to be closed, at most as many as fit into one request without being noticed.
-    pub(crate) fn closing(&mut self) -> impl Iterator<Item = StatementName> {
+    pub(crate) fn closing(&mut self) -> &[StatementName] {
         let from = self.closing.len().saturating_sub(CLOSED_AT_ONCE_MAX);
-        self.closing.drain(from..)
+        let start = self.told.len();
+        self.told.extend(self.closing.drain(from..));
+        self.told.get(start..).unwrap_or_default()
+    }
+
+    /// The request that closes statements was written.
+    pub(crate) fn written(&mut self) {
+        self.told.clear();
+    }
+
+    /// The request was taken back: what it would have closed is still to be closed.
+    pub(crate) fn taken_back(&mut self) {
+        self.closing.append(&mut self.told);
     }
 
     /// The server may know a statement by this name that nobody will use.

@@ -157,6 +157,7 @@ impl Connection {
             let description = self.prepare(sql, hints).await?;
             self.room().await;
             let answer = self.ask(1, |mut request, ticket| {
+                self.write_closing(&mut request)?;
                 self.write_bound(&mut request, sql, &description, values)?;
                 request.execute("", 0)?;
                 Ok(request.sync(ticket, Shape::Whole)?)
@@ -228,7 +229,8 @@ impl Connection {
     /// Runs several statements in one write. Their results come in their order; the outer error is that of a statement that
     /// could not be prepared or sent, in which case none ran, or the end of the connection.
     ///
-    /// With [`Atomicity::All`] the first that fails is followed by [`Error::RolledBack`] for all others.
+    /// With [`Atomicity::All`] there is [`Error::RolledBack`] for all others than the one that failed; an error that comes when all
+    /// have run, such as a deferred constraint's, is the last one's.
     ///
     /// # Errors
     /// As [`Connection::query`].
@@ -268,6 +270,7 @@ impl Connection {
         let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
         let answer = self.ask(requests, |mut request, ticket| {
             let (statement, description) = pairs.next().expect("one request for each statement");
+            self.write_closing(&mut request)?;
             self.write_execution(&mut request, statement.sql, description, statement.values)?;
             Ok(request.sync(ticket, Shape::Whole)?)
         })?;
@@ -291,6 +294,8 @@ impl Connection {
         descriptions: &[Rc<Description>],
     ) -> Result<Vec<Result<Rows>>> {
         let answer = self.ask(1, |mut request, ticket| {
+            // Before anything that may fail: what follows an error is skipped.
+            self.write_closing(&mut request)?;
             for (statement, description) in statements.iter().zip(descriptions) {
                 self.write_execution(&mut request, statement.sql, description, statement.values)?;
             }
@@ -379,7 +384,6 @@ impl Connection {
         values: &B,
     ) -> Result<()> {
         values.check(description)?;
-        self.write_closing(request)?;
         let name = description.usable_name();
         if name.is_empty() {
             request.parse("", sql, &description.oids)?;
@@ -398,11 +402,11 @@ impl Connection {
     }
 
     /// Statements that the cache let go are closed along with the next request.
-    fn write_closing(&self, request: &mut Request<'_, Ticket>) -> Result<()> {
+    pub(crate) fn write_closing(&self, request: &mut Request<'_, Ticket>) -> Result<()> {
         let mut cache = self.0.cache.borrow_mut();
         if cache.has_closing() {
             for name in cache.closing() {
-                request.close_statement(&name)?;
+                request.close_statement(name)?;
             }
         }
         Ok(())
@@ -532,7 +536,8 @@ fn split(reply: &Whole, descriptions: &[Rc<Description>]) -> Result<Vec<Result<R
                 outcomes.push(Ok(Rows::new(columns, bytes, count)));
                 (start, count) = (messages.offset(), 0);
             }
-            (Message::ErrorResponse(report), Some(_)) => {
+            // When all have ended it comes from the Sync, as a deferred constraint's does.
+            (Message::ErrorResponse(report), _) => {
                 let error = Box::new(ServerError::from(report));
                 outcomes.clear();
                 outcomes.resize_with(descriptions.len(), || Err(Error::RolledBack));

@@ -62,6 +62,7 @@ impl Connection {
         let description = self.prepare(sql, &[]).await?;
         self.room().await;
         let parts = self.ask_parts(|mut request, ticket| {
+            self.write_closing(&mut request)?;
             self.write_bind(&mut request, sql, &description, values)?;
             request.execute("", rows_max.max(1))?;
             Ok(request.flush(ticket, Shape::Streamed)?)

@@ -67,7 +67,7 @@ impl pool::Link for Link {
     fn look_after(&self, session: &Session) {
         let patience = self.statement_timeout + SILENCE;
         if session
-            .unanswered_since()
+            .silent_since()
             .is_some_and(|since| since.elapsed() > patience)
         {
             self.end(session);

@@ -135,6 +135,17 @@ impl<T: Copy> Connection<T> {
         });
     }
 
+    /// Awaits the newest `requests` no longer: the caller took what they had written out of its buffer before any of it was sent.
+    pub fn take_back(&mut self, requests: usize) {
+        let sent = self.expected.len().saturating_sub(requests);
+        self.expected.truncate(sent);
+    }
+
+    /// Whether the server waits for COPY data, and owes nothing meanwhile.
+    pub fn awaits_copy_data(&self) -> bool {
+        self.copy_in == CopyIn::Open
+    }
+
     /// Ends the COPY data of the statement that [`Event::CopyIn`] came for. The rest of its answer follows.
     ///
     /// # Errors

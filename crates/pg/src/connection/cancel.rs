@@ -7,10 +7,11 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use tokio::time::error::Elapsed;
 use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::Shape;
 
-use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Shared};
+use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
 use crate::limits;
 
 type Request = Pin<Box<dyn Future<Output = io::Result<()>>>>;
@@ -20,7 +21,8 @@ type Request = Pin<Box<dyn Future<Output = io::Result<()>>>>;
 pub struct Cancel(Option<Rc<dyn Fn() -> Request>>);
 
 impl Cancel {
-    /// `request` opens a socket, sends the request, and resolves when the server has closed the socket.
+    /// `request` opens a socket, sends the request, and resolves when the server has closed the socket. It says `TimedOut` when it
+    /// gave up waiting for that.
     pub fn new<F>(request: impl Fn() -> F + 'static) -> Cancel
     where
         F: Future<Output = io::Result<()>> + 'static,
@@ -57,6 +59,12 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
             let asked = tokio::time::timeout(limits::CANCEL_TIMEOUT, request()).await;
             tracing::debug!(target: "tsumugi_pg", ok = matches!(asked, Ok(Ok(()))), "asked the server to cancel");
             shared.held.set(false);
+            if may_still_come(&asked) {
+                shared.lose(Lost::aborted(
+                    "the server took no request to cancel in time, and might cancel what comes next",
+                ));
+                break;
+            }
             shared.slots.borrow_mut().wake_watchers();
             shared.ring();
             let _ = tokio::time::timeout(CANCEL_AGAIN_AFTER, shared.quiet()).await;
@@ -66,6 +74,14 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
         // The pump may have been waiting for this task to let go.
         shared.let_go(2);
     });
+}
+
+/// Whether a request to cancel may reach the server later, and hit whatever runs then.
+fn may_still_come(asked: &Result<io::Result<()>, Elapsed>) -> bool {
+    match asked {
+        Ok(asked) => matches!(asked, Err(error) if error.kind() == io::ErrorKind::TimedOut),
+        Err(_) => true,
+    }
 }
 
 /// The request to cancel may have hit the very ROLLBACK of a transaction that was dropped. Then it is still open.

@@ -104,6 +104,10 @@ pub(crate) struct Shared {
     slots: RefCell<Slots>,
     /// Bytes that the socket has taken, since the beginning.
     sent: Cell<u64>,
+    /// Bytes that came from it.
+    received: Cell<u64>,
+    /// When somebody last asked for how long the server is silent: bytes in both directions, and since when it was so many.
+    progress: Cell<(u64, Instant)>,
     pump: Cell<Option<Waker>>,
     /// The pump is to look again; it need not be woken a second time.
     rung: Cell<bool>,
@@ -145,6 +149,8 @@ impl Connection {
             out: RefCell::new(BytesMut::with_capacity(limits::BUFFER_BYTES)),
             slots: RefCell::default(),
             sent: Cell::new(0),
+            received: Cell::new(0),
+            progress: Cell::new((0, Instant::now())),
             pump: Cell::new(None),
             rung: Cell::new(true),
             room: RefCell::default(),
@@ -185,6 +191,23 @@ impl Connection {
     pub fn unanswered_since(&self) -> Option<Instant> {
         let oldest = self.0.protocol.borrow().oldest()?;
         self.0.slots.borrow().asked_at(oldest)
+    }
+
+    /// Since when the server has owed an answer without a byte going in either direction. It owes none while it waits for its
+    /// client, as for somebody who reads rows slowly. As exact as this is called often.
+    pub fn silent_since(&self) -> Option<Instant> {
+        let protocol = self.0.protocol.borrow();
+        let owes = protocol.oldest().is_some_and(|oldest| {
+            !protocol.awaits_copy_data() && !self.0.slots.borrow().has_news(oldest)
+        });
+        let bytes = self.0.sent.get() + self.0.received.get();
+        let (before, since) = self.0.progress.get();
+        if owes && bytes == before {
+            return Some(since);
+        }
+        let now = Instant::now();
+        self.0.progress.set((bytes, now));
+        owes.then_some(now)
     }
 
     /// A setting that the server reports, such as `server_version`, `server_encoding` or `TimeZone`, as it is now.
@@ -322,18 +345,20 @@ impl Shared {
         }
         let mut protocol = self.protocol.borrow_mut();
         let mut out = self.out.borrow_mut();
-        let offset = self.sent.get() + out.len() as u64;
+        let start = out.len();
+        let offset = self.sent.get() + start as u64;
         let ticket = self.slots.borrow_mut().open(requests, offset);
         for done in 0..requests {
             let written = write(protocol.request(&mut out), ticket);
             if let Err(error) = written {
-                // Those before it are sent; nobody waits for their answers.
-                self.slots.borrow_mut().cut(ticket, done);
-                drop((protocol, out));
-                self.ring();
+                out.truncate(start);
+                protocol.take_back(done as usize);
+                self.slots.borrow_mut().take_back(ticket);
+                self.cache.borrow_mut().taken_back();
                 return Err(error);
             }
         }
+        self.cache.borrow_mut().written();
         drop((protocol, out));
         self.ring();
         Ok(ticket)

@@ -5,7 +5,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use super::{Behaviour, Cancel, Connection, Pooling};
 use crate::config::{Config, Pooler};
 use crate::connect::Connector;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// So many bits of a statement's number count statements; those above are random, so that no two connections use the same names.
 const STATEMENT_BITS: u32 = 20;
@@ -30,7 +30,12 @@ impl Connection {
             None => Cancel::impossible(),
             Some(canceller) => Cancel::new(move || {
                 let canceller = canceller.clone();
-                async move { canceller.cancel().await.map_err(std::io::Error::other) }
+                async move {
+                    canceller.cancel().await.map_err(|error| match error {
+                        Error::Timeout { .. } => std::io::ErrorKind::TimedOut.into(),
+                        error => std::io::Error::other(error),
+                    })
+                }
             }),
         };
         let connection = Connection::new(

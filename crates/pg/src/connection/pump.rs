@@ -143,7 +143,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
                 let fatal = self.shared.protocol.borrow().fatal().cloned();
                 return Err(Reason::Closed(fatal.map(Box::new)));
             }
-            Poll::Ready(Ok(_)) => {}
+            Poll::Ready(Ok(count)) => {
+                let received = &self.shared.received;
+                received.set(received.get() + count as u64);
+            }
             Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
             Poll::Pending => return Ok(Step::Stuck),
         }

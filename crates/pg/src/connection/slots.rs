@@ -136,9 +136,9 @@ impl Slots {
         self.slots[ticket as usize].caller = Caller::Bits;
     }
 
-    /// Only `written` requests were written, and nobody waits for their answers.
-    pub(super) fn cut(&mut self, ticket: Ticket, written: u32) {
-        self.slots[ticket as usize].due = written;
+    /// Its requests were taken back: the place is free again.
+    pub(super) fn take_back(&mut self, ticket: Ticket) {
+        self.slots[ticket as usize].due = 0;
         self.leave(ticket);
     }
 

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use tsumugi_pg::connection::{Behaviour, Cancel};
 use tsumugi_pg::{Connection, Error, Ran};
 use tsumugi_pg_rig::{Server, User};
 
-use crate::{int, open, pid, run};
+use crate::{connect, int, open, pid, run};
 
 /// Lost, and whether the statement may have run.
 #[track_caller]
@@ -208,5 +209,58 @@ fn a_server_that_is_killed_under_load_fails_all_who_wait() {
             assert!(!db.is_open());
             server.start_again();
         }
+    });
+}
+
+#[test]
+fn a_server_that_waits_for_its_client_is_not_silent() {
+    run(async {
+        let pause = || tokio::time::sleep(Duration::from_millis(30));
+        let db = open("").await;
+        assert_eq!(db.silent_since(), None);
+        let mut rows = db
+            .stream_by("select generate_series(1, 3)", &(), 1)
+            .await
+            .unwrap();
+        rows.next().await.unwrap().unwrap();
+        pause().await;
+        assert_eq!(db.silent_since(), None);
+        drop(rows);
+        db.script("create temp table t(n int)").await.unwrap();
+        let copy = db.copy_in("copy t from stdin").await.unwrap();
+        pause().await;
+        assert_eq!(db.silent_since(), None);
+        drop(copy);
+        let (slept, ()) = tokio::join!(db.query("select pg_sleep(0.2)", &()), async {
+            pause().await;
+            let since = db.silent_since().unwrap();
+            pause().await;
+            assert_eq!(db.silent_since(), Some(since));
+        });
+        slept.unwrap();
+        assert_eq!(db.silent_since(), None);
+    });
+}
+
+#[test]
+fn a_request_to_cancel_that_may_come_late_ends_the_connection() {
+    run(async {
+        let connected = connect(&Server::shared().url(User::TRUST)).await.unwrap();
+        let db = Connection::new(
+            connected.stream,
+            connected.leftover,
+            &connected.session,
+            Cancel::new(|| async { Err(std::io::ErrorKind::TimedOut.into()) }),
+            Behaviour::default(),
+        );
+        let left = tokio::time::timeout(
+            Duration::from_millis(20),
+            db.query("select pg_sleep(5)", &()),
+        );
+        assert!(left.await.is_err());
+        db.reset().await;
+        let error = db.query("select 1", &()).await.unwrap_err();
+        assert!(error.to_string().contains("request to cancel"), "{error}");
+        assert_eq!(ran(Err::<(), _>(error)), Ran::No);
     });
 }

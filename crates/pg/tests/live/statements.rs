@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tsumugi_pg::{Atomicity, Error, Statement};
 
-use crate::{code, int, open, run};
+use crate::{code, int, open, poll_once, run};
 
 #[test]
 fn a_row_comes_back_with_its_types() {
@@ -215,6 +215,64 @@ fn an_error_that_comes_at_the_sync_is_its_callers() {
         let transaction = db.begin(Default::default()).await.unwrap();
         assert_eq!(code(db.query("select 1 / 0", &()).await), "22012");
         assert!(matches!(transaction.commit().await, Err(Error::RolledBack)));
+    });
+}
+
+#[test]
+fn an_error_that_comes_at_the_sync_fails_an_atomic_pipeline() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(n int unique deferrable initially deferred)")
+            .await
+            .unwrap();
+        let insert = Statement {
+            sql: "insert into t values (1)",
+            values: &(),
+        };
+        let outcomes = db
+            .pipeline(&[insert, insert], Atomicity::All)
+            .await
+            .unwrap();
+        assert!(matches!(outcomes[0], Err(Error::RolledBack)));
+        assert!(
+            matches!(&outcomes[1], Err(Error::Server(error)) if error.code.as_str() == "23505")
+        );
+        assert!(db.query("select * from t", &()).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_value_that_cannot_be_sent_takes_its_whole_pipeline_back() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(n int)").await.unwrap();
+        let insert = |values| Statement {
+            sql: "insert into t values ($1)",
+            values,
+        };
+        for atomicity in [Atomicity::Each, Atomicity::All] {
+            let statements = [insert(&(1_i64,)), insert(&(1_i64 << 40,))];
+            let refused = db.pipeline(&statements, atomicity).await;
+            assert!(matches!(refused, Err(Error::Parameter { number: 1, .. })));
+            assert!(db.query("select * from t", &()).await.unwrap().is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_request_taken_back_still_closes_what_it_would_have_closed() {
+    run(async {
+        let db = open("").await;
+        db.query("select $1::int4", &(1,)).await.unwrap();
+        let mut left = Box::pin(db.query("select 'left'", &()));
+        assert!(!poll_once(left.as_mut()).await);
+        drop(left);
+        let refused = db.query("select $1::int4", &(1_i64 << 40,)).await;
+        assert!(matches!(refused, Err(Error::Parameter { .. })));
+        db.query("select $1::int4", &(2,)).await.unwrap();
+        let known = "select count(*)::int4 from pg_prepared_statements where statement = $1";
+        let known = db.query(known, &("select 'left'",)).await.unwrap();
+        assert_eq!(int(&known), 0);
     });
 }
 
