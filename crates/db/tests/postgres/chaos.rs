@@ -303,6 +303,11 @@ async fn nothing_is_left(server: &Server, db: Database) {
         "0",
     )
     .await;
+    // The server has answered; what it said may not have been read yet.
+    let until = Instant::now() + RECOVERY;
+    while db.snapshot().readers_busy > 0 && Instant::now() < until {
+        sleep(Duration::from_millis(10)).await;
+    }
     let figures = db.snapshot();
     assert_eq!((figures.readers_busy, figures.readers_queued), (0, 0));
     assert!(figures.readers <= POOL);

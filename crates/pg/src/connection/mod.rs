@@ -1,5 +1,5 @@
 //! One connection, used by many callers at once: each writes its request and awaits its own answer. Knows no SQL.
-//! Everything stays on one thread: the callers append to one buffer, a task ([`pump`]) sends it once per turn of the event
+//! Everything stays on one thread: the callers append to one buffer, a task (`pump`) sends it once per turn of the event
 //! loop and cuts what comes back. Rule: a caller that leaves never disturbs the others; its answer is thrown away.
 
 mod answer;
