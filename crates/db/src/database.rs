@@ -46,6 +46,14 @@ impl Database {
         Ok(Database::Sqlite(pool))
     }
 
+    /// How URLs of this database begin: `sqlite` or `postgres`.
+    pub fn scheme(&self) -> &'static str {
+        match self {
+            Database::Sqlite(_) => "sqlite",
+            Database::Postgres(_) => "postgres",
+        }
+    }
+
     /// Runs a statement and gives all its rows. One that writes, such as `INSERT … RETURNING`, works as well.
     pub async fn query(
         &self,
@@ -251,14 +259,19 @@ impl Transaction {
         })
     }
 
-    /// Like [`Database::pipeline`], inside the transaction, one statement after the other. Ends with the first that fails.
+    /// Like [`Database::pipeline`], inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
+    /// and then all others have errors as well.
     pub async fn pipeline(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
+        let own = match self {
+            Transaction::Postgres(own) => return own.pipeline(statements).await,
+            Transaction::Sqlite(own) => own,
+        };
         let mut outcomes = Vec::with_capacity(statements.len());
         for (sql, values) in statements {
-            let outcome = self.query(sql, values).await;
+            let outcome = own.query(sql, values).await;
             let failed = outcome.is_err();
             outcomes.push(outcome);
             if failed {

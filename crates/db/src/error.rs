@@ -159,6 +159,14 @@ pub enum Error {
         /// What was not run.
         statement: Failed,
     },
+    /// This database has no such thing. Use another way, or another database.
+    #[error("{database} has no {what}")]
+    Unsupported {
+        /// Its name.
+        database: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
     /// The database refused for another reason.
     #[error("{message} ({code})")]
     Database {
@@ -186,6 +194,7 @@ impl Error {
         "DataError",
         "ConnectionLost",
         "UsageError",
+        "Unsupported",
         "Error",
     ];
 
@@ -207,6 +216,7 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Lost { .. } => "ConnectionLost",
             Error::Usage { .. } => "UsageError",
+            Error::Unsupported { .. } => "Unsupported",
             Error::Database { code, .. } if code.is_about_data() => "DataError",
             Error::Database { .. } => "Error",
         }
@@ -290,6 +300,7 @@ impl Error {
             | Error::Open { .. }
             | Error::Unreachable { .. }
             | Error::Lost { .. }
+            | Error::Unsupported { .. }
             | Error::Malformed { .. } => None,
         }
     }

@@ -34,6 +34,7 @@ mod options;
 mod pool;
 mod postgres;
 mod rows;
+mod session;
 pub mod sqlite;
 mod value;
 
@@ -42,6 +43,7 @@ pub use error::{Code, Error, Failed, Result};
 pub use metrics::Snapshot;
 pub use options::{Access, Isolation, Options, StatementLog, TransactionMode, TransactionOptions};
 pub use rows::{Columns, Row, Rows};
+pub use session::{CopyIn, CopyOut, Session};
 pub use tsumugi_pg::Atomicity;
 pub use value::{Nature, Rich, Value, ValueRef};
 

@@ -142,6 +142,13 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Rolls back the transaction that is open, before anything else runs on this connection. Nobody waits for the answer.
+    pub fn roll_back_unguarded(&self) {
+        self.leave_transaction();
+    }
+}
+
 impl<'c> Transaction<'c> {
     /// The connection, for the transaction's statements.
     pub fn connection(&self) -> &'c Connection {

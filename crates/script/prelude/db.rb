@@ -7,7 +7,7 @@ class DB
     attr_reader :constraint, :sql, :binds, :position, :code
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
-     QueryCanceled LimitExceeded DataError ConnectionLost UsageError].each { |name| const_set(name, Class.new(Error)) }
+     QueryCanceled LimitExceeded DataError ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
 
   # Bytes to be bound as such, even when they happen to be UTF-8: `DB.blob(data)`.
   class Blob
@@ -28,6 +28,8 @@ class DB
   def initialize(native)
     @native = native
     @transactions = {}
+    @sessions = {}
+    @returns = Tsumugi::Native.db_scheme(native) == "postgres"
   end
 
   # Rows for +sql+. Raises DB::Error.
@@ -41,8 +43,10 @@ class DB
     affected
   end
 
-  # Inserts and answers the new row's id.
+  # Inserts and answers the new row's id. PostgreSQL has no such thing as the last id: there a statement without RETURNING
+  # gets `returning id`.
   def insert(sql, *values)
+    sql = "#{sql.rstrip.chomp(";")} returning id" if @returns && !sql.downcase.include?("returning")
     Tsumugi.await(Tsumugi::Native.db_execute(__target, sql, values))[1]
   end
 
@@ -93,7 +97,7 @@ class DB
     id = Tsumugi::Native.job
     return yield(self) if @transactions[id]
 
-    running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode, isolation))
+    running = Tsumugi.await(Tsumugi::Native.db_begin(@sessions[id] || @native, mode, isolation))
     @transactions[id] = running
     begin
       yield(self)
@@ -111,8 +115,82 @@ class DB
     end
   end
 
+  # A connection of this fibre's own while the block runs, for what a session keeps: `SET`, temporary tables, advisory locks.
+  # Every statement of this fibre on this database goes there. It is as new before anybody else has it. In a transaction,
+  # which has a connection of its own, this is that one.
+  def connection
+    id = Tsumugi::Native.job
+    return yield(self) if @sessions[id] || @transactions[id]
+
+    session = Tsumugi.await(Tsumugi::Native.db_session(@native))
+    @sessions[id] = session
+    begin
+      yield(self)
+    ensure
+      @sessions.delete(id)
+      Tsumugi::Native.db_give_back(session)
+    end
+  end
+
+  # Copies into a table, and answers the number of rows: `db.copy_in("copy t from stdin") { |io| io.row(1, "x"); io << "2\ty\n" }`.
+  # `<<` parks while the server is slower. A block that raises or is left early copies nothing.
+  def copy_in(sql)
+    copy = CopyIn.new(Tsumugi.await(Tsumugi::Native.db_copy_in(__target, sql)))
+    begin
+      yield copy
+      Tsumugi.await(Tsumugi::Native.db_copy_finish(copy.native))
+    ensure
+      Tsumugi::Native.db_copy_abandon(copy.native)
+    end
+  end
+
+  # Copies out of a table: `db.copy_out("copy t to stdout (format csv)") { |bytes| out << bytes }`. Pieces may end anywhere.
+  def copy_out(sql)
+    copy = Tsumugi.await(Tsumugi::Native.db_copy_out(__target, sql))
+    begin
+      while (bytes = Tsumugi.await(Tsumugi::Native.db_copy_read(copy)))
+        yield bytes
+      end
+    ensure
+      Tsumugi::Native.db_copy_abandon(copy)
+    end
+    self
+  end
+
+  # Where the data of `copy_in` are written.
+  class CopyIn
+    ESCAPES = { "\\" => "\\\\", "\t" => "\\t", "\n" => "\\n", "\r" => "\\r" }
+
+    attr_reader :native
+
+    def initialize(native)
+      @native = native
+    end
+
+    # Data as they are, in the format that the statement says.
+    def <<(data)
+      Tsumugi.await(Tsumugi::Native.db_copy_write(@native, data))
+      self
+    end
+
+    # One row in the text format, which is the default.
+    def row(*values) = self << values.map { |value| __field(value) }.join("\t") + "\n"
+
+    def __field(value)
+      return "\\N" if value.nil?
+
+      value = value.__bind if value.respond_to?(:__bind)
+      text = value.to_s
+      ESCAPES.each { |plain, escaped| text = text.gsub(plain) { escaped } if text.include?(plain) }
+      text
+    end
+  end
+
   def __target
-    @transactions.empty? ? @native : @transactions[Tsumugi::Native.job] || @native
+    return @native if @transactions.empty? && @sessions.empty?
+
+    id = Tsumugi::Native.job
+    @transactions[id] || @sessions[id] || @native
   end
 
   # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash when it is asked for; returned

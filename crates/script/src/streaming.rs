@@ -22,7 +22,15 @@ pub(crate) enum StreamPlan {
     /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
     Block(Root),
     /// The rows of a query.
-    Rows { rows: RowStream, format: RowFormat },
+    Rows { rows: RowSource, format: RowFormat },
+}
+
+/// Where the rows come from.
+pub(crate) enum RowSource {
+    /// They are fetched while they are sent.
+    Stream(RowStream),
+    /// They are all there.
+    Whole(Rows),
 }
 
 /// How rows are written.
@@ -57,7 +65,10 @@ pub(crate) fn start(
         StreamPlan::Rows { rows, format } => {
             drop(worker.spawn(async move {
                 let job = host.begin_job();
-                send_rows(rows, format, sender, &what).await;
+                match rows {
+                    RowSource::Stream(rows) => send_rows(rows, format, sender, &what).await,
+                    RowSource::Whole(rows) => send_whole(&rows, format, sender, &what).await,
+                }
                 drop(job);
             }));
         }
@@ -157,6 +168,27 @@ async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, w
         if last {
             return sender.finish();
         }
+    }
+}
+
+/// Rows that are there are written as one batch: the limit of a result bounds them.
+async fn send_whole(rows: &Rows, format: RowFormat, mut sender: Sender, what: &str) {
+    let mut out = Vec::new();
+    let batch = Some(rows).filter(|rows| rows.len() > 0);
+    let written = write_batch(rows.columns(), batch, format, Place::First, &mut out);
+    let written = written.and_then(|()| match batch {
+        Some(_) => write_batch(rows.columns(), None, format, Place::Later, &mut out),
+        None => Ok(()),
+    });
+    if let Err(error) = written {
+        tracing::error!(
+            "{what}: while its rows were sent: {}: {error}",
+            error.kind()
+        );
+        return sender.abort();
+    }
+    if out.is_empty() || sender.send(Bytes::from(out)).await.is_ok() {
+        sender.finish();
     }
 }
 

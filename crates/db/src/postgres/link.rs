@@ -44,7 +44,7 @@ impl pool::Link for Link {
         let connection = Connection::open_with(&self.connector, self.behaviour).await;
         let connection = connection.map_err(|error| Refused {
             outlook: outlook(&error),
-            reason: error.to_string().into(),
+            reason: reason(&error, &self.connector.config().database).into(),
         })?;
         Ok(Session {
             connection,
@@ -88,6 +88,17 @@ impl pool::Link for Link {
 
     fn end(&self, session: &Session) {
         session.abort("the server did not answer in time");
+    }
+}
+
+/// What went wrong, and what would help where the server does not say that.
+fn reason(error: &Error, database: &str) -> String {
+    let missing = matches!(error, Error::Connect { cause: Cause::Startup(tsumugi_pg_proto::Error::Server(said)), .. }
+        if said.code.as_str() == "3D000");
+    if missing {
+        format!("{error}; make it with `createdb {database}`, or name another in the URL")
+    } else {
+        error.to_string()
     }
 }
 

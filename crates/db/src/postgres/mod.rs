@@ -3,14 +3,18 @@
 //! connection of its own, which is made clean before the next caller has it.
 
 mod bind;
+mod copy;
 mod failure;
 mod link;
 mod plan;
 mod pool;
 mod rows;
+mod session;
 mod settings;
 mod transaction;
 
+pub use copy::{CopyIn, CopyOut};
 pub use pool::Pool;
 pub(crate) use rows::{Field, Row, Rows};
+pub use session::Session;
 pub use transaction::{RowStream, Savepoint, Transaction};

@@ -13,7 +13,7 @@ use tsumugi_pg_proto::TransactionStatus;
 
 use super::bind::Binds;
 use super::failure::{Attempt, Fault};
-use super::link::{Connections, Link};
+use super::link::{Connections, Link, Session};
 use super::plan::{Effect, Plan, Plans};
 use super::rows::Rows as Lying;
 use super::settings;
@@ -58,8 +58,8 @@ struct Counts {
 
 const TRANSACTION: &str = "BEGIN, COMMIT, ROLLBACK, SAVEPOINT and LOCK TABLE would change a shared connection: use a transaction and its savepoints";
 const SESSION: &str = "this statement would leave something behind in a shared connection's session (a setting, a temporary table, \
-     a lock, a subscription): use a connection of your own, or SET LOCAL in a transaction";
-const COPY_IN: &str = "COPY FROM STDIN takes data from the client: use copy_in";
+     a lock, a subscription): use a `connection` of your own, or SET LOCAL in a transaction";
+pub(super) const COPY_IN: &str = "COPY FROM STDIN takes data from the client: use copy_in";
 
 impl Pool {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
@@ -116,42 +116,12 @@ impl Pool {
         statements: Vec<(Arc<str>, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
-        let mut plans = Vec::with_capacity(statements.len());
-        let mut before: Option<&Arc<str>> = None;
-        for (sql, values) in &statements {
-            let same = before.is_some_and(|before| Arc::ptr_eq(before, sql));
-            let plan = match plans.last().filter(|_| same) {
-                Some(plan) => Rc::clone(plan),
-                None => self.0.shareable(sql, values)?,
-            };
-            plans.push(plan);
-            before = Some(sql);
-        }
+        let plans = planned(&statements, |sql, values| self.0.shareable(sql, values))?;
         let connection = self.0.connections.shared().await;
         let connection = connection.map_err(|missed| self.0.none(missed))?;
-        let binds: Vec<Binds<'_>> = statements.iter().map(|(_, values)| Binds(values)).collect();
-        let asked: Vec<Statement<'_>> = plans
-            .iter()
-            .zip(&binds)
-            .map(|(plan, values)| Statement {
-                sql: &plan.sql,
-                values,
-            })
-            .collect();
-        let outcomes = self.0.bounded(connection.pipeline(&asked, atomicity)).await;
-        drop(asked);
-        drop(binds);
-        let outcomes =
-            outcomes.map_err(|fault| self.0.attempt("".into(), Vec::new()).fault(fault))?;
-        let outcomes = outcomes.into_iter().zip(statements);
-        Ok(outcomes
-            .map(|(outcome, (sql, values))| {
-                let rows = outcome.and_then(Lying::new);
-                self.0
-                    .counted(rows.map_err(|error| self.0.attempt(sql, values).driver(error)))
-            })
-            .map(|rows| rows.map(Rows::from))
-            .collect())
+        self.0
+            .pipelined(&connection, &plans, statements, atomicity)
+            .await
     }
 
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
@@ -199,6 +169,10 @@ impl Pool {
         Transaction::begin(&self.0, own, options).await
     }
 
+    pub(super) fn inner(&self) -> &Rc<Inner> {
+        &self.0
+    }
+
     pub(crate) fn close(&self) {
         self.0.connections.close();
     }
@@ -243,6 +217,52 @@ impl Inner {
     pub(super) async fn own(&self) -> Result<super::link::Own> {
         let own = self.connections.exclusive().await;
         own.map(Rc::new).map_err(|missed| self.none(missed))
+    }
+
+    /// Several statements in one write on this connection.
+    pub(super) async fn pipelined(
+        &self,
+        connection: &Session,
+        plans: &[Rc<Plan>],
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let binds: Vec<Binds<'_>> = statements.iter().map(|(_, values)| Binds(values)).collect();
+        let asked: Vec<Statement<'_>> = plans
+            .iter()
+            .zip(&binds)
+            .map(|(plan, values)| Statement {
+                sql: &plan.sql,
+                values,
+            })
+            .collect();
+        let outcomes = self.bounded(connection.pipeline(&asked, atomicity)).await;
+        drop(asked);
+        drop(binds);
+        let outcomes =
+            outcomes.map_err(|fault| self.attempt("".into(), Vec::new()).fault(fault))?;
+        let outcomes = outcomes.into_iter().zip(statements);
+        Ok(outcomes
+            .map(|(outcome, (sql, values))| {
+                let rows = outcome.and_then(Lying::new);
+                self.counted(rows.map_err(|error| self.attempt(sql, values).driver(error)))
+            })
+            .map(|rows| rows.map(Rows::from))
+            .collect())
+    }
+
+    /// A statement on a connection that the caller has.
+    pub(super) async fn run_on(
+        &self,
+        own: &Session,
+        plan: &Plan,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> Result<Lying> {
+        let begun = self.begun();
+        let binds = Binds(&values);
+        let rows = self.bounded(own.query(&plan.sql, &binds)).await;
+        self.ended(begun, &sql, &values, rows)
     }
 
     /// The plan of a statement that may share a connection.
@@ -312,13 +332,32 @@ impl Inner {
         )
     }
 
-    fn counted<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(super) fn counted<T>(&self, outcome: Result<T>) -> Result<T> {
         self.counts.statements.set(self.counts.statements.get() + 1);
         if outcome.is_err() {
             self.counts.errors.set(self.counts.errors.get() + 1);
         }
         outcome
     }
+}
+
+/// The plans of several statements. A text that is repeated is looked at once.
+pub(super) fn planned(
+    statements: &[(Arc<str>, Vec<Value>)],
+    plan: impl Fn(&Arc<str>, &[Value]) -> Result<Rc<Plan>>,
+) -> Result<Vec<Rc<Plan>>> {
+    let mut plans: Vec<Rc<Plan>> = Vec::with_capacity(statements.len());
+    let mut before: Option<&Arc<str>> = None;
+    for (sql, values) in statements {
+        let same = before.is_some_and(|before| Arc::ptr_eq(before, sql));
+        let found = match plans.last().filter(|_| same) {
+            Some(plan) => Rc::clone(plan),
+            None => plan(sql, values)?,
+        };
+        plans.push(found);
+        before = Some(sql);
+    }
+    Ok(plans)
 }
 
 pub(super) fn executed(rows: &Lying) -> Executed {

@@ -5,12 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use tsumugi_pg::{Access as ServerAccess, Isolation as ServerIsolation};
+use tsumugi_pg::{Access as ServerAccess, Atomicity, Isolation as ServerIsolation};
+use tsumugi_pg_proto::TransactionStatus;
 
 use super::bind::Binds;
+use super::copy::{CopyIn, CopyOut};
 use super::link::Own;
-use super::plan::Effect;
-use super::pool::{Inner, Limits, executed};
+use super::plan::{Effect, Plan};
+use super::pool::{COPY_IN, Inner, Limits, executed, planned};
 use super::rows::Rows as Lying;
 use super::settings;
 use crate::error::{Error, Result};
@@ -31,6 +33,27 @@ struct Held {
     ended: Cell<&'static str>,
     savepoints: Cell<u32>,
     streaming: Cell<bool>,
+    lender: Lender,
+}
+
+/// Knows whether a transaction is running.
+#[derive(Default)]
+pub(super) struct Watch(Weak<Held>);
+
+impl Watch {
+    pub(super) fn is_running(&self) -> bool {
+        let held = self.0.upgrade();
+        held.is_some_and(|held| held.own.borrow().is_some())
+    }
+}
+
+/// Who has the connection after the transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lender {
+    /// The pool, which rolls back what is open.
+    Pool,
+    /// A session that goes on, so that a dropped transaction is rolled back by itself.
+    Session,
 }
 
 impl Transaction {
@@ -38,6 +61,24 @@ impl Transaction {
         pool: &Rc<Inner>,
         own: Own,
         options: TransactionOptions,
+    ) -> Result<Transaction> {
+        Transaction::lent(pool, own, options, Lender::Pool).await
+    }
+
+    /// Begins on a connection that the caller keeps.
+    pub(super) async fn begin_within(
+        pool: &Rc<Inner>,
+        own: Own,
+        options: TransactionOptions,
+    ) -> Result<Transaction> {
+        Transaction::lent(pool, own, options, Lender::Session).await
+    }
+
+    async fn lent(
+        pool: &Rc<Inner>,
+        own: Own,
+        options: TransactionOptions,
+        lender: Lender,
     ) -> Result<Transaction> {
         let begin = tsumugi_pg::TransactionOptions {
             isolation: match options.isolation {
@@ -51,21 +92,37 @@ impl Transaction {
                 Access::ReadOnly => ServerAccess::ReadOnly,
             },
         };
-        // If this future is dropped, the pool cleans the connection.
-        let begun = pool.bounded(own.begin_unguarded(begin)).await;
-        begun.map_err(|fault| pool.attempt("BEGIN".into(), Vec::new()).fault(fault))?;
+        // Made before it is asked for, so that a future dropped meanwhile undoes it.
+        let held = Held {
+            pool: Rc::clone(pool),
+            own: RefCell::new(Some(Rc::clone(&own))),
+            ended: Cell::new("it was rolled back"),
+            savepoints: Cell::new(0),
+            streaming: Cell::new(false),
+            lender,
+        };
+        if let Err(fault) = pool.bounded(own.begin_unguarded(begin)).await {
+            return Err(pool.attempt("BEGIN".into(), Vec::new()).fault(fault));
+        }
         if pool.limits == Limits::Ours {
             let sql = settings::limits_of_transaction(&pool.options);
             let told = pool.bounded(own.script(&sql)).await;
             told.map_err(|fault| pool.attempt(sql.into(), Vec::new()).fault(fault))?;
         }
-        Ok(Transaction(Rc::new(Held {
-            pool: Rc::clone(pool),
-            own: RefCell::new(Some(own)),
-            ended: Cell::new("it was rolled back"),
-            savepoints: Cell::new(0),
-            streaming: Cell::new(false),
-        })))
+        Ok(Transaction(Rc::new(held)))
+    }
+
+    /// Tells whether it is running, for as long as that matters.
+    pub(super) fn watch(&self) -> Watch {
+        Watch(Rc::downgrade(&self.0))
+    }
+
+    pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
+        CopyIn::begin(&self.0.pool, self.0.own()?, sql).await
+    }
+
+    pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
+        CopyOut::begin(&self.0.pool, self.0.own()?, sql).await
     }
 
     pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
@@ -91,6 +148,19 @@ impl Transaction {
         Ok(stream)
     }
 
+    pub(crate) async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+    ) -> Result<Vec<Result<Rows>>> {
+        let own = self.0.own()?;
+        let pool = &self.0.pool;
+        let plans = planned(&statements, |sql, values| {
+            permitted(pool, &own, sql, values)
+        })?;
+        pool.pipelined(&own, &plans, statements, Atomicity::All)
+            .await
+    }
+
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
         let number = self.0.savepoints.get() + 1;
         self.0.savepoints.set(number);
@@ -108,7 +178,7 @@ impl Transaction {
     pub(crate) async fn commit(&self) -> Result<()> {
         let own = self.0.own()?;
         let committed = self.0.pool.bounded(own.commit_unguarded()).await;
-        if own.status() == tsumugi_pg_proto::TransactionStatus::Idle || committed.is_ok() {
+        if own.status() == TransactionStatus::Idle || committed.is_ok() {
             self.0.end("it was committed");
         }
         committed.map_err(|fault| {
@@ -152,21 +222,8 @@ impl Held {
 
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let own = self.own()?;
-        let plan = self.pool.plans.of(&sql);
-        match plan.effect {
-            Effect::None => {}
-            Effect::Session => own.changed.set(true),
-            Effect::Transaction if plan.sql.to_ascii_lowercase().contains("lock") => {}
-            Effect::Transaction => return Err(self.pool.attempt(sql, values).usage(NESTED)),
-            Effect::CopyIn => {
-                let refusal = "COPY FROM STDIN takes data from the client: use copy_in";
-                return Err(self.pool.attempt(sql, values).usage(refusal));
-            }
-        }
-        let begun = self.pool.begun();
-        let binds = Binds(&values);
-        let rows = self.pool.bounded(own.query(&plan.sql, &binds)).await;
-        self.pool.ended(begun, &sql, &values, rows)
+        let plan = permitted(&self.pool, &own, &sql, &values)?;
+        self.pool.run_on(&own, &plan, sql, values).await
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
@@ -174,6 +231,37 @@ impl Held {
         let run = self.pool.bounded(own.script(sql)).await;
         run.map_err(|fault| self.pool.attempt(sql.into(), Vec::new()).fault(fault))
     }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let (Lender::Session, Some(own)) = (self.lender, self.own.get_mut().take()) {
+            own.roll_back_unguarded();
+        }
+    }
+}
+
+/// The plan of a statement on a connection that nobody shares, unless the statement is for another method.
+pub(super) fn permitted(
+    pool: &Inner,
+    own: &Own,
+    sql: &Arc<str>,
+    values: &[Value],
+) -> Result<Rc<Plan>> {
+    let plan = pool.plans.of(sql);
+    let refusal = match plan.effect {
+        Effect::None => return Ok(plan),
+        Effect::Session => {
+            own.changed.set(true);
+            return Ok(plan);
+        }
+        Effect::Transaction if plan.sql.to_ascii_lowercase().contains("lock") => return Ok(plan),
+        Effect::Transaction => NESTED,
+        Effect::CopyIn => COPY_IN,
+    };
+    Err(pool
+        .attempt(Arc::clone(sql), values.to_vec())
+        .usage(refusal))
 }
 
 /// A point in a transaction. See [`crate::Savepoint`].

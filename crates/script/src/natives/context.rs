@@ -244,7 +244,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 return Err(scope.error("ArgumentError", "stream takes as: :csv, :json or :ndjson"));
             }
         };
-        let rows = super::rows::take_stream(scope, call.argument(1))?;
+        let rows = super::rows::source(scope, call.argument(1))?;
         plan_stream(
             scope,
             &exchange,

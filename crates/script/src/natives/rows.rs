@@ -9,6 +9,7 @@ use tsumugi_mruby::{Result, Scope, Symbol, Value};
 
 use super::database::values::ruby;
 use super::{Natives, wrong_type};
+use crate::streaming::RowSource;
 
 /// The rows of a `DB::Rows`.
 pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c Rows> {
@@ -21,6 +22,14 @@ pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c R
 /// A row stream that has not been read yet.
 pub(crate) type Unread = RefCell<Option<RowStream>>;
 
+/// What is sent as a body: rows that are there, or a stream of them.
+pub(super) fn source<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowSource> {
+    match packed(scope, value) {
+        Some(rows) => Ok(RowSource::Whole(rows.clone())),
+        None => take_stream(scope, value).map(RowSource::Stream),
+    }
+}
+
 pub(super) fn take_stream<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowStream> {
     scope
         .data::<Unread>(value)
@@ -30,7 +39,7 @@ pub(super) fn take_stream<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<
                 scope,
                 value,
                 "what is streamed",
-                "the rows of db.stream, not read yet",
+                "the rows of db.query, or those of db.stream, not read yet",
             )
         })
 }

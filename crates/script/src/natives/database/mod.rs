@@ -1,17 +1,18 @@
 //! Databases: connecting, statements, transactions. Everything that reaches a database waits; errors become `DB::…`.
 
 mod binds;
+mod copy;
 mod failure;
 mod pipeline;
+mod target;
 pub(super) mod values;
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    Database, Executed, Isolation, Options, RowStream, Rows, StatementLog, Transaction,
-    TransactionMode, TransactionOptions, Value as Bind,
+    Database, Isolation, Options, Session, StatementLog, Transaction, TransactionMode,
+    TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 
@@ -21,45 +22,7 @@ use crate::host::{Host, Mode};
 use binds::bind;
 use failure::failure;
 pub(crate) use failure::raise;
-
-/// A transaction in Ruby's hands; `None` once it has ended.
-type Running = Rc<RefCell<Option<Rc<Transaction>>>>;
-
-/// Where a statement runs.
-enum Target {
-    Database(Database),
-    Transaction(Rc<Transaction>),
-}
-
-impl Target {
-    async fn query(&self, sql: String, binds: Vec<Bind>) -> tsumugi_db::Result<Rows> {
-        match self {
-            Target::Database(database) => database.query(sql, binds).await,
-            Target::Transaction(transaction) => transaction.query(sql, binds).await,
-        }
-    }
-
-    async fn execute(&self, sql: String, binds: Vec<Bind>) -> tsumugi_db::Result<Executed> {
-        match self {
-            Target::Database(database) => database.execute(sql, binds).await,
-            Target::Transaction(transaction) => transaction.execute(sql, binds).await,
-        }
-    }
-
-    async fn stream(&self, sql: String, binds: Vec<Bind>) -> tsumugi_db::Result<RowStream> {
-        match self {
-            Target::Database(database) => database.stream(sql, binds).await,
-            Target::Transaction(transaction) => transaction.stream(sql, binds).await,
-        }
-    }
-
-    async fn script(&self, sql: String) -> tsumugi_db::Result<()> {
-        match self {
-            Target::Database(database) => database.execute_script(sql).await,
-            Target::Transaction(transaction) => transaction.execute_script(sql).await,
-        }
-    }
-}
+use target::{Running, Target, own, target};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -68,6 +31,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.carries_data(rows);
     natives.data_class("Database")?;
     natives.data_class("Transaction")?;
+    natives.data_class("Session")?;
     natives.waiting("db_connect", |host, scope, call| {
         let url = text(scope, call.argument(0), "the database's URL")?;
         let mut options = options(scope, call.argument(1))?;
@@ -85,8 +49,16 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    natives.plain("db_scheme", |_, scope, call| {
+        match target(scope, call.argument(0))? {
+            Target::Database(database) => scope.string(database.scheme()),
+            _ => Ok(Value::nil()),
+        }
+    })?;
     statements(natives)?;
     pipeline::install(natives)?;
+    copy::install(natives)?;
+    sessions(natives)?;
     transactions(natives)
 }
 
@@ -157,11 +129,37 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("db_session", |_, scope, call| {
+        let Some(database) = scope.data::<Database>(call.argument(0)).cloned() else {
+            return Err(wrong_type(
+                scope,
+                call.argument(0),
+                "the connection",
+                "a database",
+            ));
+        };
+        Ok(Box::pin(async move {
+            match database.session().await {
+                Ok(session) => answer(move |scope| {
+                    scope.wrap(scope.constant("Tsumugi::Native::Session")?, own(session))
+                }),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    // For `ensure`: the pool makes it clean once nothing runs on it.
+    natives.plain("db_give_back", |_, scope, call| {
+        if let Some(session) = scope.data::<Running<Session>>(call.argument(0)) {
+            session.borrow_mut().take();
+        }
+        Ok(Value::nil())
+    })
+}
+
 fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_begin", |_, scope, call| {
-        let Some(database) = scope.data::<Database>(call.argument(0)).cloned() else {
-            return Err(wrong_type(scope, call.argument(0), "the connection", "a database"));
-        };
+        let target = target(scope, call.argument(0))?;
         let mut options = match scope.text(call.argument(1)).as_deref() {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
@@ -183,10 +181,9 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         };
         Ok(Box::pin(async move {
-            match database.begin(options).await {
+            match target.begin(options).await {
                 Ok(transaction) => answer(move |scope| {
-                    let running: Running = Rc::new(RefCell::new(Some(Rc::new(transaction))));
-                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, running)
+                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, own(transaction))
                 }),
                 Err(error) => failure(error),
             }
@@ -195,7 +192,7 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     for (name, commits) in [("db_commit", true), ("db_rollback", false)] {
         natives.waiting(name, move |_, scope, call| {
             let transaction = scope
-                .data::<Running>(call.argument(0))
+                .data::<Running<Transaction>>(call.argument(0))
                 .and_then(|running| running.borrow_mut().take());
             Ok(Box::pin(async move {
                 let Some(transaction) = transaction else {
@@ -212,25 +209,11 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     }
     // For `ensure` of a cancelled request, which should not wait: dropping rolls back.
     natives.plain("db_abandon", |_, scope, call| {
-        if let Some(running) = scope.data::<Running>(call.argument(0)) {
+        if let Some(running) = scope.data::<Running<Transaction>>(call.argument(0)) {
             running.borrow_mut().take();
         }
         Ok(Value::nil())
     })
-}
-
-/// The database, or its transaction that is running.
-fn target<'c>(scope: &'c Scope<'c>, holder: Value<'c>) -> Result<'c, Target> {
-    if let Some(database) = scope.data::<Database>(holder) {
-        return Ok(Target::Database(database.clone()));
-    }
-    let Some(running) = scope.data::<Running>(holder) else {
-        return Err(wrong_type(scope, holder, "the connection", "a database"));
-    };
-    let transaction = running.borrow().clone();
-    transaction
-        .map(Target::Transaction)
-        .ok_or_else(|| scope.error("DB::UsageError", "the transaction is over"))
 }
 
 fn statement<'c>(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tsumugi_db::{Atomicity, Rows, Value as Bind};
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::{Target, bind, failure, target};
+use super::{bind, failure, target};
 use crate::answer::{Operation, answer};
 use crate::limits::PIPELINE_MAX;
 use crate::natives::{Natives, text};
@@ -33,13 +33,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             statements.push(statement(scope, pair, before, depth_max)?);
         }
         Ok(Box::pin(async move {
-            let outcomes = match target {
-                Target::Database(database) => database.pipeline(statements, atomicity).await,
-                Target::Transaction(transaction) => transaction.pipeline(statements).await,
-            };
-            match outcomes {
+            match target.pipeline(statements, atomicity).await {
                 Err(error) => failure(error),
-                Ok(outcomes) => match first_failure(outcomes, atomicity) {
+                Ok(outcomes) => match first_failure(outcomes) {
                     Err(error) => failure(error),
                     Ok(results) => answer(move |scope| list(scope, results)),
                 },
@@ -68,17 +64,14 @@ fn statement<'c>(
     Ok((sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
 }
 
-/// All results, or the error that matters: of those that stand and fall together the cause, else the first.
-fn first_failure(
-    outcomes: Vec<tsumugi_db::Result<Rows>>,
-    atomicity: Atomicity,
-) -> tsumugi_db::Result<Vec<Rows>> {
+/// All results, or the error that matters: the first that is no consequence of another.
+fn first_failure(outcomes: Vec<tsumugi_db::Result<Rows>>) -> tsumugi_db::Result<Vec<Rows>> {
     let mut results = Vec::with_capacity(outcomes.len());
     let mut consequence = None;
     for outcome in outcomes {
         match outcome {
             Ok(rows) => results.push(rows),
-            Err(error @ tsumugi_db::Error::Closed { .. }) if atomicity == Atomicity::All => {
+            Err(error @ tsumugi_db::Error::Closed { .. }) => {
                 consequence.get_or_insert(error);
             }
             Err(error) => return Err(error),

@@ -1,0 +1,107 @@
+//! COPY in both directions, on a connection that nobody else uses meanwhile. Knows no format of the data.
+//! Rule: the connection goes back to the pool when the COPY is over or dropped, and the driver has given it up by then.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::link::Own;
+use super::pool::{Inner, Pool};
+use crate::error::{Error, Result};
+
+/// Data on their way into a table. See [`crate::CopyIn`].
+pub struct CopyIn {
+    copy: tsumugi_pg::CopyIn,
+    of: Of,
+}
+
+/// Data on their way out of a table. See [`crate::CopyOut`].
+pub struct CopyOut {
+    copy: tsumugi_pg::CopyOut,
+    of: Of,
+}
+
+/// What a COPY belongs to.
+struct Of {
+    pool: Rc<Inner>,
+    sql: Arc<str>,
+    /// After the COPY itself, so that the pool gets it back when that is gone.
+    _own: Own,
+}
+
+impl Of {
+    fn failed(&self, error: tsumugi_pg::Error) -> Error {
+        let attempt = self.pool.attempt(Arc::clone(&self.sql), Vec::new());
+        attempt.driver(error)
+    }
+}
+
+impl Pool {
+    pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
+        let own = self.inner().own().await?;
+        CopyIn::begin(self.inner(), own, sql).await
+    }
+
+    pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
+        let own = self.inner().own().await?;
+        CopyOut::begin(self.inner(), own, sql).await
+    }
+}
+
+impl CopyIn {
+    pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyIn> {
+        let copy = own.copy_in(&sql).await;
+        let of = Of {
+            pool: Rc::clone(pool),
+            sql,
+            _own: own,
+        };
+        match of.pool.counted(copy.map_err(|error| of.failed(error))) {
+            Ok(copy) => Ok(CopyIn { copy, of }),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) async fn send(&mut self, data: &[u8]) -> Result<()> {
+        let sent = self.copy.send(data).await;
+        sent.map_err(|error| self.of.failed(error))
+    }
+
+    pub(crate) async fn finish(self) -> Result<u64> {
+        let CopyIn { copy, of } = self;
+        copy.finish().await.map_err(|error| of.failed(error))
+    }
+}
+
+impl CopyOut {
+    pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyOut> {
+        let copy = own.copy_out(&sql).await;
+        let of = Of {
+            pool: Rc::clone(pool),
+            sql,
+            _own: own,
+        };
+        match of.pool.counted(copy.map_err(|error| of.failed(error))) {
+            Ok(copy) => Ok(CopyOut { copy, of }),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>> {
+        let next = self.copy.next().await;
+        next.map_err(|error| self.of.failed(error))
+    }
+}
+
+impl std::fmt::Debug for CopyIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyIn").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for CopyOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyOut").finish_non_exhaustive()
+    }
+}

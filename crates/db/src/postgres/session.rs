@@ -1,0 +1,101 @@
+//! A connection in the hands of one caller, who may leave what he likes in its session.
+//! Rule: the session counts as changed from the beginning, so the pool makes it as new before the next caller has it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tsumugi_pg::Atomicity;
+
+use super::copy::{CopyIn, CopyOut};
+use super::link::Own;
+use super::pool::{Inner, Pool, executed, planned};
+use super::rows::Rows as Lying;
+use super::transaction::{RowStream, Transaction, Watch, permitted};
+use crate::error::{Error, Result};
+use crate::options::TransactionOptions;
+use crate::rows::Rows;
+use crate::sqlite::Executed;
+use crate::value::Value;
+
+/// A connection of one's own. See [`crate::Session`].
+pub struct Session {
+    pool: Rc<Inner>,
+    own: Own,
+    transaction: RefCell<Watch>,
+}
+
+impl Pool {
+    pub(crate) async fn session(&self) -> Result<Session> {
+        let own = self.inner().own().await?;
+        own.changed.set(true);
+        Ok(Session {
+            pool: Rc::clone(self.inner()),
+            own,
+            transaction: RefCell::default(),
+        })
+    }
+}
+
+impl Session {
+    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+        self.run(sql, values).await.map(Rows::from)
+    }
+
+    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+        self.run(sql, values).await.map(|rows| executed(&rows))
+    }
+
+    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+        let run = self.pool.timed(self.own.script(&sql)).await;
+        run.map_err(|fault| self.pool.attempt(sql, Vec::new()).fault(fault))
+    }
+
+    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+        RowStream::begin(&self.pool, Rc::clone(&self.own), sql, values).await
+    }
+
+    pub(crate) async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let plans = planned(&statements, |sql, values| {
+            permitted(&self.pool, &self.own, sql, values)
+        })?;
+        self.pool
+            .pipelined(&self.own, &plans, statements, atomicity)
+            .await
+    }
+
+    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        if self.transaction.borrow().is_running() {
+            let refusal =
+                "a transaction of this session is open: end it first, or use its savepoints";
+            return Err(Error::usage(refusal));
+        }
+        let own = Rc::clone(&self.own);
+        let transaction = Transaction::begin_within(&self.pool, own, options).await?;
+        self.transaction.replace(transaction.watch());
+        Ok(transaction)
+    }
+
+    pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
+        CopyIn::begin(&self.pool, Rc::clone(&self.own), sql).await
+    }
+
+    pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
+        CopyOut::begin(&self.pool, Rc::clone(&self.own), sql).await
+    }
+
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+        let plan = permitted(&self.pool, &self.own, &sql, &values)?;
+        self.pool.run_on(&self.own, &plan, sql, values).await
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,206 @@
+//! What needs a connection to a server for itself: its session, and data in bulk. Each call goes to the driver.
+//! Rule: a database that has no such thing refuses with [`Error::Unsupported`]; nothing is imitated.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tsumugi_pg::Atomicity;
+
+use crate::database::{Database, Executed, RowStream, Transaction};
+use crate::error::{Error, Result};
+use crate::options::TransactionOptions;
+use crate::postgres;
+use crate::rows::Rows;
+use crate::value::Value;
+
+impl Database {
+    /// A connection of the caller's own, for what a session keeps: settings, temporary tables, locks, prepared plans. It counts
+    /// as one of the pool's until it is dropped; whatever was left in its session is gone before the next caller has it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] by SQLite, whose connections all callers of a process share. [`Error::PoolTimeout`].
+    pub async fn session(&self) -> Result<Session> {
+        match self {
+            Database::Postgres(pool) => pool.session().await.map(Session::Postgres),
+            Database::Sqlite(_) => Err(sqlite_has_no(
+                "connections of one's own: all callers share its connections",
+            )),
+        }
+    }
+
+    /// Begins a `COPY … FROM STDIN`, on a connection of its own until it ends or is dropped.
+    ///
+    /// # Errors
+    /// What the server says to the statement; [`Error::Unsupported`] by SQLite.
+    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
+        match self {
+            Database::Postgres(pool) => pool.copy_in(sql.into()).await.map(CopyIn::Postgres),
+            Database::Sqlite(_) => Err(sqlite_has_no("COPY")),
+        }
+    }
+
+    /// Begins a `COPY … TO STDOUT`, on a connection of its own until it ends or is dropped.
+    ///
+    /// # Errors
+    /// As [`Database::copy_in`].
+    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
+        match self {
+            Database::Postgres(pool) => pool.copy_out(sql.into()).await.map(CopyOut::Postgres),
+            Database::Sqlite(_) => Err(sqlite_has_no("COPY")),
+        }
+    }
+}
+
+impl Transaction {
+    /// Like [`Database::copy_in`], inside the transaction, which can do nothing else meanwhile.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
+        match self {
+            Transaction::Postgres(own) => own.copy_in(sql.into()).await.map(CopyIn::Postgres),
+            Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
+        }
+    }
+
+    /// Like [`Database::copy_out`], inside the transaction, which can do nothing else meanwhile.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
+        match self {
+            Transaction::Postgres(own) => own.copy_out(sql.into()).await.map(CopyOut::Postgres),
+            Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
+        }
+    }
+}
+
+/// A connection of one's own. See [`Database::session`].
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum Session {
+    /// To a PostgreSQL server.
+    Postgres(postgres::Session),
+}
+
+impl Session {
+    /// Like [`Database::query`], and the statement may change the session.
+    pub async fn query(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        let Session::Postgres(own) = self;
+        own.query(sql.into(), values.into()).await
+    }
+
+    /// Like [`Database::execute`], and the statement may change the session.
+    pub async fn execute(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Executed> {
+        let Session::Postgres(own) = self;
+        own.execute(sql.into(), values.into()).await
+    }
+
+    /// Like [`Database::execute_script`], on this connection.
+    pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+        let Session::Postgres(own) = self;
+        own.execute_script(sql.into()).await
+    }
+
+    /// Like [`Database::stream`], on this connection, which can do nothing else until the stream ends or is dropped.
+    pub async fn stream(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<RowStream> {
+        let Session::Postgres(own) = self;
+        let stream = own.stream(sql.into(), values.into()).await;
+        stream.map(RowStream::Postgres)
+    }
+
+    /// Like [`Database::pipeline`], on this connection.
+    pub async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let Session::Postgres(own) = self;
+        own.pipeline(statements, atomicity).await
+    }
+
+    /// Begins a transaction on this connection. Until it ends, all statements of the session belong to it; dropped, it is rolled
+    /// back before the session's next statement.
+    pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        let Session::Postgres(own) = self;
+        own.begin(options).await.map(Transaction::Postgres)
+    }
+
+    /// Like [`Database::copy_in`], on this connection.
+    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
+        let Session::Postgres(own) = self;
+        own.copy_in(sql.into()).await.map(CopyIn::Postgres)
+    }
+
+    /// Like [`Database::copy_out`], on this connection.
+    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
+        let Session::Postgres(own) = self;
+        own.copy_out(sql.into()).await.map(CopyOut::Postgres)
+    }
+}
+
+/// Data on their way into a table. Dropped before [`CopyIn::finish`] nothing is copied.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum CopyIn {
+    /// Of a PostgreSQL server.
+    Postgres(postgres::CopyIn),
+}
+
+impl CopyIn {
+    /// Sends some data, which need not end where a row ends. Waits while the server is slower.
+    ///
+    /// # Errors
+    /// What the server says to data sent before. The COPY is over then.
+    pub async fn send(&mut self, data: &[u8]) -> Result<()> {
+        let CopyIn::Postgres(copy) = self;
+        copy.send(data).await
+    }
+
+    /// Ends the data and says how many rows were copied.
+    ///
+    /// # Errors
+    /// What the server says to the data; nothing is copied then.
+    pub async fn finish(self) -> Result<u64> {
+        let CopyIn::Postgres(copy) = self;
+        copy.finish().await
+    }
+}
+
+/// Data on their way out of a table. Dropped before its end the server is told to stop.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum CopyOut {
+    /// Of a PostgreSQL server.
+    Postgres(postgres::CopyOut),
+}
+
+impl CopyOut {
+    /// Some more data, never empty; none after the last. They need not end where a row ends. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// What the server says. There are no more data after an error.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        let CopyOut::Postgres(copy) = self;
+        copy.next().await
+    }
+}
+
+fn sqlite_has_no(what: &'static str) -> Error {
+    Error::Unsupported {
+        database: "SQLite",
+        what,
+    }
+}

@@ -1,0 +1,109 @@
+//! COPY: data in bulk between Ruby's strings and a table. Knows no format.
+//! Rule: what Ruby holds is empty while a piece is on its way and after the end, so an interrupted COPY is dropped with its wait.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tsumugi_db::{CopyIn, CopyOut};
+use tsumugi_mruby::{Raise, Result, Scope, Value};
+
+use super::failure::failure;
+use super::target::target;
+use crate::answer::{Operation, answer, nil};
+use crate::natives::{Natives, text, wrong_type};
+
+/// A COPY in Ruby's hands.
+type Holder<T> = Rc<RefCell<Option<T>>>;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.data_class("Copy")?;
+    natives.waiting("db_copy_in", |_, scope, call| {
+        let target = target(scope, call.argument(0))?;
+        let sql = text(scope, call.argument(1), "the SQL")?;
+        Ok(Box::pin(async move {
+            match target.copy_in(sql).await {
+                Ok(copy) => answer(move |scope| wrap(scope, copy)),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("db_copy_out", |_, scope, call| {
+        let target = target(scope, call.argument(0))?;
+        let sql = text(scope, call.argument(1), "the SQL")?;
+        Ok(Box::pin(async move {
+            match target.copy_out(sql).await {
+                Ok(copy) => answer(move |scope| wrap(scope, copy)),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("db_copy_write", |_, scope, call| {
+        let Some(data) = scope.bytes(call.argument(1)) else {
+            return Err(wrong_type(
+                scope,
+                call.argument(1),
+                "what is copied",
+                "a String",
+            ));
+        };
+        let (holder, mut copy) = take::<CopyIn>(scope, call.argument(0))?;
+        Ok(Box::pin(async move {
+            match copy.send(&data).await {
+                Ok(()) => {
+                    *holder.borrow_mut() = Some(copy);
+                    nil()
+                }
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("db_copy_finish", |_, scope, call| {
+        let (_, copy) = take::<CopyIn>(scope, call.argument(0))?;
+        Ok(Box::pin(async move {
+            match copy.finish().await {
+                Ok(rows) => {
+                    answer(move |scope| Ok(scope.integer(i64::try_from(rows).unwrap_or(i64::MAX))))
+                }
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("db_copy_read", |_, scope, call| {
+        let (holder, mut copy) = take::<CopyOut>(scope, call.argument(0))?;
+        Ok(Box::pin(async move {
+            match copy.next().await {
+                Ok(Some(bytes)) => {
+                    *holder.borrow_mut() = Some(copy);
+                    answer(move |scope| scope.string(&bytes))
+                }
+                Ok(None) => nil(),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.plain("db_copy_abandon", |_, scope, call| {
+        let holder = call.argument(0);
+        if let Some(copy) = scope.data::<Holder<CopyIn>>(holder) {
+            copy.borrow_mut().take();
+        }
+        if let Some(copy) = scope.data::<Holder<CopyOut>>(holder) {
+            copy.borrow_mut().take();
+        }
+        Ok(Value::nil())
+    })
+}
+
+fn wrap<'c, T: 'static>(scope: &'c Scope<'_>, copy: T) -> Result<'c, Value<'c>> {
+    let holder: Holder<T> = Rc::new(RefCell::new(Some(copy)));
+    scope.wrap(scope.constant("Tsumugi::Native::Copy")?, holder)
+}
+
+fn take<'c, T: 'static>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, (Holder<T>, T)> {
+    let over = || -> Raise<'c> {
+        let message = "the COPY is over, or another fibre works at it";
+        scope.error("DB::UsageError", message)
+    };
+    let holder = scope.data::<Holder<T>>(value).cloned().ok_or_else(over)?;
+    let copy = holder.borrow_mut().take().ok_or_else(over)?;
+    Ok((holder, copy))
+}

@@ -1,0 +1,84 @@
+//! `DB.connect`: its options, and what it says when there is nothing to connect to.
+
+use tsumugi_pg_rig::{Server, User};
+
+use crate::rig::Rig;
+use crate::{BOTH, Served};
+
+#[track_caller]
+fn check(url: &str, options: &str, parts: &[&str]) {
+    let said = Rig::refused(&format!("DB.connect({url}{options})"), |_| {});
+    for part in parts {
+        assert!(said.contains(part), "{url}{options}: {said}");
+    }
+}
+
+#[test]
+fn options_are_known_or_listed() {
+    let url = format!("'{}'", Server::shared().url(User::TRUST));
+    for url in [url.as_str(), "'sqlite::memory:'"] {
+        check(
+            url,
+            ", colour: 1",
+            &["no option colour", "pool, acquire, timeout"],
+        );
+        check(url, ", pool: 0", &["pool must be 1 to 64"]);
+        check(
+            url,
+            ", pool: 'x'",
+            &["pool: has a value that makes no sense"],
+        );
+    }
+    let url = Server::shared().url(User::TRUST);
+    check(
+        &format!("'{url}?colour=1'"),
+        "",
+        &[
+            "unknown database option colour",
+            "sslmode",
+            "statement_timeout_ms",
+        ],
+    );
+    for engine in BOTH {
+        let served = Served::new(
+            engine,
+            "pool: 2, acquire: 1, timeout: 2.5, statements: 10, log: false",
+            "get('/') { db.query('select 1 as n').first[:n].to_s }",
+        );
+        served.check("/", "1");
+    }
+}
+
+#[test]
+fn a_missing_url_asks_for_it() {
+    check("nil", "", &["DATABASE_URL"]);
+    check(
+        "'mysql://x'",
+        "",
+        &["unknown database scheme", "postgres://"],
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_or_refuses_says_what_to_do() {
+    check(
+        "'postgres://postgres@127.0.0.1:1/x'",
+        ", acquire: 0.5",
+        &["127.0.0.1", "is the server running there?"],
+    );
+    let server = Server::shared();
+    let url = server.url(User::TRUST);
+    let (server_part, _) = url.rsplit_once('/').unwrap();
+    check(
+        &format!("'{server_part}/nowhere_to_be_found'"),
+        "",
+        &["nowhere_to_be_found", "createdb nowhere_to_be_found"],
+    );
+    let url = server.url(User {
+        password: Some("hunter2-is-wrong"),
+        ..User::SCRAM
+    });
+    let said = Rig::refused(&format!("DB.connect('{url}')"), |_| {});
+    assert!(said.contains("password authentication failed"), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+}

@@ -1,0 +1,102 @@
+//! What handlers have of databases, over sockets: the same application on SQLite and on PostgreSQL, and what only one of them has.
+//! Rule: what an application may rely on everywhere is checked on both; a difference has a test that says so.
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod bulk;
+mod connecting;
+mod errors;
+mod logged;
+mod pipelines;
+mod sessions;
+mod streams;
+mod transactions;
+mod values;
+
+use rig::Rig;
+use tsumugi_pg_rig::{Database, Server};
+
+/// What an application runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+pub const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
+
+/// An application and its database, which ends after it.
+pub struct Served {
+    pub rig: Rig,
+    database: Option<Database<'static>>,
+}
+
+impl Served {
+    /// Serves `app`, which has `db`; `options` go to `DB.connect` after the URL.
+    pub fn new(engine: Engine, options: &str, app: &str) -> Served {
+        let database = (engine == Engine::Postgres).then(|| Server::shared().database());
+        let url = match &database {
+            Some(database) => format!("'{}'", database.url()),
+            None => "\"sqlite:#{Tsumugi.data_dir}/test.db\"".to_owned(),
+        };
+        let options = if options.is_empty() {
+            String::new()
+        } else {
+            format!(", {options}")
+        };
+        let rig = Rig::serve(&format!(
+            "plugin(:db) {{ DB.connect {url}{options} }}\n{app}"
+        ));
+        Served { rig, database }
+    }
+
+    /// Asks the server itself, past the application.
+    pub fn psql(&self, sql: &str) -> String {
+        self.database.as_ref().expect("on PostgreSQL").psql(sql)
+    }
+
+    #[track_caller]
+    pub fn check(&self, path: &str, expected: &str) {
+        let answer = self.rig.get(path);
+        assert_eq!(answer.text(), expected, "{path}");
+    }
+}
+
+/// What lines say about exceptions.
+const HELPERS: &str = "
+  def exception
+    yield
+    raise 'nothing was raised'
+  rescue StandardError => e
+    e
+  end
+  def failed(&block) = exception(&block).class.to_s
+  def said(&block) = exception(&block).message
+  def told(&block) = exception(&block).then { |e| \"#{e.class}: #{e.message}\" }
+";
+
+/// Serves each line of Ruby below a path of its own, after `setup`, and checks what it answers.
+#[track_caller]
+pub fn check_on(engine: Engine, setup: &str, lines: &[(&str, &str)]) {
+    let routes: String = lines
+        .iter()
+        .enumerate()
+        .map(|(i, (line, _))| format!("get('/{i}') {{ {line} }}\n"))
+        .collect();
+    let served = Served::new(engine, "", &format!("{HELPERS}{setup}\n{routes}"));
+    for (i, (line, expected)) in lines.iter().enumerate() {
+        let answer = served.rig.get(&format!("/{i}"));
+        let text = answer.text();
+        let text = text.split("<body>").last().unwrap_or_default();
+        assert_eq!(text, *expected, "{engine:?}: {line}");
+    }
+}
+
+/// The same on both.
+#[track_caller]
+pub fn check(setup: &str, lines: &[(&str, &str)]) {
+    for engine in BOTH {
+        check_on(engine, setup, lines);
+    }
+}

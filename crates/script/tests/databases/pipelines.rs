@@ -1,0 +1,89 @@
+//! Several statements in one write.
+
+use crate::check;
+
+const TABLE: &str = "db.execute_script 'create table t(n integer primary key)'
+  def count = db.query('select count(*) as n from t').first[:n]
+  def insert(p, *numbers) = numbers.each { |n| p.execute 'insert into t values (?)', n }";
+
+#[test]
+fn results_come_in_order() {
+    check(
+        TABLE,
+        &[
+            (
+                "db.pipeline { |p| 3.times { |i| p.query 'select cast(? as integer) as n', i } }.map { |rows| rows.first[:n] }",
+                "[0,1,2]",
+            ),
+            ("db.pipeline { |p| }", "[]"),
+            (
+                "a = b = nil; r = db.pipeline { |p| a = p.query('select 1 as n'); b = p.query('select 2 as n') }; [a, b, r[b].first[:n]]",
+                "[0,1,2]",
+            ),
+            ("db.pipeline { |p| insert p, 1, 2 }.size", "2"),
+            ("count", "2"),
+        ],
+    );
+}
+
+#[test]
+fn each_is_for_itself_unless_they_are_atomic() {
+    check(
+        TABLE,
+        &[
+            (
+                "failed { db.pipeline { |p| insert p, 1, 1, 2 } }",
+                "DB::UniqueViolation",
+            ),
+            ("count", "2"),
+            (
+                "failed { db.pipeline(atomic: true) { |p| insert p, 3, 3, 4 } }",
+                "DB::UniqueViolation",
+            ),
+            ("count", "2"),
+            (
+                "db.pipeline(atomic: true) { |p| insert p, 3, 4 }; count",
+                "4",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn in_a_transaction_they_belong_to_it() {
+    check(
+        TABLE,
+        &[
+            (
+                "(db.transaction { db.pipeline { |p| insert p, 1, 2 }; raise 'no' } rescue 0); count",
+                "0",
+            ),
+            (
+                "db.transaction { db.pipeline { |p| insert p, 1, 2 }; db.pipeline { |p| p.query 'select count(*) as n from t' }[0].first[:n] }",
+                "2",
+            ),
+            (
+                "failed { db.transaction { db.pipeline { |p| insert p, 3, 3, 4 } } }",
+                "DB::UniqueViolation",
+            ),
+            ("count", "2"),
+        ],
+    );
+}
+
+#[test]
+fn one_more_than_pipeline_max_is_refused() {
+    check(
+        "",
+        &[
+            (
+                "said { db.pipeline { |p| 10_001.times { p.query 'select 1' } } }",
+                "a pipeline takes 10000 statements (pipeline_max), not 10001",
+            ),
+            (
+                "db.pipeline { |p| 10_000.times { |i| p.query 'select cast(? as integer) as n', i } }.last.first[:n]",
+                "9999",
+            ),
+        ],
+    );
+}

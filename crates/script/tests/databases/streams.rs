@@ -1,0 +1,86 @@
+//! Results as bodies: rows that are there and rows on their way, in all formats, to clients of any speed.
+
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+use crate::rig::Answer;
+use crate::{BOTH, Served};
+
+const ROWS: &str = "select 1 as n, 'a,\"b' as s union all select 2, null order by 1";
+
+#[test]
+fn rows_are_sent_in_each_format() {
+    let mut routes = String::new();
+    for way in ["query", "stream"] {
+        for format in ["csv", "json", "ndjson"] {
+            routes.push_str(&format!(
+                "get('/{way}/{format}') {{ stream db.{way}(%q({ROWS})), as: :{format} }}
+                 get('/none/{way}/{format}') {{ stream db.{way}('select 1 as n where 1 = 0'), as: :{format} }}\n"
+            ));
+        }
+    }
+    for engine in BOTH {
+        let served = Served::new(engine, "", &routes);
+        for way in ["query", "stream"] {
+            for (format, expected, none) in [
+                ("csv", "n,s\r\n1,\"a,\"\"b\"\r\n2,\r\n", "n\r\n"),
+                ("json", r#"[{"n":1,"s":"a,\"b"},{"n":2,"s":null}]"#, "[]"),
+                (
+                    "ndjson",
+                    "{\"n\":1,\"s\":\"a,\\\"b\"}\n{\"n\":2,\"s\":null}\n",
+                    "",
+                ),
+            ] {
+                served.check(&format!("/{way}/{format}"), expected);
+                served.check(&format!("/none/{way}/{format}"), none);
+            }
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's own thread")]
+fn a_slow_client_gets_every_row_while_others_are_served() {
+    let numbers = "with recursive t(n) as (select 1 union all select n + 1 from t where n < 200000) select n from t";
+    let app = format!(
+        "get('/') {{ stream db.stream('{numbers}'), as: :ndjson }}
+         get('/next') {{ db.query('select 7 as n').first[:n].to_s }}"
+    );
+    for engine in BOTH {
+        let served = Served::new(engine, "pool: 2", &app);
+        let mut client = served.rig.connect();
+        client
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        for _ in 0..5 {
+            served.check("/next", "7");
+        }
+        let mut bytes = Vec::new();
+        client.read_to_end(&mut bytes).unwrap();
+        let text = Answer::parse(&bytes).text();
+        assert_eq!(text.lines().count(), 200_000, "{engine:?}");
+        assert_eq!(text.lines().last(), Some(r#"{"n":200000}"#), "{engine:?}");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_frees_the_connection() {
+    let numbers = "with recursive t(n) as (select 1 union all select n + 1 from t where n < 3000000) select n from t";
+    let app = format!(
+        "get('/') {{ stream db.stream('{numbers}'), as: :ndjson }}
+         get('/next') {{ db.stream('select 7 as n').first[:n].to_s }}"
+    );
+    for engine in BOTH {
+        let served = Served::new(engine, "pool: 1", &app);
+        for _ in 0..3 {
+            let mut client = served.rig.connect();
+            client
+                .write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            let mut some = [0; 1000];
+            client.read_exact(&mut some).unwrap();
+        }
+        served.check("/next", "7");
+    }
+}

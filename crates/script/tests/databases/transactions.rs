@@ -1,0 +1,235 @@
+//! Transactions of a fibre: what belongs to them, how they end, and that nobody else notices.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use crate::{BOTH, Engine, Served, check, check_on};
+
+const TABLE: &str = "db.execute_script 'create table t(n integer primary key)'\n";
+
+#[test]
+fn what_the_block_did_stands_unless_it_raised() {
+    check(
+        &format!("{TABLE}def count = db.query('select count(*) as n from t').first[:n]"),
+        &[
+            (
+                "db.transaction { db.execute 'insert into t values (1)' }; count",
+                "1",
+            ),
+            (
+                "(db.transaction { db.execute 'insert into t values (2)'; raise 'no' } rescue 0); count",
+                "1",
+            ),
+            (
+                "db.transaction { db.execute 'insert into t values (3)'; halt 200, n: 3 }",
+                r#"{"n":3}"#,
+            ),
+            ("count", "1"),
+            (
+                "db.transaction { db.execute 'insert into t values (4)'; break }; count",
+                "2",
+            ),
+            (
+                "def early = db.transaction { db.execute('insert into t values (5)'); return 5 }; early; count",
+                "3",
+            ),
+            (
+                "db.transaction { |tx| { same: tx.equal?(db), value: tx.query('select max(n) as n from t').first[:n] } }",
+                r#"{"same":true,"value":5}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_nested_transaction_joins_the_outer_one() {
+    check(
+        &format!("{TABLE}def count = db.query('select count(*) as n from t').first[:n]"),
+        &[
+            (
+                "(db.transaction { db.transaction { db.execute 'insert into t values (1)' }; raise 'no' } rescue 0); count",
+                "0",
+            ),
+            (
+                "db.transaction { db.transaction { db.execute 'insert into t values (1)' } }; count",
+                "1",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn statements_of_other_fibres_are_outside() {
+    check(
+        TABLE,
+        &[(
+            "inside, outside = nil
+              db.transaction do
+                db.execute 'insert into t values (1)'
+                inside = db.query('select count(*) as n from t').first[:n]
+                outside = parallel(-> { db.query('select count(*) as n from t').first[:n] })[0]
+              end
+              [inside, outside]",
+            "[1,0]",
+        )],
+    );
+}
+
+#[test]
+fn a_statement_that_failed_ends_a_transaction_of_postgresql_only() {
+    let line = "failed { db.transaction do
+                  db.execute 'insert into t values (1)'
+                  db.execute('insert into t values (1)') rescue 0
+                  db.execute 'insert into t values (2)'
+                end }";
+    check_on(Engine::Sqlite, TABLE, &[(line, "1")]);
+    check_on(
+        Engine::Postgres,
+        TABLE,
+        &[
+            (line, "DB::Error"),
+            ("db.query('select count(*) as n from t').first[:n]", "0"),
+            (
+                "said { db.transaction { db.execute('insert into t values (1)'); db.query('selec 1') rescue 0 } }",
+                "the transaction is over: a statement in it had failed, so the server rolled it back",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn isolation_is_the_servers() {
+    check_on(
+        Engine::Postgres,
+        "",
+        &[
+            (
+                "db.transaction(isolation: :serializable) { db.query('show transaction_isolation').first.values[0] }",
+                "serializable",
+            ),
+            (
+                "db.transaction(isolation: :repeatable_read) { db.query('show transaction_isolation').first.values[0] }",
+                "repeatable read",
+            ),
+            (
+                "db.transaction { db.query('show transaction_isolation').first.values[0] }",
+                "read committed",
+            ),
+            (
+                "db.transaction(mode: :read_only) { db.query('show transaction_read_only').first.values[0] }",
+                "on",
+            ),
+            (
+                "said { db.transaction(isolation: :none) { } }",
+                "transaction takes isolation: :read_committed, :repeatable_read or :serializable, not none",
+            ),
+        ],
+    );
+}
+
+/// Every other request has a transaction that is rolled back; the others must never see what it did, nor lose what they did.
+#[test]
+fn sixty_four_fibres_never_mix() {
+    let app = format!(
+        "{TABLE}
+        get('/') {{
+          found = parallel(*(1..64).map {{ |n| -> {{
+            if n.odd?
+              begin
+                db.transaction do
+                  db.execute 'insert into t values (?)', 1000 + n
+                  sleep 0.002
+                  mine = db.query('select n from t where n > 1000').map {{ |row| row[:n] }}
+                  raise 'mixed: ' + mine.inspect unless mine == [1000 + n]
+                  raise ArgumentError
+                end
+              rescue ArgumentError
+                n
+              end
+            else
+              seen = db.query('select count(*) as n from t where n > 1000').first[:n]
+              raise 'seen' unless seen == 0
+              sleep 0.001
+              db.query('select cast(? as integer) as n', n).first[:n]
+            end
+          }} }})
+          {{ right: found == (1..64).to_a, left: db.query('select count(*) as n from t').first[:n] }}
+        }}"
+    );
+    for engine in BOTH {
+        let served = Served::new(engine, "pool: 3", &app);
+        for _ in 0..3 {
+            served.check("/", r#"{"right":true,"left":0}"#);
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's own thread")]
+fn a_client_that_goes_away_undoes_its_transaction() {
+    let app = format!(
+        "{TABLE}
+        get('/slow') {{ db.transaction {{ db.execute 'insert into t values (1)'; sleep 60 }} }}
+        get('/count') {{ db.query('select count(*) as n from t').first[:n].to_s }}
+        get('/write') {{ db.transaction {{ db.execute 'insert into t values (1)' }}.to_s }}"
+    );
+    for engine in BOTH {
+        let served = Served::new(engine, "pool: 1", &app);
+        let mut client = served.rig.connect();
+        client
+            .write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(150));
+        drop(client);
+        // The only connection for transactions: this waits until the abandoned one is over.
+        served.check("/write", "1");
+        served.check("/count", "1");
+        if engine == Engine::Postgres {
+            let open = "select count(*) from pg_stat_activity where state like 'idle in%' and datname = current_database()";
+            assert_eq!(served.psql(open).trim(), "0");
+        }
+    }
+}
+
+#[test]
+fn a_deadline_in_a_statement_undoes_the_transaction() {
+    let database = tsumugi_pg_rig::Server::shared().database();
+    let app = format!(
+        "plugin(:db) {{ DB.connect '{}', pool: 1 }}
+        {TABLE}
+        get('/slow') {{ db.transaction {{ db.execute 'insert into t values (1)'; db.query 'select pg_sleep(60)' }} }}
+        get('/write') {{ db.transaction {{ db.execute 'insert into t values (1)' }}.to_s }}",
+        database.url()
+    );
+    let rig = crate::rig::Rig::with(&app, |settings| settings.limits.request_ms_max = 300);
+    assert_eq!(rig.get("/slow").status, 504);
+    assert_eq!(rig.get("/write").text(), "1");
+}
+
+#[test]
+fn an_insert_answers_its_id_on_both() {
+    for (engine, table) in [
+        (
+            Engine::Sqlite,
+            "create table t(id integer primary key, n integer)",
+        ),
+        (
+            Engine::Postgres,
+            "create table t(id serial primary key, n integer unique)",
+        ),
+    ] {
+        check_on(
+            engine,
+            &format!("db.execute_script '{table}'"),
+            &[
+                ("db.insert('insert into t(n) values (?)', 5)", "1"),
+                ("db.insert('insert into t(n) values (?);', 6)", "2"),
+                (
+                    "db.insert('insert into t(n) values (?) returning id', 7)",
+                    "3",
+                ),
+                ("db.execute('update t set n = n + ?', 10)", "3"),
+            ],
+        );
+    }
+}
