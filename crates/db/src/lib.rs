@@ -43,7 +43,7 @@ pub use error::{Code, Error, Failed, Result};
 pub use metrics::Snapshot;
 pub use options::{Access, Isolation, Options, StatementLog, TransactionMode, TransactionOptions};
 pub use rows::{Columns, Row, Rows};
-pub use session::{CopyIn, CopyOut, Session};
+pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use tsumugi_pg::Atomicity;
 pub use value::{Nature, Rich, Value, ValueRef};
 

@@ -25,6 +25,8 @@ pub const BATCH_MAX_ROWS: usize = 1_000;
 pub const BATCH_MAX_BYTES: usize = 256 * 1024;
 /// SQL texts of which a pool remembers how they are sent.
 pub const PLANS_MAX: usize = 1_024;
+/// Connections that one pool's listeners may have, beside those of the pool.
+pub const LISTENERS_MAX: usize = 64;
 /// Age at which a connection to a server is replaced.
 pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
 /// How long a connection to a server stays open that nobody needs.

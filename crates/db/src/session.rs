@@ -49,6 +49,18 @@ impl Database {
             Database::Sqlite(_) => Err(sqlite_has_no("COPY")),
         }
     }
+
+    /// Listens to channels, on a connection beside those of the pool, which is opened again when it is lost. Names are taken as they
+    /// are: unlike in SQL, capitals matter.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`]; [`Error::QueueFull`] beyond [`LISTENERS_MAX`](crate::limits::LISTENERS_MAX); [`Error::Unsupported`] by SQLite.
+    pub async fn listen(&self, channels: &[String]) -> Result<Listener> {
+        match self {
+            Database::Postgres(pool) => pool.listen(channels).await.map(Listener::Postgres),
+            Database::Sqlite(_) => Err(sqlite_has_no("LISTEN")),
+        }
+    }
 }
 
 impl Transaction {
@@ -195,6 +207,42 @@ impl CopyOut {
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         let CopyOut::Postgres(copy) = self;
         copy.next().await
+    }
+}
+
+/// Hears what is notified. Dropped, its connection is closed.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum Listener {
+    /// By a PostgreSQL server.
+    Postgres(postgres::Listener),
+}
+
+/// What a [`Listener`] heard.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// Somebody notified a channel.
+    Notification {
+        /// The channel.
+        channel: String,
+        /// What was said; may be empty.
+        payload: String,
+        /// The server's process for whoever said it.
+        process_id: u32,
+    },
+    /// The connection had been lost, or more came than waited to be heard: notifications may have been missed.
+    Missed,
+}
+
+impl Listener {
+    /// What was heard next. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] when the server knows us and refuses; otherwise a lost connection is opened again.
+    pub async fn recv(&mut self) -> Result<Heard> {
+        let Listener::Postgres(listener) = self;
+        listener.recv().await
     }
 }
 

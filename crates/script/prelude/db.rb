@@ -29,7 +29,7 @@ class DB
     @native = native
     @transactions = {}
     @sessions = {}
-    @returns = Tsumugi::Native.db_scheme(native) == "postgres"
+    @scheme = Tsumugi::Native.db_scheme(native)
   end
 
   # Rows for +sql+. Raises DB::Error.
@@ -46,7 +46,7 @@ class DB
   # Inserts and answers the new row's id. PostgreSQL has no such thing as the last id: there a statement without RETURNING
   # gets `returning id`.
   def insert(sql, *values)
-    sql = "#{sql.rstrip.chomp(";")} returning id" if @returns && !sql.downcase.include?("returning")
+    sql = "#{sql.rstrip.chomp(";")} returning id" if @scheme == "postgres" && !sql.downcase.include?("returning")
     Tsumugi.await(Tsumugi::Native.db_execute(__target, sql, values))[1]
   end
 
@@ -155,6 +155,46 @@ class DB
       Tsumugi::Native.db_copy_abandon(copy)
     end
     self
+  end
+
+  # Runs the block for each notification of these channels (`n.channel`, `n.payload`, `n.pid`) until it is left. Listens on a
+  # connection of its own, which is opened again when it is lost; what was said meanwhile is lost as well, so `missed:` is
+  # called then: `db.listen("jobs", missed: -> { look_for_jobs }) { |n| … }`.
+  def listen(*channels, missed: nil)
+    listener = Tsumugi.await(Tsumugi::Native.db_listen(@native, channels))
+    begin
+      while true
+        heard = Tsumugi.await(Tsumugi::Native.db_heard(listener))
+        if heard
+          yield Notification.new(*heard)
+        elsif missed
+          missed.call
+        else
+          log.warn "notifications may have been missed", channels: channels.join(", ")
+        end
+      end
+    ensure
+      Tsumugi::Native.db_stop_listening(listener)
+    end
+  end
+
+  # Notifies whoever listens to the channel; in a transaction when it commits.
+  def notify(channel, payload = "")
+    raise Unsupported, "SQLite has no NOTIFY" unless @scheme == "postgres"
+
+    query("select pg_notify(?, ?)", channel, payload)
+    nil
+  end
+
+  # What `listen` hears.
+  class Notification
+    attr_reader :channel, :payload, :pid
+
+    def initialize(channel, payload, pid)
+      @channel = channel
+      @payload = payload
+      @pid = pid
+    end
   end
 
   # Where the data of `copy_in` are written.

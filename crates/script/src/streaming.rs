@@ -174,7 +174,7 @@ async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, w
 /// Rows that are there are written as one batch: the limit of a result bounds them.
 async fn send_whole(rows: &Rows, format: RowFormat, mut sender: Sender, what: &str) {
     let mut out = Vec::new();
-    let batch = Some(rows).filter(|rows| rows.len() > 0);
+    let batch = Some(rows).filter(|rows| !rows.is_empty());
     let written = write_batch(rows.columns(), batch, format, Place::First, &mut out);
     let written = written.and_then(|()| match batch {
         Some(_) => write_batch(rows.columns(), None, format, Place::Later, &mut out),

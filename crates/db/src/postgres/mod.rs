@@ -6,6 +6,7 @@ mod bind;
 mod copy;
 mod failure;
 mod link;
+mod listen;
 mod plan;
 mod pool;
 mod rows;
@@ -14,6 +15,7 @@ mod settings;
 mod transaction;
 
 pub use copy::{CopyIn, CopyOut};
+pub use listen::Listener;
 pub use pool::Pool;
 pub(crate) use rows::{Field, Row, Rows};
 pub use session::Session;

@@ -35,6 +35,8 @@ pub(super) struct Inner {
     pub(super) connections: Connections,
     pub(super) plans: Plans,
     pub(super) options: Options,
+    pub(super) connector: Connector,
+    pub(super) listeners: Cell<usize>,
     counts: Counts,
     /// Whether the server knows nothing of our limits, because a pooler hands its sessions to others too.
     pub(super) limits: Limits,
@@ -72,8 +74,9 @@ impl Pool {
             Pooler::Transaction => Limits::Ours,
             _ => Limits::Server,
         };
+        let connector = Connector::new(config);
         let link = Link {
-            connector: Connector::new(config),
+            connector: connector.clone(),
             statement_timeout: options.statement_timeout,
             behaviour,
         };
@@ -89,6 +92,8 @@ impl Pool {
             connections: Connections::new(link, settings),
             plans: Plans::default(),
             options,
+            connector,
+            listeners: Cell::new(0),
             counts: Counts::default(),
             limits,
         }));

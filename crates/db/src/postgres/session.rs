@@ -9,7 +9,7 @@ use tsumugi_pg::Atomicity;
 
 use super::copy::{CopyIn, CopyOut};
 use super::link::Own;
-use super::pool::{Inner, Pool, executed, planned};
+use super::pool::{Inner, Limits, Pool, executed, planned};
 use super::rows::Rows as Lying;
 use super::transaction::{RowStream, Transaction, Watch, permitted};
 use crate::error::{Error, Result};
@@ -27,6 +27,12 @@ pub struct Session {
 
 impl Pool {
     pub(crate) async fn session(&self) -> Result<Session> {
+        if self.inner().limits == Limits::Ours {
+            return Err(Error::Unsupported {
+                database: "a pooler in transaction mode",
+                what: "sessions of one's own: connect past it",
+            });
+        }
         let own = self.inner().own().await?;
         own.changed.set(true);
         Ok(Session {

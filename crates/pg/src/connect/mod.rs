@@ -34,6 +34,7 @@ pub use self::stream::Stream;
 pub type Randomness<'a> = &'a mut dyn FnMut(&mut [u8]);
 
 /// Opens connections as one configuration wants them.
+#[derive(Clone)]
 pub struct Connector {
     config: Rc<Config>,
 }

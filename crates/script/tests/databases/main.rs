@@ -7,6 +7,7 @@ mod rig;
 mod bulk;
 mod connecting;
 mod errors;
+mod listening;
 mod logged;
 mod pipelines;
 mod sessions;

@@ -136,6 +136,14 @@ fn sqlite_has_no_connections_of_ones_own() {
                 "DB::Unsupported: SQLite has no COPY",
             ),
             (
+                "told { db.listen('a') { } }",
+                "DB::Unsupported: SQLite has no LISTEN",
+            ),
+            (
+                "told { db.notify 'a' }",
+                "DB::Unsupported: SQLite has no NOTIFY",
+            ),
+            (
                 "failed { db.copy_out('copy t to stdout') { } }",
                 "DB::Unsupported",
             ),

@@ -77,17 +77,17 @@ fn statements_of_other_fibres_are_outside() {
 
 #[test]
 fn a_statement_that_failed_ends_a_transaction_of_postgresql_only() {
-    let line = "failed { db.transaction do
+    let line = "db.transaction do
                   db.execute 'insert into t values (1)'
                   db.execute('insert into t values (1)') rescue 0
                   db.execute 'insert into t values (2)'
-                end }";
+                end";
     check_on(Engine::Sqlite, TABLE, &[(line, "1")]);
     check_on(
         Engine::Postgres,
         TABLE,
         &[
-            (line, "DB::Error"),
+            (&format!("failed {{ {line} }}"), "DB::Error"),
             ("db.query('select count(*) as n from t').first[:n]", "0"),
             (
                 "said { db.transaction { db.execute('insert into t values (1)'); db.query('selec 1') rescue 0 } }",

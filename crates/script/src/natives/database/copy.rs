@@ -12,8 +12,8 @@ use super::target::target;
 use crate::answer::{Operation, answer, nil};
 use crate::natives::{Natives, text, wrong_type};
 
-/// A COPY in Ruby's hands.
-type Holder<T> = Rc<RefCell<Option<T>>>;
+/// A COPY, or whatever else waits again and again, in Ruby's hands.
+pub(super) type Holder<T> = Rc<RefCell<Option<T>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Copy")?;
@@ -94,13 +94,20 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn wrap<'c, T: 'static>(scope: &'c Scope<'_>, copy: T) -> Result<'c, Value<'c>> {
-    let holder: Holder<T> = Rc::new(RefCell::new(Some(copy)));
-    scope.wrap(scope.constant("Tsumugi::Native::Copy")?, holder)
+    scope.wrap(scope.constant("Tsumugi::Native::Copy")?, hold(copy))
 }
 
-fn take<'c, T: 'static>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, (Holder<T>, T)> {
+pub(super) fn hold<T>(value: T) -> Holder<T> {
+    Rc::new(RefCell::new(Some(value)))
+}
+
+/// What Ruby holds, for one wait.
+pub(super) fn take<'c, T: 'static>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+) -> Result<'c, (Holder<T>, T)> {
     let over = || -> Raise<'c> {
-        let message = "the COPY is over, or another fibre works at it";
+        let message = "this is over, or another fibre waits for it";
         scope.error("DB::UsageError", message)
     };
     let holder = scope.data::<Holder<T>>(value).cloned().ok_or_else(over)?;

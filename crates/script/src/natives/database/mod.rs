@@ -3,6 +3,7 @@
 mod binds;
 mod copy;
 mod failure;
+mod listen;
 mod pipeline;
 mod target;
 pub(super) mod values;
@@ -58,6 +59,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     statements(natives)?;
     pipeline::install(natives)?;
     copy::install(natives)?;
+    listen::install(natives)?;
     sessions(natives)?;
     transactions(natives)
 }

@@ -1,0 +1,78 @@
+//! Listening: a connection beside the pool's, for as long as somebody listens. Interprets no payload.
+//! Rule: listeners are counted, because each costs the server a connection that the pool's limit does not see.
+
+use std::rc::Rc;
+
+use super::pool::{Inner, Pool};
+use crate::error::{Error, Failed, Result};
+use crate::limits::LISTENERS_MAX;
+use crate::session::Heard;
+
+/// Hears what is notified. See [`crate::Listener`].
+pub struct Listener {
+    listener: tsumugi_pg::Listener,
+    place: Place,
+}
+
+/// One of the places for listeners, free again when it is dropped.
+struct Place(Rc<Inner>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let listeners = &self.0.listeners;
+        listeners.set(listeners.get() - 1);
+    }
+}
+
+impl Pool {
+    pub(crate) async fn listen(&self, channels: &[String]) -> Result<Listener> {
+        let place = self.place()?;
+        let connector = self.inner().connector.clone();
+        let failed = |error| place.0.attempt("LISTEN".into(), Vec::new()).driver(error);
+        let listener = tsumugi_pg::Listener::connect(connector).await;
+        let mut listener = listener.map_err(failed)?;
+        for channel in channels {
+            listener.listen(channel).await.map_err(failed)?;
+        }
+        Ok(Listener { listener, place })
+    }
+
+    fn place(&self) -> Result<Place> {
+        let listeners = &self.inner().listeners;
+        if listeners.get() >= LISTENERS_MAX {
+            return Err(Error::QueueFull {
+                limit: "listeners_max",
+                max: LISTENERS_MAX,
+                statement: Failed::none(),
+            });
+        }
+        listeners.set(listeners.get() + 1);
+        Ok(Place(Rc::clone(self.inner())))
+    }
+}
+
+impl Listener {
+    pub(crate) async fn recv(&mut self) -> Result<Heard> {
+        let heard = self.listener.recv().await;
+        let pool = &self.place.0;
+        match heard.map_err(|error| pool.attempt("LISTEN".into(), Vec::new()).driver(error))? {
+            tsumugi_pg::Heard::Notification {
+                channel,
+                payload,
+                process_id,
+            } => Ok(Heard::Notification {
+                channel,
+                payload,
+                process_id,
+            }),
+            // A gap in time or in the queue: either way something may be missing.
+            _ => Ok(Heard::Missed),
+        }
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener").finish_non_exhaustive()
+    }
+}
