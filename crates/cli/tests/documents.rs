@@ -22,6 +22,11 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
 }
 
 fn check(document: &str, blocks_min: usize) {
+    check_with(document, blocks_min, "");
+}
+
+/// `database` is what the applications find as `DATABASE_URL`.
+fn check_with(document: &str, blocks_min: usize, database: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join(document)).unwrap();
     let blocks = blocks(&text);
@@ -44,6 +49,7 @@ fn check(document: &str, blocks_min: usize) {
                 "TSUMUGI_SECRET",
                 "a secret of the documents' test of 32 bytes",
             )
+            .env("DATABASE_URL", database)
             .current_dir(folder.path())
             .output()
             .unwrap();
@@ -64,4 +70,10 @@ fn the_readmes_application_loads() {
 #[test]
 fn every_application_of_the_guide_loads() {
     check("docs/guide.md", 6);
+}
+
+#[test]
+fn every_application_of_the_page_on_databases_loads() {
+    let database = tsumugi_pg_rig::Server::shared().database();
+    check_with("docs/databases.md", 7, &database.url());
 }

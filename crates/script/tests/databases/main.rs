@@ -20,22 +20,22 @@ use tsumugi_pg_rig::{Database, Server};
 
 /// What an application runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub(crate) enum Engine {
     Sqlite,
     Postgres,
 }
 
-pub const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
+pub(crate) const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 
 /// An application and its database, which ends after it.
-pub struct Served {
-    pub rig: Rig,
+pub(crate) struct Served {
+    pub(crate) rig: Rig,
     database: Option<Database<'static>>,
 }
 
 impl Served {
     /// Serves `app`, which has `db`; `options` go to `DB.connect` after the URL.
-    pub fn new(engine: Engine, options: &str, app: &str) -> Served {
+    pub(crate) fn new(engine: Engine, options: &str, app: &str) -> Served {
         let database = (engine == Engine::Postgres).then(|| Server::shared().database());
         let url = match &database {
             Some(database) => format!("'{}'", database.url()),
@@ -53,12 +53,12 @@ impl Served {
     }
 
     /// Asks the server itself, past the application.
-    pub fn psql(&self, sql: &str) -> String {
+    pub(crate) fn psql(&self, sql: &str) -> String {
         self.database.as_ref().expect("on PostgreSQL").psql(sql)
     }
 
     #[track_caller]
-    pub fn check(&self, path: &str, expected: &str) {
+    pub(crate) fn check(&self, path: &str, expected: &str) {
         let answer = self.rig.get(path);
         assert_eq!(answer.text(), expected, "{path}");
     }
@@ -79,7 +79,7 @@ const HELPERS: &str = "
 
 /// Serves each line of Ruby below a path of its own, after `setup`, and checks what it answers.
 #[track_caller]
-pub fn check_on(engine: Engine, setup: &str, lines: &[(&str, &str)]) {
+pub(crate) fn check_on(engine: Engine, setup: &str, lines: &[(&str, &str)]) {
     let routes: String = lines
         .iter()
         .enumerate()
@@ -96,7 +96,7 @@ pub fn check_on(engine: Engine, setup: &str, lines: &[(&str, &str)]) {
 
 /// The same on both.
 #[track_caller]
-pub fn check(setup: &str, lines: &[(&str, &str)]) {
+pub(crate) fn check(setup: &str, lines: &[(&str, &str)]) {
     for engine in BOTH {
         check_on(engine, setup, lines);
     }

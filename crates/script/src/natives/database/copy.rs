@@ -17,21 +17,26 @@ pub(super) type Holder<T> = Rc<RefCell<Option<T>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Copy")?;
+    writing(natives)?;
+    reading(natives)?;
+    natives.plain("db_copy_abandon", |_, scope, call| {
+        let holder = call.argument(0);
+        if let Some(copy) = scope.data::<Holder<CopyIn>>(holder) {
+            copy.borrow_mut().take();
+        }
+        if let Some(copy) = scope.data::<Holder<CopyOut>>(holder) {
+            copy.borrow_mut().take();
+        }
+        Ok(Value::nil())
+    })
+}
+
+fn writing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_copy_in", |_, scope, call| {
         let target = target(scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
             match target.copy_in(sql).await {
-                Ok(copy) => answer(move |scope| wrap(scope, copy)),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
-    })?;
-    natives.waiting("db_copy_out", |_, scope, call| {
-        let target = target(scope, call.argument(0))?;
-        let sql = text(scope, call.argument(1), "the SQL")?;
-        Ok(Box::pin(async move {
-            match target.copy_out(sql).await {
                 Ok(copy) => answer(move |scope| wrap(scope, copy)),
                 Err(error) => failure(error),
             }
@@ -67,6 +72,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Err(error) => failure(error),
             }
         }) as Operation)
+    })
+}
+
+fn reading<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("db_copy_out", |_, scope, call| {
+        let target = target(scope, call.argument(0))?;
+        let sql = text(scope, call.argument(1), "the SQL")?;
+        Ok(Box::pin(async move {
+            match target.copy_out(sql).await {
+                Ok(copy) => answer(move |scope| wrap(scope, copy)),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
     })?;
     natives.waiting("db_copy_read", |_, scope, call| {
         let (holder, mut copy) = take::<CopyOut>(scope, call.argument(0))?;
@@ -80,16 +98,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Err(error) => failure(error),
             }
         }) as Operation)
-    })?;
-    natives.plain("db_copy_abandon", |_, scope, call| {
-        let holder = call.argument(0);
-        if let Some(copy) = scope.data::<Holder<CopyIn>>(holder) {
-            copy.borrow_mut().take();
-        }
-        if let Some(copy) = scope.data::<Holder<CopyOut>>(holder) {
-            copy.borrow_mut().take();
-        }
-        Ok(Value::nil())
     })
 }
 
