@@ -1,6 +1,6 @@
 //! Connections of a fibre's own, and what is refused on those that are shared.
 
-use crate::{Engine, Served, check_on};
+use crate::{Engine, check_on};
 
 const SHOW: &str = "def shown = db.query('show work_mem').first[:work_mem]";
 
@@ -106,19 +106,6 @@ fn shared_connections_refuse_what_would_change_them() {
     .collect();
     let lines: Vec<(&str, &str)> = lines.iter().map(|(a, b)| (a.as_str(), *b)).collect();
     check_on(Engine::Postgres, "", &lines);
-}
-
-/// What no scanner recognises is found afterwards: the connection is not used again.
-#[test]
-fn a_shared_connection_that_was_changed_all_the_same_is_retired() {
-    let served = Served::new(
-        Engine::Postgres,
-        "pool: 1",
-        "db.execute_script 'create function f() returns void language plpgsql as $$ begin perform set_config($a$work_mem$a$, $a$7MB$a$, false); end $$'
-         get('/change') { db.query('select f()').size.to_s }
-         get('/shown') { db.query('show work_mem').first[:work_mem] }",
-    );
-    served.check("/shown", "4MB");
 }
 
 #[test]
