@@ -128,10 +128,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Commands that look at an application say themselves what they found.
+    // Commands that look at an application say themselves what they found. A statement of a database has a line where the application
+    // asked for it, so it is shown.
     let level = match arguments.command {
-        Command::Serve(_) => "info",
-        _ => "warn",
+        Command::Serve(_) => "info,tsumugi_db=debug",
+        _ => "warn,tsumugi_db=debug",
     };
     tracing_subscriber::fmt()
         .with_env_filter(

@@ -239,6 +239,8 @@ class DB
     include Enumerable
 
     def each
+      return to_enum(:each) unless block_given?
+
       i = 0
       n = size
       while i < n
@@ -250,7 +252,7 @@ class DB
 
     def size = Tsumugi::Native.rows_size(self)
     alias length size
-    alias count size
+    def count(*values, &block) = values.empty? && !block ? size : super
     def empty? = size == 0
     def [](index) = Tsumugi::Native.rows_at(self, index < 0 ? size + index : index)
 
@@ -260,7 +262,12 @@ class DB
       (0...[n, size].min).map { |i| self[i] }
     end
 
-    def last = self[-1]
+    def last(n = nil)
+      return self[-1] unless n
+
+      ([size - n, 0].max...size).map { |i| self[i] }
+    end
+
     def all = to_a
     def columns = Tsumugi::Native.rows_columns(self)
     def to_json(*) = Tsumugi::Native.rows_json(self)

@@ -57,13 +57,14 @@ class DB
     def zero? = @unscaled == 0
     def negative? = @unscaled < 0
 
-    # Half away from zero, to so many places.
+    # Half away from zero, to so many places; negative ones are those before the point.
     def round(places = 0)
       return self if places >= @scale
 
       unit = 10**(@scale - places)
       half = (@unscaled.abs * 2 + unit) / (unit * 2)
-      Decimal.new(@unscaled < 0 ? -half : half, places)
+      half = -half if @unscaled < 0
+      places < 0 ? Decimal.new(half * 10**-places) : Decimal.new(half, places)
     end
 
     def to_i = @unscaled < 0 ? -(-@unscaled / 10**@scale) : @unscaled / 10**@scale
@@ -113,18 +114,26 @@ class DB
     end
   end
 
-  # A calendar date: `DB::Date.parse("2024-02-29") + 1`. Infinite dates are Floats, dates BC Strings.
+  # A calendar date: `DB::Date.parse("2024-02-29") + 1`. In results infinite dates are Floats, dates BC Strings.
   class Date
     include Comparable
 
     def self.parse(text)
-      return Float::INFINITY if text == "infinity"
-      return -Float::INFINITY if text == "-infinity"
+      parts = text.split("-")
+      unless parts.map(&:size)[1..-1] == [2, 2] && parts[0].size >= 4 && Decimal.__digits?(parts.join)
+        raise ArgumentError, "no date: #{text.inspect}; it is written like 2024-02-29"
+      end
 
-      year, month, day = text.split("-")
-      return text if text[0] == "-" || day.nil? || day.size != 2
+      new(*parts.map(&:to_i))
+    end
 
-      new(year.to_i, month.to_i, day.to_i)
+    # As a database writes it.
+    def self.__read(text)
+      case text
+      when "infinity" then Float::INFINITY
+      when "-infinity" then -Float::INFINITY
+      else text.end_with?(" BC") ? text : parse(text)
+      end
     end
 
     def self.today
@@ -138,6 +147,7 @@ class DB
       @year = year
       @month = month
       @day = day
+      raise ArgumentError, "no date: #{self}" unless month.between?(1, 12) && day.between?(1, __days)
     end
 
     def to_time = Time.gm(@year, @month, @day)
@@ -146,7 +156,8 @@ class DB
     def wday = to_time.wday
     def +(days) = Date.__of(to_days + days)
     def -(other) = other.is_a?(Date) ? to_days - other.to_days : Date.__of(to_days - other)
-    def <=>(other) = other.is_a?(Date) ? to_s_padded <=> other.to_s_padded : nil
+    def succ = self + 1
+    def <=>(other) = other.is_a?(Date) ? __parts <=> other.__parts : nil
     def ==(other) = other.is_a?(Date) && (self <=> other) == 0
     def eql?(other) = self == other
     def hash = to_s.hash
@@ -157,7 +168,14 @@ class DB
     alias iso8601 to_s
     alias __bind to_s
     def to_json(*) = to_s.to_json
-    def to_s_padded = [@year, @month, @day]
+    def __parts = [@year, @month, @day]
+
+    # Of the month.
+    def __days
+      return [31, nil, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][@month - 1] unless @month == 2
+
+      @year % 4 == 0 && (@year % 100 != 0 || @year % 400 == 0) ? 29 : 28
+    end
 
     def __pad(number, width)
       text = number.to_s

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tsumugi_pg::{Error as Driver, Ran};
 use tsumugi_pg_proto::ServerError;
 
+use super::plan::source_offset;
 use crate::error::{Code, Error, Failed};
 use crate::options::Options;
 use crate::pool::Missed;
@@ -149,7 +150,7 @@ impl Attempt<'_> {
         let limit = self.options.statement_timeout;
         let position = error
             .position
-            .and_then(|position| byte_offset(&self.sql, position));
+            .and_then(|position| source_offset(&self.sql, position));
         let constraint = error.constraint.clone();
         let column = match (&error.table, &error.column) {
             (Some(table), Some(column)) => Some(format!("{table}.{column}")),
@@ -217,12 +218,6 @@ fn without_data(message: &str) -> String {
     } else {
         "a value is not as its type requires; see the detail".to_owned()
     }
-}
-
-/// The server counts characters from 1.
-fn byte_offset(sql: &str, position: u32) -> Option<usize> {
-    let characters = usize::try_from(position).ok()?.checked_sub(1)?;
-    sql.char_indices().nth(characters).map(|(offset, _)| offset)
 }
 
 #[cfg(test)]

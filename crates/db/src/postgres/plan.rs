@@ -155,29 +155,76 @@ fn numbered(sql: &str) -> String {
         return sql.to_owned();
     }
     let mut out = String::with_capacity(sql.len() + 8);
+    translate(sql, |sent, _| match sent {
+        Sent::Same(text) => out.push_str(text),
+        Sent::Question => out.push('?'),
+        Sent::Placeholder(number) => {
+            out.push('$');
+            out.push_str(itoa::Buffer::new().format(number));
+        }
+    });
+    out
+}
+
+/// Where in `sql` that is of which the server says `position`: it counts the characters of what it was sent, from 1.
+pub(super) fn source_offset(sql: &str, position: u32) -> Option<usize> {
+    let mut before = usize::try_from(position).ok()?.checked_sub(1)?;
+    let mut found = None;
+    translate(sql, |sent, at| {
+        if found.is_some() {
+            return;
+        }
+        let characters = match sent {
+            Sent::Same(text) => text.chars().count(),
+            Sent::Question => 1,
+            Sent::Placeholder(number) => 1 + itoa::Buffer::new().format(number).len(),
+        };
+        if before >= characters {
+            before -= characters;
+            return;
+        }
+        let within = match sent {
+            Sent::Same(text) => text.char_indices().nth(before),
+            Sent::Question | Sent::Placeholder(_) => None,
+        };
+        found = Some(at + within.map_or(0, |(offset, _)| offset));
+    });
+    // Something is missing at the end.
+    found.or((before == 0).then_some(sql.len()))
+}
+
+/// A piece of the text that is sent.
+enum Sent<'a> {
+    Same(&'a str),
+    /// `??`
+    Question,
+    /// `?`, the so many-th.
+    Placeholder(usize),
+}
+
+/// Calls `each` for what is sent instead of `sql`, piece by piece, with the offset in `sql`.
+fn translate<'a>(sql: &'a str, mut each: impl FnMut(Sent<'a>, usize)) {
     let (mut rest, mut number) = (sql, 0);
     while let Some(piece) = piece(&mut rest) {
-        let Piece::Code(code) = piece else {
-            let (Piece::Quoted(text) | Piece::Comment(text) | Piece::Code(text)) = piece;
-            out.push_str(text);
-            continue;
-        };
-        let mut code = code;
-        while let Some((before, after)) = code.split_once('?') {
-            out.push_str(before);
-            code = after;
-            if let Some(after) = code.strip_prefix('?') {
-                out.push('?');
-                code = after;
+        let (Piece::Quoted(text) | Piece::Comment(text) | Piece::Code(text)) = piece;
+        let mut at = sql.len() - rest.len() - text.len();
+        let mut left = text;
+        while matches!(piece, Piece::Code(_))
+            && let Some((before, after)) = left.split_once('?')
+        {
+            each(Sent::Same(before), at);
+            at += before.len();
+            if let Some(after) = after.strip_prefix('?') {
+                each(Sent::Question, at);
+                (at, left) = (at + 2, after);
             } else {
                 number += 1;
-                out.push('$');
-                out.push_str(itoa::Buffer::new().format(number));
+                each(Sent::Placeholder(number), at);
+                (at, left) = (at + 1, after);
             }
         }
-        out.push_str(code);
+        each(Sent::Same(left), at);
     }
-    out
 }
 
 /// What the first words say.
@@ -198,27 +245,36 @@ fn effect(sql: &str) -> Effect {
         "set" | "reset" | "listen" | "unlisten" | "prepare" | "deallocate" | "discard"
         | "declare" | "load" => Effect::Session,
         "lock" => Effect::Transaction,
-        "create" => match next().as_str() {
-            "temp" | "temporary" | "local" | "global" => Effect::Session,
-            _ => Effect::None,
-        },
+        "create" => {
+            let mut kind = next();
+            if kind == "or" {
+                // OR REPLACE
+                (_, kind) = (next(), next());
+            }
+            match kind.as_str() {
+                "temp" | "temporary" | "local" | "global" => Effect::Session,
+                _ => Effect::None,
+            }
+        }
         "copy" if words.any(|word| word.eq_ignore_ascii_case("stdin")) => Effect::CopyIn,
-        "select" | "with" | "values" if sql.contains("advisory_lock") => advisory(sql),
+        "select" | "with" | "values" | "insert" | "update" | "delete" => effect_within(sql),
         _ => Effect::None,
     }
 }
 
-/// A lock that ends with its transaction is no matter; one of the session is.
-fn advisory(sql: &str) -> Effect {
-    let of_session = words(sql).any(|word| {
+/// What a query does besides: functions that lock for the session or change a setting, and rows kept in a temporary table.
+fn effect_within(sql: &str) -> Effect {
+    let mut after_into = false;
+    for word in words(sql) {
         let word = word.to_ascii_lowercase();
-        word.contains("advisory_lock") && !word.contains("xact")
-    });
-    if of_session {
-        Effect::Session
-    } else {
-        Effect::None
+        let locks = word.starts_with("pg_") && word.contains("advisory_lock");
+        let keeps = after_into && matches!(word.as_str(), "temp" | "temporary");
+        if locks || keeps || word == "set_config" {
+            return Effect::Session;
+        }
+        after_into = word == "into";
     }
+    Effect::None
 }
 
 /// The words outside quotes and comments.
@@ -274,6 +330,26 @@ mod tests {
         check("名 = ?", "名 = $1");
     }
 
+    #[test]
+    fn a_position_in_what_was_sent_is_one_in_the_text() {
+        for sql in [
+            "select ^nothing",
+            "select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ^nothing",
+            "select '?', a ?? b, 名, ? ^nothing -- ?",
+            "select ^?",
+            "select ^??",
+            "select ?, ^",
+        ] {
+            let (before, after) = sql.split_once('^').unwrap();
+            let sent = numbered(before).chars().count();
+            let position = u32::try_from(sent).unwrap() + 1;
+            let offset = source_offset(&format!("{before}{after}"), position);
+            assert_eq!(offset, Some(before.len()), "{sql}");
+        }
+        assert_eq!(source_offset("select ?", 100), None);
+        assert_eq!(source_offset("select ?", 0), None);
+    }
+
     #[track_caller]
     fn check_effect(sql: &str, expected: Effect) {
         assert_eq!(effect(sql), expected, "{sql}");
@@ -299,6 +375,10 @@ mod tests {
             "prepare p as select 1",
             "select pg_advisory_lock(1)",
             "select pg_try_advisory_lock_shared(1)",
+            "SELECT PG_ADVISORY_LOCK(1)",
+            "create or replace temp view v as select 1",
+            "select 1 as n into temp t",
+            "select set_config('search_path', 'x', false)",
             "discard all",
         ] {
             check_effect(sql, Effect::Session);
@@ -308,6 +388,9 @@ mod tests {
             "create table t(n int)",
             "select pg_advisory_xact_lock(1)",
             "select 'pg_advisory_lock'",
+            "select * from advisory_locks",
+            "create or replace view v as select 1",
+            "insert into temp_readings values (1)",
             "update settings set a = 1",
             "copy t to stdout",
             "",

@@ -90,3 +90,27 @@ fn the_environment_is_read_only() {
         "FrozenError",
     );
 }
+
+#[test]
+fn dates_and_decimals_that_are_none_are_argument_errors() {
+    check(
+        "none = ->(&made) { begin; made.call; rescue ArgumentError => e; e.message; end }
+         puts none.() { DB::Date.parse('2023-02-29') }, none.() { DB::Date.parse('junk') }, none.() { DB::Date.new(2024, 13, 1) }
+         puts none.() { DB::Decimal.parse('1,5') }
+         puts DB::Date.parse('2024-02-29'), DB::Date.parse('2024-02-28').succ, DB::Date.new(1900, 2, 28) + 1
+         puts (DB::Date.parse('2023-12-31')..DB::Date.parse('2024-01-02')).map(&:to_s).join(' ')
+         puts [DB::Decimal.parse('1250.5').round(-2), DB::Decimal.parse('-51').round(-2), DB::Decimal.parse('4').round(-1)].join(' ')",
+        "no date: 2023-02-29\nno date: \"junk\"; it is written like 2024-02-29\nno date: 2024-13-01\nno decimal number: \"1,5\"\n\
+         2024-02-29\n2024-02-29\n1900-03-01\n2023-12-31 2024-01-01 2024-01-02\n1300 -100 0",
+    );
+}
+
+#[test]
+fn rows_count_and_enumerate_as_arrays_do() {
+    check(
+        "rows = DB.connect('sqlite::memory:?name=rows').query('select 1 as n union select 2 union select 3')
+         p rows.count, rows.count { |row| row[:n] > 1 }, rows.count({ n: 2 }), rows.last, rows.last(2).size, rows.last(9).size
+         p rows.each.with_index.map { |row, i| row[:n] * i }, rows[-4]",
+        "3\n2\n1\n{:n=>3}\n2\n3\n[0, 2, 6]\nnil",
+    );
+}

@@ -52,13 +52,18 @@ fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Resu
                 f64::INFINITY
             }))
         }
-        Nature::Decimal => built(scope, "DB::Decimal", &text),
-        Nature::Date => built(scope, "DB::Date", &text),
+        Nature::Decimal => built(scope, "DB::Decimal", "parse", &text),
+        Nature::Date => built(scope, "DB::Date", "__read", &text),
         _ => scope.string(&text),
     }
 }
 
-fn built<'c>(scope: &'c Scope<'c>, class: &str, text: &[u8]) -> Result<'c, Value<'c>> {
+fn built<'c>(
+    scope: &'c Scope<'c>,
+    class: &str,
+    constructor: &str,
+    text: &[u8],
+) -> Result<'c, Value<'c>> {
     let text = scope.string(text)?;
-    scope.call(scope.constant(class)?, "parse", &[text])
+    scope.call(scope.constant(class)?, constructor, &[text])
 }
