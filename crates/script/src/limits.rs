@@ -27,6 +27,9 @@ pub(crate) const BIND_DEPTH_MAX: usize = 6;
 /// Statements of one `db.pipeline`.
 pub(crate) const PIPELINE_MAX: usize = 10_000;
 
+/// Elements that are sorted at one go; more are sorted in Ruby, where a deadline can interrupt.
+pub(crate) const SORTED_MAX: usize = 100_000;
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -67,6 +67,21 @@ end
 
 module Enumerable
   def each_entry(&block) = each(&block)
+
+  # Keys that are all whole numbers, all floats or all strings are compared without calling Ruby.
+  def sort_by(&block)
+    return to_enum(:sort_by) unless block
+
+    values = to_a
+    keys = values.map(&block)
+    sorted = Tsumugi::Native.sorted(values, keys)
+    return sorted if sorted
+
+    pairs = []
+    keys.each_with_index { |key, i| pairs << [key, i] }
+    pairs.sort!.map { |_, i| values[i] }
+  end
+
   def to_set = Set.new(self)
 
   # Floats are added with a correction, so that what one addition loses comes back.
@@ -123,6 +138,13 @@ class Array
   include Enumerable
   def sum(total = 0, &block) = super
   def deconstruct = self
+
+  alias __sort! sort!
+
+  def sort!(&block)
+    sorted = Tsumugi::Native.sorted(self, self) unless block
+    sorted ? replace(sorted) : __sort!(&block)
+  end
 
   def sort_by!(&block)
     return to_enum(:sort_by!) unless block

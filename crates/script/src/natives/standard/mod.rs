@@ -10,6 +10,7 @@ mod match_data;
 mod numbers;
 mod regexp;
 mod regexp_syntax;
+mod sorting;
 mod strings;
 mod substitution;
 mod templates;
@@ -29,6 +30,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     files::install(natives)?;
     json::install(natives)?;
     numbers::install(natives)?;
+    sorting::install(natives)?;
     strings::install(natives)?;
     regexp::install(natives)
 }

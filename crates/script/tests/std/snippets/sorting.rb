@@ -1,0 +1,20 @@
+# Sorting by every kind of key, as CRuby does it. Not how fast it is.
+p [3, -1, 2, 2**40, 0].sort, [2.5, -1.0, 0.0, 1e300].sort, ["b", "a", "ab", "", "B", "糸", "z"].sort, [].sort, [1].sort
+p [3, 1.5, 2].sort, [:b, :a].sort, [[2, "a"], [1, "b"], [1, "a"]].sort
+p [3, 1, 2].sort { |a, b| b <=> a }, %w[bb a ccc].sort { |a, b| a.size <=> b.size }
+p %w[bb a ccc].sort_by(&:size), %w[bb a ccc].sort_by { |s| -s.size }, %w[b c a].sort_by { |s| s }, [3, 1].sort_by(&:to_f)
+p [[1, "x"], [0, "y"]].sort_by { |n, _| n }, { b: 1, a: 2 }.sort_by { |key, _| key.to_s }, { b: 1, a: 0 }.sort_by { |_, n| n }
+p (1..5).sort_by { |n| -n }, %w[b a].each_with_index.sort_by { |_, i| -i }, [3, 1, 2].sort_by { |n| [n % 2, n] }, [].sort_by { |x| x }
+p [3, 1, 2].sort_by { |n| n.odd? ? 1.5 : n }, Struct.new(:n).then { |s| [s.new(2), s.new(1)].sort_by(&:n).map(&:n) }
+a = [2, 3, 1]
+p a.sort!.equal?(a), a, a.sort_by! { |n| -n }.equal?(a), a, a.sort.equal?(a)
+p [3, 1, 2].sort_by.class, [3, 1, 2].sort_by.with_index { |_, i| -i }, [3, 1, 2].max_by { |n| -n }, [2, 1].minmax
+def fails
+  yield
+rescue StandardError => e
+  puts e.class
+end
+fails { [1, "a"].sort }
+fails { [1, nil].sort_by { |x| x } }
+fails { [2, 1].freeze.sort! }
+fails { [2, 1].sort_by { |_| raise IndexError } }
