@@ -35,6 +35,9 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
         }
     }
     options::check(&options)?;
+    if config.statement_cache == tsumugi_pg::limits::STATEMENT_CACHE_DEFAULT {
+        config.statement_cache = options.statement_cache;
+    }
     if config.application_name.is_none() {
         config.application_name = Some("tsumugi".to_owned());
     }

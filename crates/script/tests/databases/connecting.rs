@@ -82,3 +82,16 @@ fn a_server_that_is_not_there_or_refuses_says_what_to_do() {
     assert!(said.contains("password authentication failed"), "{said}");
     assert!(!said.contains("hunter2"), "{said}");
 }
+
+#[test]
+fn a_connection_of_postgresql_keeps_as_many_statements_as_it_may() {
+    let served = Served::new(
+        crate::Engine::Postgres,
+        "pool: 1, statements: 10",
+        "get('/') {
+           40.times { |n| db.query(\"select #{n} as n\") }
+           db.query('select count(*) <= 10 as bounded from pg_prepared_statements').first
+         }",
+    );
+    served.check("/", r#"{"bounded":true}"#);
+}
