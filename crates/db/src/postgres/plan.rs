@@ -22,6 +22,8 @@ pub(super) enum Effect {
     None,
     /// It begins, ends or marks a transaction.
     Transaction,
+    /// It locks a table until the transaction ends, and means nothing outside one.
+    Lock,
     /// It leaves something behind: a setting, a temporary table, a lock, a subscription.
     Session,
     /// It takes data from the client.
@@ -244,7 +246,7 @@ fn effect(sql: &str) -> Effect {
         "prepare" if next() == "transaction" => Effect::Transaction,
         "set" | "reset" | "listen" | "unlisten" | "prepare" | "deallocate" | "discard"
         | "declare" | "load" => Effect::Session,
-        "lock" => Effect::Transaction,
+        "lock" => Effect::Lock,
         "create" => {
             let mut kind = next();
             if kind == "or" {
@@ -363,7 +365,6 @@ mod tests {
             "/* a */ commit",
             "savepoint a",
             "prepare transaction 'x'",
-            "lock table t",
         ] {
             check_effect(sql, Effect::Transaction);
         }
@@ -398,6 +399,8 @@ mod tests {
             check_effect(sql, Effect::None);
         }
         check_effect("COPY t FROM STDIN", Effect::CopyIn);
+        check_effect("lock table t", Effect::Lock);
+        check_effect("savepoint block", Effect::Transaction);
     }
 
     #[test]

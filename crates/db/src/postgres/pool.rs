@@ -275,7 +275,7 @@ impl Inner {
         let plan = self.plans.of(sql);
         let refusal = match plan.effect {
             Effect::None => return Ok(plan),
-            Effect::Transaction => TRANSACTION,
+            Effect::Transaction | Effect::Lock => TRANSACTION,
             Effect::Session => SESSION,
             Effect::CopyIn => COPY_IN,
         };

@@ -250,12 +250,11 @@ pub(super) fn permitted(
 ) -> Result<Rc<Plan>> {
     let plan = pool.plans.of(sql);
     let refusal = match plan.effect {
-        Effect::None => return Ok(plan),
+        Effect::None | Effect::Lock => return Ok(plan),
         Effect::Session => {
             own.changed.set(true);
             return Ok(plan);
         }
-        Effect::Transaction if plan.sql.to_ascii_lowercase().contains("lock") => return Ok(plan),
         Effect::Transaction => NESTED,
         Effect::CopyIn => COPY_IN,
     };
