@@ -37,6 +37,7 @@ mod rows;
 mod session;
 pub mod sqlite;
 mod value;
+mod watched;
 
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result};
@@ -46,6 +47,7 @@ pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use tsumugi_pg::Atomicity;
 pub use value::{Nature, Rich, Value, ValueRef};
+pub use watched::{Extent, Watched};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
 #[macro_export]

@@ -17,16 +17,31 @@ pub struct Snapshot {
     pub acquired: u64,
     /// How long those waited for it, in all.
     pub wait: Duration,
-    /// Jobs waiting for a reader now.
+    /// Jobs waiting for a reader now; of PostgreSQL, for any connection.
     pub readers_queued: usize,
     /// Jobs waiting for the writer now.
     pub writer_queued: usize,
-    /// Reader connections.
+    /// Reader connections; of PostgreSQL, all that are open.
     pub readers: usize,
     /// Reader connections at work or kept by a transaction or stream.
     pub readers_busy: usize,
     /// Whether the writer is at work or kept by a transaction: 0 or 1.
     pub writer_busy: usize,
+}
+
+impl std::ops::AddAssign for Snapshot {
+    fn add_assign(&mut self, other: Snapshot) {
+        self.statements += other.statements;
+        self.errors += other.errors;
+        self.transactions += other.transactions;
+        self.acquired += other.acquired;
+        self.wait += other.wait;
+        self.readers_queued += other.readers_queued;
+        self.writer_queued += other.writer_queued;
+        self.readers += other.readers;
+        self.readers_busy += other.readers_busy;
+        self.writer_busy += other.writer_busy;
+    }
 }
 
 #[derive(Debug, Default)]

@@ -136,6 +136,19 @@ pub(crate) enum Location {
     File { path: PathBuf, missing: Missing },
 }
 
+impl Location {
+    /// The name of the file, or `:memory:`.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Location::Memory(_) => ":memory:".to_owned(),
+            Location::File { path, .. } => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                name.to_string_lossy().into_owned()
+            }
+        }
+    }
+}
+
 /// What to do about a missing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {

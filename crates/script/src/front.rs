@@ -10,6 +10,8 @@ use tsumugi_http::exposition::{Exposition, Kind};
 use tsumugi_http::{Figures, Tls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT, Snapshot, WorkerSnapshot};
 
+use crate::databases::{self, Databases};
+
 /// What surrounds an application. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Front {
@@ -35,6 +37,7 @@ pub(crate) struct Column {
     pub vm_bytes: AtomicU64,
     pub vm_objects: AtomicU64,
     pub requests: AtomicU64,
+    pub databases: Databases,
 }
 
 impl Board {
@@ -99,6 +102,10 @@ impl admin::Desk for Desk {
         let figures: Vec<&Figures> = columns.iter().map(|column| &column.figures).collect();
         Figures::write(&figures, &mut text);
         write_vms(&columns, &mut text);
+        let databases = columns
+            .iter()
+            .map(|column| (column.worker, &column.databases));
+        databases::write(databases, &mut text);
         write_workers(&self.handle.snapshot(), &mut text);
         let name = "tsumugi_output_dropped_total";
         text.family(

@@ -1,7 +1,7 @@
 //! One loaded application's VM on one worker: its fibres, its natives' shared state, and the single entry `resume`.
 //! Knows no request; what a fibre works on is the business of whoever drives it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tsumugi_db::Watched;
 use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
 use tsumugi_worker::{Observer, Sample, Watch, Worker};
 
@@ -77,6 +78,8 @@ pub(crate) struct Host {
     /// `$~` of every job.
     pub last_match: LastMatch,
     jobs: Cell<u64>,
+    /// Databases that the application connected to.
+    databases: RefCell<Vec<Watched>>,
     pub web: Web,
     _watch: Watch,
 }
@@ -106,6 +109,18 @@ pub(crate) enum Ended<'s> {
 }
 
 impl Host {
+    /// The application has connected to one more database.
+    pub fn watch(&self, database: Watched) {
+        let mut databases = self.databases.borrow_mut();
+        databases.retain(|known| known.snapshot().is_some() && !known.is(&database));
+        databases.push(database);
+    }
+
+    /// The databases that the application connected to and may still have.
+    pub fn databases(&self) -> Ref<'_, Vec<Watched>> {
+        self.databases.borrow()
+    }
+
     /// Opens a VM and loads the prelude into it.
     pub fn open(worker: &Worker, settings: Rc<Settings>) -> std::result::Result<Rc<Host>, Error> {
         let memory_bytes_max = settings.limits.vm_bytes_max;
@@ -135,6 +150,7 @@ impl Host {
             job: Cell::new(0),
             last_match: LastMatch::default(),
             jobs: Cell::new(0),
+            databases: RefCell::default(),
             web: Web::default(),
             _watch: worker.watch(watchdog),
         });

@@ -6,6 +6,7 @@
 mod answer;
 mod app;
 mod console;
+mod databases;
 mod driver;
 mod error;
 mod exchange;

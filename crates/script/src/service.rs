@@ -72,6 +72,7 @@ impl Service {
                 shown.vm_bytes.store(sum(App::vm_bytes), Relaxed);
                 shown.vm_objects.store(sum(App::vm_objects), Relaxed);
                 shown.requests.store(sum(App::requests), Relaxed);
+                shown.databases.look(&alive);
                 drop(alive);
                 tokio::time::sleep(VM_FIGURES_EVERY).await;
             }

@@ -74,7 +74,7 @@ fn the_access_log_has_a_line_for_every_request() {
 
 #[test]
 fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
-    let app = "get('/') { 'x' }\nget('/stuck') { i = 0; i += 1 while i < 3_000_000_000; 'y' }\nget('/slow') { sleep 3; 'z' }";
+    let app = "DATABASE = DB.connect('sqlite::memory:')\nDATABASE.query('select 1')\nget('/') { 'x' }\nget('/stuck') { i = 0; i += 1 while i < 3_000_000_000; 'y' }\nget('/slow') { sleep 3; 'z' }";
     let all: &[(&str, &[u8])] = &[("app.rb", app.as_bytes())];
     let options = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
     let mut served = serve(folder(all), &options);
@@ -109,6 +109,10 @@ fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
         text.lines().any(|line| {
             line.starts_with("tsumugi_vm_bytes{worker=\"0\"} ") && !line.ends_with(" 0")
         })
+    });
+    let line = "tsumugi_database_statements_total{database=\":memory:\"} 1\n";
+    until("figures of the database", || {
+        get(&admin, "/metrics").text().contains(line)
     });
     let mut stuck = TcpStream::connect(&address).unwrap();
     stuck

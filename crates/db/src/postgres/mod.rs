@@ -17,6 +17,7 @@ mod transaction;
 pub use copy::{CopyIn, CopyOut};
 pub use listen::Listener;
 pub use pool::Pool;
+pub(crate) use pool::Watch;
 pub(crate) use rows::{Field, Row, Rows};
 pub use session::Session;
 pub use transaction::{RowStream, Savepoint, Transaction};

@@ -2,7 +2,7 @@
 //! Rule: a statement that would change a shared session is refused before it is sent.
 
 use std::cell::Cell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,6 +32,8 @@ use crate::value::Value;
 pub struct Pool(Rc<Inner>);
 
 pub(super) struct Inner {
+    /// The database's name on its server.
+    name: Arc<str>,
     pub(super) connections: Connections,
     pub(super) plans: Plans,
     pub(super) options: Options,
@@ -74,6 +76,7 @@ impl Pool {
             Pooler::Transaction => Limits::Ours,
             _ => Limits::Server,
         };
+        let name = config.database.as_str().into();
         let connector = Connector::new(config);
         let link = Link {
             connector: connector.clone(),
@@ -89,6 +92,7 @@ impl Pool {
             idle: crate::limits::IDLE_CONNECTION_DEFAULT,
         };
         let pool = Pool(Rc::new(Inner {
+            name,
             connections: Connections::new(link, settings),
             plans: Plans::default(),
             options,
@@ -183,11 +187,49 @@ impl Pool {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let figures = self.0.connections.figures();
+        self.0.snapshot()
+    }
+
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.0.name)
+    }
+
+    /// A look from outside that keeps nothing open.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch(Rc::downgrade(&self.0))
+    }
+}
+
+/// See [`Pool::watch`].
+#[derive(Debug)]
+pub(crate) struct Watch(Weak<Inner>);
+
+impl Watch {
+    /// None when the pool has gone.
+    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
+        Some(self.0.upgrade()?.snapshot())
+    }
+
+    pub(crate) fn is(&self, other: &Watch) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("figures", &self.connections.figures())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn snapshot(&self) -> Snapshot {
+        let figures = self.connections.figures();
         Snapshot {
-            statements: self.0.counts.statements.get(),
-            errors: self.0.counts.errors.get(),
-            transactions: self.0.counts.transactions.get(),
+            statements: self.counts.statements.get(),
+            errors: self.counts.errors.get(),
+            transactions: self.counts.transactions.get(),
             acquired: figures.acquired,
             wait: figures.wait,
             readers_queued: figures.waiting,

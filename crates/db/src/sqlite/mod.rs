@@ -20,5 +20,6 @@ mod watch;
 
 pub use job::Executed;
 pub use pool::Pool;
+pub(crate) use pool::Watch;
 pub use session::{Savepoint, Transaction};
 pub use stream::RowStream;

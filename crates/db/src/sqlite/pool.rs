@@ -1,8 +1,8 @@
 //! The caller's side of an engine: makes jobs and waits for their answers. Runs nothing on the caller's thread.
 //! Rule: every call makes one job and awaits one reply; dropping the call abandons the job.
 
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
@@ -25,14 +25,43 @@ use super::stream::{Finished, RowStream};
 pub struct Pool {
     engine: Arc<Engine>,
     options: Arc<Options>,
+    name: Arc<str>,
+}
+
+/// A look at a database from outside that keeps nothing open.
+#[derive(Debug)]
+pub(crate) struct Watch(Weak<Engine>);
+
+impl Watch {
+    /// None when nobody has the database open any more.
+    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
+        Some(self.0.upgrade()?.snapshot())
+    }
+
+    pub(crate) fn is(&self, other: &Watch) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
 }
 
 impl Pool {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
         let (location, options) = options::parse(url, options)?;
         let options = Arc::new(options);
+        let name = location.name().into();
         let engine = Engine::open(location, options.clone()).await?;
-        Ok(Pool { engine, options })
+        Ok(Pool {
+            engine,
+            options,
+            name,
+        })
+    }
+
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    pub(crate) fn watch(&self) -> Watch {
+        Watch(Arc::downgrade(&self.engine))
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {

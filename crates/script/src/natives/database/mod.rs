@@ -9,6 +9,7 @@ mod target;
 pub(super) mod values;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
@@ -41,11 +42,17 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         {
             options.log = StatementLog::Statements;
         }
+        let host = Rc::downgrade(host);
         Ok(Box::pin(async move {
             match Database::connect(&url, options).await {
-                Ok(database) => answer(move |scope| {
-                    scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
-                }),
+                Ok(database) => {
+                    if let Some(host) = host.upgrade() {
+                        host.watch(database.watch());
+                    }
+                    answer(move |scope| {
+                        scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
+                    })
+                }
                 Err(error) => failure(error),
             }
         }) as Operation)

@@ -1,0 +1,77 @@
+//! Figures of databases for who publishes them. Knows no exporter and keeps no connection open.
+//! Rule: a name shows neither user nor password.
+
+use std::sync::Arc;
+
+use crate::metrics::Snapshot;
+use crate::{Database, postgres, sqlite};
+
+/// A look at a database. When its last [`Database`] has gone there is nothing to see.
+#[derive(Debug)]
+pub struct Watched {
+    name: Arc<str>,
+    watch: Watch,
+}
+
+#[derive(Debug)]
+enum Watch {
+    Sqlite(sqlite::Watch),
+    Postgres(postgres::Watch),
+}
+
+/// Whose the connections of a database are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All threads of the process have them together.
+    Process,
+    /// The thread that connected has them.
+    Thread,
+}
+
+impl Database {
+    /// A look at the figures of this database that does not keep it open.
+    pub fn watch(&self) -> Watched {
+        match self {
+            Database::Sqlite(pool) => Watched {
+                name: pool.name(),
+                watch: Watch::Sqlite(pool.watch()),
+            },
+            Database::Postgres(pool) => Watched {
+                name: pool.name(),
+                watch: Watch::Postgres(pool.watch()),
+            },
+        }
+    }
+}
+
+impl Watched {
+    /// The name of the database on its server, that of its file, or `:memory:`.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Whose connections the figures are about.
+    pub fn extent(&self) -> Extent {
+        match self.watch {
+            Watch::Sqlite(_) => Extent::Process,
+            Watch::Postgres(_) => Extent::Thread,
+        }
+    }
+
+    /// The figures now; none when the database has been closed by all who had it.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        match &self.watch {
+            Watch::Sqlite(watch) => watch.snapshot(),
+            Watch::Postgres(watch) => watch.snapshot(),
+        }
+    }
+
+    /// Whether both look at the same connections.
+    pub fn is(&self, other: &Watched) -> bool {
+        match (&self.watch, &other.watch) {
+            (Watch::Sqlite(watch), Watch::Sqlite(other)) => watch.is(other),
+            (Watch::Postgres(watch), Watch::Postgres(other)) => watch.is(other),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Figures of the databases that applications connected to, for the admin pages. Knows no SQL and no connection.
+//! Rule: a worker looks at its own by the clock and leaves them here; the admin thread only reads what was left.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use tsumugi_db::{Extent, Snapshot, Watched};
+use tsumugi_http::exposition::{Exposition, Kind};
+
+use crate::app::App;
+
+/// What one worker sees of its databases.
+#[derive(Debug, Default)]
+pub(crate) struct Databases(Mutex<Vec<Seen>>);
+
+#[derive(Clone, Debug)]
+struct Seen {
+    name: Arc<str>,
+    extent: Extent,
+    figures: Snapshot,
+}
+
+impl Databases {
+    /// Looks at the databases of these applications. Waits for nobody: while somebody reads, what was seen before stays.
+    pub(crate) fn look(&self, apps: &[Rc<App>]) {
+        let Ok(mut shown) = self.0.try_lock() else {
+            return;
+        };
+        shown.clear();
+        let watched: Vec<_> = apps.iter().map(|app| app.host().databases()).collect();
+        let mut distinct: Vec<&Watched> = Vec::new();
+        for watched in watched.iter().flat_map(|watched| watched.iter()) {
+            if distinct.iter().any(|other| other.is(watched)) {
+                continue;
+            }
+            distinct.push(watched);
+            let Some(figures) = watched.snapshot() else {
+                continue;
+            };
+            let same =
+                |seen: &&mut Seen| seen.name == *watched.name() && seen.extent == watched.extent();
+            match shown.iter_mut().find(same) {
+                Some(seen) => seen.figures += figures,
+                None => shown.push(Seen {
+                    name: Arc::clone(watched.name()),
+                    extent: watched.extent(),
+                    figures,
+                }),
+            }
+        }
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        let seen = self.0.lock();
+        seen.map_or_else(
+            |poisoned| poisoned.into_inner().clone(),
+            |seen| seen.clone(),
+        )
+    }
+}
+
+/// One sample: the worker, unless all share the connections, and what it saw.
+struct Row {
+    worker: Option<String>,
+    seen: Seen,
+}
+
+/// Writes what all workers saw. Connections that they share are told once.
+pub(crate) fn write<'a>(
+    workers: impl Iterator<Item = (usize, &'a Databases)>,
+    text: &mut Exposition,
+) {
+    let mut rows: Vec<Row> = Vec::new();
+    for (worker, databases) in workers {
+        for seen in databases.seen() {
+            let shared = seen.extent == Extent::Process;
+            let told = |row: &Row| row.worker.is_none() && row.seen.name == seen.name;
+            if !(shared && rows.iter().any(told)) {
+                let worker = (!shared).then(|| worker.to_string());
+                rows.push(Row { worker, seen });
+            }
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    write_gauges(&rows, text);
+    write_counters(&rows, text);
+}
+
+fn family(
+    rows: &[Row],
+    text: &mut Exposition,
+    (name, kind, help): (&str, Kind, &str),
+    of: impl Fn(&Seen) -> f64,
+) {
+    text.family(name, kind, help);
+    for row in rows {
+        let mut labels = Vec::with_capacity(2);
+        labels.extend(row.worker.as_deref().map(|worker| ("worker", worker)));
+        labels.push(("database", &*row.seen.name));
+        text.sample(name, &labels, of(&row.seen));
+    }
+}
+
+fn write_gauges(rows: &[Row], text: &mut Exposition) {
+    let gauge = |name, help| (name, Kind::Gauge, help);
+    let open = gauge(
+        "tsumugi_database_connections",
+        "Connections to the database that are open.",
+    );
+    family(rows, text, open, |seen| {
+        // SQLite's writer is not counted among its readers.
+        let writer = usize::from(seen.extent == Extent::Process);
+        (seen.figures.readers + writer) as f64
+    });
+    let busy = gauge(
+        "tsumugi_database_connections_busy",
+        "Of these, connections at work or kept by a transaction or stream.",
+    );
+    family(rows, text, busy, |seen| {
+        (seen.figures.readers_busy + seen.figures.writer_busy) as f64
+    });
+    let waiting = gauge(
+        "tsumugi_database_waiting",
+        "Callers that wait for a connection.",
+    );
+    family(rows, text, waiting, |seen| {
+        (seen.figures.readers_queued + seen.figures.writer_queued) as f64
+    });
+}
+
+fn write_counters(rows: &[Row], text: &mut Exposition) {
+    let counter = |name, help| (name, Kind::Counter, help);
+    let statements = counter(
+        "tsumugi_database_statements_total",
+        "Statements that ran, well or not.",
+    );
+    family(rows, text, statements, |seen| {
+        seen.figures.statements as f64
+    });
+    let errors = counter(
+        "tsumugi_database_errors_total",
+        "Statements that failed, and callers turned away.",
+    );
+    family(rows, text, errors, |seen| seen.figures.errors as f64);
+    let transactions = counter("tsumugi_database_transactions_total", "Transactions begun.");
+    family(rows, text, transactions, |seen| {
+        seen.figures.transactions as f64
+    });
+    let wait = counter(
+        "tsumugi_database_wait_seconds_total",
+        "How long callers waited for a connection.",
+    );
+    family(rows, text, wait, |seen| seen.figures.wait.as_secs_f64());
+}
