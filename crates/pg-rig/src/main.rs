@@ -6,12 +6,22 @@ use std::process::{Command, ExitCode};
 
 use tsumugi_pg_rig::{Server, User};
 
+const USAGE: &str = "usage: tsumugi-pg-rig COMMAND…
+Runs COMMAND beside a throwaway PostgreSQL server whose address is in DATABASE_URL, for example:
+  cargo run --package tsumugi-pg-rig -- target/release/tsumugi serve app.rb
+  cargo run --package tsumugi-pg-rig -- sh -c 'psql \"$DATABASE_URL\"'
+The server has the tables world and fortune of the benchmarks, and ends with the command.";
+
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let [program, arguments @ ..] = words.as_slice() else {
-        eprintln!("usage: tsumugi-pg-rig COMMAND…");
+        eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    if program == "--help" || program == "-h" {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let server = Server::start();
     server.load_world();
     eprintln!("# throwaway {}", server.description());

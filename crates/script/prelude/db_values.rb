@@ -1,7 +1,8 @@
 # Values of databases that Ruby has no class for: exact decimal numbers and calendar dates. Not a numeric tower: what is not here
 # (division, roots) has no exact answer. Rule: nothing is ever rounded unless `round` or `to_f` is called.
 class DB
-  # An exact decimal number: `DB::Decimal.parse("12.50") + 1`. NaN and the infinities are Floats.
+  # An exact decimal number: `DB::Decimal.parse("12.50") + 1`. NaN and the infinities are Floats. The Decimal stands first:
+  # mruby's Integer does not ask what stands after it, so `1 + decimal` raises TypeError.
   class Decimal
     include Comparable
 
@@ -83,8 +84,6 @@ class DB
 
     # A String, because many readers of JSON round numbers.
     def to_json(*) = to_s.to_json
-
-    def coerce(other) = other.is_a?(Float) ? [other, to_f] : [__decimal(other), self]
 
     def __with(other)
       return yield(to_f, other, 0) if other.is_a?(Float)

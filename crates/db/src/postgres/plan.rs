@@ -28,7 +28,13 @@ pub(super) enum Effect {
     Session,
     /// It takes data from the client.
     CopyIn,
+    /// It has both kinds of placeholders, so that a value would have two places.
+    Mixed,
 }
+
+/// What to do about [`Effect::Mixed`].
+pub(super) const MIXED: &str =
+    "this statement has ? as well as $1: use one kind of placeholder, and ?? for a question mark";
 
 /// The plans of one pool.
 #[derive(Default)]
@@ -41,7 +47,11 @@ impl Plans {
         }
         let plan = Rc::new(Plan {
             sql: numbered(sql).into(),
-            effect: effect(sql),
+            effect: if mixes(sql) {
+                Effect::Mixed
+            } else {
+                effect(sql)
+            },
         });
         let mut plans = self.0.borrow_mut();
         if plans.len() >= PLANS_MAX {
@@ -166,6 +176,25 @@ fn numbered(sql: &str) -> String {
         }
     });
     out
+}
+
+/// Whether a text has both `?` and `$1`.
+fn mixes(sql: &str) -> bool {
+    if !(sql.contains('?') && sql.contains('$')) {
+        return false;
+    }
+    let (mut question, mut number, mut after_dollar) = (false, false, false);
+    let mut rest = sql;
+    while let Some(piece) = piece(&mut rest) {
+        let Piece::Code(code) = piece else {
+            after_dollar = false;
+            continue;
+        };
+        number |= after_dollar && code.starts_with(|c: char| c.is_ascii_digit());
+        after_dollar = code.ends_with('$');
+        question |= code.replace("??", "").contains('?');
+    }
+    question && number
 }
 
 /// Where in `sql` that is of which the server says `position`: it counts the characters of what it was sent, from 1.
@@ -401,6 +430,22 @@ mod tests {
         check_effect("COPY t FROM STDIN", Effect::CopyIn);
         check_effect("lock table t", Effect::Lock);
         check_effect("savepoint block", Effect::Transaction);
+    }
+
+    #[test]
+    fn both_kinds_of_placeholders_are_noticed() {
+        for (sql, expected) in [
+            ("select ?, $1", true),
+            ("select $1 where a = ?", true),
+            ("select ?, ?", false),
+            ("select $1, $2", false),
+            ("select $1, a ?? 'b'", false),
+            ("select '$1', ?", false),
+            ("select $$ ? $$, $1", false),
+            ("select a$1, ?", false),
+        ] {
+            assert_eq!(mixes(sql), expected, "{sql}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tsumugi_pg_proto::TransactionStatus;
 use super::bind::Binds;
 use super::failure::{Attempt, Fault};
 use super::link::{Connections, Link, Session};
-use super::plan::{Effect, Plan, Plans};
+use super::plan::{self, Effect, Plan, Plans};
 use super::rows::Rows as Lying;
 use super::settings;
 use super::transaction::{RowStream, Transaction};
@@ -320,6 +320,7 @@ impl Inner {
             Effect::Transaction | Effect::Lock => TRANSACTION,
             Effect::Session => SESSION,
             Effect::CopyIn => COPY_IN,
+            Effect::Mixed => plan::MIXED,
         };
         Err(self
             .attempt(Arc::clone(sql), values.to_vec())

@@ -11,7 +11,7 @@ use tsumugi_pg_proto::TransactionStatus;
 use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
 use super::link::Own;
-use super::plan::{Effect, Plan};
+use super::plan::{self, Effect, Plan};
 use super::pool::{COPY_IN, Inner, Limits, executed, planned};
 use super::rows::Rows as Lying;
 use super::settings;
@@ -257,6 +257,7 @@ pub(super) fn permitted(
         }
         Effect::Transaction => NESTED,
         Effect::CopyIn => COPY_IN,
+        Effect::Mixed => plan::MIXED,
     };
     Err(pool
         .attempt(Arc::clone(sql), values.to_vec())
