@@ -341,6 +341,14 @@ impl Server {
     #[track_caller]
     pub fn freeze_backend(&self, process: i32) {
         kill(Pid::from_raw(process), Signal::SIGSTOP).expect("the backend is there");
+        // A process on another core goes on for a moment.
+        let stat = format!("/proc/{process}/stat");
+        let stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
+        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+        while !stopped() {
+            assert!(Instant::now() < until, "the backend goes on");
+            pause();
+        }
     }
 
     /// Lets a frozen backend go on.
