@@ -27,8 +27,8 @@ get("/queries") { worlds }
 get "/updates" do
   # In one order everywhere, and each row once: statements of several connections must not wait for each other in a circle.
   found = worlds.sort_by { |world| world[:id] }.uniq { |world| world[:id] }
-  found.each { |world| world[:randomNumber] = random }
-  db.execute WRITE, found.map { |world| world[:id] }, found.map { |world| world[:randomNumber] }
+  numbers = found.map { |world| world[:randomNumber] = random }
+  db.execute WRITE, found.map { |world| world[:id] }, numbers
   found
 end
 

@@ -17,13 +17,7 @@ module Tsumugi
     end
 
     # What `<%= %>` writes.
-    def self.text(value)
-      case value
-      when String then Native.html_escape(value)
-      when Safe then value.to_s
-      else Native.html_escape(value.to_s)
-      end
-    end
+    def self.text(value) = Native.html_text(value)
 
     # Methods made of templates.
     module Compiled; end
@@ -69,7 +63,7 @@ module Tsumugi
       def program(file, text, method, names)
         locals = names.map { |local| "#{local} = __locals[:#{local}]; " }.join
         body = Native.template_translate(file, text)
-        "module Tsumugi::Views::Compiled; def #{method}(__locals); #{locals}__out = ''; #{body}\n__out; end; end"
+        "module Tsumugi::Views::Compiled; def #{method}(__locals); #{locals}__out = ''; __html = ::Tsumugi::Native; #{body}\n__out; end; end"
       end
     end
 

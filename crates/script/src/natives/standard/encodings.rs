@@ -37,25 +37,42 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         })
     })?;
     natives.plain("html_escape", |_, scope, call| {
+        escaped(scope, call.argument(0))
+    })?;
+    // What `<%= %>` writes: as above, but for HTML that `raw` has marked as such.
+    natives.plain("html_text", |_, scope, call| {
         let given = call.argument(0);
-        if given.kind() == Kind::String {
-            // Most texts need no escaping: they are handed back as they are.
-            let plain = scope.with_bytes(given, |bytes| {
-                !bytes.iter().any(|byte| entity(*byte).is_some())
-            });
-            if plain == Some(true) {
-                return Ok(given);
-            }
-            return with(scope, given, html_escape);
+        if let Some(integer) = given.as_integer() {
+            return scope.string(integer.to_string());
         }
-        let text = scope.call(given, "to_s", &[])?;
-        with(scope, text, html_escape)
+        if given.kind() != Kind::String
+            && scope.is_a(given, scope.constant("Tsumugi::Views::Safe")?)
+        {
+            return Ok(scope.ivar(given, scope.intern("@text")));
+        }
+        escaped(scope, given)
     })?;
     natives.plain("html_unescape", |_, scope, call| {
         with(scope, call.argument(0), |bytes| {
             html_unescape(&String::from_utf8_lossy(bytes)).into_bytes()
         })
     })
+}
+
+/// The text of a value with entities for what HTML would take for markup.
+fn escaped<'s>(scope: &'s Scope<'s>, given: Value<'s>) -> Result<'s, Value<'s>> {
+    let text = match given.kind() {
+        Kind::String => given,
+        _ => scope.call(given, "to_s", &[])?,
+    };
+    // Most texts need no escaping: they are handed back as they are.
+    let plain = scope.with_bytes(text, |bytes| {
+        !bytes.iter().any(|byte| entity(*byte).is_some())
+    });
+    if plain == Some(true) {
+        return Ok(text);
+    }
+    with(scope, text, html_escape)
 }
 
 fn with<'s>(

@@ -16,7 +16,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-/// Statements that append to `__out`.
+/// Statements that append to `__out`; `__html` is the module of natives, so that a page does not look it up for each of its texts.
 fn translate(template: &str) -> std::result::Result<String, (usize, &'static str)> {
     let mut out = String::with_capacity(template.len() * 2);
     let mut literal = String::new();
@@ -74,7 +74,7 @@ fn statement(out: &mut String, code: &str) {
         out.push_str(raw.trim_end());
         out.push_str(").to_s;");
     } else if let Some(escaped) = code.strip_prefix('=') {
-        out.push_str("__out << ::Tsumugi::Views.text((");
+        out.push_str("__out << __html.html_text((");
         out.push_str(escaped.trim_end());
         out.push_str("));");
     } else {
@@ -113,7 +113,7 @@ mod tests {
     fn expressions_are_escaped_unless_raw() {
         check(
             "a<%= b %>",
-            "__out << \"a\";__out << ::Tsumugi::Views.text(( b));",
+            "__out << \"a\";__out << __html.html_text(( b));",
         );
         check("<%== b %>", "__out << ( b).to_s;");
     }
