@@ -53,12 +53,17 @@ const PHASES: &[Phase] = &[
     ),
 ];
 
-/// Passed and failed tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Passed and failed tests, and where the failed ones are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Tally {
     passed: u64,
     failed: u64,
+    /// Lines that name a failed test or say where it panicked, `NAMED_MAX` at most.
+    named: Vec<String>,
 }
+
+/// Failed tests that the summary names at most.
+const NAMED_MAX: usize = 20;
 
 /// Runs every phase below `root`, then prints one line a phase and `N passed, N failed`.
 pub fn run(root: &Path) -> io::Result<Verdict> {
@@ -74,6 +79,7 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
                 let (tally, outcome) = tests(root, words)?;
                 total.passed += tally.passed;
                 total.failed += tally.failed;
+                total.named.extend(tally.named);
                 (*name, outcome)
             }
         };
@@ -84,6 +90,9 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
     }
     println!();
     for line in summary {
+        println!("{line}");
+    }
+    for line in total.named.iter().take(NAMED_MAX) {
         println!("{line}");
     }
     if total == Tally::default() {
@@ -155,9 +164,13 @@ fn add_up(mut output: impl BufRead, mut shown: impl Write) -> io::Result<Tally> 
     while output.read_until(b'\n', &mut line)? > 0 {
         shown.write_all(&line)?;
         shown.flush()?;
-        if let Some(total) = totals(&String::from_utf8_lossy(&line)) {
-            tally.passed += total.passed;
-            tally.failed += total.failed;
+        let text = String::from_utf8_lossy(&line);
+        if let Some((passed, failed)) = totals(&text) {
+            tally.passed += passed;
+            tally.failed += failed;
+        }
+        if tally.named.len() < NAMED_MAX && names_a_failure(&text) {
+            tally.named.push(text.trim_end().to_owned());
         }
         line.clear();
     }
@@ -165,7 +178,7 @@ fn add_up(mut output: impl BufRead, mut shown: impl Write) -> io::Result<Tally> 
 }
 
 /// Reads `test result: ok. 3 passed; 0 failed; …` of Rust's test programs and `3 passed, 0 failed` of ours.
-fn totals(line: &str) -> Option<Tally> {
+fn totals(line: &str) -> Option<(u64, u64)> {
     let line = line.trim_end();
     let (passed, failed) = match line.strip_prefix("test result: ") {
         Some(result) => result.split_once(". ")?.1.split_once(" passed; ")?,
@@ -173,22 +186,29 @@ fn totals(line: &str) -> Option<Tally> {
             .split_once(" passed, ")
             .filter(|(_, failed)| failed.ends_with(" failed"))?,
     };
-    Some(Tally {
-        passed: passed.parse().ok()?,
-        failed: failed.split(' ').next()?.parse().ok()?,
-    })
+    Some((
+        passed.parse().ok()?,
+        failed.split(' ').next()?.parse().ok()?,
+    ))
+}
+
+/// Whether a line is the verdict on one failed test, of Rust's or ours, or says where one panicked.
+fn names_a_failure(line: &str) -> bool {
+    let line = line.trim_end();
+    (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+        || line.trim_start().starts_with("FAIL ")
+        || (line.starts_with("thread '") && line.contains(" panicked at "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(output: &str, passed: u64, failed: u64) {
+    fn check(output: &str, passed: u64, failed: u64, named: &[&str]) {
         let mut shown = Vec::new();
-        assert_eq!(
-            add_up(output.as_bytes(), &mut shown).unwrap(),
-            Tally { passed, failed }
-        );
+        let tally = add_up(output.as_bytes(), &mut shown).unwrap();
+        assert_eq!((tally.passed, tally.failed), (passed, failed));
+        assert_eq!(tally.named, named);
         assert_eq!(shown, output.as_bytes());
     }
 
@@ -201,6 +221,7 @@ mod tests {
             ),
             15,
             3,
+            &[],
         );
     }
 
@@ -210,38 +231,32 @@ mod tests {
             "test result: unknown\nhe said: 3 passed, 0 failed\n3 passed, 0 failed, 1 skipped\n",
             0,
             0,
+            &[],
+        );
+    }
+
+    #[test]
+    fn failed_tests_are_named_with_the_place_of_the_panic() {
+        let lines = [
+            "test a::b ... FAILED",
+            "thread 'a::b' (7) panicked at src/a.rs:1:2:",
+            "  FAIL GET / (3 ms)",
+        ];
+        check(
+            &format!("test c ... ok\n{}\nwhy\n", lines.join("\n")),
+            0,
+            0,
+            &lines,
         );
     }
 
     #[test]
     fn a_program_that_died_is_one_failure() {
-        let (tally, _) = settle(
-            Tally {
-                passed: 2,
-                failed: 0,
-            },
-            Verdict::Failed,
-        );
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 2,
-                failed: 1
-            }
-        );
-        let (tally, _) = settle(
-            Tally {
-                passed: 2,
-                failed: 3,
-            },
-            Verdict::Failed,
-        );
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 2,
-                failed: 3
-            }
-        );
+        let with = |failed| Tally {
+            failed,
+            ..Tally::default()
+        };
+        assert_eq!(settle(with(0), Verdict::Failed).0, with(1));
+        assert_eq!(settle(with(3), Verdict::Failed).0, with(3));
     }
 }

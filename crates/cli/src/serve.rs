@@ -77,17 +77,17 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         limit.apply(&mut config, &mut settings)?;
     }
     let server = Server::bind(config)?;
+    if mode == Mode::Development {
+        let folder = folder_of(&settings.app);
+        tracing::info!("development: watching {}", folder.display());
+        watch::start(folder, settings.data_dir.clone(), server.handle())?;
+    }
     for address in server.addresses() {
         let plural = if workers.get() == 1 { "" } else { "s" };
         tracing::info!(
             "listening on {} with {workers} worker{plural}",
             url(address, &front)
         );
-    }
-    if mode == Mode::Development {
-        let folder = folder_of(&settings.app);
-        tracing::info!("development: watching {}", folder.display());
-        watch::start(folder, settings.data_dir.clone(), server.handle())?;
     }
     arguments.front.start_admin(server.handle(), &front)?;
     let access_log = front.access_log.clone();

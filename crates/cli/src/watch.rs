@@ -16,10 +16,11 @@ type Stamp = (Option<SystemTime>, u64);
 const KINDS: &[&str] = &["rb", "erb"];
 
 /// Watches `folder` from a thread of its own, until the process ends. `data` is left out: the application writes there.
+/// Called before the application is loaded, so that a change made meanwhile is not taken for what was loaded.
 pub fn start(folder: PathBuf, data: PathBuf, handle: Handle) -> std::io::Result<()> {
     let (folder, data) = (folder.canonicalize()?, data.canonicalize()?);
+    let mut known = look(&folder, &data);
     let watch = move || {
-        let mut known = look(&folder, &data);
         if known.len() >= WATCHED_FILES_MAX {
             tracing::warn!(
                 "more files than watched_files_max ({WATCHED_FILES_MAX}): some are not watched"

@@ -369,6 +369,7 @@ impl Served {
         ]
         .concat();
         let mut child = tsumugi(folder, &words)
+            .stdout(Stdio::null()) // the access log
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -422,6 +423,7 @@ impl Served {
                 return;
             }
             assert!(Instant::now() < until, "no {piece:?} in {answer}");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
