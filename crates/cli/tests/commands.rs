@@ -415,6 +415,7 @@ impl Served {
     }
 
     /// Asks until the answer has the piece.
+    #[expect(clippy::disallowed_methods, reason = "this thread serves nobody")]
     fn until_answer_has(&self, piece: &str) {
         let until = Instant::now() + PATIENCE;
         loop {
