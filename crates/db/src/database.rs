@@ -145,8 +145,7 @@ impl Database {
                 transaction.roll_back().await?;
                 let failure = outcomes.pop();
                 let undone = || {
-                    Err(Error::Closed {
-                        what: "transaction",
+                    Err(Error::RolledBack {
                         reason: "another statement of the pipeline failed",
                     })
                 };

@@ -119,6 +119,12 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
+    /// The database rolled the transaction back, so nothing of it was kept. Run it again, once the cause is gone.
+    #[error("the transaction was rolled back: {reason}")]
+    RolledBack {
+        /// Why.
+        reason: &'static str,
+    },
     /// The database cannot be opened.
     #[error("cannot open the database {path}: {reason}", path = .path.display())]
     Open {
@@ -192,6 +198,7 @@ impl Error {
         "QueryCanceled",
         "LimitExceeded",
         "DataError",
+        "TransactionRolledBack",
         "ConnectionLost",
         "UsageError",
         "Unsupported",
@@ -211,6 +218,7 @@ impl Error {
             Error::Timeout { .. } => "QueryCanceled",
             Error::TooLarge { .. } => "LimitExceeded",
             Error::InvalidText { .. } | Error::Malformed { .. } => "DataError",
+            Error::RolledBack { .. } => "TransactionRolledBack",
             Error::Closed { .. }
             | Error::Open { .. }
             | Error::Unreachable { .. }
@@ -297,6 +305,7 @@ impl Error {
             | Error::Usage { statement, .. }
             | Error::Database { statement, .. } => Some(statement),
             Error::Closed { .. }
+            | Error::RolledBack { .. }
             | Error::Open { .. }
             | Error::Unreachable { .. }
             | Error::Lost { .. }

@@ -1,6 +1,5 @@
 //! Statements on a connection: prepared once, then one write and one answer for each execution. Decodes no rows.
-//! Rule: every execution ends with its own Sync, so that an error of one caller never fails another's; only an atomic pipeline
-//! shares one.
+//! Rule: every execution ends with its own Sync, so that an error of one caller never fails another's.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -101,25 +100,6 @@ impl Parameters for () {
     fn encode(&self, _: usize, _: &Type, _: &mut BytesMut) -> Result<Encoded, EncodeError> {
         unreachable!("there is no value to encode")
     }
-}
-
-/// Whether the statements of a pipeline stand and fall together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Atomicity {
-    /// Each for itself.
-    #[default]
-    Each,
-    /// All or none: they share one Sync, and with it one transaction, unless one is open already.
-    All,
-}
-
-/// One statement of a pipeline.
-#[derive(Clone, Copy)]
-pub struct Statement<'a> {
-    /// The text, with `$1`, `$2`, … for the values.
-    pub sql: &'a str,
-    /// The values.
-    pub values: &'a dyn Parameters,
 }
 
 impl Connection {
@@ -224,85 +204,6 @@ impl Connection {
             }
         }
         Ok(results)
-    }
-
-    /// Runs several statements in one write. Their results come in their order; the outer error is that of a statement that
-    /// could not be prepared or sent, in which case none ran, or the end of the connection.
-    ///
-    /// With [`Atomicity::All`] there is [`Error::RolledBack`] for all others than the one that failed; an error that comes when all
-    /// have run, such as a deferred constraint's, is the last one's.
-    ///
-    /// # Errors
-    /// As [`Connection::query`].
-    pub async fn pipeline(
-        &self,
-        statements: &[Statement<'_>],
-        atomicity: Atomicity,
-    ) -> Result<Vec<Result<Rows>>> {
-        let mut descriptions = Vec::with_capacity(statements.len());
-        let mut before: Option<&Statement<'_>> = None;
-        for statement in statements {
-            let same = before.is_some_and(|before| std::ptr::eq(before.sql, statement.sql));
-            let description = match descriptions.last().filter(|_| same) {
-                Some(description) => Rc::clone(description),
-                None => self.prepare(statement.sql, &[]).await?,
-            };
-            description.check(statement.values)?;
-            descriptions.push(description);
-            before = Some(statement);
-        }
-        if statements.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.room().await;
-        match atomicity {
-            Atomicity::Each => self.pipeline_each(statements, &descriptions).await,
-            Atomicity::All => self.pipeline_all(statements, &descriptions).await,
-        }
-    }
-
-    async fn pipeline_each(
-        &self,
-        statements: &[Statement<'_>],
-        descriptions: &[Rc<Description>],
-    ) -> Result<Vec<Result<Rows>>> {
-        let mut pairs = statements.iter().zip(descriptions);
-        let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
-        let answer = self.ask(requests, |mut request, ticket| {
-            let (statement, description) = pairs.next().expect("one request for each statement");
-            self.write_closing(&mut request)?;
-            self.write_execution(&mut request, statement.sql, description, statement.values)?;
-            Ok(request.sync(ticket, Shape::Whole)?)
-        })?;
-        let replies = answer.all().await?;
-        let outcomes = replies.into_iter().zip(descriptions).zip(statements);
-        let outcomes = outcomes.map(|((reply, description), statement)| {
-            let outcome = rows(reply?, description);
-            if let Err(Error::Server(error)) = &outcome
-                && is_stale(error)
-            {
-                self.0.cache.borrow_mut().forget(statement.sql, &[]);
-            }
-            outcome
-        });
-        Ok(outcomes.collect())
-    }
-
-    async fn pipeline_all(
-        &self,
-        statements: &[Statement<'_>],
-        descriptions: &[Rc<Description>],
-    ) -> Result<Vec<Result<Rows>>> {
-        let answer = self.ask(1, |mut request, ticket| {
-            // Before anything that may fail: what follows an error is skipped.
-            self.write_closing(&mut request)?;
-            for (statement, description) in statements.iter().zip(descriptions) {
-                self.write_execution(&mut request, statement.sql, description, statement.values)?;
-            }
-            Ok(request.sync(ticket, Shape::Whole)?)
-        })?;
-        let reply = answer.await?;
-        split(&reply, descriptions)
     }
 
     /// What the server says of a statement; asks it unless this connection knows.
@@ -476,7 +377,7 @@ impl Drop for Preparing<'_> {
 }
 
 /// The rows of an answer, or the error in it.
-fn rows(reply: Whole, description: &Description) -> Result<Rows> {
+pub(crate) fn rows(reply: Whole, description: &Description) -> Result<Rows> {
     succeeded(&reply)?;
     Ok(Rows::new(
         Rc::clone(&description.columns),
@@ -486,7 +387,7 @@ fn rows(reply: Whole, description: &Description) -> Result<Rows> {
 }
 
 /// The error in an answer.
-fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
+pub(crate) fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
     let Some(start) = reply.error else {
         return Ok(None);
     };
@@ -515,51 +416,8 @@ pub(crate) fn succeeded(reply: &Whole) -> Result<()> {
 }
 
 /// Whether the server refuses a prepared statement because something changed since: the tables, or the session.
-fn is_stale(error: &ServerError) -> bool {
+pub(crate) fn is_stale(error: &ServerError) -> bool {
     error.code == SqlState::INVALID_SQL_STATEMENT_NAME
         || (error.code == SqlState::FEATURE_NOT_SUPPORTED
             && error.routine.as_deref() == Some("RevalidateCachedQuery"))
-}
-
-/// Takes the answer to several statements under one Sync apart.
-fn split(reply: &Whole, descriptions: &[Rc<Description>]) -> Result<Vec<Result<Rows>>> {
-    let mut outcomes = Vec::with_capacity(descriptions.len());
-    let mut messages = reply.messages();
-    let (mut start, mut count) = (0, 0);
-    while let Some(message) = messages.next() {
-        let description = descriptions.get(outcomes.len());
-        match (message.map_err(Error::Protocol)?, description) {
-            (Message::DataRow(_), _) => count += 1,
-            (Message::CommandComplete(_) | Message::EmptyQueryResponse, Some(description)) => {
-                let bytes = reply.bytes.slice(start..messages.offset());
-                let columns = Rc::clone(&description.columns);
-                outcomes.push(Ok(Rows::new(columns, bytes, count)));
-                (start, count) = (messages.offset(), 0);
-            }
-            // When all have ended it comes from the Sync, as a deferred constraint's does.
-            (Message::ErrorResponse(report), _) => {
-                let error = Box::new(ServerError::from(report));
-                outcomes.clear();
-                outcomes.resize_with(descriptions.len(), || Err(Error::RolledBack));
-                let failed = reply_index(reply, descriptions.len());
-                if let Some(place) = outcomes.get_mut(failed) {
-                    *place = Err(Error::Server(error));
-                }
-                return Ok(outcomes);
-            }
-            _ => {}
-        }
-    }
-    Ok(outcomes)
-}
-
-/// Which statement of several failed: as many ended before it.
-fn reply_index(reply: &Whole, statements: usize) -> usize {
-    let ended = reply.messages().filter(|message| {
-        matches!(
-            message,
-            Ok(Message::CommandComplete(_) | Message::EmptyQueryResponse)
-        )
-    });
-    ended.count().min(statements.saturating_sub(1))
 }

@@ -7,7 +7,7 @@ class DB
     attr_reader :constraint, :sql, :binds, :position, :code
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
-     QueryCanceled LimitExceeded DataError ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
+     QueryCanceled LimitExceeded DataError TransactionRolledBack ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
 
   # Bytes to be bound as such, even when they happen to be UTF-8: `DB.blob(data)`.
   class Blob

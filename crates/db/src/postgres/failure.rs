@@ -121,9 +121,8 @@ impl Attempt<'_> {
                     reason: error.to_string(),
                 }
             }
-            Driver::RolledBack => Error::Closed {
-                what: "transaction",
-                reason: "a statement in it had failed, so the server rolled it back",
+            Driver::RolledBack => Error::RolledBack {
+                reason: "a statement in it had failed",
             },
             other => {
                 let message = other.to_string();
@@ -135,9 +134,8 @@ impl Attempt<'_> {
     fn lost(self, reason: String, ran: Ran, server: Option<&ServerError>) -> Error {
         // The server ended the session because the transaction was idle: that is no loss of a statement.
         if server.is_some_and(|error| error.code.as_str() == "25P03") {
-            return Error::Closed {
-                what: "transaction",
-                reason: "it was rolled back because it was idle for longer than idle_timeout",
+            return Error::RolledBack {
+                reason: "it was idle for longer than idle_timeout",
             };
         }
         Error::Lost {

@@ -50,9 +50,15 @@ impl End {
             1 => "it was committed",
             2 => "it was rolled back",
             3 => {
-                "the database rolled it back because a statement in it was stopped or failed; begin it again"
+                return Error::RolledBack {
+                    reason: "a statement in it was stopped or failed",
+                };
             }
-            4 => "it was rolled back because it was idle for longer than idle_timeout",
+            4 => {
+                return Error::RolledBack {
+                    reason: "it was idle for longer than idle_timeout",
+                };
+            }
             _ => "its connection failed and nothing was committed",
         };
         Error::Closed {

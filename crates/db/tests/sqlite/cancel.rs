@@ -131,7 +131,8 @@ fn an_abandoned_write_in_a_transaction_ends_it() {
                 .await
                 .is_err()
         );
-        assert_eq!(tx.commit().await.unwrap_err().kind(), "ConnectionLost");
+        let error = tx.commit().await.unwrap_err();
+        assert_eq!(error.kind(), "TransactionRolledBack");
         assert_eq!(count(&f.db).await, 0);
     });
 }

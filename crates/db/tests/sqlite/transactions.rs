@@ -247,7 +247,7 @@ fn a_write_that_is_stopped_ends_its_transaction() {
             .unwrap_err();
         assert!(matches!(error, Error::Timeout { .. }), "{error}");
         let error = tx.commit().await.unwrap_err();
-        assert!(error.to_string().contains("rolled it back"), "{error}");
+        assert!(matches!(error, Error::RolledBack { .. }), "{error}");
         assert_eq!(count(&f.db).await, 0);
     });
 }

@@ -151,12 +151,85 @@ fn a_changed_table_is_prepared_anew_outside_a_transaction_and_an_error_inside() 
         // A session that has forgotten everything.
         db.script("deallocate all").await.unwrap();
         assert_eq!(db.query(sql, &()).await.unwrap().columns().len(), 2);
-        db.script("alter table t add d int").await.unwrap();
-        let statement = Statement { sql, values: &() };
-        let outcomes = db.pipeline(&[statement], Atomicity::Each).await.unwrap();
-        assert!(matches!(outcomes[0], Err(Error::Server(_))));
-        let outcomes = db.pipeline(&[statement], Atomicity::Each).await.unwrap();
-        assert_eq!(outcomes[0].as_ref().unwrap().columns().len(), 3);
+    });
+}
+
+/// Runs a pipeline of prepared statements after their table has changed. `expected` has a number of rows or an SQLSTATE for each.
+async fn check_pipeline(
+    db: &Connection,
+    atomicity: Atomicity,
+    texts: &[&str],
+    change: &str,
+    expected: &str,
+) {
+    for sql in texts {
+        db.prepare(sql, &[]).await.unwrap();
+    }
+    db.script(change).await.unwrap();
+    let statements: Vec<_> = texts
+        .iter()
+        .map(|sql| Statement { sql, values: &() })
+        .collect();
+    let outcomes = db.pipeline(&statements, atomicity).await.unwrap();
+    let came: Vec<_> = outcomes
+        .into_iter()
+        .map(|outcome| match outcome {
+            Ok(rows) => rows.len().to_string(),
+            Err(Error::RolledBack) => "undone".to_owned(),
+            Err(error) => code::<()>(Err(error)),
+        })
+        .collect();
+    assert_eq!(came.join(" "), expected, "{atomicity:?} {texts:?} {change}");
+}
+
+#[test]
+fn a_changed_table_in_a_pipeline_is_noticed_where_nothing_is_run_twice_or_out_of_order() {
+    use Atomicity::{All, Each};
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(a int); create temp table u(a int)")
+            .await
+            .unwrap();
+        let (read, write, other) = (
+            "select * from t",
+            "insert into t values (1) returning *",
+            "insert into u values (1)",
+        );
+        let next = std::cell::Cell::new(0);
+        let change = || {
+            next.set(next.get() + 1);
+            format!("alter table t add c{} int", next.get())
+        };
+        // By itself, and each of several.
+        check_pipeline(&db, Each, &[read], &change(), "0").await;
+        check_pipeline(&db, Each, &[other, read, read], &change(), "0 0 0").await;
+        check_pipeline(&db, Each, &[write, read], &change(), "1 1").await;
+        check_pipeline(&db, Each, &[read, "select 1", read], &change(), "1 1 1").await;
+        // What changes data is overtaken by nothing, and overtakes nothing.
+        check_pipeline(&db, Each, &[write, "select 1"], &change(), "0A000 1").await;
+        check_pipeline(&db, Each, &[read, other], &change(), "0A000 0").await;
+        check_pipeline(&db, Each, &[read, "select 1 / 0"], &change(), "1 22012").await;
+        // The change is one of the pipeline's own.
+        let own = "alter table t add own int";
+        check_pipeline(&db, Each, &[read, own, read, read], "select 1", "1 0 1 1").await;
+        // Together: what ran is undone and runs again, once.
+        check_pipeline(&db, All, &[other, write, read], &change(), "0 1 2").await;
+        let count = "select count(*)::int4 from u";
+        assert_eq!(int(&db.query(count, &()).await.unwrap()), 3);
+        // A session that has forgotten everything.
+        check_pipeline(&db, All, &[other, read], "deallocate all", "0 2").await;
+        check_pipeline(&db, Each, &[read, other], "deallocate all", "2 0").await;
+        // Some commands end the transaction, and would run twice.
+        check_pipeline(&db, All, &["commit", read], &change(), "undone 0A000").await;
+        check_pipeline(&db, All, &["commit", read], "select 1", "0 2").await;
+        // In a transaction that is open everything before would be lost.
+        let transaction = db.begin(Default::default()).await.unwrap();
+        check_pipeline(&db, Each, &[read, "select 2"], &change(), "0A000 25P02").await;
+        transaction.roll_back().await.unwrap();
+        let transaction = db.begin(Default::default()).await.unwrap();
+        check_pipeline(&db, All, &["select 3", read], &change(), "undone 0A000").await;
+        transaction.roll_back().await.unwrap();
+        is_clean(&db).await;
     });
 }
 

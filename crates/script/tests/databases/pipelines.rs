@@ -1,6 +1,6 @@
 //! Several statements in one write.
 
-use crate::check;
+use crate::{Engine, check, check_on};
 
 const TABLE: &str = "db.execute_script 'create table t(n integer primary key)'
   def count = db.query('select count(*) as n from t').first[:n]
@@ -83,6 +83,27 @@ fn one_more_than_pipeline_max_is_refused() {
             (
                 "db.pipeline { |p| 10_000.times { |i| p.query 'select cast(? as integer) as n', i } }.last.first[:n]",
                 "9999",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_table_that_changed_since_the_last_time_is_no_error() {
+    check_on(
+        Engine::Postgres,
+        &format!(
+            "{TABLE}\ndef both(**options) = db.pipeline(**options) {{ |p| p.query 'select * from t'; p.query 'select * from t order by n' }}"
+        ),
+        &[
+            ("both.size", "2"),
+            (
+                "db.execute 'alter table t add a integer'; both.map(&:columns)",
+                r#"[["n","a"],["n","a"]]"#,
+            ),
+            (
+                "db.execute 'alter table t add b integer'; both(atomic: true).map(&:columns)",
+                r#"[["n","a","b"],["n","a","b"]]"#,
             ),
         ],
     );

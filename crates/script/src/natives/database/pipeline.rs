@@ -71,7 +71,7 @@ fn first_failure(outcomes: Vec<tsumugi_db::Result<Rows>>) -> tsumugi_db::Result<
     for outcome in outcomes {
         match outcome {
             Ok(rows) => results.push(rows),
-            Err(error @ tsumugi_db::Error::Closed { .. }) => {
+            Err(error @ tsumugi_db::Error::RolledBack { .. }) => {
                 consequence.get_or_insert(error);
             }
             Err(error) => return Err(error),

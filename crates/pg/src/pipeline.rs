@@ -1,0 +1,262 @@
+//! Several statements in one write, each with its own Sync or all under one. Decodes no rows.
+//! Rule: what is run a second time, because its plan no longer fits the tables, has left nothing behind the first time, and nothing
+//! but SELECTs has overtaken it.
+
+use std::rc::Rc;
+
+use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
+use tsumugi_pg_proto::connection::Shape;
+
+use crate::connection::{Connection, Whole};
+use crate::error::{Error, Result};
+use crate::query::{Parameters, failure, is_stale, rows};
+use crate::rows::Rows;
+use crate::statement::Description;
+
+/// Whether the statements of a pipeline stand and fall together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomicity {
+    /// Each for itself.
+    #[default]
+    Each,
+    /// All or none: they share one Sync, and with it one transaction, unless one is open already.
+    All,
+}
+
+/// One statement of a pipeline.
+#[derive(Clone, Copy)]
+pub struct Statement<'a> {
+    /// The text, with `$1`, `$2`, … for the values.
+    pub sql: &'a str,
+    /// The values.
+    pub values: &'a dyn Parameters,
+}
+
+impl Connection {
+    /// Runs several statements in one write. Their results come in their order; the outer error is that of a statement that
+    /// could not be prepared or sent, in which case none ran, or the end of the connection.
+    ///
+    /// With [`Atomicity::All`] there is [`Error::RolledBack`] for all others than the one that failed; an error that comes when all
+    /// have run, such as a deferred constraint's, is the last one's.
+    ///
+    /// A statement whose tables have changed since it was prepared is prepared and run once more outside of transactions: with
+    /// [`Atomicity::All`] together with all others, of which nothing is left; otherwise by itself, unless something else than a
+    /// SELECT has overtaken it.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn pipeline(
+        &self,
+        statements: &[Statement<'_>],
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let descriptions = self.prepare_all(statements).await?;
+        if statements.is_empty() {
+            return Ok(Vec::new());
+        }
+        match atomicity {
+            Atomicity::Each => self.pipeline_each(statements, &descriptions).await,
+            Atomicity::All => {
+                let reply = self.ask_all(statements, &descriptions).await?;
+                if !self.all_may_run_again(statements, &reply)? {
+                    return split(&reply, &descriptions);
+                }
+                let descriptions = self.prepare_all(statements).await?;
+                let reply = self.ask_all(statements, &descriptions).await?;
+                self.all_may_run_again(statements, &reply)?;
+                split(&reply, &descriptions)
+            }
+        }
+    }
+
+    /// A text that is repeated is looked up once.
+    async fn prepare_all(&self, statements: &[Statement<'_>]) -> Result<Vec<Rc<Description>>> {
+        let mut descriptions = Vec::with_capacity(statements.len());
+        let mut before: Option<&Statement<'_>> = None;
+        for statement in statements {
+            let same = before.is_some_and(|before| std::ptr::eq(before.sql, statement.sql));
+            let description = match descriptions.last().filter(|_| same) {
+                Some(description) => Rc::clone(description),
+                None => self.prepare(statement.sql, &[]).await?,
+            };
+            description.check(statement.values)?;
+            descriptions.push(description);
+            before = Some(statement);
+        }
+        Ok(descriptions)
+    }
+
+    async fn pipeline_each(
+        &self,
+        statements: &[Statement<'_>],
+        descriptions: &[Rc<Description>],
+    ) -> Result<Vec<Result<Rows>>> {
+        self.room().await;
+        let mut pairs = statements.iter().zip(descriptions);
+        let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
+        let answer = self.ask(requests, |mut request, ticket| {
+            let (statement, description) = pairs.next().expect("one request for each statement");
+            self.write_closing(&mut request)?;
+            self.write_execution(&mut request, statement.sql, description, statement.values)?;
+            Ok(request.sync(ticket, Shape::Whole)?)
+        })?;
+        let replies = answer.all().await?;
+        let mut outcomes = Vec::with_capacity(statements.len());
+        let mut stale = Stale::default();
+        for ((reply, description), statement) in
+            replies.into_iter().zip(descriptions).zip(statements)
+        {
+            let idle = matches!(&reply, Ok(reply) if reply.status == TransactionStatus::Idle);
+            let outcome = reply.and_then(|reply| rows(reply, description));
+            match &outcome {
+                Err(Error::Server(error)) if is_stale(error) => {
+                    self.0.cache.borrow_mut().forget(statement.sql, &[]);
+                    if idle {
+                        stale.found(outcomes.len(), statement.sql);
+                    } else {
+                        stale.overtaken(statement.sql);
+                    }
+                }
+                _ => stale.overtaken(statement.sql),
+            }
+            outcomes.push(outcome);
+        }
+        for index in stale.may_run_again() {
+            let again = statements.get(index).zip(outcomes.get_mut(index));
+            if let Some((statement, outcome)) = again {
+                *outcome = self.query(statement.sql, statement.values).await;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    async fn ask_all(
+        &self,
+        statements: &[Statement<'_>],
+        descriptions: &[Rc<Description>],
+    ) -> Result<Whole> {
+        self.room().await;
+        let answer = self.ask(1, |mut request, ticket| {
+            // Before anything that may fail: what follows an error is skipped.
+            self.write_closing(&mut request)?;
+            for (statement, description) in statements.iter().zip(descriptions) {
+                self.write_execution(&mut request, statement.sql, description, statement.values)?;
+            }
+            Ok(request.sync(ticket, Shape::Whole)?)
+        })?;
+        answer.await
+    }
+
+    /// When the server found a statement stale, all are forgotten, because the same may have befallen the others. True when they may
+    /// be run again.
+    fn all_may_run_again(&self, statements: &[Statement<'_>], reply: &Whole) -> Result<bool> {
+        if !failure(reply)?.is_some_and(|error| is_stale(&error)) {
+            return Ok(false);
+        }
+        for statement in statements {
+            self.0.cache.borrow_mut().forget(statement.sql, &[]);
+        }
+        Ok(reply.status == TransactionStatus::Idle && is_undone(reply))
+    }
+}
+
+/// The statements of a pipeline that the server refused because they were stale.
+#[derive(Default)]
+struct Stale {
+    indices: Vec<usize>,
+    /// Something that came after one of them was not refused so.
+    overtaken: bool,
+    /// One of them, or of what came after, is no SELECT.
+    writes: bool,
+}
+
+impl Stale {
+    fn found(&mut self, index: usize, sql: &str) {
+        self.indices.push(index);
+        self.writes |= !is_select(sql);
+    }
+
+    fn overtaken(&mut self, sql: &str) {
+        if !self.indices.is_empty() {
+            self.overtaken = true;
+            self.writes |= !is_select(sql);
+        }
+    }
+
+    /// All of them, or none: they keep their order.
+    fn may_run_again(self) -> Vec<usize> {
+        if self.overtaken && self.writes {
+            return Vec::new();
+        }
+        self.indices
+    }
+}
+
+/// Whether a text is a SELECT that makes no table. Of one that begins with a comment it is not known.
+fn is_select(sql: &str) -> bool {
+    let mut words = sql
+        .split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_')
+        .filter(|word| !word.is_empty());
+    words
+        .next()
+        .is_some_and(|word| word.eq_ignore_ascii_case("select"))
+        && !words.any(|word| word.eq_ignore_ascii_case("into"))
+}
+
+/// Whether what ran was certainly undone when a later statement failed: a COMMIT, a procedure and some commands end transactions of
+/// themselves.
+fn is_undone(reply: &Whole) -> bool {
+    reply.messages().all(|message| match message {
+        Ok(Message::CommandComplete(tag)) => {
+            matches!(
+                tag.command(),
+                "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "MERGE"
+            )
+        }
+        Ok(_) => true,
+        Err(_) => false,
+    })
+}
+
+/// Takes the answer to several statements under one Sync apart.
+fn split(reply: &Whole, descriptions: &[Rc<Description>]) -> Result<Vec<Result<Rows>>> {
+    let mut outcomes = Vec::with_capacity(descriptions.len());
+    let mut messages = reply.messages();
+    let (mut start, mut count) = (0, 0);
+    while let Some(message) = messages.next() {
+        let description = descriptions.get(outcomes.len());
+        match (message.map_err(Error::Protocol)?, description) {
+            (Message::DataRow(_), _) => count += 1,
+            (Message::CommandComplete(_) | Message::EmptyQueryResponse, Some(description)) => {
+                let bytes = reply.bytes.slice(start..messages.offset());
+                let columns = Rc::clone(&description.columns);
+                outcomes.push(Ok(Rows::new(columns, bytes, count)));
+                (start, count) = (messages.offset(), 0);
+            }
+            // When all have ended it comes from the Sync, as a deferred constraint's does.
+            (Message::ErrorResponse(report), _) => {
+                let error = Box::new(ServerError::from(report));
+                outcomes.clear();
+                outcomes.resize_with(descriptions.len(), || Err(Error::RolledBack));
+                let failed = reply_index(reply, descriptions.len());
+                if let Some(place) = outcomes.get_mut(failed) {
+                    *place = Err(Error::Server(error));
+                }
+                return Ok(outcomes);
+            }
+            _ => {}
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Which statement of several failed: as many ended before it.
+fn reply_index(reply: &Whole, statements: usize) -> usize {
+    let ended = reply.messages().filter(|message| {
+        matches!(
+            message,
+            Ok(Message::CommandComplete(_) | Message::EmptyQueryResponse)
+        )
+    });
+    ended.count().min(statements.saturating_sub(1))
+}
