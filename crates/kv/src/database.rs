@@ -1,0 +1,220 @@
+//! The handle of one open database: checks calls, hands them to the engine, lends it watches and waiters. Stores nothing itself.
+//! Rule: a key or value beyond its limit never reaches an engine.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::clock::Clock;
+use crate::engine::{Engine, Pair, Shared};
+use crate::error::{Error, Result};
+use crate::limits::PAGE_RECORDS_MAX;
+use crate::memory::Memory;
+use crate::metrics::{Counters, Snapshot};
+use crate::notify::{Waiter, Waiters};
+use crate::pending::Pending;
+use crate::range::{Range, Seek};
+use crate::registry;
+use crate::search::{SearchMode, search};
+use crate::spec::Spec;
+use crate::watch::Watch;
+use crate::write::{Write, Written, check_key};
+
+/// An open database. Clones share it, on any thread; it closes with the last of them.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) open: Arc<Open>,
+}
+
+/// What the clones share.
+pub(crate) struct Open {
+    engine: Box<dyn Engine>,
+    shared: Arc<Shared>,
+    waiters: Arc<Waiters>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.shared.watches.end();
+    }
+}
+
+impl Database {
+    /// Opens a database, or joins those of this process that have the same path open. A database in memory is shared by its
+    /// name, and one without a name by nobody.
+    ///
+    /// Blocks the thread while files are read. One path is one database, so its settings must be the same each time.
+    pub fn open(spec: &Spec) -> Result<Self> {
+        Self::open_with(spec, Clock::System)
+    }
+
+    /// [`open`](Self::open) with another clock for times to live; one that joins an open database keeps that one's.
+    pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
+        spec.validate()?;
+        registry::join_or_open(spec, || Self::start(spec, clock))
+    }
+
+    fn start(spec: &Spec, clock: Clock) -> Result<Self> {
+        if !spec.is_in_memory() {
+            return Err(Error::Spec {
+                reason: "only databases in memory are there".to_owned(),
+            });
+        }
+        for ignored in &spec.ignored {
+            tracing::warn!(
+                path = %spec.path.display(),
+                setting = %ignored.name,
+                known = ignored.known,
+                "a setting of a database has no meaning here",
+            );
+        }
+        let shared = Arc::new(Shared {
+            spec: spec.clone(),
+            clock,
+            watches: Arc::default(),
+            counters: Counters::default(),
+        });
+        let engine: Box<dyn Engine> = Box::new(Memory::new(shared.clone()));
+        Ok(Self {
+            open: Arc::new(Open {
+                engine,
+                shared,
+                waiters: Arc::default(),
+            }),
+        })
+    }
+
+    /// How the database was opened.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        &self.open.shared.spec
+    }
+
+    /// Whether the database is in memory, where nothing here blocks but for moments.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.spec().is_in_memory()
+    }
+
+    /// Whether writes are taken. One that is not healthy still answers reads.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.open.engine.is_healthy()
+    }
+
+    /// The value at `key`. Never waits for a write; on disk it may read a block from a file.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
+        check_key(key)?;
+        self.open.engine.value(key)
+    }
+
+    /// How many records there are, exactly.
+    pub fn count(&self) -> Result<u64> {
+        self.open.engine.count()
+    }
+
+    /// Bytes that the database takes: of memory as the capacity counts them, or of disk.
+    pub fn file_size(&self) -> Result<u64> {
+        self.open.engine.size()
+    }
+
+    /// The record at a place in the order.
+    pub fn seek(&self, seek: &Seek) -> Result<Option<Pair>> {
+        Ok(self.open.engine.page(&Range::from(seek), 1)?.pop())
+    }
+
+    /// The first records of a range: at most `limit`, [`PAGE_RECORDS_MAX`], and fewer when their size reaches
+    /// [`PAGE_BYTES_MAX`](crate::limits::PAGE_BYTES_MAX); none only when there are no more. Go on with [`Range::after`].
+    ///
+    /// Of a database on disk it may read many blocks: call it where blocking is allowed.
+    pub fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+        if range.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.open.engine.page(range, limit.min(PAGE_RECORDS_MAX))
+    }
+
+    /// Keys that fit a pattern, at most `capacity`, or
+    /// [`SEARCH_MATCHES_MAX`](crate::limits::SEARCH_MATCHES_MAX) when that is 0.
+    ///
+    /// Looks at every key in most modes: call it where blocking is allowed.
+    pub fn search(&self, mode: SearchMode, pattern: &[u8], capacity: usize) -> Result<Vec<Bytes>> {
+        search(mode, pattern, capacity, |range, limit| {
+            self.page(range, limit)
+        })
+    }
+
+    /// Applies a write. The answer is there at once for a database in memory, and after the commit for one on disk; dropping
+    /// it does not take the write back. Writes of one thread are applied in their order.
+    pub fn submit(&self, write: Write) -> Pending {
+        match write.check(self.spec().value_max) {
+            Ok(()) => self.open.engine.submit(write),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    /// [`submit`](Self::submit), blocking the thread until the answer is there.
+    pub fn submit_wait(&self, write: Write) -> Result<Written> {
+        self.submit(write).wait()
+    }
+
+    /// Answers once the disk has confirmed all that was written before, whatever the durability. At once in memory.
+    pub fn synchronize(&self) -> Pending {
+        self.open.engine.synchronize()
+    }
+
+    /// Puts what is on disk in better order. Blocks the thread, for long.
+    pub fn rebuild(&self) -> Result<()> {
+        self.open.engine.rebuild()
+    }
+
+    /// Writes a database on disk with the records of this moment to `folder`, which must not exist yet. Blocks the thread;
+    /// reads and writes go on. Opening the folder restores them.
+    pub fn backup(&self, folder: &Path) -> Result<()> {
+        self.open.engine.backup(folder)
+    }
+
+    /// The changes of the keys that begin with `prefix`, from now on.
+    pub fn watch(&self, prefix: impl Into<Bytes>) -> Result<Watch> {
+        self.open.shared.watches.watch(prefix.into())
+    }
+
+    /// A future that is ready once somebody notifies `key`. Ask for it before looking at the record, and nothing is missed;
+    /// bound the wait by a timer of your own.
+    pub fn wait_for(&self, key: impl Into<Bytes>) -> Result<Waiter> {
+        self.open.waiters.wait_for(key.into())
+    }
+
+    /// Wakes all that wait for `key`; says how many.
+    pub fn notify(&self, key: &[u8]) -> usize {
+        self.open.waiters.notify(key, usize::MAX)
+    }
+
+    /// Wakes the one that waits for `key` for the longest time; says whether there was one.
+    pub fn notify_one(&self, key: &[u8]) -> bool {
+        self.open.waiters.notify(key, 1) == 1
+    }
+
+    /// Removes what has expired. It is done in the background too; what has expired is never returned.
+    pub fn sweep(&self) {
+        self.open.engine.sweep();
+    }
+
+    /// The figures since the database was opened.
+    #[must_use]
+    pub fn metrics(&self) -> Snapshot {
+        let mut snapshot = self.open.shared.counters.snapshot();
+        self.open.engine.measure(&mut snapshot);
+        snapshot
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Database")
+            .field(&self.spec().to_string())
+            .finish()
+    }
+}

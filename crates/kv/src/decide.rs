@@ -1,0 +1,283 @@
+//! What each write means: what it reads, what it answers, what it changes. Changes nothing itself, and knows no engine.
+//! Rule: a pure function of the records it is shown, so that both engines and the tests' model agree by construction.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use smallvec::{SmallVec, smallvec};
+
+use crate::clock::millis;
+use crate::error::{Error, Result};
+use crate::limits::TTL_MAX;
+use crate::record::Record;
+use crate::write::{Desired, Expected, RekeySource, SetMode, Write, Written, check_value};
+
+/// The records as a write finds them. None of them has expired.
+pub(crate) trait View {
+    fn record(&mut self, key: &[u8]) -> Result<Option<Record>>;
+    /// The record with the least key.
+    fn first(&mut self) -> Result<Option<(Bytes, Record)>>;
+}
+
+/// A key, and the record it has from now on.
+pub(crate) type Change = (Bytes, Option<Record>);
+
+/// What a write answers once its changes are made.
+pub(crate) struct Decision {
+    pub(crate) written: Written,
+    /// In order; a later change of the same key holds.
+    pub(crate) changes: SmallVec<[Change; 1]>,
+}
+
+/// What the decisions of one moment have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) now_ms: u64,
+    pub(crate) value_max: usize,
+}
+
+impl Moment {
+    fn expires_ms(self, ttl: Option<Duration>) -> u64 {
+        ttl.map_or(0, |ttl| {
+            self.now_ms.saturating_add(millis(ttl.min(TTL_MAX))).max(1)
+        })
+    }
+
+    fn record(self, value: Bytes, ttl: Option<Duration>) -> Record {
+        Record {
+            value,
+            expires_ms: self.expires_ms(ttl),
+        }
+    }
+}
+
+impl Decision {
+    fn unchanged(written: Written) -> Self {
+        Self {
+            written,
+            changes: SmallVec::new(),
+        }
+    }
+
+    fn one(written: Written, key: Bytes, record: Option<Record>) -> Self {
+        Self {
+            written,
+            changes: smallvec![(key, record)],
+        }
+    }
+}
+
+/// Decides one write. `Batch` and `Clear` are the engine's: the one is many decisions, the other touches every record.
+pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Result<Decision> {
+    match write {
+        Write::Set {
+            key,
+            value,
+            mode,
+            ttl,
+        } => {
+            if mode == SetMode::IfAbsent
+                && let Some(there) = view.record(&key)?
+            {
+                return Ok(Decision::unchanged(Written::Duplicate {
+                    value: there.value,
+                }));
+            }
+            let record = moment.record(value, ttl);
+            Ok(Decision::one(Written::Done, key, Some(record)))
+        }
+        Write::Remove { key } => Ok(match view.record(&key)? {
+            Some(_) => Decision::one(Written::Done, key, None),
+            None => Decision::unchanged(Written::Missing),
+        }),
+        Write::Append {
+            key,
+            value,
+            delimiter,
+        } => append(key, value, &delimiter, view, moment),
+        Write::Increment { key, by, initial } => increment(key, by, initial, view),
+        Write::CompareExchange {
+            key,
+            expected,
+            desired,
+        } => exchange(key, &expected, desired, view, moment),
+        Write::CompareExchangeMulti { expected, desired } => {
+            exchange_multi(&expected, desired, view, moment)
+        }
+        Write::Rekey {
+            old,
+            new,
+            mode,
+            source,
+        } => rekey(old, new, mode, source, view),
+        Write::PopFirst => Ok(match view.first()? {
+            Some((key, Record { value, .. })) => {
+                let popped = Written::Popped {
+                    key: key.clone(),
+                    value,
+                };
+                Decision::one(popped, key, None)
+            }
+            None => Decision::unchanged(Written::Missing),
+        }),
+        Write::PushLast { value, at } => push_last(value, at, view, moment),
+        Write::Batch(_) | Write::Clear => {
+            unreachable!("engines take batches apart and clear on their own")
+        }
+    }
+}
+
+fn append(
+    key: Bytes,
+    value: Bytes,
+    delimiter: &[u8],
+    view: &mut impl View,
+    moment: Moment,
+) -> Result<Decision> {
+    let record = match view.record(&key)? {
+        None => moment.record(value, None),
+        Some(there) => {
+            let length = there.value.len() + delimiter.len() + value.len();
+            check_value(length, moment.value_max)?;
+            let mut joined = BytesMut::with_capacity(length);
+            joined.put_slice(&there.value);
+            joined.put_slice(delimiter);
+            joined.put_slice(&value);
+            Record {
+                value: joined.freeze(),
+                ..there
+            }
+        }
+    };
+    Ok(Decision::one(Written::Done, key, Some(record)))
+}
+
+fn increment(key: Bytes, by: i64, initial: i64, view: &mut impl View) -> Result<Decision> {
+    let there = view.record(&key)?;
+    let before = match &there {
+        None => initial,
+        Some(record) => match <[u8; 8]>::try_from(&record.value[..]) {
+            Ok(bytes) => i64::from_be_bytes(bytes),
+            Err(_) => {
+                let length = record.value.len();
+                return Err(Error::NotANumber { length });
+            }
+        },
+    };
+    if by == i64::MIN {
+        return Ok(Decision::unchanged(Written::Number(before)));
+    }
+    let number = before.wrapping_add(by);
+    let record = Record {
+        value: Bytes::copy_from_slice(&number.to_be_bytes()),
+        expires_ms: there.map_or(0, |record| record.expires_ms),
+    };
+    Ok(Decision::one(Written::Number(number), key, Some(record)))
+}
+
+fn is_expected(there: Option<&Record>, expected: &Expected) -> bool {
+    match (there, expected) {
+        (None, Expected::Absent) | (Some(_), Expected::Any) => true,
+        (Some(record), Expected::Value(value)) => record.value == value,
+        (Some(_), Expected::Absent) | (None, Expected::Any | Expected::Value(_)) => false,
+    }
+}
+
+fn exchange(
+    key: Bytes,
+    expected: &Expected,
+    desired: Desired,
+    view: &mut impl View,
+    moment: Moment,
+) -> Result<Decision> {
+    let there = view.record(&key)?;
+    let fits = is_expected(there.as_ref(), expected);
+    let found = there.is_some();
+    let actual = there.map(|record| record.value);
+    if !fits {
+        return Ok(Decision::unchanged(Written::Mismatch { actual }));
+    }
+    let written = Written::Exchanged { actual };
+    Ok(match desired {
+        Desired::Put(value, ttl) => Decision::one(written, key, Some(moment.record(value, ttl))),
+        Desired::Remove if found => Decision::one(written, key, None),
+        Desired::Remove | Desired::Keep => Decision::unchanged(written),
+    })
+}
+
+fn exchange_multi(
+    expected: &[(Bytes, Expected)],
+    desired: Vec<(Bytes, Desired)>,
+    view: &mut impl View,
+    moment: Moment,
+) -> Result<Decision> {
+    for (key, expected) in expected {
+        if !is_expected(view.record(key)?.as_ref(), expected) {
+            return Ok(Decision::unchanged(Written::Mismatch { actual: None }));
+        }
+    }
+    let changes = desired
+        .into_iter()
+        .filter_map(|(key, desired)| match desired {
+            Desired::Keep => None,
+            Desired::Remove => Some((key, None)),
+            Desired::Put(value, ttl) => Some((key, Some(moment.record(value, ttl)))),
+        });
+    Ok(Decision {
+        written: Written::Done,
+        changes: changes.collect(),
+    })
+}
+
+fn rekey(
+    old: Bytes,
+    new: Bytes,
+    mode: SetMode,
+    source: RekeySource,
+    view: &mut impl View,
+) -> Result<Decision> {
+    let Some(record) = view.record(&old)? else {
+        return Ok(Decision::unchanged(Written::Missing));
+    };
+    if mode == SetMode::IfAbsent
+        && let Some(there) = view.record(&new)?
+    {
+        return Ok(Decision::unchanged(Written::Duplicate {
+            value: there.value,
+        }));
+    }
+    if old == new {
+        return Ok(Decision::unchanged(Written::Done));
+    }
+    let mut changes: SmallVec<[Change; 1]> = SmallVec::new();
+    if source == RekeySource::Move {
+        changes.push((old, None));
+    }
+    changes.push((new, Some(record)));
+    Ok(Decision {
+        written: Written::Done,
+        changes,
+    })
+}
+
+/// Tkrzw's keys count 10 ns since 1970.
+const PUSH_UNIT_NS: u128 = 10;
+
+fn push_last(
+    value: Bytes,
+    at: Option<SystemTime>,
+    view: &mut impl View,
+    moment: Moment,
+) -> Result<Decision> {
+    let at = at.unwrap_or_else(SystemTime::now);
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut sequence = u64::try_from(since.as_nanos() / PUSH_UNIT_NS).unwrap_or(u64::MAX);
+    loop {
+        let key = Bytes::copy_from_slice(&sequence.to_be_bytes());
+        if view.record(&key)?.is_none() {
+            let pushed = Written::Pushed { key: key.clone() };
+            return Ok(Decision::one(pushed, key, Some(moment.record(value, None))));
+        }
+        sequence = sequence.wrapping_add(1);
+    }
+}

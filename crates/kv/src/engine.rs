@@ -1,0 +1,69 @@
+//! What both engines do for a database, and what a database lends them. Knows neither engine.
+//! Rule: an engine returns live records only, and counts them only.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::clock::Clock;
+use crate::decide::Moment;
+use crate::error::Result;
+use crate::metrics::{Counters, Snapshot};
+use crate::pending::Pending;
+use crate::range::Range;
+use crate::spec::Spec;
+use crate::watch::{Changed, Watches};
+use crate::write::Write;
+
+/// A key and its value.
+pub type Pair = (Bytes, Bytes);
+
+pub(crate) trait Engine: Send + Sync {
+    /// The value at a key. Never waits for a write.
+    fn value(&self, key: &[u8]) -> Result<Option<Bytes>>;
+    /// The first records of a range, at most `limit`, which is 1 or more.
+    fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>>;
+    fn count(&self) -> Result<u64>;
+    /// Bytes in memory, or on disk.
+    fn size(&self) -> Result<u64>;
+    /// Applies a write that was checked.
+    fn submit(&self, write: Write) -> Pending;
+    /// Waits until what was acknowledged is as safe as it can be, blocking the thread.
+    fn synchronize(&self) -> Pending;
+    /// Puts what is stored in better order, blocking the thread.
+    fn rebuild(&self) -> Result<()>;
+    /// Removes what has expired.
+    fn sweep(&self);
+    /// Writes a database on disk with the records of now to a folder, blocking the thread.
+    fn backup(&self, folder: &Path) -> Result<()>;
+    /// Whether writes are taken.
+    fn is_healthy(&self) -> bool;
+    /// Adds what only the engine knows.
+    fn measure(&self, snapshot: &mut Snapshot);
+}
+
+/// What a database lends its engine.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) spec: Spec,
+    pub(crate) clock: Clock,
+    pub(crate) watches: Arc<Watches>,
+    pub(crate) counters: Counters,
+}
+
+impl Shared {
+    pub(crate) fn moment(&self) -> Moment {
+        Moment {
+            now_ms: self.clock.now_ms(),
+            value_max: self.spec.value_max,
+        }
+    }
+
+    /// Tells the watchers, if there are any, of a change whose event is made only then.
+    pub(crate) fn tell(&self, changed: impl FnOnce() -> Changed) {
+        if self.watches.any() {
+            self.watches.tell(&changed());
+        }
+    }
+}

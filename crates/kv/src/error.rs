@@ -1,0 +1,118 @@
+//! What can go wrong, by what the caller can do about it. Not outcomes: a missing key or a comparison that fails is an
+//! answer, see [`Written`](crate::Written). Rule: no message shows a key or a value.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed. Cheap to clone: one failed commit answers every caller whose write it held.
+#[non_exhaustive]
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The key is too long. Nothing was written.
+    #[error("the key has {length} bytes, at most {max} (KEY_BYTES_MAX)")]
+    InvalidKey {
+        /// Bytes of the key.
+        length: usize,
+        /// [`KEY_BYTES_MAX`](crate::limits::KEY_BYTES_MAX).
+        max: usize,
+    },
+    /// The value is too long, or an append would make it so. Nothing was written. Raise the database's `value_max`.
+    #[error("the value has {length} bytes, at most {max} (value_max)")]
+    ValueTooLong {
+        /// Bytes of the value.
+        length: usize,
+        /// The database's `value_max`.
+        max: usize,
+    },
+    /// The value that was to be incremented is no number. Nothing was written.
+    #[error("the value to increment has {length} bytes, a number has 8")]
+    NotANumber {
+        /// Bytes of the value.
+        length: usize,
+    },
+    /// The call asks for more than one call may. Split it.
+    #[error("{asked} {what}, at most {max} ({limit})")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many.
+        asked: usize,
+        /// The bound.
+        max: usize,
+        /// Its name.
+        limit: &'static str,
+    },
+    /// The pattern of a search cannot be used. Fix it.
+    #[error("the pattern cannot be used: {reason}")]
+    Pattern {
+        /// Why.
+        reason: String,
+    },
+    /// The specification of a database cannot be used. Fix it.
+    #[error("the database specification cannot be used: {reason}")]
+    Spec {
+        /// Why.
+        reason: String,
+    },
+    /// The database in memory is full and refuses. Nothing was written. Remove records, or raise its `capacity`.
+    #[error("the database is full: its capacity is {capacity} bytes (capacity)")]
+    Full {
+        /// The database's `capacity`.
+        capacity: u64,
+    },
+    /// Too many writes wait already. Nothing was written. Try later.
+    #[error("{limit} is reached: {max} {what} wait already; nothing was written")]
+    QueueFull {
+        /// What waits.
+        what: &'static str,
+        /// The name of the bound.
+        limit: &'static str,
+        /// The bound.
+        max: usize,
+    },
+    /// The disk is full. Nothing of this call was written, reads go on, and writes succeed again once there is space.
+    #[error("the disk that holds {} is full; nothing was written", .path.display())]
+    DiskFull {
+        /// The database's folder.
+        path: PathBuf,
+    },
+    /// What is on disk is damaged. Restore a backup.
+    #[error("the database {} is broken: {reason}", .path.display())]
+    Broken {
+        /// The database's folder.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+    /// Another process has the database open. End it, or ask it over its service.
+    #[error("the database {} is open in another process", .path.display())]
+    Locked {
+        /// The database's folder.
+        path: PathBuf,
+    },
+    /// This process has the database open with other settings. Use the same specification.
+    #[error("the database {} is open already with other settings: {open}", .path.display())]
+    Conflict {
+        /// The database's folder, or the name of a database in memory.
+        path: PathBuf,
+        /// The specification it was opened with.
+        open: String,
+    },
+    /// Reading or writing failed. When a write fails so, it may or may not have taken place.
+    #[error("{action} {}: {source}", .path.display())]
+    Io {
+        /// What was done, as in `reading`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: Arc<io::Error>,
+    },
+    /// The database was closed while the call waited. The write may or may not have taken place.
+    #[error("the database was closed")]
+    Closed,
+}

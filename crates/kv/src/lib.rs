@@ -1,0 +1,52 @@
+//! The embedded key-value store: ordered records in memory or on disk, atomic writes, times to live, watches.
+//! Knows no socket, no Ruby and no event loop: what waits is a future that anything may poll.
+//! Rule: a read never waits for a write, and what was acknowledged is kept as the database's durability says.
+//!
+//! ```
+//! use tsumugi_kv::{Database, Range, Spec, Write, Written};
+//!
+//! # fn main() -> tsumugi_kv::Result<()> {
+//! let kv = Database::open(&"#durability=memory,capacity=64m,when_full=evict".parse::<Spec>()?)?;
+//! kv.submit_wait(Write::set("花", "桜"))?;
+//! assert_eq!(kv.get("花".as_bytes())?.unwrap(), "桜");
+//!
+//! let visit = Write::Increment { key: "visits".into(), by: 1, initial: 0 };
+//! assert!(matches!(kv.submit_wait(visit)?, Written::Number(1)));
+//! assert_eq!(kv.page(&Range::prefix("vis"), 10)?.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod clock;
+mod database;
+mod decide;
+mod engine;
+mod error;
+pub mod limits;
+mod memory;
+mod metrics;
+mod notify;
+mod pending;
+mod range;
+mod record;
+mod registry;
+mod search;
+mod spec;
+mod watch;
+mod write;
+
+pub use clock::Clock;
+pub use database::Database;
+pub use engine::Pair;
+pub use error::{Error, Result};
+pub use metrics::{Histogram, LATENCY_BUCKETS_US, Snapshot};
+pub use notify::Waiter;
+pub use pending::Pending;
+pub use range::{Direction, Range, Seek};
+pub use record::Record;
+pub use search::SearchMode;
+pub use spec::{Durability, Ignored, Spec, WhenFull};
+pub use watch::{Changed, Next, Watch};
+pub use write::{Desired, Expected, RekeySource, SetMode, Write, Written};

@@ -1,0 +1,55 @@
+//! Every bound of this crate, by name. Not settings: what a user may change is in `Spec`, within these.
+//! Rule: a queue, buffer or table that has no bound here does not exist.
+
+use std::time::Duration;
+
+/// Longest key. What is written on disk for a record with a time to live holds the key, a tag and eight bytes of time, and the
+/// engine takes 65,535 bytes.
+pub const KEY_BYTES_MAX: usize = 65_535 - 16;
+/// Longest value unless `value_max` says otherwise.
+pub const VALUE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+/// Largest `value_max`. An engine counts the bytes of a value in 32 bits, and a header comes with it.
+pub const VALUE_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// Capacity of a database in memory unless `capacity` says otherwise.
+pub const CAPACITY_BYTES_DEFAULT: u64 = 1024 * 1024 * 1024;
+/// Smallest capacity of a database in memory.
+pub const CAPACITY_BYTES_MIN: u64 = 64 * 1024;
+/// Block cache of a database on disk unless `cache` says otherwise.
+pub const CACHE_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
+/// Smallest block cache of a database on disk.
+pub const CACHE_BYTES_MIN: u64 = 1024 * 1024;
+/// Longest specification of a database.
+pub const SPEC_BYTES_MAX: usize = 8 * 1024;
+/// Longest time to live, a hundred years, so that adding one to a clock cannot overflow.
+pub const TTL_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// What a record in memory is charged beyond the bytes of its key and its value: its entries in the order and in the list of
+/// recent use, the allocation of the value.
+pub const RECORD_OVERHEAD_BYTES: u64 = 160;
+/// Parts of a database in memory, each with its own lock.
+pub const SHARDS: usize = 32;
+/// Most records that one call to `page` returns.
+pub const PAGE_RECORDS_MAX: usize = 10_000;
+/// A page ends with the record that takes it past this size.
+pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Most keys that one search returns; also what a capacity of 0 means.
+pub const SEARCH_MATCHES_MAX: usize = 1_000_000;
+/// Longest pattern of a search.
+pub const PATTERN_BYTES_MAX: usize = 64 * 1024;
+/// Longest pattern of a search by edit distance, which costs its length for every byte of every key.
+pub const EDIT_PATTERN_BYTES_MAX: usize = 1024;
+/// Memory that a compiled regular expression may take.
+pub const REGEX_BYTES_MAX: usize = 1024 * 1024;
+/// Most writes in one batch.
+pub const BATCH_WRITES_MAX: usize = 100_000;
+/// Most records that one exchange may compare, and that it may change.
+pub const EXCHANGE_RECORDS_MAX: usize = 10_000;
+
+/// Changes that wait for the owner of one watch; one more, and it has lagged.
+pub const WATCH_CHANGES_MAX: usize = 1_024;
+/// Bytes of keys that wait for the owner of one watch.
+pub const WATCH_BYTES_MAX: usize = 1024 * 1024;
+/// Watches of one database.
+pub const WATCHES_MAX: usize = 4_096;
+/// Callers of one database that may wait to be notified.
+pub const WAITERS_MAX: usize = 65_536;

@@ -1,0 +1,521 @@
+//! The engine in memory: records in ordered parts, each behind a lock of its own that is held for one step. Nothing outlives it.
+//! Rule: a lock is never held while waiting for anything but another part's lock, and those are taken in order.
+
+mod key;
+mod shard;
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use self::shard::{Recency, Shard, cost};
+use crate::decide::{Change, View, decide};
+use crate::engine::{Engine, Pair, Shared};
+use crate::error::{Error, Result};
+use crate::limits::{PAGE_BYTES_MAX, SHARDS};
+use crate::metrics::Snapshot;
+use crate::pending::Pending;
+use crate::range::{Direction, Range};
+use crate::record::Record;
+use crate::spec::WhenFull;
+use crate::watch::Changed;
+use crate::write::{Write, Written};
+
+/// A database smaller than this is one part: recent use is then exact, and not a matter of each part by itself.
+const ONE_SHARD_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Expired records that one write removes from the part it has locked.
+const SWEEP_RECORDS_MAX: usize = 16;
+/// Records of a part that a page reads beyond its fair share, so that it seldom has to ask twice.
+const CHUNK_RECORDS_MIN: usize = 4;
+/// No record expires.
+const NEVER: u64 = u64::MAX;
+
+pub(crate) struct Memory {
+    shards: Vec<Mutex<Shard>>,
+    hasher: RandomState,
+    used: AtomicU64,
+    count: AtomicU64,
+    /// No record expires before; it may be earlier than the first that does.
+    next_expiry_ms: AtomicU64,
+    /// Whether the time above leaves out records that are being looked for, and the lock of who looks.
+    sweeping: AtomicBool,
+    sweep: Mutex<()>,
+    /// The part that gives up a record next.
+    hand: AtomicUsize,
+    shared: Arc<Shared>,
+}
+
+impl Memory {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let recency = match shared.spec.when_full {
+            WhenFull::Evict => Recency::Kept,
+            WhenFull::Refuse => Recency::Ignored,
+        };
+        let shards = if shared.spec.capacity <= ONE_SHARD_BYTES_MAX {
+            1
+        } else {
+            SHARDS
+        };
+        Self {
+            shards: (0..shards)
+                .map(|_| Mutex::new(Shard::new(recency)))
+                .collect(),
+            hasher: RandomState::new(),
+            used: AtomicU64::new(0),
+            count: AtomicU64::new(0),
+            next_expiry_ms: AtomicU64::new(NEVER),
+            sweeping: AtomicBool::new(false),
+            sweep: Mutex::new(()),
+            hand: AtomicUsize::new(0),
+            shared,
+        }
+    }
+
+    fn index(&self, key: &[u8]) -> usize {
+        if self.shards.len() == 1 {
+            return 0;
+        }
+        self.hasher.hash_one(key) as usize % self.shards.len()
+    }
+
+    fn lock(&self, index: usize) -> MutexGuard<'_, Shard> {
+        // A panic in here would be a bug of ours; the records that others see are whole all the same.
+        self.shards[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn apply(&self, write: Write) -> Result<Written> {
+        match write {
+            Write::Batch(writes) => {
+                let each = writes.into_iter().map(|write| {
+                    write.check(self.shared.spec.value_max)?;
+                    match write {
+                        Write::Batch(_) => Err(nested()),
+                        write => self.apply(write),
+                    }
+                });
+                return Ok(Written::Each(each.collect()));
+            }
+            Write::Clear => self.clear(),
+            write => self.apply_one(write),
+        }
+        .inspect_err(|_| {
+            self.shared.counters.write_errors.fetch_add(1, Relaxed);
+        })
+        .inspect(|_| {
+            self.shared.counters.writes.fetch_add(1, Relaxed);
+        })
+    }
+
+    fn apply_one(&self, write: Write) -> Result<Written> {
+        let moment = self.shared.moment();
+        let (written, index) = match only_key(&write).map(|key| self.index(key)) {
+            Some(index) => {
+                let mut locked = Locked {
+                    memory: self,
+                    first: index,
+                    guards: smallvec::smallvec![self.lock(index)],
+                    now_ms: moment.now_ms,
+                };
+                let decision = decide(write, &mut locked, moment)?;
+                locked.commit(decision.changes.into_iter())?;
+                locked.sweep(index, SWEEP_RECORDS_MAX);
+                (decision.written, index)
+            }
+            None => {
+                let mut locked = Locked {
+                    memory: self,
+                    first: 0,
+                    guards: (0..self.shards.len()).map(|at| self.lock(at)).collect(),
+                    now_ms: moment.now_ms,
+                };
+                let decision = decide(write, &mut locked, moment)?;
+                let last = decision.changes.last().map(|(key, _)| self.index(key));
+                locked.commit(decision.changes.into_iter())?;
+                (decision.written, last.unwrap_or(0))
+            }
+        };
+        self.make_room(index);
+        Ok(written)
+    }
+
+    fn clear(&self) -> Result<Written> {
+        let mut guards: Vec<_> = (0..self.shards.len()).map(|at| self.lock(at)).collect();
+        for guard in &mut guards {
+            guard.clear();
+        }
+        self.used.store(0, SeqCst);
+        self.count.store(0, SeqCst);
+        self.next_expiry_ms.store(NEVER, SeqCst);
+        self.shared.tell(|| Changed::Cleared);
+        Ok(Written::Done)
+    }
+
+    /// Evicts until the capacity is kept. `spared` holds what was just written: it gives up its last record last.
+    fn make_room(&self, spared: usize) {
+        let capacity = self.shared.spec.capacity;
+        let mut fruitless = 0;
+        while self.used.load(SeqCst) > capacity && fruitless <= self.shards.len() {
+            let index = self.hand.fetch_add(1, Relaxed) % self.shards.len();
+            let mut shard = self.lock(index);
+            let evicted = match shard.oldest() {
+                Some(key) if index != spared || shard.len() > 1 => {
+                    self.remove(&mut shard, &key);
+                    Some(key)
+                }
+                _ => None,
+            };
+            match evicted {
+                Some(key) => {
+                    fruitless = 0;
+                    self.shared.counters.evicted.fetch_add(1, Relaxed);
+                    self.shared.tell(|| Changed::Evicted(key));
+                }
+                None => fruitless += 1,
+            }
+        }
+    }
+
+    fn remove(&self, shard: &mut Shard, key: &[u8]) {
+        if let Some(cost) = shard.remove(key) {
+            self.used.fetch_sub(cost, SeqCst);
+            self.count.fetch_sub(1, SeqCst);
+        }
+    }
+
+    fn sweep_shard(&self, shard: &mut Shard, now_ms: u64, most: usize) {
+        for _ in 0..most {
+            let Some(key) = shard.expired(now_ms) else {
+                return;
+            };
+            self.remove(shard, &key);
+            self.shared.counters.expired.fetch_add(1, Relaxed);
+            self.shared.tell(|| Changed::Expired(key));
+        }
+    }
+
+    /// Takes more bytes for records, if they may be had.
+    fn reserve(&self, bytes: u64) -> Result<()> {
+        let capacity = self.shared.spec.capacity;
+        let room = match self.shared.spec.when_full {
+            WhenFull::Refuse => capacity,
+            // What is too much for a moment is evicted right after.
+            WhenFull::Evict => u64::MAX,
+        };
+        self.used
+            .fetch_update(SeqCst, SeqCst, |used| {
+                used.checked_add(bytes).filter(|used| *used <= room)
+            })
+            .map(drop)
+            .map_err(|_| Error::Full { capacity })
+    }
+
+    fn pages(&self, range: &Range, limit: usize) -> Vec<Pair> {
+        if range.is_empty() {
+            return Vec::new();
+        }
+        let now_ms = self.shared.clock.now_ms();
+        let chunk = if limit == 1 {
+            1
+        } else {
+            limit / self.shards.len() + CHUNK_RECORDS_MIN
+        };
+        let mut cursors: Vec<Cursor> = (0..self.shards.len())
+            .map(|_| Cursor::new(range.clone()))
+            .collect();
+        let mut page = Vec::new();
+        let mut bytes = 0;
+        while page.len() < limit && bytes < PAGE_BYTES_MAX {
+            let mut best: Option<(usize, Bytes)> = None;
+            for (at, cursor) in cursors.iter_mut().enumerate() {
+                if cursor.ahead.is_empty() && !cursor.ended {
+                    cursor.fill(&self.lock(at), now_ms, chunk);
+                }
+                let Some((key, _)) = cursor.ahead.front() else {
+                    continue;
+                };
+                let is_better = best
+                    .as_ref()
+                    .is_none_or(|(_, other)| match range.direction {
+                        Direction::Forward => key < other,
+                        Direction::Backward => key > other,
+                    });
+                if is_better {
+                    best = Some((at, key.clone()));
+                }
+            }
+            let Some(pair) = best.and_then(|(at, _)| cursors[at].ahead.pop_front()) else {
+                break;
+            };
+            bytes += pair.0.len() + pair.1.len();
+            page.push(pair);
+        }
+        page
+    }
+}
+
+/// The records of one part that a page has read ahead.
+struct Cursor {
+    rest: Range,
+    ahead: VecDeque<Pair>,
+    ended: bool,
+}
+
+impl Cursor {
+    fn new(rest: Range) -> Self {
+        Self {
+            rest,
+            ahead: VecDeque::new(),
+            ended: false,
+        }
+    }
+
+    fn fill(&mut self, shard: &Shard, now_ms: u64, most: usize) {
+        if self.rest.is_empty() {
+            self.ended = true;
+            return;
+        }
+        let records = shard.range(self.rest.bounds());
+        let take = |(key, record): (&[u8], &Record)| {
+            record
+                .is_live(now_ms)
+                .then(|| (Bytes::copy_from_slice(key), record.value.clone()))
+        };
+        match self.rest.direction {
+            Direction::Forward => self.ahead.extend(records.filter_map(take).take(most)),
+            Direction::Backward => self.ahead.extend(records.rev().filter_map(take).take(most)),
+        }
+        self.ended = self.ahead.len() < most;
+        if let Some((key, _)) = self.ahead.back() {
+            let rest = std::mem::replace(&mut self.rest, Range::all());
+            self.rest = rest.after(key.clone());
+        }
+    }
+}
+
+/// The one key that a write reads and changes, if it is one.
+fn only_key(write: &Write) -> Option<&[u8]> {
+    match write {
+        Write::Set { key, .. }
+        | Write::Remove { key }
+        | Write::Append { key, .. }
+        | Write::Increment { key, .. }
+        | Write::CompareExchange { key, .. } => Some(key),
+        _ => None,
+    }
+}
+
+pub(crate) fn nested() -> Error {
+    Error::TooMany {
+        what: "levels of batches",
+        asked: 2,
+        max: 1,
+        limit: "a batch holds no batch",
+    }
+}
+
+/// Parts that are locked for one write: one, or all.
+struct Locked<'a> {
+    memory: &'a Memory,
+    /// Index of the first guard's part.
+    first: usize,
+    guards: smallvec::SmallVec<[MutexGuard<'a, Shard>; 1]>,
+    now_ms: u64,
+}
+
+impl Locked<'_> {
+    fn shard(&mut self, key: &[u8]) -> &mut Shard {
+        let index = self.memory.index(key) - self.first;
+        &mut self.guards[index]
+    }
+
+    /// Makes the changes, all or none.
+    fn commit(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
+        let mut changes: smallvec::SmallVec<[Change; 1]> = changes.collect();
+        if changes.len() > 1 {
+            keep_last(&mut changes);
+        }
+        let (mut before, mut after) = (0, 0);
+        for (key, record) in &changes {
+            let shard = self.shard(key);
+            before += shard
+                .record(key)
+                .map_or(0, |record| cost(key, &record.value));
+            after += record.as_ref().map_or(0, |record| cost(key, &record.value));
+        }
+        let capacity = self.memory.shared.spec.capacity;
+        if after > capacity {
+            return Err(Error::Full { capacity });
+        }
+        if after > before {
+            self.memory.reserve(after - before)?;
+        } else {
+            self.memory.used.fetch_sub(before - after, SeqCst);
+        }
+        for (key, record) in changes {
+            self.change(key, record);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, key: Bytes, record: Option<Record>) {
+        let memory = self.memory;
+        let bytes = key.len() + record.as_ref().map_or(0, |record| record.value.len());
+        memory
+            .shared
+            .counters
+            .bytes_written
+            .fetch_add(bytes as u64, Relaxed);
+        let shard = self.shard(&key);
+        match record {
+            Some(record) => {
+                if record.expires_ms != 0 {
+                    memory.next_expiry_ms.fetch_min(record.expires_ms, SeqCst);
+                }
+                if shard.put(&key, record).is_none() {
+                    memory.count.fetch_add(1, SeqCst);
+                }
+                memory.shared.tell(|| Changed::Put(key));
+            }
+            None => {
+                if shard.remove(&key).is_some() {
+                    memory.count.fetch_sub(1, SeqCst);
+                    memory.shared.tell(|| Changed::Removed(key));
+                }
+            }
+        }
+    }
+
+    fn sweep(&mut self, index: usize, most: usize) {
+        let first = self.first;
+        self.memory
+            .sweep_shard(&mut self.guards[index - first], self.now_ms, most);
+    }
+}
+
+impl View for Locked<'_> {
+    fn record(&mut self, key: &[u8]) -> Result<Option<Record>> {
+        let now_ms = self.now_ms;
+        let record = self.shard(key).used(key);
+        Ok(record.filter(|record| record.is_live(now_ms)).cloned())
+    }
+
+    fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
+        let first = self
+            .guards
+            .iter()
+            .filter_map(|shard| shard.first(self.now_ms))
+            .min_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(first.map(|(key, record)| (Bytes::copy_from_slice(key), record.clone())))
+    }
+}
+
+/// Of several changes of one key, the last one holds.
+fn keep_last(changes: &mut smallvec::SmallVec<[Change; 1]>) {
+    let mut seen = std::collections::HashSet::new();
+    let mut kept: smallvec::SmallVec<[Change; 1]> = std::mem::take(changes)
+        .into_iter()
+        .rev()
+        .filter(|(key, _)| seen.insert(key.clone()))
+        .collect();
+    kept.reverse();
+    *changes = kept;
+}
+
+impl Engine for Memory {
+    fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
+        let mut shard = self.lock(self.index(key));
+        shard.reads += 1;
+        let Some(record) = shard.used(key) else {
+            return Ok(None);
+        };
+        if record.expires_ms != 0 && !record.is_live(self.shared.clock.now_ms()) {
+            return Ok(None);
+        }
+        let value = record.value.clone();
+        shard.hits += 1;
+        shard.bytes_read += value.len() as u64;
+        Ok(Some(value))
+    }
+
+    fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+        let page = self.pages(range, limit);
+        self.shared.counters.scanned(page.len());
+        Ok(page)
+    }
+
+    fn count(&self) -> Result<u64> {
+        // In this order: who sees the time of a sweep that has begun sees that it has not ended.
+        let next_ms = self.next_expiry_ms.load(SeqCst);
+        if self.sweeping.load(SeqCst) || next_ms <= self.shared.clock.now_ms() {
+            self.sweep();
+        }
+        Ok(self.count.load(SeqCst))
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.used.load(SeqCst))
+    }
+
+    fn submit(&self, write: Write) -> Pending {
+        Pending::ready(self.apply(write))
+    }
+
+    fn synchronize(&self) -> Pending {
+        Pending::ready(Ok(Written::Done))
+    }
+
+    fn rebuild(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn sweep(&self) {
+        let _alone = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_ms = self.shared.clock.now_ms();
+        if self.next_expiry_ms.load(SeqCst) > now_ms {
+            return;
+        }
+        self.sweeping.store(true, SeqCst);
+        // What expires sooner and is written from here on lowers it again.
+        self.next_expiry_ms.store(NEVER, SeqCst);
+        for index in 0..self.shards.len() {
+            let next = loop {
+                let mut shard = self.lock(index);
+                self.sweep_shard(&mut shard, now_ms, SWEEP_RECORDS_MAX);
+                match shard.next_expiry() {
+                    Some(next) if next <= now_ms => {}
+                    next => break next,
+                }
+            };
+            self.next_expiry_ms.fetch_min(next.unwrap_or(NEVER), SeqCst);
+        }
+        self.sweeping.store(false, SeqCst);
+    }
+
+    fn backup(&self, _folder: &Path) -> Result<()> {
+        Err(Error::Spec {
+            reason: "a database in memory has no backup".to_owned(),
+        })
+    }
+
+    fn is_healthy(&self) -> bool {
+        true
+    }
+
+    fn measure(&self, snapshot: &mut Snapshot) {
+        for index in 0..self.shards.len() {
+            let shard = self.lock(index);
+            snapshot.reads += shard.reads;
+            snapshot.hits += shard.hits;
+            snapshot.bytes_read += shard.bytes_read;
+        }
+        snapshot.records = self.count.load(SeqCst);
+        snapshot.bytes = self.used.load(SeqCst);
+        snapshot.capacity = Some(self.shared.spec.capacity);
+    }
+}

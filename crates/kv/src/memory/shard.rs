@@ -1,0 +1,310 @@
+//! One part of a database in memory: its records in order, in the order of their last use, and in the order they expire.
+//! Knows no lock, no capacity and no clock. Rule: the three orders hold the same records at all times.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use bytes::Bytes;
+
+use super::key::Key;
+use crate::limits::RECORD_OVERHEAD_BYTES;
+use crate::record::Record;
+
+/// The end of a list, and of the free slots.
+const NONE: u32 = u32::MAX;
+/// A value up to this size is copied, so that it does not keep a larger buffer alive that it is a part of.
+const COPY_BYTES_MAX: usize = 64 * 1024;
+
+/// What a record is charged against the capacity.
+pub(super) fn cost(key: &[u8], value: &[u8]) -> u64 {
+    (key.len() + value.len()) as u64 + RECORD_OVERHEAD_BYTES
+}
+
+/// Whether the order of last use is kept; nobody asks for it when nothing is evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recency {
+    Kept,
+    Ignored,
+}
+
+#[derive(Debug)]
+struct Slot {
+    key: Key,
+    record: Record,
+    newer: u32,
+    older: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Shard {
+    order: BTreeMap<Key, u32>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    newest: u32,
+    oldest: u32,
+    expiring: BTreeSet<(u64, Key)>,
+    recency: Recency,
+    /// Counted here, where a lock is held anyway.
+    pub(super) reads: u64,
+    pub(super) hits: u64,
+    pub(super) bytes_read: u64,
+}
+
+impl Shard {
+    pub(super) fn new(recency: Recency) -> Self {
+        Self {
+            order: BTreeMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+            expiring: BTreeSet::new(),
+            recency,
+            reads: 0,
+            hits: 0,
+            bytes_read: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The record, expired or not; it counts as used.
+    pub(super) fn used(&mut self, key: &[u8]) -> Option<&Record> {
+        let at = *self.order.get(key)?;
+        self.touch(at);
+        Some(&self.slot(at).record)
+    }
+
+    /// The record, expired or not.
+    pub(super) fn record(&self, key: &[u8]) -> Option<&Record> {
+        let at = *self.order.get(key)?;
+        Some(&self.slot(at).record)
+    }
+
+    /// The first live record.
+    pub(super) fn first(&self, now_ms: u64) -> Option<(&[u8], &Record)> {
+        self.order
+            .iter()
+            .map(|(key, at)| (key.bytes(), &self.slot(*at).record))
+            .find(|(_, record)| record.is_live(now_ms))
+    }
+
+    /// Records between bounds, expired or not, both ways. The bounds must not exclude each other.
+    pub(super) fn range<'a>(
+        &'a self,
+        bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>),
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a Record)> {
+        self.order
+            .range::<[u8], _>(bounds)
+            .map(|(key, at)| (key.bytes(), &self.slot(*at).record))
+    }
+
+    /// Stores a record; returns what the one before it was charged.
+    pub(super) fn put(&mut self, key: &[u8], record: Record) -> Option<u64> {
+        let record = Record {
+            value: compact(record.value),
+            ..record
+        };
+        if let Some(at) = self.order.get(key).copied() {
+            let before = cost(key, &self.slot(at).record.value);
+            self.set_expiry(at, record.expires_ms);
+            self.slot_mut(at).record = record;
+            self.touch(at);
+            return Some(before);
+        }
+        let key = Key::new(key);
+        if record.expires_ms != 0 {
+            self.expiring.insert((record.expires_ms, key.clone()));
+        }
+        let slot = Slot {
+            key: key.clone(),
+            record,
+            newer: NONE,
+            older: NONE,
+        };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.slots[at as usize] = Some(slot);
+                at
+            }
+            None => {
+                self.slots.push(Some(slot));
+                u32::try_from(self.slots.len() - 1).expect("a shard has fewer records than NONE")
+            }
+        };
+        self.order.insert(key, at);
+        if self.recency == Recency::Kept {
+            self.link_newest(at);
+        }
+        None
+    }
+
+    /// Removes a record; returns what it was charged.
+    pub(super) fn remove(&mut self, key: &[u8]) -> Option<u64> {
+        let at = self.order.remove(key)?;
+        self.set_expiry(at, 0);
+        if self.recency == Recency::Kept {
+            self.unlink(at);
+        }
+        let slot = self.slots[at as usize].take()?;
+        self.free.push(at);
+        Some(cost(key, &slot.record.value))
+    }
+
+    /// The key that was not used for the longest time.
+    pub(super) fn oldest(&self) -> Option<Bytes> {
+        let slot = self.slots.get(self.oldest as usize)?.as_ref()?;
+        Some(Bytes::copy_from_slice(slot.key.bytes()))
+    }
+
+    /// The record that expires first, if it has.
+    pub(super) fn expired(&self, now_ms: u64) -> Option<Bytes> {
+        let (expires_ms, key) = self.expiring.first()?;
+        (*expires_ms <= now_ms).then(|| Bytes::copy_from_slice(key.bytes()))
+    }
+
+    /// When the next record expires.
+    pub(super) fn next_expiry(&self) -> Option<u64> {
+        self.expiring.first().map(|(expires_ms, _)| *expires_ms)
+    }
+
+    /// Removes all records; the figures stay.
+    pub(super) fn clear(&mut self) {
+        *self = Self {
+            reads: self.reads,
+            hits: self.hits,
+            bytes_read: self.bytes_read,
+            ..Self::new(self.recency)
+        };
+    }
+
+    fn slot(&self, at: u32) -> &Slot {
+        self.slots[at as usize]
+            .as_ref()
+            .expect("the orders name slots that are taken")
+    }
+
+    fn slot_mut(&mut self, at: u32) -> &mut Slot {
+        self.slots[at as usize]
+            .as_mut()
+            .expect("the orders name slots that are taken")
+    }
+
+    fn set_expiry(&mut self, at: u32, expires_ms: u64) {
+        let slot = self.slot(at);
+        let before = slot.record.expires_ms;
+        if before == expires_ms {
+            return;
+        }
+        let key = slot.key.clone();
+        if before != 0 {
+            self.expiring.remove(&(before, key.clone()));
+        }
+        if expires_ms != 0 {
+            self.expiring.insert((expires_ms, key));
+        }
+    }
+
+    fn touch(&mut self, at: u32) {
+        if self.recency == Recency::Kept && self.newest != at {
+            self.unlink(at);
+            self.link_newest(at);
+        }
+    }
+
+    fn link_newest(&mut self, at: u32) {
+        let older = self.newest;
+        let slot = self.slot_mut(at);
+        (slot.newer, slot.older) = (NONE, older);
+        if older == NONE {
+            self.oldest = at;
+        } else {
+            self.slot_mut(older).newer = at;
+        }
+        self.newest = at;
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Slot { newer, older, .. } = *self.slot(at);
+        if newer == NONE {
+            self.newest = older;
+        } else {
+            self.slot_mut(newer).older = older;
+        }
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            self.slot_mut(older).newer = newer;
+        }
+    }
+}
+
+/// The same bytes in memory of their own size.
+fn compact(value: Bytes) -> Bytes {
+    if value.len() > COPY_BYTES_MAX && value.is_unique() {
+        return value;
+    }
+    Bytes::copy_from_slice(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(expires_ms: u64) -> Record {
+        Record {
+            value: Bytes::from_static(b"value"),
+            expires_ms,
+        }
+    }
+
+    fn by_use(shard: &mut Shard) -> Vec<Bytes> {
+        let mut keys = Vec::new();
+        while let Some(key) = shard.oldest() {
+            shard.remove(&key);
+            keys.push(key);
+        }
+        keys
+    }
+
+    #[test]
+    fn records_age_by_their_last_use() {
+        let mut shard = Shard::new(Recency::Kept);
+        for key in [b"a", b"b", b"c", b"d"] {
+            shard.put(key, record(0));
+        }
+        shard.used(b"a");
+        shard.put(b"b", record(0));
+        shard.remove(b"c");
+        shard.put(b"e", record(0));
+        assert_eq!(by_use(&mut shard), ["d", "a", "b", "e"]);
+        assert_eq!(shard.len(), 0);
+    }
+
+    #[test]
+    fn records_expire_by_their_last_time() {
+        let mut shard = Shard::new(Recency::Ignored);
+        for (key, expires_ms) in [("a", 3), ("b", 1), ("c", 0), ("d", 2), ("b", 4), ("d", 0)] {
+            shard.put(key.as_bytes(), record(expires_ms));
+        }
+        assert_eq!(shard.next_expiry(), Some(3));
+        assert_eq!(shard.expired(2), None);
+        assert_eq!(shard.expired(9).unwrap(), "a");
+        shard.remove(b"a");
+        assert_eq!(shard.expired(9).unwrap(), "b");
+        shard.remove(b"b");
+        assert_eq!(shard.expired(9), None);
+        assert_eq!(shard.len(), 2);
+    }
+
+    #[test]
+    fn a_value_keeps_no_buffer_alive() {
+        let buffer = Bytes::from(vec![0; 1_000_000]);
+        assert!(!compact(buffer.slice(..10)).is_empty());
+        assert!(buffer.is_unique());
+        let kept = compact(buffer.slice(..500_000));
+        assert!(buffer.is_unique() && kept.len() == 500_000);
+    }
+}

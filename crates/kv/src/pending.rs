@@ -1,0 +1,100 @@
+//! The answer to a write that may still be on its way. Knows no engine.
+//! Rule: dropping it does not take the write back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+use crate::write::Written;
+
+/// A future of a write's answer: ready at once for databases in memory, after the commit for those on disk.
+#[must_use = "the answer says whether the write took place"]
+#[derive(Debug)]
+pub struct Pending(State);
+
+#[derive(Debug)]
+enum State {
+    Ready(Option<Box<Result<Written>>>),
+    Waiting(oneshot::Receiver<Result<Written>>),
+}
+
+impl Pending {
+    pub(crate) fn ready(answer: Result<Written>) -> Self {
+        Self(State::Ready(Some(Box::new(answer))))
+    }
+
+    /// A pending answer, and where it is to be sent.
+    #[cfg_attr(not(test), expect(dead_code))]
+    pub(crate) fn waiting() -> (oneshot::Sender<Result<Written>>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self(State::Waiting(receiver)))
+    }
+
+    /// Blocks the thread until the answer is there. Not for a worker: await instead.
+    pub fn wait(self) -> Result<Written> {
+        block_on(self)
+    }
+}
+
+impl Future for Pending {
+    type Output = Result<Written>;
+
+    /// # Panics
+    /// When polled again after it was ready.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.get_mut().0 {
+            State::Ready(answer) => {
+                Poll::Ready(*answer.take().expect("a future is not polled after its end"))
+            }
+            State::Waiting(receiver) => Pin::new(receiver)
+                .poll(context)
+                .map(|answer| answer.unwrap_or(Err(Error::Closed))),
+        }
+    }
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits on this thread, whether it runs an event loop or not.
+fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match Pin::new(&mut future).poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_waits_for_an_answer_from_another() {
+        let (sender, pending) = Pending::waiting();
+        let answerer = thread::spawn(move || sender.send(Ok(Written::Number(7))).is_ok());
+        assert!(matches!(pending.wait(), Ok(Written::Number(7))));
+        assert!(answerer.join().unwrap());
+    }
+
+    #[test]
+    fn an_answer_that_never_comes_says_closed() {
+        let (sender, pending) = Pending::waiting();
+        drop(sender);
+        assert!(matches!(pending.wait(), Err(Error::Closed)));
+    }
+}

@@ -1,0 +1,227 @@
+//! Which records a read is about: one beside a key, or all between bounds. Reads nothing.
+//! Rule: keys are ordered byte by byte, as unsigned numbers; a shorter key comes before those it begins.
+
+use std::ops::Bound;
+
+use bytes::Bytes;
+
+/// One record by its place in the order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seek {
+    /// The least key.
+    First,
+    /// The greatest key.
+    Last,
+    /// The least key that is this one or greater.
+    AtOrAfter(Bytes),
+    /// The least key that is greater than this one.
+    After(Bytes),
+    /// The greatest key that is this one or less.
+    AtOrBefore(Bytes),
+    /// The greatest key that is less than this one.
+    Before(Bytes),
+}
+
+/// Which way a range is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the least key on.
+    #[default]
+    Forward,
+    /// From the greatest key back.
+    Backward,
+}
+
+/// The records between two bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The lower bound.
+    pub from: Bound<Bytes>,
+    /// The upper bound.
+    pub to: Bound<Bytes>,
+    /// Which way they are read.
+    pub direction: Direction,
+}
+
+impl Range {
+    /// All records, from the least key on.
+    #[must_use]
+    pub fn all() -> Self {
+        Self {
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+            direction: Direction::Forward,
+        }
+    }
+
+    /// The records whose keys begin with `prefix`.
+    #[must_use]
+    pub fn prefix(prefix: impl Into<Bytes>) -> Self {
+        let prefix = prefix.into();
+        Self {
+            to: after_prefix(&prefix).map_or(Bound::Unbounded, Bound::Excluded),
+            from: Bound::Included(prefix),
+            direction: Direction::Forward,
+        }
+    }
+
+    /// The same records, read the other way.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        self.direction = match self.direction {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        };
+        self
+    }
+
+    /// What is left of the range once `key`, the last one of a page, was read.
+    #[must_use]
+    pub fn after(mut self, key: Bytes) -> Self {
+        match self.direction {
+            Direction::Forward => self.from = Bound::Excluded(key),
+            Direction::Backward => self.to = Bound::Excluded(key),
+        }
+        self
+    }
+
+    /// The part that has both bounds: `self` within `other`; the direction is that of `self`.
+    #[must_use]
+    pub fn within(mut self, other: &Range) -> Self {
+        if is_above(&other.from, &self.from) {
+            self.from = other.from.clone();
+        }
+        if is_below(&other.to, &self.to) {
+            self.to = other.to.clone();
+        }
+        self
+    }
+
+    /// Whether no key can be in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match (&self.from, &self.to) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+            (Bound::Included(from), Bound::Included(to)) => from > to,
+            (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to))
+            | (Bound::Excluded(from), Bound::Included(to)) => from >= to,
+        }
+    }
+
+    /// The bounds as standard containers take them.
+    pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        (
+            self.from.as_ref().map(Bytes::as_ref),
+            self.to.as_ref().map(Bytes::as_ref),
+        )
+    }
+}
+
+impl From<&Seek> for Range {
+    /// The range whose first record is the one that is sought.
+    fn from(seek: &Seek) -> Self {
+        let (from, to, direction) = match seek {
+            Seek::First => (Bound::Unbounded, Bound::Unbounded, Direction::Forward),
+            Seek::Last => (Bound::Unbounded, Bound::Unbounded, Direction::Backward),
+            Seek::AtOrAfter(key) => (
+                Bound::Included(key.clone()),
+                Bound::Unbounded,
+                Direction::Forward,
+            ),
+            Seek::After(key) => (
+                Bound::Excluded(key.clone()),
+                Bound::Unbounded,
+                Direction::Forward,
+            ),
+            Seek::AtOrBefore(key) => (
+                Bound::Unbounded,
+                Bound::Included(key.clone()),
+                Direction::Backward,
+            ),
+            Seek::Before(key) => (
+                Bound::Unbounded,
+                Bound::Excluded(key.clone()),
+                Direction::Backward,
+            ),
+        };
+        Self {
+            from,
+            to,
+            direction,
+        }
+    }
+}
+
+/// The least key that is greater than all that begin with `prefix`.
+fn after_prefix(prefix: &[u8]) -> Option<Bytes> {
+    let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut after = prefix[..=last].to_vec();
+    after[last] += 1;
+    Some(Bytes::from(after))
+}
+
+fn is_above(one: &Bound<Bytes>, other: &Bound<Bytes>) -> bool {
+    match (one, other) {
+        (Bound::Unbounded, _) => false,
+        (_, Bound::Unbounded) => true,
+        (Bound::Excluded(one), Bound::Included(other)) => one >= other,
+        (
+            Bound::Included(one) | Bound::Excluded(one),
+            Bound::Included(other) | Bound::Excluded(other),
+        ) => one > other,
+    }
+}
+
+fn is_below(one: &Bound<Bytes>, other: &Bound<Bytes>) -> bool {
+    match (one, other) {
+        (Bound::Unbounded, _) => false,
+        (_, Bound::Unbounded) => true,
+        (Bound::Excluded(one), Bound::Included(other)) => one <= other,
+        (
+            Bound::Included(one) | Bound::Excluded(one),
+            Bound::Included(other) | Bound::Excluded(other),
+        ) => one < other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(prefix: &'static [u8], inside: &[&'static [u8]], outside: &[&'static [u8]]) {
+        let range = Range::prefix(prefix);
+        let has =
+            |key: &&'static [u8]| std::ops::RangeBounds::<[u8]>::contains(&range.bounds(), *key);
+        assert!(inside.iter().all(has) && !outside.iter().any(has));
+    }
+
+    #[test]
+    fn a_prefix_is_a_range() {
+        check(b"a", &[b"a", b"a\xff\xff", b"ab"], &[b"", b"b", b"A"]);
+        check(b"a\xff", &[b"a\xff", b"a\xff\xff"], &[b"a", b"b"]);
+        check(b"\xff", &[b"\xff", b"\xff\xff"], &[b"\xfe\xff"]);
+        check(b"", &[b"", b"\xff"], &[]);
+    }
+
+    #[test]
+    fn ranges_within_each_other_keep_the_nearer_bounds() {
+        let keys = |from: Bound<&'static str>, to: Bound<&'static str>| Range {
+            from: from.map(Bytes::from),
+            to: to.map(Bytes::from),
+            direction: Direction::Forward,
+        };
+        let both = keys(Bound::Included("b"), Bound::Excluded("d"));
+        assert_eq!(Range::all().within(&both), both);
+        assert_eq!(both.clone().within(&Range::all()), both);
+        assert_eq!(
+            keys(Bound::Excluded("b"), Bound::Included("d")).within(&both),
+            keys(Bound::Excluded("b"), Bound::Excluded("d"))
+        );
+        assert!(
+            keys(Bound::Included("d"), Bound::Unbounded)
+                .within(&both)
+                .is_empty()
+        );
+        assert!(!both.is_empty());
+    }
+}

@@ -1,0 +1,493 @@
+//! What a database is called and how it is kept: `PATH#name=value,name=value`, the form that Tkrzw's tools take. Opens nothing.
+//! Rule: parsing what `Display` writes gives the same specification.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::limits::{
+    CACHE_BYTES_DEFAULT, CACHE_BYTES_MIN, CAPACITY_BYTES_DEFAULT, CAPACITY_BYTES_MIN,
+    SPEC_BYTES_MAX, VALUE_BYTES_DEFAULT, VALUE_BYTES_MAX,
+};
+
+/// What an acknowledged write outlives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// Nothing: the database is in memory, and gone with its last user.
+    Memory,
+    /// The end of the process, also by `kill -9`. A crash of the machine loses what the system had not written.
+    Process,
+    /// A crash of the machine: the disk has confirmed it.
+    Disk,
+}
+
+/// What a database in memory does with a record it has no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WhenFull {
+    /// Removes the records that were not used for the longest time.
+    Evict,
+    /// Refuses the write with [`Error::Full`].
+    Refuse,
+}
+
+/// A setting that this store has no use for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ignored {
+    /// Its name, such as `num_buckets`.
+    pub name: String,
+    /// Its value, as written.
+    pub value: String,
+    /// Whether Tkrzw knows it. Otherwise it may be a mistake in writing.
+    pub known: bool,
+}
+
+/// One database: where it is and how it is kept.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Spec {
+    /// The folder of a database on disk; the name of one in memory, empty for one that is not shared.
+    pub path: PathBuf,
+    /// What an acknowledged write outlives; [`Durability::Memory`] also decides for the engine in memory.
+    pub durability: Durability,
+    /// Bytes that a database in memory may hold: keys, values and
+    /// [`RECORD_OVERHEAD_BYTES`](crate::limits::RECORD_OVERHEAD_BYTES) for each record.
+    pub capacity: u64,
+    /// What a database in memory does when it is full.
+    pub when_full: WhenFull,
+    /// Bytes of the block cache of a database on disk.
+    pub cache: u64,
+    /// Longest value in bytes.
+    pub value_max: usize,
+    /// Settings without a meaning here, to be named in a warning.
+    pub ignored: Vec<Ignored>,
+}
+
+/// Endings of Tkrzw's databases in memory.
+const MEMORY_ENDINGS: [&str; 4] = [".tkmt", ".tkmb", ".tkmc", ".tkmh"];
+/// The one among them that is a cache.
+const CACHE_ENDING: &str = ".tkmc";
+/// Settings of Tkrzw's that tune structures this store does not have.
+const TKRZW_SETTINGS: [&str; 37] = [
+    "access_options",
+    "align_pow",
+    "block_size",
+    "cache_buckets",
+    "cap_rec_num",
+    "fbp_capacity",
+    "file",
+    "insert_in_order",
+    "key_comparator",
+    "lock_mem_buckets",
+    "max_branches",
+    "max_cached_pages",
+    "max_cached_records",
+    "max_level",
+    "max_page_size",
+    "min_read_size",
+    "no_create",
+    "no_lock",
+    "no_wait",
+    "num_buckets",
+    "num_shards",
+    "offset_width",
+    "page_update_mode",
+    "record_comp_mode",
+    "record_crc_mode",
+    "restore_mode",
+    "sort_mem_size",
+    "step_unit",
+    "sync_hard",
+    "truncate",
+    "ulog_cache_size",
+    "ulog_dbm_index",
+    "ulog_max_file_size",
+    "ulog_prefix",
+    "ulog_server_id",
+    "update_mode",
+    "wait",
+];
+
+impl Spec {
+    /// A database in memory that only its own clones share, with the default capacity.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self {
+            path: PathBuf::new(),
+            durability: Durability::Memory,
+            capacity: CAPACITY_BYTES_DEFAULT,
+            when_full: WhenFull::Refuse,
+            cache: CACHE_BYTES_DEFAULT,
+            value_max: VALUE_BYTES_DEFAULT,
+            ignored: Vec::new(),
+        }
+    }
+
+    /// A database on disk in the folder `path`.
+    #[must_use]
+    pub fn disk(path: impl Into<PathBuf>, durability: Durability) -> Self {
+        Self {
+            path: path.into(),
+            durability,
+            ..Self::memory()
+        }
+    }
+
+    /// Whether the database is in memory.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.durability == Durability::Memory
+    }
+
+    /// Whether nobody can ask for the same database by its name.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.path.as_os_str().is_empty()
+    }
+
+    /// Whether what is not ignored is within its limits.
+    pub(crate) fn validate(&self) -> Result<()> {
+        if self.is_private() && !self.is_in_memory() {
+            return Err(refused("a database on disk needs a path"));
+        }
+        if self.capacity < CAPACITY_BYTES_MIN {
+            return Err(refused(format!(
+                "capacity is at least {CAPACITY_BYTES_MIN} bytes (CAPACITY_BYTES_MIN)"
+            )));
+        }
+        if self.cache < CACHE_BYTES_MIN {
+            return Err(refused(format!(
+                "cache is at least {CACHE_BYTES_MIN} bytes (CACHE_BYTES_MIN)"
+            )));
+        }
+        if self.value_max > VALUE_BYTES_MAX {
+            return Err(refused(format!(
+                "value_max is at most {VALUE_BYTES_MAX} bytes (VALUE_BYTES_MAX)"
+            )));
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str, chosen: &mut Chosen) -> Result<()> {
+        match name {
+            "durability" => chosen.durability = Some(durability(value)?),
+            "dbm" => chosen.engine = Some(engine(value)?),
+            "when_full" => chosen.when_full = Some(when_full(value)?),
+            "capacity" | "cap_mem_size" => self.capacity = bytes(name, value)?,
+            "cache" => self.cache = bytes(name, value)?,
+            "value_max" => {
+                self.value_max = usize::try_from(bytes(name, value)?)
+                    .map_err(|_| refused("value_max is out of range"))?;
+            }
+            _ => self.ignored.push(Ignored {
+                name: name.to_owned(),
+                value: value.to_owned(),
+                known: TKRZW_SETTINGS.contains(&name),
+            }),
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, chosen: &Chosen) -> Result<()> {
+        let ending = ending(&self.path);
+        let engine = chosen.engine.unwrap_or_else(|| match ending.as_deref() {
+            Some(CACHE_ENDING) => Engine::Cache,
+            Some(ending) if MEMORY_ENDINGS.contains(&ending) => Engine::Memory,
+            _ if self.is_private() => Engine::Memory,
+            _ => Engine::Disk,
+        });
+        self.durability = match (chosen.durability, engine) {
+            (None, Engine::Disk) => Durability::Process,
+            (None | Some(Durability::Memory), _) => Durability::Memory,
+            (Some(durability), Engine::Disk) => durability,
+            (Some(durability), _) => {
+                return Err(refused(format!(
+                    "durability={durability} needs a database on disk, and this one is in memory"
+                )));
+            }
+        };
+        self.when_full = chosen.when_full.unwrap_or(match engine {
+            Engine::Cache => WhenFull::Evict,
+            Engine::Memory | Engine::Disk => WhenFull::Refuse,
+        });
+        Ok(())
+    }
+}
+
+/// What was said about the engine, before the path has its say.
+#[derive(Default)]
+struct Chosen {
+    durability: Option<Durability>,
+    engine: Option<Engine>,
+    when_full: Option<WhenFull>,
+}
+
+#[derive(Clone, Copy)]
+enum Engine {
+    Disk,
+    Memory,
+    Cache,
+}
+
+impl FromStr for Spec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text.len() > SPEC_BYTES_MAX {
+            return Err(refused(format!(
+                "it has {} bytes, at most {SPEC_BYTES_MAX} (SPEC_BYTES_MAX)",
+                text.len()
+            )));
+        }
+        if text.contains('\0') {
+            return Err(refused("it contains a zero byte"));
+        }
+        let (path, settings) = text.rsplit_once('#').unwrap_or((text, ""));
+        let mut spec = Self::memory();
+        spec.path = PathBuf::from(path);
+        let mut chosen = Chosen::default();
+        for setting in settings.split(',').map(str::trim) {
+            if setting.is_empty() {
+                continue;
+            }
+            let Some((name, value)) = setting.split_once('=') else {
+                return Err(refused(format!(
+                    "`{setting}` is not of the form name=value"
+                )));
+            };
+            spec.set(name.trim(), value.trim(), &mut chosen)?;
+        }
+        spec.decide(&chosen)?;
+        spec.validate()?;
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#durability={}", self.path.display(), self.durability)?;
+        if self.is_in_memory() {
+            write!(f, ",when_full={}", self.when_full)?;
+        } else if ending(&self.path).is_some_and(|ending| MEMORY_ENDINGS.contains(&&*ending)) {
+            f.write_str(",dbm=tree")?;
+        }
+        if !self.is_in_memory() && self.when_full == WhenFull::Evict {
+            f.write_str(",when_full=evict")?;
+        }
+        for (name, value, default) in [
+            ("capacity", self.capacity, CAPACITY_BYTES_DEFAULT),
+            ("cache", self.cache, CACHE_BYTES_DEFAULT),
+            (
+                "value_max",
+                self.value_max as u64,
+                VALUE_BYTES_DEFAULT as u64,
+            ),
+        ] {
+            if value != default {
+                write!(f, ",{name}={}", Amount(value))?;
+            }
+        }
+        for Ignored { name, value, .. } in &self.ignored {
+            write!(f, ",{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::Process => "process",
+            Self::Disk => "disk",
+        })
+    }
+}
+
+impl fmt::Display for WhenFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Evict => "evict",
+            Self::Refuse => "refuse",
+        })
+    }
+}
+
+/// A number of bytes as it is written in a specification, with the largest unit that divides it.
+struct Amount(u64);
+
+const UNITS: [(char, u32); 4] = [('t', 40), ('g', 30), ('m', 20), ('k', 10)];
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = UNITS
+            .iter()
+            .find(|(_, shift)| self.0 != 0 && self.0.is_multiple_of(1 << shift));
+        match unit {
+            Some((unit, shift)) => write!(f, "{}{unit}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+fn bytes(name: &str, text: &str) -> Result<u64> {
+    let wrong = || {
+        refused(format!(
+            "{name}={text} is not a number of bytes, such as 512m"
+        ))
+    };
+    let last = text.chars().last().ok_or_else(wrong)?.to_ascii_lowercase();
+    let unit = UNITS.iter().find(|(unit, _)| *unit == last);
+    let (digits, shift) = match unit {
+        Some((_, shift)) => (&text[..text.len() - 1], *shift),
+        None => (text, 0),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+fn durability(value: &str) -> Result<Durability> {
+    match value {
+        "memory" => Ok(Durability::Memory),
+        "process" => Ok(Durability::Process),
+        "disk" => Ok(Durability::Disk),
+        _ => Err(refused(format!(
+            "durability={value} is none of memory, process, disk"
+        ))),
+    }
+}
+
+fn when_full(value: &str) -> Result<WhenFull> {
+    match value {
+        "evict" => Ok(WhenFull::Evict),
+        "refuse" => Ok(WhenFull::Refuse),
+        _ => Err(refused(format!(
+            "when_full={value} is neither evict nor refuse"
+        ))),
+    }
+}
+
+/// Tkrzw's classes, with or without `DBM` after the name.
+fn engine(value: &str) -> Result<Engine> {
+    let name = value.to_ascii_lowercase();
+    match name.strip_suffix("dbm").unwrap_or(&name) {
+        "hash" | "tree" | "skip" | "poly" | "shard" => Ok(Engine::Disk),
+        "tiny" | "baby" | "stdhash" | "stdtree" | "std" => Ok(Engine::Memory),
+        "cache" => Ok(Engine::Cache),
+        _ => Err(refused(format!("dbm={value} is no class of databases"))),
+    }
+}
+
+/// The path's ending from its last full stop on, in lower case.
+fn ending(path: &Path) -> Option<String> {
+    let name = path.extension()?.to_str()?;
+    Some(format!(".{}", name.to_ascii_lowercase()))
+}
+
+fn refused(reason: impl Into<String>) -> Error {
+    Error::Spec {
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        match (text.parse::<Spec>(), expected) {
+            (Ok(spec), Ok(expected)) => {
+                assert_eq!(spec.to_string(), expected, "{text}");
+                assert_eq!(expected.parse::<Spec>().unwrap(), spec, "{text}");
+            }
+            (Err(error), Err(expected)) => {
+                assert!(error.to_string().contains(expected), "{text}: {error}");
+            }
+            (parsed, expected) => panic!("{text}: {parsed:?}, not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn the_path_chooses_the_engine() {
+        check("", Ok("#durability=memory,when_full=refuse"));
+        for ending in ["tkmt", "tkmb", "TKMH"] {
+            let path = format!("a.{ending}");
+            check(
+                &path,
+                Ok(&format!("{path}#durability=memory,when_full=refuse")),
+            );
+        }
+        check("a.tkmc", Ok("a.tkmc#durability=memory,when_full=evict"));
+        for path in ["casket.tkh", "casket.tkt", "a.tks", "folder/sub", "紡ぎ"] {
+            check(path, Ok(&format!("{path}#durability=process")));
+        }
+    }
+
+    #[test]
+    fn settings_choose_before_the_path() {
+        check("a.tkt#durability=disk", Ok("a.tkt#durability=disk"));
+        check(
+            "a.tkt#durability=memory",
+            Ok("a.tkt#durability=memory,when_full=refuse"),
+        );
+        check("#dbm=cache", Ok("#durability=memory,when_full=evict"));
+        check("x#dbm=BabyDBM", Ok("x#durability=memory,when_full=refuse"));
+        check("x.tkmb#dbm=tree", Ok("x.tkmb#durability=process,dbm=tree"));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        check(
+            "a.tkmb#capacity=512m,when_full=evict,value_max=1000",
+            Ok("a.tkmb#durability=memory,when_full=evict,capacity=512m,value_max=1000"),
+        );
+        check("a#cache=1G", Ok("a#durability=process,cache=1g"));
+        check("a#cache=m", Err("not a number of bytes"));
+        check("a#cache=", Err("not a number of bytes"));
+        check("a#cache=-1m", Err("not a number of bytes"));
+        check("a#cache=99999999999999t", Err("not a number of bytes"));
+        check("a#cache=1k", Err("CACHE_BYTES_MIN"));
+        check("#capacity=65535", Err("CAPACITY_BYTES_MIN"));
+        check("a#value_max=1025m", Err("VALUE_BYTES_MAX"));
+    }
+
+    #[test]
+    fn what_means_nothing_here_is_kept_for_a_warning() {
+        let spec: Spec = "casket.tkh#num_buckets=2m, colour=red".parse().unwrap();
+        let ignored: Vec<(&str, &str, bool)> = spec
+            .ignored
+            .iter()
+            .map(|one| (one.name.as_str(), one.value.as_str(), one.known))
+            .collect();
+        assert_eq!(
+            ignored,
+            [("num_buckets", "2m", true), ("colour", "red", false)]
+        );
+        check(
+            "casket.tkh#num_buckets=2m, colour=red",
+            Ok("casket.tkh#durability=process,num_buckets=2m,colour=red"),
+        );
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        check("#durability=disk", Err("needs a database on disk"));
+        check("a.tkmb#durability=process", Err("needs a database on disk"));
+        check("#dbm=tree", Err("needs a path"));
+        check("a#dbm=quantum", Err("no class"));
+        check("a#durability=eternal", Err("none of"));
+        check("a#when_full=maybe", Err("neither"));
+        check("a#oops", Err("name=value"));
+        check("a\0b", Err("zero byte"));
+        check(&"a".repeat(SPEC_BYTES_MAX + 1), Err("SPEC_BYTES_MAX"));
+    }
+
+    #[test]
+    fn a_path_may_contain_the_separator() {
+        check("a#b#", Ok("a#b#durability=process"));
+        check("a#1#cache=2m", Ok("a#1#durability=process,cache=2m"));
+    }
+}

@@ -1,0 +1,277 @@
+//! Changes of a database, told to whoever watches a prefix of keys. Carries no values: the watcher reads what it wants.
+//! Rule: a slow watcher loses changes and is told so; it never holds up a write and never holds more than its bounds.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::limits::{WATCH_BYTES_MAX, WATCH_CHANGES_MAX, WATCHES_MAX};
+
+/// What happened.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// A record was stored, new or in place of another.
+    Put(Bytes),
+    /// A record was removed.
+    Removed(Bytes),
+    /// A record's time to live was over, and it was swept away.
+    Expired(Bytes),
+    /// A record made room for another.
+    Evicted(Bytes),
+    /// All records were removed.
+    Cleared,
+    /// More changed than was taken in time: this many changes are lost, and anything may be different.
+    Lagged(u64),
+}
+
+impl Changed {
+    /// The key of the one record that changed.
+    #[must_use]
+    pub fn key(&self) -> Option<&Bytes> {
+        match self {
+            Self::Put(key) | Self::Removed(key) | Self::Expired(key) | Self::Evicted(key) => {
+                Some(key)
+            }
+            Self::Cleared | Self::Lagged(_) => None,
+        }
+    }
+}
+
+/// The changes of one prefix from now on. Ends with the database, or when it is dropped.
+#[derive(Debug)]
+pub struct Watch {
+    id: usize,
+    queue: Arc<Mutex<Queue>>,
+    watches: Arc<Watches>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    changes: VecDeque<Changed>,
+    key_bytes: usize,
+    lost: u64,
+    waker: Option<Waker>,
+    ended: bool,
+}
+
+/// All watches of one database.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    /// Beside the table, so that a write nobody watches takes no lock.
+    count: AtomicUsize,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next: usize,
+    ended: bool,
+    watches: HashMap<usize, (Bytes, Arc<Mutex<Queue>>)>,
+}
+
+impl Watches {
+    pub(crate) fn watch(self: &Arc<Self>, prefix: Bytes) -> Result<Watch> {
+        let mut table = lock(&self.table);
+        if table.watches.len() >= WATCHES_MAX {
+            return Err(Error::QueueFull {
+                what: "watches",
+                limit: "WATCHES_MAX",
+                max: WATCHES_MAX,
+            });
+        }
+        let queue = Arc::new(Mutex::new(Queue {
+            ended: table.ended,
+            ..Queue::default()
+        }));
+        let id = table.next;
+        table.next += 1;
+        table.watches.insert(id, (prefix, queue.clone()));
+        self.count.store(table.watches.len(), SeqCst);
+        Ok(Watch {
+            id,
+            queue,
+            watches: self.clone(),
+        })
+    }
+
+    /// Whether anybody has to be told. Asked before a change is made into a [`Changed`].
+    pub(crate) fn any(&self) -> bool {
+        self.count.load(SeqCst) != 0
+    }
+
+    /// Tells everyone whose prefix fits. Called in the order of the changes of a key.
+    pub(crate) fn tell(&self, changed: &Changed) {
+        for (prefix, queue) in lock(&self.table).watches.values() {
+            if changed.key().is_none_or(|key| key.starts_with(prefix)) {
+                lock(queue).push(changed.clone());
+            }
+        }
+    }
+
+    /// Ends every watch: the database is gone.
+    pub(crate) fn end(&self) {
+        let mut table = lock(&self.table);
+        table.ended = true;
+        for (_, queue) in table.watches.values() {
+            let mut queue = lock(queue);
+            queue.ended = true;
+            queue.wake();
+        }
+    }
+}
+
+impl Queue {
+    fn push(&mut self, changed: Changed) {
+        let bytes = changed.key().map_or(0, Bytes::len);
+        let fits = self.changes.len() < WATCH_CHANGES_MAX
+            && self.key_bytes + bytes <= WATCH_BYTES_MAX.max(bytes);
+        if self.lost > 0 || !fits {
+            // From the first lost change on, all are: what is told stays without gaps.
+            self.lost += 1;
+        } else {
+            self.key_bytes += bytes;
+            self.changes.push_back(changed);
+        }
+        self.wake();
+    }
+
+    fn pop(&mut self) -> Option<Changed> {
+        if let Some(changed) = self.changes.pop_front() {
+            self.key_bytes -= changed.key().map_or(0, Bytes::len);
+            return Some(changed);
+        }
+        let lost = std::mem::take(&mut self.lost);
+        (lost > 0).then_some(Changed::Lagged(lost))
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Watch {
+    /// The next change; `None` when the database is gone. Dropping the future loses nothing.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a future, as channels have it, not an iterator"
+    )]
+    pub fn next(&mut self) -> Next<'_> {
+        Next { watch: self }
+    }
+
+    /// The next change, if it is there already.
+    pub fn try_next(&mut self) -> Option<Changed> {
+        lock(&self.queue).pop()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut table = lock(&self.watches.table);
+        table.watches.remove(&self.id);
+        self.watches.count.store(table.watches.len(), SeqCst);
+    }
+}
+
+/// The future of [`Watch::next`].
+#[derive(Debug)]
+pub struct Next<'a> {
+    watch: &'a mut Watch,
+}
+
+impl Future for Next<'_> {
+    type Output = Option<Changed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut queue = lock(&self.watch.queue);
+        if let Some(changed) = queue.pop() {
+            return Poll::Ready(Some(changed));
+        }
+        if queue.ended {
+            return Poll::Ready(None);
+        }
+        queue.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// A panic elsewhere leaves these tables whole: every change of them is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(prefix: &'static str, told: &[Changed], expected: &[Changed]) {
+        let watches = Arc::new(Watches::default());
+        let mut watch = watches
+            .watch(Bytes::from_static(prefix.as_bytes()))
+            .unwrap();
+        for changed in told {
+            watches.tell(changed);
+        }
+        let mut seen = Vec::new();
+        while let Some(changed) = watch.try_next() {
+            seen.push(changed);
+        }
+        assert_eq!(seen, expected);
+    }
+
+    fn put(key: &str) -> Changed {
+        Changed::Put(Bytes::copy_from_slice(key.as_bytes()))
+    }
+
+    #[test]
+    fn a_watch_sees_its_prefix_and_what_concerns_all() {
+        check(
+            "a:",
+            &[put("a:1"), put("b:1"), put("a"), Changed::Cleared],
+            &[put("a:1"), Changed::Cleared],
+        );
+        check("", &[put(""), put("z")], &[put(""), put("z")]);
+    }
+
+    #[test]
+    fn a_watch_that_is_not_read_lags() {
+        let many = vec![put("key"); WATCH_CHANGES_MAX + 1];
+        let mut expected = many[..WATCH_CHANGES_MAX].to_vec();
+        check("", &many[..WATCH_CHANGES_MAX], &expected);
+        expected.push(Changed::Lagged(1));
+        check("", &many, &expected);
+    }
+
+    #[test]
+    fn keys_that_wait_have_a_bound_in_bytes() {
+        let key = "k".repeat(WATCH_BYTES_MAX / 2);
+        check(
+            "",
+            &[put(&key), put(&key), put("k"), put("")],
+            &[put(&key), put(&key), Changed::Lagged(2)],
+        );
+    }
+
+    #[test]
+    fn watches_have_a_bound() {
+        let watches = Arc::new(Watches::default());
+        let mut held: Vec<Watch> = (0..WATCHES_MAX)
+            .map(|_| watches.watch(Bytes::new()).unwrap())
+            .collect();
+        let error = watches.watch(Bytes::new()).unwrap_err();
+        assert!(error.to_string().contains("WATCHES_MAX"), "{error}");
+        held.pop();
+        assert!(watches.watch(Bytes::new()).is_ok());
+        drop(held);
+        assert!(!watches.any());
+    }
+}

@@ -1,0 +1,20 @@
+//! The databases a test of behaviour runs over. No tests in here. Rule: every engine is in the list, under a clock that stands still.
+
+use std::time::Duration;
+
+use tsumugi_kv::{Clock, Database, Spec};
+
+/// Runs a test over a new database of every kind, each with a clock of its own.
+pub fn each_engine(test: impl Fn(&Database, &Clock)) {
+    for spec in [
+        "#value_max=5m",
+        "#capacity=12m,value_max=5m",
+        "#when_full=evict,value_max=5m",
+    ] {
+        let clock = Clock::manual(Duration::from_secs(1_000_000));
+        let spec: Spec = spec.parse().unwrap();
+        println!("over {spec}");
+        let kv = Database::open_with(&spec, clock.clone()).unwrap();
+        test(&kv, &clock);
+    }
+}
