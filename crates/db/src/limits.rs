@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const POOL_MAX: usize = 64;
 /// Reader connections of one engine unless the caller says otherwise.
 pub const POOL_DEFAULT: usize = 4;
+/// Connections to a server that stay open when nobody needs them.
+pub const POOL_MIN_DEFAULT: usize = 1;
 /// Most jobs that may wait for one kind of connection; one more is refused at once.
 pub const QUEUE_MAX: usize = 16_384;
 /// Most statements of one transaction that may wait for each other.

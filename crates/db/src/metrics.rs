@@ -17,15 +17,15 @@ pub struct Snapshot {
     pub acquired: u64,
     /// How long those waited for it, in all.
     pub wait: Duration,
-    /// Jobs waiting for a reader now; of PostgreSQL, for any connection.
-    pub readers_queued: usize,
-    /// Jobs waiting for the writer now.
-    pub writer_queued: usize,
-    /// Reader connections; of PostgreSQL, all that are open.
-    pub readers: usize,
-    /// Reader connections at work or kept by a transaction or stream.
-    pub readers_busy: usize,
-    /// Whether the writer is at work or kept by a transaction: 0 or 1.
+    /// Callers waiting for a connection now.
+    pub waiting: usize,
+    /// Of those, callers waiting for SQLite's writer.
+    pub writer_waiting: usize,
+    /// Connections that are open.
+    pub connections: usize,
+    /// Of those, connections at work or kept by a transaction or stream.
+    pub connections_busy: usize,
+    /// Of those, SQLite's writer: 0 or 1.
     pub writer_busy: usize,
 }
 
@@ -36,10 +36,10 @@ impl std::ops::AddAssign for Snapshot {
         self.transactions += other.transactions;
         self.acquired += other.acquired;
         self.wait += other.wait;
-        self.readers_queued += other.readers_queued;
-        self.writer_queued += other.writer_queued;
-        self.readers += other.readers;
-        self.readers_busy += other.readers_busy;
+        self.waiting += other.waiting;
+        self.writer_waiting += other.writer_waiting;
+        self.connections += other.connections;
+        self.connections_busy += other.connections_busy;
         self.writer_busy += other.writer_busy;
     }
 }
@@ -75,14 +75,15 @@ impl Counters {
 
     /// The counters alone; the queues and connections are for the caller to fill in.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        let writer_busy = self.writer_busy.load(Relaxed);
         Snapshot {
             statements: self.statements.load(Relaxed),
             errors: self.errors.load(Relaxed),
             transactions: self.transactions.load(Relaxed),
             acquired: self.acquired.load(Relaxed),
             wait: Duration::from_nanos(self.wait_ns.load(Relaxed)),
-            readers_busy: self.readers_busy.load(Relaxed),
-            writer_busy: self.writer_busy.load(Relaxed),
+            connections_busy: self.readers_busy.load(Relaxed) + writer_busy,
+            writer_busy,
             ..Snapshot::default()
         }
     }

@@ -17,6 +17,10 @@ use crate::limits;
 pub struct Options {
     /// Reader connections, 1 to [`limits::POOL_MAX`](crate::limits::POOL_MAX). The writer is one more.
     pub pool: usize,
+    /// Connections to a server that stay open when nobody needs them, 0 to `pool`. An embedded database keeps all of its own.
+    pub min: usize,
+    /// Age at which a connection to a server is replaced, shortened by up to a tenth so that not all are at once.
+    pub lifetime: Duration,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
     /// How long one statement, or one batch of a stream, may run.
@@ -37,6 +41,8 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             pool: limits::POOL_DEFAULT,
+            min: limits::POOL_MIN_DEFAULT,
+            lifetime: limits::LIFETIME_DEFAULT,
             acquire_timeout: limits::ACQUIRE_TIMEOUT_DEFAULT,
             statement_timeout: limits::STATEMENT_TIMEOUT_DEFAULT,
             busy_timeout: limits::BUSY_TIMEOUT_DEFAULT,
@@ -157,7 +163,7 @@ pub(crate) enum Missing {
 }
 
 const URLS: &str = "sqlite:PATH, sqlite://PATH, sqlite::memory: or postgres://USER@HOST/DATABASE";
-const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, statement_cache, rows_max_bytes, acquire_timeout_ms, \
+const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, pool_min, lifetime_ms, statement_cache, rows_max_bytes, acquire_timeout_ms, \
      statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, log=off|statements";
 
 /// Takes a database URL apart and lays its options over `options`.
@@ -215,7 +221,7 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
 }
 
 /// The options that every database has, as an error lists them.
-pub(crate) const COMMON: &str = "pool, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, log=off|statements";
+pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, log=off|statements";
 
 /// Takes one of the options that every database has; false when it is none of them.
 pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
@@ -223,6 +229,8 @@ pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bo
         ("log", "off") => options.log = StatementLog::Off,
         ("log", "statements") => options.log = StatementLog::Statements,
         ("pool", value) => options.pool = number(key, value)?,
+        ("pool_min", value) => options.min = number(key, value)?,
+        ("lifetime_ms", value) => options.lifetime = Duration::from_millis(number(key, value)?),
         ("rows_max_bytes", value) => options.rows_max_bytes = number(key, value)?,
         ("acquire_timeout_ms", value) => {
             options.acquire_timeout = Duration::from_millis(number(key, value)?)
@@ -267,7 +275,14 @@ pub(crate) fn check(options: &Options) -> Result<()> {
             )));
         }
     }
+    if options.min > options.pool {
+        let (min, max) = (options.min, options.pool);
+        return Err(Error::usage(format!(
+            "database option pool_min must be 0 to {max} (pool), not {min}"
+        )));
+    }
     let durations = [
+        ("lifetime", options.lifetime),
         ("acquire_timeout", options.acquire_timeout),
         ("statement_timeout", options.statement_timeout),
         ("busy_timeout", options.busy_timeout),
@@ -323,10 +338,12 @@ mod tests {
 
     #[test]
     fn options_in_the_url_take_precedence() {
-        let url = "sqlite:a?pool=9&acquire_timeout_ms=1&statement_timeout_ms=2&busy_timeout_ms=3&idle_timeout_ms=4\
+        let url = "sqlite:a?pool=9&pool_min=7&lifetime_ms=8&acquire_timeout_ms=1&statement_timeout_ms=2&busy_timeout_ms=3&idle_timeout_ms=4\
                    &statement_cache=5&rows_max_bytes=6&log=statements";
         let expected = Options {
             pool: 9,
+            min: 7,
+            lifetime: Duration::from_millis(8),
             acquire_timeout: Duration::from_millis(1),
             statement_timeout: Duration::from_millis(2),
             busy_timeout: Duration::from_millis(3),
@@ -355,6 +372,8 @@ mod tests {
     fn one_past_a_range_is_refused() {
         check_error("sqlite:a?pool=0", "1 to 64");
         check_error("sqlite:a?pool=65", "1 to 64");
+        check_error("sqlite:a?pool=2&pool_min=3", "0 to 2 (pool)");
+        check_error("sqlite:a?lifetime_ms=0", "1 to 86400000 ms");
         check_error("sqlite:a?statement_cache=4097", "1 to 4096");
         check_error("sqlite:a?rows_max_bytes=4294967296", "1 to 4294967295");
         check_error("sqlite:a?statement_timeout_ms=0", "1 to 86400000 ms");

@@ -284,8 +284,15 @@ class DB
     attr_reader :native
 
     def each(&block)
-      while (rows = Tsumugi.await(Tsumugi::Native.db_next_rows(@native)))
-        rows.each(&block)
+      return to_enum(:each) unless block
+
+      begin
+        while (rows = Tsumugi.await(Tsumugi::Native.db_next_rows(@native)))
+          rows.each(&block)
+        end
+      ensure
+        # A stream that is left early gives its connection back at once.
+        Tsumugi::Native.db_leave_stream(@native)
       end
       self
     end

@@ -109,25 +109,19 @@ fn write_gauges(rows: &[Row], text: &mut Exposition) {
         "tsumugi_database_connections",
         "Connections to the database that are open.",
     );
-    family(rows, text, open, |seen| {
-        // SQLite's writer is not counted among its readers.
-        let writer = usize::from(seen.extent == Extent::Process);
-        (seen.figures.readers + writer) as f64
-    });
+    family(rows, text, open, |seen| seen.figures.connections as f64);
     let busy = gauge(
         "tsumugi_database_connections_busy",
         "Of these, connections at work or kept by a transaction or stream.",
     );
     family(rows, text, busy, |seen| {
-        (seen.figures.readers_busy + seen.figures.writer_busy) as f64
+        seen.figures.connections_busy as f64
     });
     let waiting = gauge(
         "tsumugi_database_waiting",
         "Callers that wait for a connection.",
     );
-    family(rows, text, waiting, |seen| {
-        (seen.figures.readers_queued + seen.figures.writer_queued) as f64
-    });
+    family(rows, text, waiting, |seen| seen.figures.waiting as f64);
 }
 
 fn write_counters(rows: &[Row], text: &mut Exposition) {

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -26,11 +27,18 @@ pub struct CopyOut {
 struct Of {
     pool: Rc<Inner>,
     sql: Arc<str>,
+    begun: Option<Instant>,
     /// After the COPY itself, so that the pool gets it back when that is gone.
     _own: Own,
 }
 
 impl Of {
+    /// Logs how it ended, with the number of rows if that is known.
+    fn ended(&self, outcome: std::result::Result<Option<u64>, &tsumugi_pg::Error>) {
+        let rows = outcome.map(|rows| rows.and_then(|rows| usize::try_from(rows).ok()));
+        self.pool.log(self.begun, &self.sql, &[], rows);
+    }
+
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
         let attempt = self.pool.attempt(Arc::clone(&self.sql), Vec::new());
         attempt.driver(error)
@@ -51,12 +59,17 @@ impl Pool {
 
 impl CopyIn {
     pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyIn> {
+        let begun = pool.begun();
         let copy = own.copy_in(&sql).await;
         let of = Of {
             pool: Rc::clone(pool),
             sql,
+            begun,
             _own: own,
         };
+        if let Err(error) = &copy {
+            of.ended(Err(error));
+        }
         match of.pool.counted(copy.map_err(|error| of.failed(error))) {
             Ok(copy) => Ok(CopyIn { copy, of }),
             Err(error) => Err(error),
@@ -65,23 +78,33 @@ impl CopyIn {
 
     pub(crate) async fn send(&mut self, data: &[u8]) -> Result<()> {
         let sent = self.copy.send(data).await;
+        if let Err(error) = &sent {
+            self.of.ended(Err(error));
+        }
         sent.map_err(|error| self.of.failed(error))
     }
 
     pub(crate) async fn finish(self) -> Result<u64> {
         let CopyIn { copy, of } = self;
-        copy.finish().await.map_err(|error| of.failed(error))
+        let finished = copy.finish().await;
+        of.ended(finished.as_ref().map(|rows| Some(*rows)));
+        finished.map_err(|error| of.failed(error))
     }
 }
 
 impl CopyOut {
     pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyOut> {
+        let begun = pool.begun();
         let copy = own.copy_out(&sql).await;
         let of = Of {
             pool: Rc::clone(pool),
             sql,
+            begun,
             _own: own,
         };
+        if let Err(error) = &copy {
+            of.ended(Err(error));
+        }
         match of.pool.counted(copy.map_err(|error| of.failed(error))) {
             Ok(copy) => Ok(CopyOut { copy, of }),
             Err(error) => Err(error),
@@ -90,6 +113,11 @@ impl CopyOut {
 
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>> {
         let next = self.copy.next().await;
+        match &next {
+            Ok(Some(_)) => {}
+            Ok(None) => self.of.ended(Ok(Some(self.copy.rows()))),
+            Err(error) => self.of.ended(Err(error)),
+        }
         next.map_err(|error| self.of.failed(error))
     }
 }

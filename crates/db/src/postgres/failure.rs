@@ -19,7 +19,12 @@ pub(super) enum Fault {
     Driver(Driver),
     /// It took longer than `statement_timeout`, and we gave it up.
     Late,
+    /// The session is not as it was, which nobody shall notice.
+    Changed,
 }
+
+const CHANGED: &str = "this statement changed the session of a shared connection, or left a transaction open there; the connection was \
+     closed: use a transaction, or a `connection` of your own";
 
 impl From<Driver> for Fault {
     fn from(error: Driver) -> Fault {
@@ -32,6 +37,7 @@ impl fmt::Debug for Fault {
         match self {
             Fault::Driver(error) => error.fmt(f),
             Fault::Late => f.write_str("statement_timeout has passed"),
+            Fault::Changed => f.write_str("the session is changed"),
         }
     }
 }
@@ -95,6 +101,7 @@ impl Attempt<'_> {
                 limit: self.options.statement_timeout,
                 statement: self.failed(String::new()),
             },
+            Fault::Changed => self.usage(CHANGED),
         }
     }
 

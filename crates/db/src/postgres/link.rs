@@ -2,11 +2,12 @@
 //! Rule: a session that somebody changed is discarded before the next user has it; one that cannot be is closed.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tsumugi_pg::connection::Behaviour;
+use tsumugi_pg::connection::{Behaviour, Event};
 use tsumugi_pg::{Cause, Connection, Connector, Error};
 use tsumugi_pg_proto::TransactionStatus;
 
@@ -27,6 +28,54 @@ pub(super) struct Session {
     pub(super) connection: Connection,
     /// Somebody changed a setting, listens, or left something else behind.
     pub(super) changed: Cell<bool>,
+    /// Settings that are not as they were when the connection was opened, of those that the server reports.
+    strange: Rc<Cell<usize>>,
+}
+
+impl Session {
+    fn new(connection: Connection) -> Session {
+        let strange = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&strange);
+        let at_first = connection.parameters();
+        let mut differing = BTreeSet::new();
+        connection.observe(move |event| match event {
+            // What a promoted server says about itself is no doing of a session.
+            Event::Parameter { name, .. } if name == "in_hot_standby" => {}
+            Event::Parameter { name, value } => {
+                let same = at_first
+                    .iter()
+                    .any(|(known, first)| *known == name && *first == value);
+                if same {
+                    differing.remove(&name);
+                } else {
+                    differing.insert(name);
+                }
+                counted.set(differing.len());
+            }
+            Event::Notice(notice) => tracing::debug!(target: "tsumugi_pg", "{notice}"),
+            _ => {}
+        });
+        Session {
+            connection,
+            changed: Cell::new(false),
+            strange,
+        }
+    }
+
+    /// Whether a statement on this shared connection left a transaction open. Nobody gets the connection after that, nor after a
+    /// setting was changed, which is told to the log only: what the statement did besides stands.
+    pub(super) fn is_left_changed(&self) -> bool {
+        if self.strange.get() > 0 && !self.changed.replace(true) {
+            tracing::warn!(
+                target: "tsumugi_db",
+                "a statement changed a setting of a shared connection's session, so the connection is closed; change settings on a \
+                 connection of your own, or by SET LOCAL in a transaction"
+            );
+        }
+        let left = self.status() != TransactionStatus::Idle;
+        self.changed.set(self.changed.get() || left);
+        left
+    }
 }
 
 impl std::ops::Deref for Session {
@@ -46,14 +95,14 @@ impl pool::Link for Link {
             outlook: outlook(&error),
             reason: reason(&error, &self.connector.config().database).into(),
         })?;
-        Ok(Session {
-            connection,
-            changed: Cell::new(false),
-        })
+        Ok(Session::new(connection))
     }
 
     fn is_usable(&self, session: &Session) -> bool {
-        session.is_open() && session.status() == TransactionStatus::Idle && !session.changed.get()
+        session.is_open()
+            && session.status() == TransactionStatus::Idle
+            && !session.changed.get()
+            && session.strange.get() == 0
     }
 
     fn is_clean(&self, session: &Session) -> bool {
@@ -76,7 +125,8 @@ impl pool::Link for Link {
 
     async fn clean(&self, session: &Session) {
         session.reset().await;
-        if session.changed.get() && session.is_open() {
+        let changed = session.changed.get() || session.strange.get() > 0;
+        if changed && session.is_open() {
             session.discard().await;
             session.changed.set(!session.is_open());
         }

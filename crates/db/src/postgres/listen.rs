@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::pool::{Inner, Pool};
+use super::pool::{Inner, Limits, Pool};
 use crate::error::{Error, Failed, Result};
 use crate::limits::LISTENERS_MAX;
 use crate::session::Heard;
@@ -26,6 +26,12 @@ impl Drop for Place {
 
 impl Pool {
     pub(crate) async fn listen(&self, channels: &[String]) -> Result<Listener> {
+        if self.inner().limits == Limits::Ours {
+            return Err(Error::Unsupported {
+                database: "a pooler in transaction mode",
+                what: "LISTEN: connect past it",
+            });
+        }
         let place = self.place()?;
         let connector = self.inner().connector.clone();
         let failed = |error| place.0.attempt("LISTEN".into(), Vec::new()).driver(error);

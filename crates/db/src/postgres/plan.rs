@@ -2,7 +2,7 @@
 //! A scanner, not a parser: it knows literals, comments, quoted names and the first words. Rule: a text is looked at once; what
 //! was found is kept, for as many texts as [`PLANS_MAX`].
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -13,6 +13,8 @@ use crate::limits::PLANS_MAX;
 pub(super) struct Plan {
     pub(super) sql: Box<str>,
     pub(super) effect: Effect,
+    /// It has run, and the server's name for what it did told of no change.
+    pub(super) harmless: Cell<bool>,
 }
 
 /// What a statement does to the session it runs in.
@@ -26,6 +28,8 @@ pub(super) enum Effect {
     Lock,
     /// It leaves something behind: a setting, a temporary table, a lock, a subscription.
     Session,
+    /// It runs code that may leave anything behind: a procedure, or a block.
+    Procedure,
     /// It takes data from the client.
     CopyIn,
     /// It has both kinds of placeholders, so that a value would have two places.
@@ -52,6 +56,7 @@ impl Plans {
             } else {
                 effect(sql)
             },
+            harmless: Cell::new(false),
         });
         let mut plans = self.0.borrow_mut();
         if plans.len() >= PLANS_MAX {
@@ -276,6 +281,7 @@ fn effect(sql: &str) -> Effect {
         "set" | "reset" | "listen" | "unlisten" | "prepare" | "deallocate" | "discard"
         | "declare" | "load" => Effect::Session,
         "lock" => Effect::Lock,
+        "do" | "call" => Effect::Procedure,
         "create" => {
             let mut kind = next();
             if kind == "or" {
@@ -284,11 +290,16 @@ fn effect(sql: &str) -> Effect {
             }
             match kind.as_str() {
                 "temp" | "temporary" | "local" | "global" => Effect::Session,
+                _ if words.any(|word| word.eq_ignore_ascii_case("pg_temp")) => Effect::Session,
+                "table" | "materialized" => effect_within(sql),
                 _ => Effect::None,
             }
         }
         "copy" if words.any(|word| word.eq_ignore_ascii_case("stdin")) => Effect::CopyIn,
-        "select" | "with" | "values" | "insert" | "update" | "delete" => effect_within(sql),
+        "update" if words.any(|word| word.eq_ignore_ascii_case("pg_settings")) => Effect::Session,
+        "select" | "with" | "values" | "insert" | "update" | "delete" | "merge" | "explain" => {
+            effect_within(sql)
+        }
         _ => Effect::None,
     }
 }
@@ -299,13 +310,36 @@ fn effect_within(sql: &str) -> Effect {
     for word in words(sql) {
         let word = word.to_ascii_lowercase();
         let locks = word.starts_with("pg_") && word.contains("advisory_lock");
-        let keeps = after_into && matches!(word.as_str(), "temp" | "temporary");
+        let keeps = after_into && matches!(word.as_str(), "temp" | "temporary" | "pg_temp");
         if locks || keeps || word == "set_config" {
             return Effect::Session;
         }
         after_into = word == "into";
     }
     Effect::None
+}
+
+/// Whether the server's name for what a statement did tells that the session is not as it was.
+pub(super) fn tells_of_a_change(command: &str) -> bool {
+    matches!(
+        command,
+        "BEGIN"
+            | "START TRANSACTION"
+            | "SAVEPOINT"
+            | "SET"
+            | "RESET"
+            | "LISTEN"
+            | "UNLISTEN"
+            | "PREPARE"
+            | "DEALLOCATE"
+            | "DEALLOCATE ALL"
+            | "DISCARD ALL"
+            | "DISCARD PLANS"
+            | "DISCARD TEMP"
+            | "DISCARD SEQUENCES"
+            | "DECLARE CURSOR"
+            | "LOAD"
+    )
 }
 
 /// The words outside quotes and comments.
@@ -410,6 +444,12 @@ mod tests {
             "select 1 as n into temp t",
             "select set_config('search_path', 'x', false)",
             "discard all",
+            "create table pg_temp.t(n int)",
+            "create function pg_temp.f() returns int language sql as 'select 1'",
+            "select 1 as n into pg_temp.t",
+            "create table t as select set_config('search_path', 'x', false)",
+            "explain analyze select pg_advisory_lock(1)",
+            "update pg_settings set setting = 'x' where name = 'search_path'",
         ] {
             check_effect(sql, Effect::Session);
         }
@@ -422,6 +462,8 @@ mod tests {
             "create or replace view v as select 1",
             "insert into temp_readings values (1)",
             "update settings set a = 1",
+            "create function f() returns text language sql as $$ select set_config('a', 'b', false) $$",
+            "grant execute on function pg_advisory_lock(bigint) to somebody",
             "copy t to stdout",
             "",
         ] {
@@ -429,6 +471,8 @@ mod tests {
         }
         check_effect("COPY t FROM STDIN", Effect::CopyIn);
         check_effect("lock table t", Effect::Lock);
+        check_effect("do $$ begin end $$", Effect::Procedure);
+        check_effect("CALL p()", Effect::Procedure);
         check_effect("savepoint block", Effect::Transaction);
     }
 

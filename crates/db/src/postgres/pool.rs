@@ -9,7 +9,6 @@ use std::time::Instant;
 use tsumugi_pg::config::Pooler;
 use tsumugi_pg::connection::Behaviour;
 use tsumugi_pg::{Atomicity, Connector, Statement};
-use tsumugi_pg_proto::TransactionStatus;
 
 use super::bind::Binds;
 use super::failure::{Attempt, Fault};
@@ -22,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::log::Line;
 use crate::metrics::Snapshot;
 use crate::options::{Options, StatementLog, TransactionOptions};
-use crate::pool::Settings;
+use crate::pool::{Missed, Settings};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
 use crate::value::Value;
@@ -84,11 +83,11 @@ impl Pool {
             behaviour,
         };
         let settings = Settings {
-            min: 1,
+            min: options.min,
             max: options.pool,
             acquire_timeout: options.acquire_timeout,
             waiting_max: crate::limits::QUEUE_MAX,
-            lifetime: crate::limits::LIFETIME_DEFAULT,
+            lifetime: options.lifetime,
             idle: crate::limits::IDLE_CONNECTION_DEFAULT,
         };
         let pool = Pool(Rc::new(Inner {
@@ -126,30 +125,42 @@ impl Pool {
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let plans = planned(&statements, |sql, values| self.0.shareable(sql, values))?;
+        if plans.iter().any(|plan| plan.effect == Effect::Procedure) {
+            let own = self.0.own().await?;
+            own.changed.set(true);
+            return self.0.pipelined(&own, &plans, statements, atomicity).await;
+        }
         let connection = self.0.connections.shared().await;
         let connection = connection.map_err(|missed| self.0.none(missed))?;
-        self.0
+        let outcomes = self
+            .0
             .pipelined(&connection, &plans, statements, atomicity)
-            .await
+            .await?;
+        if connection.is_left_changed() {
+            let attempt = self.0.attempt("".into(), Vec::new());
+            return Err(attempt.fault(Fault::Changed));
+        }
+        Ok(outcomes)
     }
 
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let plan = self.0.shareable(&sql, &values)?;
+        if plan.effect == Effect::Procedure {
+            let own = match self.0.connections.exclusive().await {
+                Ok(own) => own,
+                Err(missed) => return self.0.turned_away(sql, values, missed),
+            };
+            own.changed.set(true);
+            return self.0.run_on(&own, &plan, sql, values).await;
+        }
         let begun = self.0.begun();
         let connection = match self.0.connections.shared().await {
             Ok(connection) => connection,
-            Err(missed) => {
-                return self
-                    .0
-                    .counted(Err(self.0.attempt(sql, values).missed(missed)));
-            }
+            Err(missed) => return self.0.turned_away(sql, values, missed),
         };
         let binds = Binds(&values);
         let rows = self.0.bounded(connection.query(&plan.sql, &binds)).await;
-        if connection.status() != TransactionStatus::Idle {
-            // Not recognised beforehand: perhaps within a function. The session is not for others any more.
-            connection.changed.set(true);
-        }
+        let rows = judged(&connection, &plan, rows);
         self.0.ended(begun, &sql, &values, rows)
     }
 
@@ -157,15 +168,14 @@ impl Pool {
         // A script may say BEGIN, SET and whatever else; so it has a session of its own.
         let own = self.0.own().await?;
         own.changed.set(true);
-        // The server's limit is for each of its statements.
-        let run = self.0.timed(own.script(&sql)).await;
-        self.0
-            .counted(run.map_err(|fault| self.0.attempt(sql, Vec::new()).fault(fault)))
+        let run = self.0.script_on(&own, sql).await;
+        self.0.counted(run)
     }
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
-        self.0.shareable(&sql, &values)?;
+        let plan = self.0.shareable(&sql, &values)?;
         let own = self.0.own().await?;
+        own.changed.set(plan.effect == Effect::Procedure);
         RowStream::begin(&self.0, own, sql, values).await
     }
 
@@ -232,9 +242,9 @@ impl Inner {
             transactions: self.counts.transactions.get(),
             acquired: figures.acquired,
             wait: figures.wait,
-            readers_queued: figures.waiting,
-            readers: figures.open,
-            readers_busy: figures.busy,
+            waiting: figures.waiting,
+            connections: figures.open,
+            connections_busy: figures.busy,
             ..Snapshot::default()
         }
     }
@@ -257,7 +267,7 @@ impl Inner {
         }
     }
 
-    fn none(&self, missed: crate::pool::Missed) -> Error {
+    fn none(&self, missed: Missed) -> Error {
         self.attempt("".into(), Vec::new()).missed(missed)
     }
 
@@ -283,6 +293,7 @@ impl Inner {
                 values,
             })
             .collect();
+        let begun = self.begun();
         let outcomes = self.bounded(connection.pipeline(&asked, atomicity)).await;
         drop(asked);
         drop(binds);
@@ -290,10 +301,7 @@ impl Inner {
             outcomes.map_err(|fault| self.attempt("".into(), Vec::new()).fault(fault))?;
         let outcomes = outcomes.into_iter().zip(statements);
         Ok(outcomes
-            .map(|(outcome, (sql, values))| {
-                let rows = outcome.and_then(Lying::new);
-                self.counted(rows.map_err(|error| self.attempt(sql, values).driver(error)))
-            })
+            .map(|(outcome, (sql, values))| self.ended(begun, &sql, &values, outcome))
             .map(|rows| rows.map(Rows::from))
             .collect())
     }
@@ -312,11 +320,24 @@ impl Inner {
         self.ended(begun, &sql, &values, rows)
     }
 
+    /// Several statements as one text, on a connection that the caller has.
+    pub(super) async fn script_on(&self, own: &Session, sql: Arc<str>) -> Result<()> {
+        let begun = self.begun();
+        // The server's limit is for each of its statements.
+        let run = self.timed(own.script(&sql)).await;
+        self.log(begun, &sql, &[], run.as_ref().map(|()| None));
+        run.map_err(|fault| self.attempt(sql, Vec::new()).fault(fault))
+    }
+
+    fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: Missed) -> Result<T> {
+        self.counted(Err(self.attempt(sql, values).missed(missed)))
+    }
+
     /// The plan of a statement that may share a connection.
     fn shareable(&self, sql: &Arc<str>, values: &[Value]) -> Result<Rc<Plan>> {
         let plan = self.plans.of(sql);
         let refusal = match plan.effect {
-            Effect::None => return Ok(plan),
+            Effect::None | Effect::Procedure => return Ok(plan),
             Effect::Transaction | Effect::Lock => TRANSACTION,
             Effect::Session => SESSION,
             Effect::CopyIn => COPY_IN,
@@ -357,27 +378,40 @@ impl Inner {
         &self,
         begun: Option<Instant>,
         sql: &Arc<str>,
-        values: &Vec<Value>,
+        values: &[Value],
         rows: Result<tsumugi_pg::Rows, impl Into<Fault>>,
     ) -> Result<Lying> {
         let rows = rows.map_err(Into::into);
         let rows = rows.and_then(|rows| Lying::new(rows).map_err(Fault::from));
-        if let Some(begun) = begun {
-            let line = Line {
-                sql,
-                values,
-                rows: rows.as_ref().ok().map(Lying::len),
-                took: begun.elapsed(),
-                fault: rows
-                    .as_ref()
-                    .err()
-                    .map(|fault| fault as &dyn std::fmt::Debug),
-            };
-            line.write();
-        }
+        self.log(
+            begun,
+            sql,
+            values,
+            rows.as_ref()
+                .map(|rows| begun.map(|_| rows.given_or_changed())),
+        );
         self.counted(
-            rows.map_err(|fault| self.attempt(Arc::clone(sql), values.clone()).fault(fault)),
+            rows.map_err(|fault| self.attempt(Arc::clone(sql), values.to_vec()).fault(fault)),
         )
+    }
+
+    /// Logs a statement that has ended, if [`Inner::begun`] says so, with the number of its rows where it has one.
+    pub(super) fn log(
+        &self,
+        begun: Option<Instant>,
+        sql: &str,
+        values: &[Value],
+        outcome: Result<Option<usize>, &impl std::fmt::Debug>,
+    ) {
+        let Some(begun) = begun else { return };
+        let line = Line {
+            sql,
+            values,
+            rows: outcome.ok().flatten(),
+            took: begun.elapsed(),
+            fault: outcome.err().map(|fault| fault as &dyn std::fmt::Debug),
+        };
+        line.write();
     }
 
     pub(super) fn counted<T>(&self, outcome: Result<T>) -> Result<T> {
@@ -387,6 +421,30 @@ impl Inner {
         }
         outcome
     }
+}
+
+/// What a statement came to on a shared connection: an error when the server says that it did something that was not recognised
+/// beforehand. The session is not for others any more then.
+fn judged(
+    connection: &Session,
+    plan: &Plan,
+    rows: Result<tsumugi_pg::Rows, Fault>,
+) -> Result<tsumugi_pg::Rows, Fault> {
+    if !plan.harmless.get()
+        && let Ok(rows) = &rows
+    {
+        let command = rows.command();
+        let tells = command.is_some_and(|tag| plan::tells_of_a_change(tag.command()));
+        connection.changed.set(connection.changed.get() || tells);
+        plan.harmless.set(!tells);
+        if tells {
+            return Err(Fault::Changed);
+        }
+    }
+    if connection.is_left_changed() {
+        return rows.and(Err(Fault::Changed));
+    }
+    rows
 }
 
 /// The plans of several statements. A text that is repeated is looked at once.

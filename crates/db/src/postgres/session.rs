@@ -53,8 +53,7 @@ impl Session {
     }
 
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
-        let run = self.pool.timed(self.own.script(&sql)).await;
-        run.map_err(|fault| self.pool.attempt(sql, Vec::new()).fault(fault))
+        self.pool.script_on(&self.own, sql).await
     }
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {

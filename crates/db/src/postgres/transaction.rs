@@ -101,7 +101,10 @@ impl Transaction {
             streaming: Cell::new(false),
             lender,
         };
-        if let Err(fault) = pool.bounded(own.begin_unguarded(begin)).await {
+        let begun = pool.begun();
+        let run = pool.bounded(own.begin_unguarded(begin)).await;
+        pool.log(begun, "BEGIN", &[], run.as_ref().map(|()| None));
+        if let Err(fault) = run {
             return Err(pool.attempt("BEGIN".into(), Vec::new()).fault(fault));
         }
         if pool.limits == Limits::Ours {
@@ -136,8 +139,7 @@ impl Transaction {
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
         let own = self.0.own()?;
         own.changed.set(true);
-        let run = self.0.pool.timed(own.script(&sql)).await;
-        run.map_err(|fault| self.0.pool.attempt(sql, Vec::new()).fault(fault))
+        self.0.pool.script_on(&own, sql).await
     }
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
@@ -177,7 +179,11 @@ impl Transaction {
 
     pub(crate) async fn commit(&self) -> Result<()> {
         let own = self.0.own()?;
+        let begun = self.0.pool.begun();
         let committed = self.0.pool.bounded(own.commit_unguarded()).await;
+        self.0
+            .pool
+            .log(begun, "COMMIT", &[], committed.as_ref().map(|()| None));
         if own.status() == TransactionStatus::Idle || committed.is_ok() {
             self.0.end("it was committed");
         }
@@ -228,7 +234,9 @@ impl Held {
 
     async fn command(&self, sql: &str) -> Result<()> {
         let own = self.own()?;
+        let begun = self.pool.begun();
         let run = self.pool.bounded(own.script(sql)).await;
+        self.pool.log(begun, sql, &[], run.as_ref().map(|()| None));
         run.map_err(|fault| self.pool.attempt(sql.into(), Vec::new()).fault(fault))
     }
 }
@@ -251,7 +259,7 @@ pub(super) fn permitted(
     let plan = pool.plans.of(sql);
     let refusal = match plan.effect {
         Effect::None | Effect::Lock => return Ok(plan),
-        Effect::Session => {
+        Effect::Session | Effect::Procedure => {
             own.changed.set(true);
             return Ok(plan);
         }
@@ -332,7 +340,10 @@ impl RowStream {
         values: Vec<Value>,
     ) -> Result<RowStream> {
         let plan = pool.plans.of(&sql);
+        let begun = pool.begun();
         let rows = own.stream(&plan.sql, &Binds(&values)).await;
+        // Its rows are still to come.
+        pool.log(begun, &sql, &values, rows.as_ref().map(|_| None));
         let rows = match rows {
             Ok(rows) => rows,
             Err(error) => return Err(pool.attempt(sql, values).driver(error)),

@@ -139,9 +139,9 @@ impl Engine {
 
     pub(super) fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.counters.snapshot();
-        snapshot.readers = self.readers.unwrap_or(0);
-        snapshot.readers_queued = self.queues.len(Lane::Readers);
-        snapshot.writer_queued = self.queues.len(Lane::Writer);
+        snapshot.connections = self.readers.unwrap_or(0) + 1;
+        snapshot.writer_waiting = self.queues.len(Lane::Writer);
+        snapshot.waiting = self.queues.len(Lane::Readers) + snapshot.writer_waiting;
         snapshot
     }
 

@@ -305,12 +305,12 @@ async fn nothing_is_left(server: &Server, db: Database) {
     .await;
     // The server has answered; what it said may not have been read yet.
     let until = Instant::now() + RECOVERY;
-    while db.snapshot().readers_busy > 0 && Instant::now() < until {
+    while db.snapshot().connections_busy > 0 && Instant::now() < until {
         sleep(Duration::from_millis(10)).await;
     }
     let figures = db.snapshot();
-    assert_eq!((figures.readers_busy, figures.readers_queued), (0, 0));
-    assert!(figures.readers <= POOL);
+    assert_eq!((figures.connections_busy, figures.waiting), (0, 0));
+    assert!(figures.connections <= POOL);
     drop(db);
     becomes(server, &format!("select count(*) {ours}"), "0").await;
     // The pool's upkeep looks once a second.

@@ -58,7 +58,7 @@ fn check(rows: i64, work: impl AsyncFn(&Database)) {
             let count = number(&db, "select count(*) from t").await;
             assert!(count == 0 || count == rows, "{count} after {polls}");
             db.execute("delete from t", []).await.unwrap();
-            assert!(db.snapshot().readers <= 1);
+            assert!(db.snapshot().connections <= 1);
             if ended {
                 assert_eq!(count, rows);
                 break;

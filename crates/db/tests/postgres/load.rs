@@ -63,7 +63,7 @@ fn a_slow_statement_a_second_leaves_the_reads_quick() {
                 }));
             }
             reads.push(spawn_local(read(db.clone(), tick)));
-            assert!(db.snapshot().readers <= 4);
+            assert!(db.snapshot().connections <= 4);
         }
         let mut times = Vec::new();
         for read in reads {
@@ -111,7 +111,7 @@ fn never_more_connections_than_the_pool_may_have() {
         for task in tasks {
             task.await.unwrap();
         }
-        assert_eq!(db.snapshot().readers_busy, 0);
+        assert_eq!(db.snapshot().connections_busy, 0);
     });
 }
 
@@ -155,7 +155,7 @@ fn who_waits_too_long_is_told_so_and_what_to_do() {
         );
         own.roll_back().await.unwrap();
         db.query("select 1", []).await.unwrap();
-        assert_eq!(db.snapshot().readers_queued, 0);
+        assert_eq!(db.snapshot().waiting, 0);
     });
 }
 

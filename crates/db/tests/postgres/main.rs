@@ -1,8 +1,10 @@
 //! The database type over a real PostgreSQL server: what every caller may rely on, and what differs from SQLite.
 
 mod chaos;
+mod connections;
 mod dropped;
 mod load;
+mod shared;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -389,6 +391,6 @@ fn many_tasks_share_few_connections() {
         for task in tasks {
             task.await.unwrap();
         }
-        assert!(db.snapshot().readers <= 4);
+        assert!(db.snapshot().connections <= 4);
     });
 }

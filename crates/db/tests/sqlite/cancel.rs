@@ -98,7 +98,10 @@ fn an_abandoned_read_is_stopped_and_frees_its_connection() {
             );
             assert_eq!(count(&f.db).await, 0);
         }
-        eventually("the reader is idle", || f.db.snapshot().readers_busy == 0).await;
+        eventually("the reader is idle", || {
+            f.db.snapshot().connections_busy == 0
+        })
+        .await;
     });
 }
 

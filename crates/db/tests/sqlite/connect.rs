@@ -77,7 +77,7 @@ fn connects_to_one_file_share_their_connections_by_whatever_path() {
         ] {
             let other = Database::connect(&url, Options::default()).await.unwrap();
             assert!(other.shares_connections_with(&f.db), "{url}");
-            assert_eq!(other.snapshot().readers, 2);
+            assert_eq!(other.snapshot().connections, 3);
         }
         let another = open("").await;
         assert!(!another.db.shares_connections_with(&f.db));
@@ -125,7 +125,7 @@ fn a_database_opens_again_after_its_last_handle_is_gone() {
         )
         .await
         .unwrap();
-        assert_eq!((count(&db).await, db.snapshot().readers), (1, 3));
+        assert_eq!((count(&db).await, db.snapshot().connections), (1, 4));
     });
 }
 
@@ -145,7 +145,7 @@ fn memory_is_shared_by_name_and_gone_with_the_last_handle() {
             .await
             .unwrap();
         assert_eq!(count(&first).await, 1);
-        assert_eq!(first.snapshot().readers, 0);
+        assert_eq!(first.snapshot().connections, 1);
         assert_eq!(
             other.query("select * from t", []).await.unwrap_err().kind(),
             "SyntaxError"

@@ -21,7 +21,7 @@ fn writers_wait_in_the_order_in_which_they_came() {
             }));
             tokio::task::yield_now().await;
         }
-        assert_eq!(f.db.snapshot().writer_queued, 50);
+        assert_eq!(f.db.snapshot().writer_waiting, 50);
         tx.commit().await.unwrap();
         for task in tasks {
             task.await.unwrap();
@@ -65,7 +65,7 @@ fn waiting_for_the_writer_ends_with_acquire_timeout() {
             Err(Error::PoolTimeout { .. })
         ));
         assert_eq!(count(&f.db).await, 0);
-        assert_eq!(f.db.snapshot().writer_queued, 0);
+        assert_eq!(f.db.snapshot().writer_waiting, 0);
     });
 }
 
@@ -180,7 +180,7 @@ fn many_readers_work_at_the_same_time() {
             tokio::task::spawn_local(async move { db.query(ENDLESS, []).await.unwrap_err() })
         });
         let endless: Vec<_> = endless.collect();
-        eventually("three are busy", || f.db.snapshot().readers_busy == 3).await;
+        eventually("three are busy", || f.db.snapshot().connections_busy == 3).await;
         for task in endless {
             assert_eq!(task.await.unwrap().kind(), "QueryCanceled");
         }
@@ -198,10 +198,14 @@ fn figures_add_up() {
         let snapshot = f.db.snapshot();
         assert_eq!((snapshot.statements, snapshot.errors), (12, 1));
         assert_eq!(
-            (snapshot.acquired, snapshot.readers, snapshot.transactions),
-            (12, 4, 0)
+            (
+                snapshot.acquired,
+                snapshot.connections,
+                snapshot.transactions
+            ),
+            (12, 5, 0)
         );
-        assert_eq!((snapshot.readers_queued, snapshot.writer_queued), (0, 0));
+        assert_eq!((snapshot.waiting, snapshot.writer_waiting), (0, 0));
     });
 }
 

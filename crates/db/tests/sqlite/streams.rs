@@ -191,7 +191,10 @@ fn an_idle_stream_ends_with_an_error_and_frees_its_reader() {
         let f = open("pool=1&idle_timeout_ms=100").await;
         let mut stream = f.db.stream(ENDLESS_ROWS, []).await.unwrap();
         stream.next().await.unwrap().unwrap();
-        eventually("the reader is free", || f.db.snapshot().readers_busy == 0).await;
+        eventually("the reader is free", || {
+            f.db.snapshot().connections_busy == 0
+        })
+        .await;
         assert_eq!(count(&f.db).await, 0);
         let error = stream.next().await.unwrap_err();
         assert!(error.to_string().contains("idle_timeout"), "{error}");

@@ -357,12 +357,12 @@ fn transactions_are_counted_as_busy_while_they_last() {
         let tx = begin(&f.db).await;
         let reading = f.db.begin(TransactionOptions::read_only()).await.unwrap();
         let snapshot = f.db.snapshot();
-        assert_eq!((snapshot.writer_busy, snapshot.readers_busy), (1, 1));
+        assert_eq!((snapshot.writer_busy, snapshot.connections_busy), (1, 2));
         pause(1).await;
         drop((tx, reading));
         eventually("idle again", || {
             let snapshot = f.db.snapshot();
-            (snapshot.writer_busy, snapshot.readers_busy) == (0, 0)
+            (snapshot.writer_busy, snapshot.connections_busy) == (0, 0)
         })
         .await;
     });

@@ -216,6 +216,15 @@ impl Connection {
         protocol.parameters().value(name).map(str::to_owned)
     }
 
+    /// All settings that the server reports, with their values as they are now.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        let protocol = self.0.protocol.borrow();
+        let known = protocol.parameters().iter();
+        known
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
     /// Calls `observer` for what comes unasked: notifications, notices, changed settings. It replaces an earlier one.
     pub fn observe(&self, observer: impl FnMut(Event) + 'static) {
         *self.0.observer.borrow_mut() = Some(Box::new(observer));

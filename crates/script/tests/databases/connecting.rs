@@ -20,9 +20,14 @@ fn options_are_known_or_listed() {
         check(
             url,
             ", colour: 1",
-            &["no option colour", "pool, acquire, timeout"],
+            &["no option colour", "pool, min, lifetime, acquire, timeout"],
         );
         check(url, ", pool: 0", &["pool must be 1 to 64"]);
+        check(
+            url,
+            ", pool: 2, min: 3",
+            &["pool_min must be 0 to 2 (pool)"],
+        );
         check(
             url,
             ", pool: 'x'",
@@ -42,7 +47,7 @@ fn options_are_known_or_listed() {
     for engine in BOTH {
         let served = Served::new(
             engine,
-            "pool: 2, acquire: 1, timeout: 2.5, statements: 10, log: false",
+            "pool: 2, min: 0, lifetime: 60, acquire: 1, timeout: 2.5, statements: 10, log: false",
             "get('/') { db.query('select 1 as n').first[:n].to_s }",
         );
         served.check("/", "1");
@@ -94,4 +99,34 @@ fn a_connection_of_postgresql_keeps_as_many_statements_as_it_may() {
          }",
     );
     served.check("/", r#"{"bounded":true}"#);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's own thread")]
+fn a_pool_keeps_as_many_connections_as_it_is_told_and_replaces_old_ones() {
+    let served = Served::new(
+        crate::Engine::Postgres,
+        "pool: 4, min: 3, lifetime: 1",
+        "get('/') { 'up' }",
+    );
+    served.check("/", "up");
+    let now = || {
+        let ours = "select pid from pg_stat_activity where datname = current_database() and application_name = 'tsumugi'";
+        let pids = served.psql(ours);
+        pids.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let come = |what: &str, is: &dyn Fn(&[String]) -> bool| {
+        for _ in 0..1_000 {
+            let pids = now();
+            if is(&pids) {
+                return pids;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{what}: {:?}", now());
+    };
+    let first = come("three", &|pids| pids.len() == 3);
+    come("others", &|pids| {
+        pids.len() == 3 && pids.iter().all(|pid| !first.contains(pid))
+    });
 }

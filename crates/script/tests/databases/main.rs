@@ -65,7 +65,7 @@ impl Served {
 }
 
 /// What lines say about exceptions.
-const HELPERS: &str = "
+pub(crate) const HELPERS: &str = "
   def exception
     yield
     raise 'nothing was raised'

@@ -1,6 +1,9 @@
 //! Connections of a fibre's own, and what is refused on those that are shared.
 
-use crate::{Engine, check_on};
+use tsumugi_pg_rig::{Pooler, Server};
+
+use crate::rig::Rig;
+use crate::{Engine, HELPERS, check_on};
 
 const SHOW: &str = "def shown = db.query('show work_mem').first[:work_mem]";
 
@@ -106,6 +109,32 @@ fn shared_connections_refuse_what_would_change_them() {
     .collect();
     let lines: Vec<(&str, &str)> = lines.iter().map(|(a, b)| (a.as_str(), *b)).collect();
     check_on(Engine::Postgres, "", &lines);
+}
+
+#[test]
+fn behind_a_pooler_of_transactions_there_are_no_connections_of_ones_own() {
+    let pooler = Pooler::start(Server::shared());
+    let rig = Rig::serve(&format!(
+        "{HELPERS}
+         plugin(:db) {{ DB.connect '{}?pooler=transaction' }}
+         get('/connection') {{ told {{ db.connection {{ }} }} }}
+         get('/listen') {{ told {{ db.listen('a') {{ }} }} }}
+         get('/pinned') {{ db.transaction {{ db.execute(\"set local work_mem = '7MB'\"); db.query('show work_mem').first[:work_mem] }} }}",
+        pooler.url("postgres")
+    ));
+    for (path, expected) in [
+        (
+            "/connection",
+            "DB::Unsupported: a pooler in transaction mode has no sessions of one's own: connect past it",
+        ),
+        (
+            "/listen",
+            "DB::Unsupported: a pooler in transaction mode has no LISTEN: connect past it",
+        ),
+        ("/pinned", "7MB"),
+    ] {
+        assert_eq!(rig.get(path).text(), expected, "{path}");
+    }
 }
 
 #[test]

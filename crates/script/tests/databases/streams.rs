@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use crate::rig::Answer;
-use crate::{BOTH, Served};
+use crate::{BOTH, Served, check};
 
 const ROWS: &str = "select 1 as n, 'a,\"b' as s union all select 2, null order by 1";
 
@@ -82,5 +82,38 @@ fn a_client_that_leaves_frees_the_connection() {
             client.read_exact(&mut some).unwrap();
         }
         served.check("/next", "7");
+    }
+}
+
+#[test]
+fn rows_on_their_way_are_an_enumerable() {
+    check(
+        "NUMBERS = 'with recursive t(n) as (select 1 union all select n + 1 from t where n < 3000) select n from t'
+         def numbers = db.stream(NUMBERS)",
+        &[
+            ("numbers.each { }.class.to_s", "DB::RowStream"),
+            ("numbers.sum { |row| row[:n] }", "4501500"),
+            ("numbers.each_slice(1000).map { |rows| rows.last[:n] }", "[1000,2000,3000]"),
+            ("numbers.each.with_index.map { |row, i| row[:n] - i }.uniq", "[1]"),
+            ("numbers.each.class.to_s", "Enumerator"),
+            ("numbers.first[:n]", "1"),
+            ("numbers.lazy.map { |row| row[:n] * 2 }.select { |n| n % 3 == 0 }.first(2)", "[6,12]"),
+            // It would wait in a fibre that is not the handler's.
+            ("failed { numbers.each.next }", "FiberError"),
+        ],
+    );
+}
+
+#[test]
+fn a_stream_that_is_left_gives_its_connection_back_at_once() {
+    let app = "ROWS = 'with recursive t(n) as (select 1 union all select n + 1 from t where n < 30000) select n from t'
+         get('/left') { 5.times.map { db.stream(ROWS).first[:n] }.uniq }
+         get('/raised') { 5.times.map { db.stream(ROWS).each { raise 'no' } rescue 2 }.uniq }
+         get('/again') { rows = db.stream(ROWS); rows.first; begin; rows.first; rescue TypeError => e; e.message[/not read yet/]; end }";
+    for engine in BOTH {
+        let served = Served::new(engine, "pool: 1, acquire: 1", app);
+        served.check("/left", "[1]");
+        served.check("/raised", "[2]");
+        served.check("/again", "not read yet");
     }
 }

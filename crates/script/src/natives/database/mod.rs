@@ -129,6 +129,12 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    natives.plain("db_leave_stream", |_, scope, call| {
+        if let Some(unread) = scope.data::<super::rows::Unread>(call.argument(0)) {
+            unread.borrow_mut().take();
+        }
+        Ok(Value::nil())
+    })?;
     natives.waiting("db_script", |host, scope, call| {
         let (target, sql, _) = statement(host, scope, call)?;
         Ok(
@@ -254,6 +260,8 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
         };
         match name.as_str() {
             "pool" => options.pool = whole.ok_or_else(wrong)?,
+            "min" => options.min = whole.ok_or_else(wrong)?,
+            "lifetime" => options.lifetime = seconds.ok_or_else(wrong)?,
             "acquire" => options.acquire_timeout = seconds.ok_or_else(wrong)?,
             "timeout" => options.statement_timeout = seconds.ok_or_else(wrong)?,
             "busy" => options.busy_timeout = seconds.ok_or_else(wrong)?,
@@ -262,7 +270,7 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
             "log" => options.log = StatementLog::Off,
             other => {
                 let message = format!(
-                    "DB.connect has no option {other}: there are pool, acquire, timeout, busy, statements, log"
+                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, statements, log"
                 );
                 return Err(scope.error("ArgumentError", message));
             }
