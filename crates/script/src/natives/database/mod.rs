@@ -64,6 +64,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
     })?;
     statements(natives)?;
+    streams(natives)?;
     pipeline::install(natives)?;
     copy::install(natives)?;
     listen::install(natives)?;
@@ -101,6 +102,16 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    natives.waiting("db_script", |host, scope, call| {
+        let (target, sql, _) = statement(host, scope, call)?;
+        Ok(
+            Box::pin(async move { target.script(sql).await.map_or_else(failure, |()| nil()) })
+                as Operation,
+        )
+    })
+}
+
+fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_stream", |host, scope, call| {
         let (target, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
@@ -134,13 +145,6 @@ fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             unread.borrow_mut().take();
         }
         Ok(Value::nil())
-    })?;
-    natives.waiting("db_script", |host, scope, call| {
-        let (target, sql, _) = statement(host, scope, call)?;
-        Ok(
-            Box::pin(async move { target.script(sql).await.map_or_else(failure, |()| nil()) })
-                as Operation,
-        )
     })
 }
 
