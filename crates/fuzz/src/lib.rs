@@ -6,6 +6,7 @@
 
 mod json;
 mod postgres;
+mod sql;
 mod values;
 
 use std::borrow::Cow;
@@ -18,13 +19,14 @@ use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
 
 pub use json::json;
 pub use postgres::{pg_backend, pg_scram};
+pub use sql::{sql_names, sql_raw};
 pub use values::pg_value;
 
 /// A target: its name, which is the name of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     ("cookies", cookies),
     ("json", json),
     ("multipart", multipart),
@@ -34,6 +36,8 @@ pub const TARGETS: [Target; 9] = [
     ("pg_value", pg_value),
     ("query", queries),
     ("router", router),
+    ("sql_names", sql_names),
+    ("sql_raw", sql_raw),
 ];
 
 const PAIRS_MAX: usize = 16;

@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-mruby", &[]),
     ("tsumugi-pg-proto", &[]),
     ("tsumugi-kv", &[]),
+    ("tsumugi-sql", &[]),
     // Test servers: a dev-dependency, and it knows nothing of ours.
     ("tsumugi-pg-rig", &[]),
     ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-pg-rig"]),
@@ -41,7 +42,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-script",
         ],
     ),
-    ("tsumugi-fuzz", &["tsumugi-http", "tsumugi-pg-proto"]),
+    (
+        "tsumugi-fuzz",
+        &["tsumugi-http", "tsumugi-pg-proto", "tsumugi-sql"],
+    ),
     // It measures from outside, over sockets.
     ("tsumugi-bench", &[]),
     ("xtask", &[]),

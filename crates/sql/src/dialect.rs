@@ -1,0 +1,236 @@
+//! The databases as data: how names are quoted, placeholders written, rows limited, and what is missing.
+//! Not the differences in kind, which are forks in `write/` on a field of this. Rule: a field says what is so, not what to do.
+
+use crate::firebird_words;
+use crate::scan::Lexicon;
+
+/// A database's SQL.
+#[derive(Debug)]
+pub struct Dialect {
+    /// What people call it.
+    pub name: &'static str,
+    /// What its SQL has beside the standard's quotes and comments.
+    pub lexicon: Lexicon,
+    /// Most values that one statement can bind.
+    pub binds_max: usize,
+    /// Most bytes of a name.
+    pub name_bytes_max: usize,
+    pub(crate) placeholder: Placeholder,
+    pub(crate) names: Names,
+    pub(crate) limit: Limit,
+    pub(crate) nulls: Nulls,
+    pub(crate) like: Like,
+    pub(crate) remainder: Remainder,
+    pub(crate) locks: Locks,
+    pub(crate) upsert: Upsert,
+    pub(crate) inserts: Inserts,
+    pub(crate) returning: Returning,
+    pub(crate) row_values: RowValues,
+    pub(crate) nothing: Nothing,
+    pub(crate) schemas: Schemas,
+}
+
+/// Two dialects are the same if they have the same name.
+impl PartialEq for Dialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Dialect {}
+
+/// What stands where a value is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placeholder {
+    /// `?`
+    Question,
+    /// `$1`
+    Numbered,
+}
+
+/// How names are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Each in these quotes.
+    Quoted(char),
+    /// Plain lower-case ones as they are, which the database folds to upper case; reserved words, listed here, in quotes and
+    /// folded here; others in quotes.
+    Folded(&'static [&'static str]),
+}
+
+/// How rows are limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// `limit … offset …`; the offset also alone.
+    Plain,
+    /// The same, but the offset needs a limit, of which -1 is none.
+    Negative,
+    /// `offset … rows fetch next … rows only`.
+    Fetch,
+}
+
+/// Where NULL comes if nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// As if greater than everything.
+    Great,
+    /// As if smaller.
+    Small,
+}
+
+/// How patterns are matched in which case matters, and in which it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Like {
+    /// `like` and `ilike`, with `\` as the escape already.
+    Ilike,
+    /// `glob` and `like … escape`.
+    Glob,
+    /// `like … escape`, and the same of both in upper case.
+    Upper,
+}
+
+/// The remainder of a division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remainder {
+    Sign,
+    Mod,
+}
+
+/// How rows are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Locks {
+    /// `for update`, `skip locked`, `nowait`.
+    Rows,
+    /// A transaction that writes has the whole database to itself: nothing needs to be said, and nobody is waited for.
+    Whole,
+    /// `for update with lock`; how to wait is said when the transaction begins.
+    WithLock,
+}
+
+/// An insert that meets a row with the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upsert {
+    /// `on conflict (…) do …`
+    OnConflict,
+    /// `update or insert … matching (…)`, which sets all that was to be inserted.
+    Matching,
+}
+
+/// How many rows one insert can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inserts {
+    Many,
+    One,
+}
+
+/// What can answer with rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Returning {
+    /// Inserts, updates and deletes, however many rows they change.
+    Rows,
+    /// An insert of one row.
+    One,
+}
+
+/// Whether `(a, b) > (?, ?)` can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowValues {
+    Compared,
+    Missing,
+}
+
+/// Whether tables are in schemas, by whose name they can be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Schemas {
+    Named,
+    Missing,
+}
+
+/// What a select reads from that reads from nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nothing {
+    Nothing,
+    /// A table of one row.
+    Table(&'static str),
+}
+
+/// SQLite, from 3.39 on.
+pub static SQLITE: Dialect = Dialect {
+    name: "SQLite",
+    lexicon: Lexicon {
+        postgres_strings: false,
+        nested_comments: false,
+        foreign_quotes: true,
+        alternative_strings: false,
+    },
+    binds_max: 32_766,
+    name_bytes_max: 1_000,
+    placeholder: Placeholder::Question,
+    // SQLite takes "x" for a text where there is no column x; in backticks a name is a name.
+    names: Names::Quoted('`'),
+    limit: Limit::Negative,
+    nulls: Nulls::Small,
+    like: Like::Glob,
+    remainder: Remainder::Sign,
+    locks: Locks::Whole,
+    upsert: Upsert::OnConflict,
+    inserts: Inserts::Many,
+    returning: Returning::Rows,
+    row_values: RowValues::Compared,
+    nothing: Nothing::Nothing,
+    schemas: Schemas::Named,
+};
+
+/// PostgreSQL, from 12 on.
+pub static POSTGRES: Dialect = Dialect {
+    name: "PostgreSQL",
+    lexicon: Lexicon {
+        postgres_strings: true,
+        nested_comments: true,
+        foreign_quotes: false,
+        alternative_strings: false,
+    },
+    binds_max: 65_535,
+    // It would cut a longer one without an error.
+    name_bytes_max: 63,
+    placeholder: Placeholder::Numbered,
+    names: Names::Quoted('"'),
+    limit: Limit::Plain,
+    nulls: Nulls::Great,
+    like: Like::Ilike,
+    remainder: Remainder::Sign,
+    locks: Locks::Rows,
+    upsert: Upsert::OnConflict,
+    inserts: Inserts::Many,
+    returning: Returning::Rows,
+    row_values: RowValues::Compared,
+    nothing: Nothing::Nothing,
+    schemas: Schemas::Named,
+};
+
+/// Firebird, from 3.0 on.
+pub static FIREBIRD: Dialect = Dialect {
+    name: "Firebird",
+    lexicon: Lexicon {
+        postgres_strings: false,
+        nested_comments: false,
+        foreign_quotes: false,
+        alternative_strings: true,
+    },
+    // The bytes of all parameters together are bounded too, by 64 KiB.
+    binds_max: 1_500,
+    name_bytes_max: 31,
+    placeholder: Placeholder::Question,
+    names: Names::Folded(firebird_words::WORDS),
+    limit: Limit::Fetch,
+    nulls: Nulls::Small,
+    like: Like::Upper,
+    remainder: Remainder::Mod,
+    locks: Locks::WithLock,
+    upsert: Upsert::Matching,
+    inserts: Inserts::One,
+    returning: Returning::One,
+    row_values: RowValues::Missing,
+    nothing: Nothing::Table("rdb$database"),
+    schemas: Schemas::Missing,
+};

@@ -1,0 +1,43 @@
+//! What can be wrong with a query or a table before a database has seen it. Not what a database says of a statement.
+//! Rule: every error here means that no SQL was made, and says what to change; no error shows a bound value.
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why no SQL was made.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The query does not make sense. Fix the code: trying again cannot help.
+    #[error("{0}")]
+    Usage(String),
+    /// This database has no such thing. Use another way, or another database.
+    #[error("{database} has no {what}")]
+    Unsupported {
+        /// Its name.
+        database: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The statement is larger than one may be. Split it.
+    #[error("{limit} is exceeded: at most {max}")]
+    Limit {
+        /// The limit.
+        limit: &'static str,
+        /// Its value.
+        max: usize,
+    },
+    /// A table of this name exists and is another one. Change it with a migration, or name the wanted one otherwise.
+    #[error("the table {table} exists and is different: {difference}")]
+    Different {
+        /// The table.
+        table: String,
+        /// The first difference, as what is there and what is wanted.
+        difference: String,
+    },
+}
+
+/// For a misuse of the interface.
+pub(crate) fn usage<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::Usage(message.into()))
+}

@@ -1,0 +1,387 @@
+//! Expressions: columns, values, operators, functions, sub-selects, raw fragments. Immutable; a clone shares the whole tree.
+//! Conditions that need more than an operator are in `condition.rs`. Rule: building never fails; what is wrong is said by the
+//! writer, before any SQL is made.
+
+use std::ops;
+use std::sync::Arc;
+
+use crate::limits::DEPTH_MAX;
+use crate::name::Name;
+use crate::query::Query;
+use crate::value::Value;
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr(Arc<Tree>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Tree {
+    node: Node,
+    depth: u16,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Column(Name),
+    /// `*` as an argument of `count`.
+    Star,
+    /// A column of the row that an upsert could not insert.
+    Excluded(Name),
+    Value(Value),
+    Binary(Expr, Binary, Expr),
+    Not(Expr),
+    Negate(Expr),
+    /// True where all are, so true where there are none.
+    All(Vec<Expr>),
+    /// True where one is.
+    Any(Vec<Expr>),
+    Null(Expr, Is),
+    Between(Expr, Is, Value, Value),
+    In(Expr, Is, Vec<Value>),
+    InQuery(Expr, Is, Query),
+    Like(Expr, Is, Case, String),
+    Exists(Query),
+    Query(Query),
+    Call(Call),
+    Raw(Raw),
+    /// The number 1.
+    One,
+    /// The fields together are beyond the values, compared from the first on; `Less` or `Greater`.
+    After(Vec<Expr>, Binary, Vec<Value>),
+    /// Stands for a tree deeper than [`DEPTH_MAX`].
+    TooDeep,
+}
+
+/// Whether a condition is meant as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Is {
+    So,
+    Not,
+}
+
+/// Whether letters of different case differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Matters,
+    Ignored,
+}
+
+/// An operator between two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Concatenate,
+}
+
+/// A function with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) function: Arc<str>,
+    pub(crate) distinct: Distinct,
+    pub(crate) arguments: Vec<Expr>,
+}
+
+/// Whether equal ones count once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Distinct {
+    #[default]
+    No,
+    Yes,
+}
+
+/// SQL that somebody wrote, with the values for its `?`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Raw {
+    pub(crate) sql: Arc<str>,
+    pub(crate) values: Vec<Value>,
+}
+
+impl Expr {
+    pub(crate) fn new(node: Node) -> Self {
+        let depth = 1 + node.depth();
+        if depth > DEPTH_MAX {
+            let (node, depth) = (Node::TooDeep, 0);
+            return Self(Arc::new(Tree { node, depth }));
+        }
+        Self(Arc::new(Tree { node, depth }))
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    /// How deep the tree is, sub-selects included.
+    pub(crate) fn depth(&self) -> u16 {
+        self.0.depth
+    }
+
+    /// The tree's node, to change it in place if nobody else has it.
+    pub(crate) fn sole(&mut self) -> Option<&mut Node> {
+        Arc::get_mut(&mut self.0).map(|tree| &mut tree.node)
+    }
+
+    fn binary(self, operator: Binary, right: Expr) -> Self {
+        Self::new(Node::Binary(self, operator, right))
+    }
+
+    /// `=`. With NULL it is `is null`, so that it finds what it names.
+    pub fn eq(self, other: impl Into<Expr>) -> Self {
+        let other = other.into();
+        match other.node() {
+            Node::Value(Value::Null) => self.is_null(),
+            _ => self.binary(Binary::Equal, other),
+        }
+    }
+
+    /// `<>`. With NULL it is `is not null`. A row where this expression is NULL is not found, as in SQL.
+    pub fn ne(self, other: impl Into<Expr>) -> Self {
+        let other = other.into();
+        match other.node() {
+            Node::Value(Value::Null) => self.is_not_null(),
+            _ => self.binary(Binary::NotEqual, other),
+        }
+    }
+
+    /// `<`.
+    pub fn lt(self, other: impl Into<Expr>) -> Self {
+        self.binary(Binary::Less, other.into())
+    }
+
+    /// `<=`.
+    pub fn le(self, other: impl Into<Expr>) -> Self {
+        self.binary(Binary::LessOrEqual, other.into())
+    }
+
+    /// `>`.
+    pub fn gt(self, other: impl Into<Expr>) -> Self {
+        self.binary(Binary::Greater, other.into())
+    }
+
+    /// `>=`.
+    pub fn ge(self, other: impl Into<Expr>) -> Self {
+        self.binary(Binary::GreaterOrEqual, other.into())
+    }
+
+    /// `||`, text after text.
+    pub fn concat(self, other: impl Into<Expr>) -> Self {
+        self.binary(Binary::Concatenate, other.into())
+    }
+
+    /// `is null`.
+    pub fn is_null(self) -> Self {
+        Self::new(Node::Null(self, Is::So))
+    }
+
+    /// `is not null`.
+    pub fn is_not_null(self) -> Self {
+        Self::new(Node::Null(self, Is::Not))
+    }
+
+    /// Names the expression in a list of what to select.
+    pub fn alias(self, name: impl Into<Name>) -> crate::Item {
+        crate::Item::from(self).alias(name)
+    }
+
+    /// Smallest first; NULL comes last.
+    pub fn asc(self) -> crate::Order {
+        crate::Order::from(self)
+    }
+
+    /// Greatest first; NULL comes first.
+    pub fn desc(self) -> crate::Order {
+        crate::Order::from(self).reverse()
+    }
+}
+
+impl Node {
+    /// The depth of the deepest branch.
+    fn depth(&self) -> u16 {
+        let deepest = |list: &[Expr]| list.iter().map(Expr::depth).max().unwrap_or(0);
+        match self {
+            Node::Binary(left, _, right) => left.depth().max(right.depth()),
+            Node::Not(of)
+            | Node::Negate(of)
+            | Node::Null(of, _)
+            | Node::Between(of, ..)
+            | Node::In(of, ..)
+            | Node::Like(of, ..) => of.depth(),
+            Node::All(list) | Node::Any(list) | Node::After(list, ..) => deepest(list),
+            Node::InQuery(of, _, query) => of.depth().max(query.depth()),
+            Node::Exists(query) | Node::Query(query) => query.depth(),
+            Node::Call(call) => deepest(&call.arguments),
+            Node::Column(_)
+            | Node::Star
+            | Node::Excluded(_)
+            | Node::Value(_)
+            | Node::Raw(_)
+            | Node::One
+            | Node::TooDeep => 0,
+        }
+    }
+}
+
+/// The column `id`, `users.id` or `app.users.id`.
+pub fn col(name: impl Into<Name>) -> Expr {
+    Expr::new(Node::Column(name.into()))
+}
+
+/// A bound value, where an expression is needed.
+pub fn value(value: impl Into<Value>) -> Expr {
+    Expr::new(Node::Value(value.into()))
+}
+
+/// In an upsert, the value of a column that was to be inserted.
+pub fn excluded(column: impl Into<Name>) -> Expr {
+    Expr::new(Node::Excluded(column.into()))
+}
+
+/// SQL as it stands, with a `?` for each value. `??` is the operator `?`. In an expression it gets parentheses around it.
+pub fn raw(sql: impl Into<Arc<str>>, values: impl IntoIterator<Item = Value>) -> Expr {
+    Expr::new(Node::Raw(Raw {
+        sql: sql.into(),
+        values: values.into_iter().collect(),
+    }))
+}
+
+/// A function by its plain name: `call("lower", [col("name")])`.
+pub fn call(function: &str, arguments: impl IntoIterator<Item = Expr>) -> Expr {
+    Expr::new(Node::Call(Call {
+        function: function.into(),
+        distinct: Distinct::No,
+        arguments: arguments.into_iter().collect(),
+    }))
+}
+
+/// `count(*)`.
+pub fn count() -> Expr {
+    aggregate("count", Distinct::No, Expr::new(Node::Star))
+}
+
+/// How many rows have a value there.
+pub fn count_of(field: impl Field) -> Expr {
+    aggregate("count", Distinct::No, field.field())
+}
+
+/// How many different values there are.
+pub fn count_distinct(field: impl Field) -> Expr {
+    aggregate("count", Distinct::Yes, field.field())
+}
+
+/// The sum; NULL where there is nothing to add.
+pub fn sum(field: impl Field) -> Expr {
+    aggregate("sum", Distinct::No, field.field())
+}
+
+/// The average; NULL where there is none.
+pub fn avg(field: impl Field) -> Expr {
+    aggregate("avg", Distinct::No, field.field())
+}
+
+/// The smallest; NULL where there is none.
+pub fn min(field: impl Field) -> Expr {
+    aggregate("min", Distinct::No, field.field())
+}
+
+/// The greatest; NULL where there is none.
+pub fn max(field: impl Field) -> Expr {
+    aggregate("max", Distinct::No, field.field())
+}
+
+fn aggregate(function: &str, distinct: Distinct, argument: Expr) -> Expr {
+    Expr::new(Node::Call(Call {
+        function: function.into(),
+        distinct,
+        arguments: vec![argument],
+    }))
+}
+
+/// A column by its name, or any expression.
+pub trait Field {
+    /// As an expression.
+    fn field(self) -> Expr;
+}
+
+impl Field for Expr {
+    fn field(self) -> Expr {
+        self
+    }
+}
+
+impl Field for Name {
+    fn field(self) -> Expr {
+        col(self)
+    }
+}
+
+impl Field for &str {
+    fn field(self) -> Expr {
+        col(self)
+    }
+}
+
+impl Field for String {
+    fn field(self) -> Expr {
+        col(self)
+    }
+}
+
+/// A value to bind.
+impl<T: Into<Value>> From<T> for Expr {
+    fn from(of: T) -> Self {
+        value(of)
+    }
+}
+
+/// The one value of the one column that the query selects.
+impl From<Query> for Expr {
+    fn from(query: Query) -> Self {
+        Expr::new(Node::Query(query))
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident, $method:ident, $operator:ident;)*) => {
+        $(impl<T: Into<Expr>> ops::$trait<T> for Expr {
+            type Output = Expr;
+
+            fn $method(self, other: T) -> Expr {
+                self.binary(Binary::$operator, other.into())
+            }
+        })*
+    };
+}
+
+operators! {
+    Add, add, Add;
+    Sub, sub, Subtract;
+    Mul, mul, Multiply;
+    Div, div, Divide;
+    Rem, rem, Remainder;
+}
+
+impl ops::Neg for Expr {
+    type Output = Expr;
+
+    fn neg(self) -> Expr {
+        Expr::new(Node::Negate(self))
+    }
+}
+
+impl ops::Not for Expr {
+    type Output = Expr;
+
+    fn not(self) -> Expr {
+        Expr::new(Node::Not(self))
+    }
+}

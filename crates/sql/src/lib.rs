@@ -1,0 +1,56 @@
+//! Queries and schemas as immutable values, and one writer that makes SQL of them for each database. Pure: no connection, no clock.
+//! A database is data here ([`Dialect`]), with a few forks in the writer where its SQL differs in kind.
+//! Rule: binds are collected in the order in which their placeholders are written, and what cannot be meant is an error before
+//! any SQL.
+//!
+//! ```
+//! use tsumugi_sql::{POSTGRES, SQLITE, Value, col, table};
+//!
+//! let users = table("users").select(("id", "name")).order("id");
+//! let grown = users.clone().filter(col("age").ge(18)).to_rows(&POSTGRES)?;
+//! assert_eq!(grown.sql, r#"select "id", "name" from "users" where "age" >= $1 order by "id""#);
+//! assert_eq!(grown.binds, [Value::Integer(18)]);
+//! # Ok::<(), tsumugi_sql::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )
+)]
+
+mod condition;
+mod dialect;
+mod error;
+mod expr;
+mod firebird_words;
+pub mod limits;
+mod name;
+mod page;
+mod parts;
+mod query;
+mod record;
+pub mod scan;
+mod statement;
+mod value;
+mod write;
+
+pub use condition::{Operand, Set, all, any, escape_like, exists};
+pub use dialect::{Dialect, FIREBIRD, POSTGRES, SQLITE};
+pub use error::{Error, Result};
+pub use expr::{
+    Expr, Field, avg, call, col, count, count_distinct, count_of, excluded, max, min, raw, sum,
+    value,
+};
+pub use name::Name;
+pub use page::{Key, Page, Pages};
+pub use parts::{Conflict, Item, Named, Order, Several, Source, asc, desc};
+pub use query::{Query, table};
+pub use record::Record;
+pub use statement::{Aggregate, Statement};
+pub use value::Value;

@@ -1,0 +1,11 @@
+//! Every bound of this crate, by name. What a database itself allows is in its `Dialect`.
+//! Rule: what a caller can make deeper or longer without end is compared with one of these before it is written.
+
+/// Deepest nesting of expressions and sub-selects. Building, writing and dropping them recurse.
+pub const DEPTH_MAX: u16 = 200;
+/// Most columns of a table, and of a row that is inserted or updated.
+pub const COLUMNS_MAX: usize = 2_000;
+/// Most rows on a page.
+pub const PAGE_ROWS_MAX: u64 = 1_000_000;
+/// Most digits of a decimal: what fits a Firebird 3 or SQLite column as well is up to 18 and any number.
+pub const DECIMAL_DIGITS_MAX: u16 = 1_000;

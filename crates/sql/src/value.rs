@@ -1,0 +1,66 @@
+//! Values that a query carries to the places where it binds them. Not a type system: the database's driver decides how each is sent.
+//! Rule: a value keeps the type that its author gave it.
+
+/// A value to be bound.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// True or false.
+    Boolean(bool),
+    /// A 64-bit signed integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// UTF-8 text; also dates, exact numbers and whatever else the database reads from text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+    /// A list, for a parameter that is an array.
+    List(Vec<Value>),
+    /// JSON text.
+    Json(String),
+}
+
+/// Lossless conversions to the variant of the same nature.
+macro_rules! from {
+    ($($source:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$source> for Value {
+            fn from(value: $source) -> Self {
+                Value::$variant(value.into())
+            }
+        })*
+    };
+}
+
+from! {
+    bool => Boolean,
+    i8 => Integer,
+    i16 => Integer,
+    i32 => Integer,
+    i64 => Integer,
+    u8 => Integer,
+    u16 => Integer,
+    u32 => Integer,
+    f32 => Real,
+    f64 => Real,
+    &str => Text,
+    String => Text,
+    &[u8] => Blob,
+    Vec<u8> => Blob,
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// Values of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
+#[macro_export]
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        ::std::vec::Vec::<$crate::Value>::from([$($crate::Value::from($value)),*])
+    };
+}

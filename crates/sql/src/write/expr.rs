@@ -1,0 +1,294 @@
+//! Expressions as text. Parentheses go where precedence differs between databases or readers would have to look it up.
+//! Rule: every kind of expression is written in one place, with the dialect's fork beside the others' text.
+
+use super::{Writer, pattern};
+use crate::condition::{all, any};
+use crate::dialect::{Like, Remainder, RowValues};
+use crate::error::{Error, Result, usage};
+use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
+use crate::limits::DEPTH_MAX;
+use crate::value::Value;
+
+/// How tightly an expression holds together, loosest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Any,
+    All,
+    Not,
+    Condition,
+    Sum,
+    Product,
+    Atom,
+}
+
+fn level(expr: &Expr) -> Level {
+    match expr.node() {
+        Node::Any(list) | Node::All(list) if list.len() == 1 => {
+            list.first().map_or(Level::Condition, level)
+        }
+        Node::Any(list) | Node::All(list) if list.is_empty() => Level::Condition,
+        Node::Any(_) => Level::Any,
+        Node::All(_) => Level::All,
+        Node::Not(_) => Level::Not,
+        Node::Null(..)
+        | Node::Between(..)
+        | Node::In(..)
+        | Node::InQuery(..)
+        | Node::Like(..)
+        | Node::After(..) => Level::Condition,
+        Node::Binary(_, operator, _) => match operator {
+            Binary::Add | Binary::Subtract | Binary::Concatenate => Level::Sum,
+            Binary::Multiply | Binary::Divide | Binary::Remainder => Level::Product,
+            _ => Level::Condition,
+        },
+        Node::Negate(_) => Level::Product,
+        _ => Level::Atom,
+    }
+}
+
+fn not(is: Is) -> &'static str {
+    match is {
+        Is::So => "",
+        Is::Not => "not ",
+    }
+}
+
+impl Writer<'_> {
+    /// An expression where nothing stands beside it.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Result<()> {
+        match expr.node() {
+            Node::Column(name) => self.column(name),
+            Node::Star => {
+                self.text("*");
+                Ok(())
+            }
+            Node::Excluded(name) if self.owner.is_some() => {
+                self.text("excluded.");
+                self.bare_name(name)
+            }
+            Node::Excluded(_) => {
+                usage("excluded stands for the row that an upsert could not insert, and only there")
+            }
+            Node::Value(value) => {
+                self.bind(value.clone());
+                Ok(())
+            }
+            Node::Binary(left, operator, right) => self.binary(left, *operator, right),
+            Node::Negate(of) => {
+                self.text("-");
+                self.within(of, Level::Product)
+            }
+            Node::Call(call) => self.call(call),
+            Node::Query(query) => self.nested(query),
+            Node::Raw(raw) => {
+                self.text("(");
+                self.raw_text(&raw.sql, &raw.values)?;
+                self.text(")");
+                Ok(())
+            }
+            Node::One => {
+                self.text("1");
+                Ok(())
+            }
+            Node::TooDeep => Err(too_deep()),
+            _ => self.condition(expr.node()),
+        }
+    }
+
+    /// An expression in one of this level: in parentheses unless it holds together more tightly.
+    fn within(&mut self, expr: &Expr, outer: Level) -> Result<()> {
+        if level(expr) > outer {
+            return self.expr(expr);
+        }
+        self.text("(");
+        self.expr(expr)?;
+        self.text(")");
+        Ok(())
+    }
+
+    fn binary(&mut self, left: &Expr, operator: Binary, right: &Expr) -> Result<()> {
+        if operator == Binary::Remainder && self.dialect.remainder == Remainder::Mod {
+            self.text("mod(");
+            self.expr(left)?;
+            self.text(", ");
+            self.expr(right)?;
+            self.text(")");
+            return Ok(());
+        }
+        let outer = match operator {
+            Binary::Add | Binary::Subtract => Level::Sum,
+            // Databases do not agree how tightly || holds.
+            Binary::Multiply | Binary::Divide | Binary::Remainder | Binary::Concatenate => {
+                Level::Product
+            }
+            _ => Level::Condition,
+        };
+        self.within(left, outer)?;
+        self.text(operator.sign());
+        self.within(right, outer)
+    }
+
+    fn call(&mut self, call: &Call) -> Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        if call.function.is_empty() || !call.function.chars().all(plain) {
+            let name = &call.function;
+            return usage(format!(
+                "{name:?} is no plain name of a function: use raw SQL"
+            ));
+        }
+        self.text(&call.function);
+        self.text("(");
+        if call.distinct == Distinct::Yes {
+            self.text("distinct ");
+        }
+        self.list(&call.arguments, |writer, argument| writer.expr(argument))?;
+        self.text(")");
+        Ok(())
+    }
+
+    fn condition(&mut self, node: &Node) -> Result<()> {
+        match node {
+            Node::Not(of) => {
+                self.text("not (");
+                self.expr(of)?;
+                self.text(")");
+                Ok(())
+            }
+            Node::All(list) => self.group(list, " and ", "1 = 1", Level::All),
+            Node::Any(list) => self.group(list, " or ", "1 = 0", Level::Any),
+            Node::Null(of, is) => {
+                self.within(of, Level::Condition)?;
+                self.text(" is ");
+                self.text(not(*is));
+                self.text("null");
+                Ok(())
+            }
+            Node::Between(of, is, from, to) => {
+                self.asked(of, *is, "between ")?;
+                self.bind(from.clone());
+                self.text(" and ");
+                self.bind(to.clone());
+                Ok(())
+            }
+            Node::In(of, is, values) => self.one_of(of, *is, values),
+            Node::InQuery(of, is, query) => {
+                self.asked(of, *is, "in ")?;
+                self.nested(query)
+            }
+            Node::Like(of, is, case, pattern) => self.like(of, *is, *case, pattern),
+            Node::Exists(query) => {
+                self.text("exists ");
+                self.nested(query)
+            }
+            Node::After(fields, operator, values) => self.after(fields, *operator, values),
+            _ => Err(too_deep()),
+        }
+    }
+
+    /// `x not between `, for what follows it.
+    fn asked(&mut self, of: &Expr, is: Is, what: &str) -> Result<()> {
+        self.within(of, Level::Condition)?;
+        self.text(" ");
+        self.text(not(is));
+        self.text(what);
+        Ok(())
+    }
+
+    fn group(&mut self, list: &[Expr], between: &str, empty: &str, outer: Level) -> Result<()> {
+        if let [only] = list {
+            return self.expr(only);
+        }
+        if list.is_empty() {
+            self.text(empty);
+        }
+        for (index, condition) in list.iter().enumerate() {
+            if index > 0 {
+                self.text(between);
+            }
+            self.within(condition, outer)?;
+        }
+        Ok(())
+    }
+
+    fn one_of(&mut self, of: &Expr, is: Is, values: &[Value]) -> Result<()> {
+        if values.is_empty() {
+            self.text(match is {
+                Is::So => "1 = 0",
+                Is::Not => "1 = 1",
+            });
+            return Ok(());
+        }
+        self.asked(of, is, "in (")?;
+        self.list(values, |writer, value| {
+            writer.bind(value.clone());
+            Ok(())
+        })?;
+        self.text(")");
+        Ok(())
+    }
+
+    fn like(&mut self, of: &Expr, is: Is, case: Case, wanted: &str) -> Result<()> {
+        let (operator, pattern, escape) = match (self.dialect.like, case) {
+            (Like::Ilike, Case::Matters) => ("like ", pattern::like(wanted), ""),
+            (Like::Ilike, Case::Ignored) => ("ilike ", pattern::like(wanted), ""),
+            (Like::Glob, Case::Matters) => ("glob ", pattern::glob(wanted), ""),
+            (Like::Glob, Case::Ignored) | (Like::Upper, Case::Matters) => {
+                ("like ", pattern::like(wanted), r" escape '\'")
+            }
+            (Like::Upper, Case::Ignored) => {
+                self.text("upper(");
+                self.expr(of)?;
+                self.text(") ");
+                self.text(not(is));
+                self.text("like ");
+                self.bind(Value::Text(pattern::upper(&pattern::like(wanted))));
+                self.text(r" escape '\'");
+                return Ok(());
+            }
+        };
+        self.asked(of, is, operator)?;
+        self.bind(Value::Text(pattern));
+        self.text(escape);
+        Ok(())
+    }
+
+    /// Rows beyond one, compared field by field.
+    fn after(&mut self, fields: &[Expr], operator: Binary, values: &[Value]) -> Result<()> {
+        let pairs = || fields.iter().cloned().zip(values.iter().cloned());
+        if let ([field], [value]) = (fields, values) {
+            return self.binary(field, operator, &value.clone().into());
+        }
+        if self.dialect.row_values == RowValues::Missing {
+            let beyond = (0..fields.len()).map(|last| {
+                let same = pairs().take(last).map(|(field, value)| field.eq(value));
+                let next = pairs().nth(last).map(|(field, value)| match operator {
+                    Binary::Less => field.lt(value),
+                    _ => field.gt(value),
+                });
+                all(same.chain(next))
+            });
+            self.text("(");
+            self.expr(&any(beyond))?;
+            self.text(")");
+            return Ok(());
+        }
+        self.text("(");
+        self.list(fields, |writer, field| writer.expr(field))?;
+        self.text(")");
+        self.text(operator.sign());
+        self.text("(");
+        self.list(values, |writer, value| {
+            writer.bind(value.clone());
+            Ok(())
+        })?;
+        self.text(")");
+        Ok(())
+    }
+}
+
+pub(super) fn too_deep() -> Error {
+    Error::Limit {
+        limit: "DEPTH_MAX",
+        max: usize::from(DEPTH_MAX),
+    }
+}

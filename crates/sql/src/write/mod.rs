@@ -1,0 +1,241 @@
+//! The writer: text and binds grow side by side, so that binds are in the order of their placeholders. Names, values, raw SQL and
+//! lists here; expressions, reading, changing beside it. Rule: a name is quoted or plain, a value is bound; nothing else of a
+//! caller reaches the text but what was given as raw SQL.
+
+mod change;
+mod expr;
+mod pattern;
+mod read;
+
+use crate::dialect::{Dialect, Names, Placeholder, Schemas};
+use crate::error::{Error, Result, usage};
+use crate::name::Name;
+use crate::scan::{self, Kind, Sent};
+use crate::statement::Statement;
+use crate::value::Value;
+
+/// A statement in the making.
+pub(crate) struct Writer<'d> {
+    sql: String,
+    binds: Vec<Value>,
+    dialect: &'d Dialect,
+    /// What columns without a table belong to, where two rows are in sight: the one that is there and the one to be inserted.
+    owner: Option<Name>,
+}
+
+impl<'d> Writer<'d> {
+    pub(crate) fn new(dialect: &'d Dialect) -> Self {
+        Self {
+            // Longer than most statements, shorter than a page.
+            sql: String::with_capacity(160),
+            binds: Vec::new(),
+            dialect,
+            owner: None,
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<Statement> {
+        let (sql, binds) = (self.sql, self.binds);
+        if binds.len() > self.dialect.binds_max {
+            return Err(Error::Limit {
+                limit: "binds_max",
+                max: self.dialect.binds_max,
+            });
+        }
+        Ok(Statement { sql, binds })
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        self.sql.push_str(text);
+    }
+
+    fn unsupported<T>(&self, what: &'static str) -> Result<T> {
+        let database = self.dialect.name;
+        Err(Error::Unsupported { database, what })
+    }
+
+    /// Each of them, with `, ` between.
+    fn list<T>(
+        &mut self,
+        of: impl IntoIterator<Item = T>,
+        mut each: impl FnMut(&mut Self, T) -> Result<()>,
+    ) -> Result<()> {
+        for (index, item) in of.into_iter().enumerate() {
+            if index > 0 {
+                self.text(", ");
+            }
+            each(self, item)?;
+        }
+        Ok(())
+    }
+
+    /// A name with all its parts.
+    pub(crate) fn name(&mut self, name: &Name) -> Result<()> {
+        for (index, part) in name.parts().enumerate() {
+            if index > 0 {
+                self.text(".");
+            }
+            self.part(part)?;
+        }
+        Ok(())
+    }
+
+    /// The name of a table, which may be in a schema.
+    pub(crate) fn table(&mut self, name: &Name) -> Result<()> {
+        if self.dialect.schemas == Schemas::Missing && name.parts().nth(1).is_some() {
+            return self.unsupported("schemas");
+        }
+        self.name(name)
+    }
+
+    /// A name that must have one part: of a column that is set or inserted.
+    fn bare_name(&mut self, name: &Name) -> Result<()> {
+        if name.parts().nth(1).is_some() {
+            let (name, last) = (name.as_str(), name.last());
+            return usage(format!(
+                "write {last} instead of {name}: here a column belongs to the one table"
+            ));
+        }
+        self.name(name)
+    }
+
+    /// A column, of which the last part may be `*`.
+    fn column(&mut self, name: &Name) -> Result<()> {
+        let single = name.parts().nth(1).is_none();
+        if let (true, Some(owner)) = (single, &self.owner) {
+            let owner = owner.clone();
+            self.part(owner.last())?;
+            self.text(".");
+        }
+        let mut parts = name.parts().peekable();
+        while let Some(part) = parts.next() {
+            match parts.peek() {
+                None if name.is_every_column() => self.text("*"),
+                None => self.part(part)?,
+                Some(_) => {
+                    self.part(part)?;
+                    self.text(".");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One part of a name, quoted as the dialect wants it.
+    pub(crate) fn part(&mut self, part: &str) -> Result<()> {
+        if part.is_empty() || part.contains('\0') {
+            return usage(format!(
+                "{part:?} is no name: a name has at least one character and no NUL"
+            ));
+        }
+        if part.len() > self.dialect.name_bytes_max {
+            return Err(Error::Limit {
+                limit: "name_bytes_max",
+                max: self.dialect.name_bytes_max,
+            });
+        }
+        match self.dialect.names {
+            Names::Quoted(quote) => self.quoted(part, quote),
+            Names::Folded(words) if is_plain(part) => match words.binary_search(&part) {
+                Ok(_) => self.quoted(&part.to_ascii_uppercase(), '"'),
+                Err(_) => self.text(part),
+            },
+            Names::Folded(_) => self.quoted(part, '"'),
+        }
+        Ok(())
+    }
+
+    /// Text in quotes, which are doubled within it.
+    fn quoted(&mut self, text: &str, quote: char) {
+        self.sql.push(quote);
+        for piece in text.split_inclusive(quote) {
+            self.sql.push_str(piece);
+            if piece.ends_with(quote) {
+                self.sql.push(quote);
+            }
+        }
+        self.sql.push(quote);
+    }
+
+    /// A placeholder for this value.
+    pub(crate) fn bind(&mut self, value: Value) {
+        self.binds.push(value);
+        match self.dialect.placeholder {
+            Placeholder::Question => self.sql.push('?'),
+            Placeholder::Numbered => {
+                self.sql.push('$');
+                let mut digits = itoa::Buffer::new();
+                self.sql.push_str(digits.format(self.binds.len()));
+            }
+        }
+    }
+
+    /// A number of rows.
+    fn bind_rows(&mut self, rows: u64) -> Result<()> {
+        let Ok(rows) = i64::try_from(rows) else {
+            return usage("a limit or an offset is at most 9223372036854775807 rows");
+        };
+        self.bind(Value::Integer(rows));
+        Ok(())
+    }
+
+    /// SQL as it stands, with the dialect's placeholders for its own.
+    pub(crate) fn raw_text(&mut self, sql: &str, values: &[Value]) -> Result<()> {
+        self.sound(sql)?;
+        let (mut placeholders, mut questions) = (0, 0);
+        scan::translate(sql, self.dialect.lexicon, |sent, _| match sent {
+            Sent::Same(text) => self.sql.push_str(text),
+            Sent::Question => {
+                questions += 1;
+                self.sql.push('?');
+            }
+            Sent::Placeholder(number) => {
+                placeholders = number;
+                if let Some(value) = values.get(number - 1) {
+                    self.bind(value.clone());
+                }
+            }
+        });
+        if placeholders != values.len() {
+            let values = values.len();
+            return usage(format!(
+                "{placeholders} placeholders and {values} values in raw SQL: each ? takes one"
+            ));
+        }
+        if questions > 0 && self.dialect.placeholder == Placeholder::Question {
+            return self.unsupported("operator ?, which ?? stands for");
+        }
+        Ok(())
+    }
+
+    /// Refuses raw SQL that would reach out of its place: open at its end, or with placeholders that have numbers.
+    fn sound(&self, sql: &str) -> Result<()> {
+        let mut before = None;
+        for piece in scan::pieces(sql, self.dialect.lexicon) {
+            if !piece.closed {
+                return usage(
+                    "raw SQL ends within a literal, a quoted name or a comment: close it (a comment of -- ends with a line break)",
+                );
+            }
+            let code = piece.kind == Kind::Code;
+            let is_number = code && piece.text.starts_with(|c: char| c.is_ascii_digit());
+            if is_number && matches!(before, Some('?' | '$')) {
+                return usage(
+                    "raw SQL of the builder has no numbered placeholders: write ? for each value",
+                );
+            }
+            before = piece.text.chars().next_back().filter(|_| code);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name is one that a database that folds to upper case can have without quotes.
+fn is_plain(part: &str) -> bool {
+    let mut bytes = part.bytes();
+    let first = bytes.next().is_some_and(|byte| byte.is_ascii_lowercase());
+    first
+        && bytes.all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'$'
+        })
+}
