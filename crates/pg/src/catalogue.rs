@@ -29,6 +29,13 @@ pub(crate) struct Catalogue {
     known: RefCell<HashMap<Oid, Arc<Type>>>,
 }
 
+impl Catalogue {
+    /// Something was altered: everything is looked up again.
+    pub(crate) fn forget(&self) {
+        self.known.borrow_mut().clear();
+    }
+}
+
 impl Connection {
     /// The type with this number.
     pub(crate) async fn type_of(&self, oid: Oid) -> Result<TypeRef> {

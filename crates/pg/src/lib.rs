@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod altered;
 pub mod blocking;
 mod cache;
 mod catalogue;

@@ -55,11 +55,19 @@ impl Connection {
             return Ok(Vec::new());
         }
         match atomicity {
-            Atomicity::Each => self.pipeline_each(statements, &descriptions).await,
+            Atomicity::Each => {
+                let outcomes = self.pipeline_each(statements, &descriptions).await?;
+                Ok(self
+                    .all_up_to_date(statements, descriptions, outcomes)
+                    .await)
+            }
             Atomicity::All => {
                 let reply = self.ask_all(statements, &descriptions).await?;
                 if !self.all_may_run_again(statements, &reply)? {
-                    return split(&reply, &descriptions);
+                    let outcomes = split(&reply, &descriptions)?;
+                    return Ok(self
+                        .all_up_to_date(statements, descriptions, outcomes)
+                        .await);
                 }
                 let descriptions = self.prepare_all(statements).await?;
                 let reply = self.ask_all(statements, &descriptions).await?;
@@ -67,6 +75,25 @@ impl Connection {
                 split(&reply, &descriptions)
             }
         }
+    }
+
+    async fn all_up_to_date(
+        &self,
+        statements: &[Statement<'_>],
+        descriptions: Vec<Rc<Description>>,
+        mut outcomes: Vec<Result<Rows>>,
+    ) -> Vec<Result<Rows>> {
+        for ((outcome, description), statement) in
+            outcomes.iter_mut().zip(descriptions).zip(statements)
+        {
+            if let (Ok(rows), true) = (&outcome, description.holds_rows) {
+                let (rows, _) = self
+                    .up_to_date(statement.sql, &[], rows.clone(), description)
+                    .await;
+                *outcome = Ok(rows);
+            }
+        }
+        outcomes
     }
 
     /// A text that is repeated is looked up once.

@@ -155,6 +155,11 @@ impl Connection {
                     }
                     stale = Stale::Again;
                 }
+                Ok(rows) if description.holds_rows => {
+                    // Boxed, so that the future of all others stays small.
+                    let renewed = Box::pin(self.up_to_date(sql, hints, rows, description));
+                    return Ok(renewed.await);
+                }
                 outcome => return outcome.map(|rows| (rows, description)),
             }
         }

@@ -33,6 +33,12 @@ impl Rows {
         }
     }
 
+    /// The same rows, described anew.
+    pub(crate) fn described_by(mut self, columns: &Rc<Columns>) -> Self {
+        self.columns = Rc::clone(columns);
+        self
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.len

@@ -11,6 +11,7 @@ use tsumugi_pg_proto::connection::StatementName;
 use tsumugi_pg_proto::typed;
 use tsumugi_pg_proto::types::{Format, Oid, Type, TypeRef};
 
+use crate::altered::holds_rows;
 use crate::connection::{Connection, Whole};
 use crate::error::{Error, Result};
 use crate::query::Parameters;
@@ -32,6 +33,8 @@ pub struct Description {
     pub(crate) columns: Rc<Columns>,
     /// The result formats for Bind, one for each column.
     pub(crate) formats: Box<[Format]>,
+    /// Whether there are rows within the rows.
+    pub(crate) holds_rows: bool,
 }
 
 impl Description {
@@ -73,6 +76,7 @@ impl Description {
             parameters: parameters.into(),
             oids: oids.into(),
             formats: columns.iter().map(|column| column.format).collect(),
+            holds_rows: columns.iter().any(|column| holds_rows(&column.ty)),
             columns: Rc::new(Columns::new(columns.into())),
         })
     }

@@ -13,6 +13,9 @@ use crate::error::{Error, Failed, Result};
 use crate::rows::Columns;
 use crate::value::{Nature, Rich, ValueRef};
 
+const ANONYMOUS: &str = "it is a row without a name that has a value of a type of the database's own; make it with to_jsonb(…), or \
+     cast it to text or to a named type";
+
 /// The rows of a result.
 #[derive(Clone)]
 pub(crate) struct Rows {
@@ -222,7 +225,10 @@ impl<'a> Field<'a> {
     fn malformed(self, error: DecodeError) -> Error {
         Error::Malformed {
             column: (*self.column.name).to_owned(),
-            reason: error.to_string(),
+            reason: match error {
+                DecodeError::UnknownType { .. } => ANONYMOUS.to_owned(),
+                error => error.to_string(),
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 mod chaos;
 mod connections;
 mod dropped;
+mod kinds;
 mod load;
 mod shared;
 

@@ -1,0 +1,69 @@
+//! Row types that were altered after they had been looked up, as by `ALTER TABLE … ADD COLUMN`. Decodes nothing for a caller.
+//! Rule: an answer is never lost for this: what cannot be looked up again stays as it was.
+
+use std::rc::Rc;
+
+use tsumugi_pg_proto::types::{Format, Kind, Oid, Type, print};
+
+use crate::connection::Connection;
+use crate::rows::Rows;
+use crate::statement::{Column, Description};
+
+/// Whether values of this type hold rows, whose fields the catalogue describes.
+pub(crate) fn holds_rows(ty: &Type) -> bool {
+    match ty.kind() {
+        Kind::Composite(_) => true,
+        Kind::Array(part) | Kind::Range(part) | Kind::Multirange(part) | Kind::Domain(part) => {
+            holds_rows(part)
+        }
+        _ => false,
+    }
+}
+
+impl Connection {
+    /// The rows, with columns that describe them as they are.
+    pub(crate) async fn up_to_date(
+        &self,
+        sql: &str,
+        hints: &[Oid],
+        rows: Rows,
+        description: Rc<Description>,
+    ) -> (Rows, Rc<Description>) {
+        if agrees(&rows) {
+            return (rows, description);
+        }
+        self.0.catalogue.forget();
+        self.0.cache.borrow_mut().forget(sql, hints);
+        match self.prepare(sql, hints).await {
+            Ok(renewed) if renewed.columns.len() == description.columns.len() => {
+                (rows.described_by(&renewed.columns), renewed)
+            }
+            _ => (rows, description),
+        }
+    }
+}
+
+/// Whether the first row in each column is what its type says. One alteration changes all of them.
+fn agrees(rows: &Rows) -> bool {
+    let holds_rows = |column: &Column| column.format == Format::Binary && holds_rows(&column.ty);
+    let columns = rows.columns().iter().enumerate();
+    let mut unseen: Vec<(usize, &Column)> =
+        columns.filter(|(_, column)| holds_rows(column)).collect();
+    let mut scratch = Vec::new();
+    for row in rows.iter() {
+        let Ok(row) = row else { return true };
+        let mut agree = true;
+        unseen.retain(|(index, column)| match row.raw().column(*index) {
+            Ok(Some(bytes)) => {
+                scratch.clear();
+                agree &= print::print(&column.ty, bytes, &mut scratch).is_ok();
+                false
+            }
+            _ => true,
+        });
+        if unseen.is_empty() || !agree {
+            return agree;
+        }
+    }
+    true
+}
