@@ -47,6 +47,18 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
         "            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            mrb->c->status = MRB_FIBER_RUNNING;",
         "            if (CI_ENV(c->cibase)) mrb_write_barrier(mrb, (struct RBasic*)CI_ENV(c->cibase));\n            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            mrb->c->status = MRB_FIBER_RUNNING;",
     ),
+    // A call keeps the block that it was given, to mark it as an orphan when it returns. The collector did not know that, so
+    // every return had to ask whether the block was still there, by a walk over all pages of the heap. Now it is kept.
+    (
+        "src/gc.c",
+        "      mrb_gc_mark(mrb, (struct RBasic*)ci->proc);\n      mrb_gc_mark(mrb, (struct RBasic*)ci->u.target_class);",
+        "      mrb_gc_mark(mrb, (struct RBasic*)ci->proc);\n      mrb_gc_mark(mrb, (struct RBasic*)ci->blk);\n      mrb_gc_mark(mrb, (struct RBasic*)ci->u.target_class);",
+    ),
+    (
+        "src/vm.c",
+        "  if (b && !mrb_object_dead_p(mrb, (struct RBasic*)b) && b->tt == MRB_TT_PROC &&\n      !MRB_PROC_STRICT_P(b)",
+        "  if (b && !MRB_PROC_STRICT_P(b)",
+    ),
     // A search whose worst case is not the product of both lengths: native code cannot be interrupted.
     (
         "src/string.c",

@@ -37,6 +37,9 @@ typedef struct ts_vm {
   mrb_func_t integer_power, integer_multiply, integer_shift_left, string_to_i; /* what limits.c guards */
 } ts_vm;
 
+/* A field of a record: a value, or a String to be made when `bytes` is not NULL. Mirrored by `RawField` in src/sys.rs. */
+typedef struct ts_field { mrb_value value; const char *bytes; size_t len; } ts_field;
+
 /* Provided by Rust. */
 void *ts_host_realloc(void *memory, void *pointer, size_t size);
 int ts_host_dispatch(void *host, int64_t index, mrb_value self, mrb_int argc, const mrb_value *argv,

@@ -10,8 +10,11 @@
 #include <mruby/hash.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
+#include <string.h>
 
 _Static_assert(sizeof(mrb_value) == 16, "Rust's RawValue mirrors an unboxed mrb_value");
+_Static_assert(MRB_TT_FALSE == 0, "Rust's RawValue::NIL is a payload and a tag of zeros");
+_Static_assert(sizeof(mrb_sym) == 4, "Rust hands over names of records as numbers of 32 bits");
 
 int ts_kind(mrb_value v) {
   switch (mrb_type(v)) {
@@ -34,7 +37,6 @@ int ts_kind(mrb_value v) {
   }
 }
 
-mrb_value ts_nil(void) { return mrb_nil_value(); }
 mrb_value ts_bool(int b) { return mrb_bool_value(b); }
 mrb_value ts_symbol(uint32_t sym) { return mrb_symbol_value((mrb_sym)sym); }
 mrb_value ts_integer(ts_vm *vm, int64_t i) { return mrb_int_value(vm->mrb, i); }
@@ -89,8 +91,39 @@ static mrb_value intern_body(mrb_state *mrb, void *p) {
   struct bytes *a = p;
   return mrb_symbol_value(mrb_intern(mrb, a->bytes, a->len));
 }
+struct append { mrb_value string; const char *bytes; size_t len; };
+static mrb_value append_body(mrb_state *mrb, void *p) {
+  struct append *a = p;
+  return mrb_str_cat(mrb, a->string, a->bytes, a->len);
+}
+static mrb_value string_capa_body(mrb_state *mrb, void *p) { return mrb_str_new_capa(mrb, *(mrb_int *)p); }
 static mrb_value array_body(mrb_state *mrb, void *p) { return mrb_ary_new_capa(mrb, *(mrb_int *)p); }
 static mrb_value hash_body(mrb_state *mrb, void *p) { return mrb_hash_new_capa(mrb, *(mrb_int *)p); }
+
+struct values { size_t len; const mrb_value *values; };
+static mrb_value array_of_body(mrb_state *mrb, void *p) {
+  struct values *a = p;
+  return mrb_ary_new_from_values(mrb, (mrb_int)a->len, a->values);
+}
+
+struct record { size_t len; const uint32_t *names; const ts_field *fields; mrb_value array; };
+static mrb_value record_body(mrb_state *mrb, void *p) {
+  struct record *r = p;
+  int arena = mrb_gc_arena_save(mrb);
+  mrb_value hash = mrb_hash_new_capa(mrb, (mrb_int)r->len);
+  int made = mrb_gc_arena_save(mrb);
+  for (size_t i = 0; i < r->len; i++) {
+    const ts_field *field = &r->fields[i];
+    mrb_value value = field->bytes ? mrb_str_new(mrb, field->bytes, (mrb_int)field->len) : field->value;
+    mrb_hash_set(mrb, hash, mrb_symbol_value((mrb_sym)r->names[i]), value);
+    mrb_gc_arena_restore(mrb, made);
+  }
+  if (mrb_array_p(r->array)) {
+    mrb_ary_push(mrb, r->array, hash);
+    mrb_gc_arena_restore(mrb, arena);
+  }
+  return hash;
+}
 
 struct three { mrb_value a, b, c; uint32_t sym; void *pointer; };
 static mrb_value push_body(mrb_state *mrb, void *p) {
@@ -127,11 +160,36 @@ int ts_string(ts_vm *vm, const char *bytes, size_t len, mrb_value *out) {
   struct bytes a = { bytes, len };
   return protect(vm, string_body, &a, out);
 }
+int ts_string_capa(ts_vm *vm, mrb_int capacity, mrb_value *out) { return protect(vm, string_capa_body, &capacity, out); }
+
+/* In place where there is room: that allocates nothing, so it cannot raise. */
+int ts_string_append(ts_vm *vm, mrb_value string, const char *bytes, size_t len, mrb_value *out) {
+  struct RString *s = mrb_str_ptr(string);
+  const uint32_t other = MRB_STR_SHARED | MRB_STR_FSHARED | MRB_STR_NOFREE | MRB_STR_EMBED | MRB_FL_OBJ_IS_FROZEN;
+  if (!(s->flags & other) && len < (size_t)(s->as.heap.aux.capa - s->as.heap.len)) {
+    memcpy(s->as.heap.ptr + s->as.heap.len, bytes, len);
+    s->as.heap.len += (mrb_ssize)len;
+    s->as.heap.ptr[s->as.heap.len] = '\0';
+    RSTR_UNSET_ASCII_FLAG(s);
+    return TS_OK;
+  }
+  struct append a = { string, bytes, len };
+  return protect(vm, append_body, &a, out);
+}
 int ts_intern(ts_vm *vm, const char *bytes, size_t len, mrb_value *out) {
   struct bytes a = { bytes, len };
   return protect(vm, intern_body, &a, out);
 }
 int ts_array(ts_vm *vm, mrb_int capacity, mrb_value *out) { return protect(vm, array_body, &capacity, out); }
+int ts_array_of(ts_vm *vm, const mrb_value *values, size_t len, mrb_value *out) {
+  struct values a = { len, values };
+  return protect(vm, array_of_body, &a, out);
+}
+/* A Hash of names and fields; pushed onto `array` when that is one, and then protected by it alone. */
+int ts_record(ts_vm *vm, size_t len, const uint32_t *names, const ts_field *fields, mrb_value array, mrb_value *out) {
+  struct record r = { len, names, fields, array };
+  return protect(vm, record_body, &r, out);
+}
 int ts_hash(ts_vm *vm, mrb_int capacity, mrb_value *out) { return protect(vm, hash_body, &capacity, out); }
 int ts_array_push(ts_vm *vm, mrb_value array, mrb_value element, mrb_value *out) {
   struct three t = { .a = array, .b = element };

@@ -249,10 +249,10 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self) {
   const mrb_value *argv;
   mrb_int argc;
   mrb_value block, out = mrb_nil_value();
-  int64_t index = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
-  int waits = mrb_bool(mrb_proc_cfunc_env_get(mrb, 1));
-  if (waits) check_wait(mrb);
   const mrb_callinfo *ci = mrb->c->ci;
+  const mrb_value *env = MRB_PROC_ENV(ci->proc)->stack; /* as native_body made it; closed, so it never moves */
+  int64_t index = mrb_integer(env[0]);
+  if (mrb_bool(env[1])) check_wait(mrb);
   if (ci->n < 15 && ci->nk == 0) { /* as most calls are: no splat, no keywords, so the stack is receiver, arguments, block */
     argc = ci->n;
     argv = ci->stack + 1;
@@ -285,6 +285,17 @@ static mrb_value native_body(mrb_state *mrb, void *p) {
 int ts_define_native(ts_vm *vm, mrb_value class, const char *name, int64_t index, int waits, int singleton, mrb_value *out) {
   struct definition d = { .under = class, .name = name, .index = index, .waits = waits, .singleton = singleton };
   return protect(vm, native_body, &d, out);
+}
+
+/* Constants */
+struct constant { mrb_value holder; uint32_t sym; };
+static mrb_value constant_body(mrb_state *mrb, void *p) {
+  struct constant *c = p;
+  return mrb_const_get(mrb, c->holder, c->sym);
+}
+int ts_constant(ts_vm *vm, mrb_value holder, uint32_t sym, mrb_value *out) {
+  struct constant c = { holder, sym };
+  return protect(vm, constant_body, &c, out);
 }
 
 /* Calls */

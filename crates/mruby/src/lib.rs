@@ -15,9 +15,11 @@
 //! ```
 
 mod carried;
+mod compound;
 mod global;
 mod interrupt;
 mod memory;
+mod names;
 mod native;
 mod report;
 mod root;
@@ -26,6 +28,7 @@ mod sys;
 mod value;
 mod vm;
 
+pub use compound::Field;
 pub use interrupt::Interrupter;
 pub use native::{Call, Reply, Waits};
 pub use report::{Report, SyntaxError};

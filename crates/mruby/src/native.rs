@@ -78,7 +78,8 @@ impl<'s> Call<'s> {
             unsafe { std::slice::from_raw_parts(argv, len) }
         };
         let arguments = if len <= INLINE_ARGUMENTS {
-            let mut values = [Value::nil(); INLINE_ARGUMENTS];
+            const NONE: Value<'_> = Value::nil();
+            let mut values = [NONE; INLINE_ARGUMENTS];
             for (slot, raw) in values.iter_mut().zip(raw) {
                 *slot = Value::new(*raw);
             }
@@ -112,14 +113,13 @@ unsafe extern "C" fn ts_host_dispatch(
 ) -> c_int {
     let run = || {
         let inner = host.cast::<Inner>().cast_const();
-        // SAFETY: `host` is the address inside the `Rc` that `Vm::open` made. The count is raised first, so this
-        // handle owns its own share and the VM stays open while the native runs.
-        let vm = unsafe {
-            Rc::increment_strong_count(inner);
+        // SAFETY: `host` is the address inside the `Rc` that `Vm::open` made. Who entered the VM borrows a handle until it is
+        // left, so the VM stays open while the native runs; this one counts as none and is never dropped.
+        let vm = ManuallyDrop::new(unsafe {
             Vm {
                 inner: Rc::from_raw(inner),
             }
-        };
+        });
         let native = usize::try_from(index)
             .ok()
             .and_then(|i| vm.inner.natives.borrow().get(i).cloned());

@@ -93,14 +93,14 @@ impl<'vm> Scope<'vm> {
 
     /// The symbol of this name. Symbols are never freed: for names of the program only.
     pub fn intern(&self, name: &str) -> Symbol {
-        // SAFETY: the shim copies the name.
-        let symbol = self.protect(|out| unsafe {
-            sys::ts_intern(self.vm.raw(), name.as_ptr().cast(), name.len(), out)
-        });
-        symbol
-            .ok()
-            .and_then(Value::as_symbol)
-            .expect("memory for a symbol")
+        self.vm.inner.names.symbol(name, || {
+            // SAFETY: the shim copies the name.
+            let symbol = self.protect(|out| unsafe {
+                sys::ts_intern(self.vm.raw(), name.as_ptr().cast(), name.len(), out)
+            });
+            let symbol = symbol.ok().and_then(Value::as_symbol);
+            symbol.expect("memory for a symbol")
+        })
     }
 
     /// A symbol's name.
@@ -268,7 +268,11 @@ impl<'vm> Scope<'vm> {
     pub fn constant(&self, path: &str) -> Result<'_, Value<'_>> {
         path.split("::")
             .try_fold(self.object_class(), |holder, name| {
-                self.call(holder, "const_get", &[Value::symbol(self.intern(name))])
+                let name = self.intern(name);
+                // SAFETY: what is no class or module raises TypeError.
+                self.protect(|out| unsafe {
+                    sys::ts_constant(self.vm.raw(), holder.raw, name.0, out)
+                })
             })
     }
 

@@ -10,6 +10,20 @@ pub struct RawValue {
     tag: u32,
 }
 
+impl RawValue {
+    /// `nil`; the shim asserts that it looks so.
+    pub const NIL: RawValue = RawValue { payload: 0, tag: 0 };
+}
+
+/// A field of a record: a value, or the bytes of a String to be made when they are not null.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RawField {
+    pub value: RawValue,
+    pub bytes: *const c_char,
+    pub len: usize,
+}
+
 /// Opaque: one VM with the shim's own state.
 #[repr(C)]
 pub struct RawVm {
@@ -31,7 +45,6 @@ unsafe extern "C" {
     pub fn ts_close(vm: *mut RawVm);
 
     pub fn ts_kind(v: RawValue) -> c_int;
-    pub fn ts_nil() -> RawValue;
     pub fn ts_bool(b: c_int) -> RawValue;
     pub fn ts_symbol(sym: u32) -> RawValue;
     pub fn ts_integer(vm: *mut RawVm, i: i64) -> RawValue;
@@ -56,10 +69,32 @@ unsafe extern "C" {
 
     pub fn ts_string(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
     -> c_int;
+    pub fn ts_string_capa(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;
+    pub fn ts_string_append(
+        vm: *mut RawVm,
+        string: RawValue,
+        bytes: *const c_char,
+        len: usize,
+        out: *mut RawValue,
+    ) -> c_int;
     pub fn ts_intern(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
     -> c_int;
     pub fn ts_array(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;
     pub fn ts_hash(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;
+    pub fn ts_array_of(
+        vm: *mut RawVm,
+        values: *const RawValue,
+        len: usize,
+        out: *mut RawValue,
+    ) -> c_int;
+    pub fn ts_record(
+        vm: *mut RawVm,
+        len: usize,
+        names: *const u32,
+        fields: *const RawField,
+        array: RawValue,
+        out: *mut RawValue,
+    ) -> c_int;
     pub fn ts_array_push(
         vm: *mut RawVm,
         array: RawValue,
@@ -108,6 +143,7 @@ unsafe extern "C" {
         out: *mut RawValue,
     ) -> c_int;
 
+    pub fn ts_constant(vm: *mut RawVm, holder: RawValue, sym: u32, out: *mut RawValue) -> c_int;
     pub fn ts_object_class(vm: *mut RawVm) -> RawValue;
     pub fn ts_top_self(vm: *mut RawVm) -> RawValue;
     pub fn ts_define_module(

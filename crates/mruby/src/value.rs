@@ -67,12 +67,14 @@ const KINDS: [Kind; 17] = [
 
 /// A Ruby value, protected from the collector for `'s`.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub struct Value<'s> {
     pub(crate) raw: RawValue,
     scope: PhantomData<&'s ()>,
 }
 
 /// An interned name. Never freed by the VM: do not intern what a peer sent.
+#[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Symbol(pub(crate) u32);
 
@@ -90,7 +92,7 @@ impl std::fmt::Debug for Raise<'_> {
 }
 
 impl<'s> Value<'s> {
-    pub(crate) fn new(raw: RawValue) -> Self {
+    pub(crate) const fn new(raw: RawValue) -> Self {
         Value {
             raw,
             scope: PhantomData,
@@ -98,9 +100,8 @@ impl<'s> Value<'s> {
     }
 
     /// `nil`.
-    pub fn nil() -> Self {
-        // SAFETY: builds an immediate; touches no VM.
-        Value::new(unsafe { sys::ts_nil() })
+    pub const fn nil() -> Self {
+        Value::new(RawValue::NIL)
     }
 
     /// `true` or `false`.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::interrupt::Interrupter;
 use crate::memory::Memory;
+use crate::names::Names;
 use crate::native::Native;
 use crate::scope::Scope;
 use crate::sys::{self, RawVm};
@@ -47,6 +48,7 @@ pub(crate) struct Inner {
     pub(crate) raw: NonNull<RawVm>,
     memory: Box<Memory>,
     pub(crate) natives: RefCell<Vec<Rc<Native>>>,
+    pub(crate) names: Names,
     pub(crate) free_roots: RefCell<Vec<i64>>,
     pub(crate) roots: Cell<i64>,
     depth: Cell<u32>,
@@ -82,6 +84,7 @@ impl Vm {
                 raw: NonNull::new(raw).unwrap_or(NonNull::dangling()),
                 memory,
                 natives: RefCell::default(),
+                names: Names::default(),
                 free_roots: RefCell::default(),
                 roots: Cell::new(0),
                 depth: Cell::new(0),

@@ -104,6 +104,23 @@ fn what_is_stored_in_older_objects_stays() {
 }
 
 #[test]
+fn a_block_stays_while_the_method_that_it_was_given_to_runs() {
+    // The method has overwritten its own reference; when it returns, the block is marked as an orphan.
+    check(
+        r##"
+        def forget(&block)
+          block = nil
+          refill
+          empty_boxes
+        end
+        def prepare = nil
+        def store = forget { |value| value.to_s }
+        def probe(_, stored) = stored
+        "##,
+    );
+}
+
+#[test]
 fn what_a_block_of_an_ended_fibre_refers_to_stays() {
     for end in ["nil", "raise 'over'", "break"] {
         let source = r##"

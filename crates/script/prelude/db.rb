@@ -238,17 +238,30 @@ class DB
   class Rows
     include Enumerable
 
-    def each
-      return to_enum(:each) unless block_given?
+    def each(&block)
+      return to_enum(:each) unless block
 
       i = 0
       n = size
       while i < n
-        yield Tsumugi::Native.rows_at(self, i)
+        block.call(Tsumugi::Native.rows_at(self, i))
         i += 1
       end
       self
     end
+
+    def to_a = Tsumugi::Native.rows_all(self)
+    alias entries to_a
+    alias all to_a
+
+    def map(&block)
+      return to_enum(:map) unless block
+
+      mapped = []
+      each { |row| mapped << block.call(row) }
+      mapped
+    end
+    alias collect map
 
     def size = Tsumugi::Native.rows_size(self)
     alias length size
@@ -268,7 +281,6 @@ class DB
       ([size - n, 0].max...size).map { |i| self[i] }
     end
 
-    def all = to_a
     def columns = Tsumugi::Native.rows_columns(self)
     def to_json(*) = Tsumugi::Native.rows_json(self)
     def inspect = to_a.inspect

@@ -74,6 +74,15 @@ pub(crate) const SECRETS_MAX: usize = 8;
 /// Bytes of a cookie with its name and attributes that every browser keeps (RFC 6265 section 6.1).
 pub(crate) const COOKIE_BYTES_MAX: usize = 4_096;
 
+/// Bytes of a piece of a template's text: a Symbol takes less than 64 KiB.
+pub(crate) const TEMPLATE_PIECE_BYTES_MAX: usize = 32 << 10;
+
+/// Bytes that a page has room for when it begins; it grows.
+pub(crate) const PAGE_BYTES: usize = 512;
+
+/// Bytes that are kept between two texts for escaping them in.
+pub(crate) const PAGE_SCRATCH_BYTES_MAX: usize = 64 << 10;
+
 /// Random bytes in a session's token for forms.
 pub(crate) const CSRF_BYTES: usize = 32;
 

@@ -139,6 +139,66 @@ class Array
   def sum(total = 0, &block) = super
   def deconstruct = self
 
+  # As Enumerable has them, but without an Array for the arguments of each call.
+  def map(&block)
+    return to_enum(:map) unless block
+
+    mapped = []
+    i = 0
+    while i < size
+      mapped << block.call(self[i])
+      i += 1
+    end
+    mapped
+  end
+  alias collect map
+
+  def select(&block)
+    return to_enum(:select) unless block
+
+    selected = []
+    i = 0
+    while i < size
+      value = self[i]
+      selected << value if block.call(value)
+      i += 1
+    end
+    selected
+  end
+  alias filter select
+  alias find_all select
+
+  def reject(&block)
+    return to_enum(:reject) unless block
+
+    select { |value| !block.call(value) }
+  end
+
+  def find(none = nil, &block)
+    return to_enum(:find, none) unless block
+
+    i = 0
+    while i < size
+      value = self[i]
+      return value if block.call(value)
+
+      i += 1
+    end
+    none&.call
+  end
+  alias detect find
+
+  def each_with_index(&block)
+    return to_enum(:each_with_index) unless block
+
+    i = 0
+    while i < size
+      block.call(self[i], i)
+      i += 1
+    end
+    self
+  end
+
   alias __sort! sort!
 
   def sort!(&block)

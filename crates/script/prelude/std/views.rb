@@ -19,6 +19,8 @@ module Tsumugi
     # What `<%= %>` writes.
     def self.text(value) = Native.html_text(value)
 
+    DEPTH_MAX = Native.render_depth_max
+
     # Methods made of templates.
     module Compiled; end
 
@@ -35,18 +37,20 @@ module Tsumugi
       def folder = @folder ||= Files.beside(Native.source_main, "views")
 
       # The method of a template for locals of these names. Reading it parks; in production it is read once.
-      def method_of(name, names)
-        key = [name, names]
-        found = @compiled[key]
-        return found[0] if found && !Tsumugi.development?
+      def method_of(name, locals)
+        known = Native.view_known(name, locals)
+        return known if known
 
         file, _, text = Tsumugi.await(Native.source_read(candidates(name)))
+        names = locals.keys
+        key = [name, names]
         found = @compiled[key]
         return found[0] if found && found[1] == text
 
         method = found ? found[0] : :"__view_#{@compiled.size}"
         Tsumugi.run_program(Native.source_compile(file, program(file, text, method, names), text))
         @compiled[key] = [method, text]
+        Native.view_learn(name, locals, method)
         method
       end
 
@@ -63,7 +67,7 @@ module Tsumugi
       def program(file, text, method, names)
         locals = names.map { |local| "#{local} = __locals[:#{local}]; " }.join
         body = Native.template_translate(file, text)
-        "module Tsumugi::Views::Compiled; def #{method}(__locals); #{locals}__out = ''; __html = ::Tsumugi::Native; #{body}\n__out; end; end"
+        "module Tsumugi::Views::Compiled; def #{method}(__locals); #{locals}__html = ::Tsumugi::Native; __out = __html.page; #{body}\n__out; end; end"
       end
     end
 
@@ -72,34 +76,39 @@ module Tsumugi
       # Answers a template. Inside a template: its text, to be written with `<%= %>`. `layout: "name"` puts it where that
       # template says `yield`; `layout: false` leaves the application's own layout out.
       def render(name, layout: Views.layout, status: nil, type: "text/html; charset=utf-8", **locals)
-        return __view(name, locals) if @__rendering
+        return Views::Safe.new(__view(name, locals)) if @__rendering
 
-        page = render_to_string(name, layout: layout, **locals)
-        text(page, status: status, type: type)
+        page = __page(name, layout, locals)
+        Native.status(self, status) if status
+        Native.text(self, page, type)
+        RESPONDED
       end
 
       # The text of a template.
-      def render_to_string(name, layout: Views.layout, **locals)
-        outer = @__rendering
-        @__rendering = 0
-        page = __view(name, locals)
-        return page.to_s unless layout
-
-        __view(layout, locals) { |part = nil| part ? nil : page }.to_s
-      ensure
-        @__rendering = outer
-      end
+      def render_to_string(name, layout: Views.layout, **locals) = __page(name, layout, locals)
 
       # Marks HTML as such.
       def raw(html) = Views::Safe.new(html.to_s)
       def h(text) = Views.text(text)
 
+      # In its layout.
+      def __page(name, layout, locals)
+        outer = @__rendering
+        @__rendering = 0
+        page = __view(name, locals)
+        return page unless layout
+
+        page = Views::Safe.new(page)
+        __view(layout, locals) { |part = nil| part ? nil : page }
+      ensure
+        @__rendering = outer
+      end
+
       def __view(name, locals, &block)
         @__rendering += 1
-        max = Native.render_depth_max
-        raise ArgumentError, "templates render templates deeper than render_depth_max (#{max}): #{name}" if @__rendering > max
+        raise ArgumentError, "templates render templates deeper than render_depth_max (#{DEPTH_MAX}): #{name}" if @__rendering > DEPTH_MAX
 
-        Views::Safe.new(__send__(Views.method_of(name.to_s, locals.keys), locals, &block))
+        __send__(Views.method_of(name.to_s, locals), locals, &block)
       ensure
         @__rendering -= 1
       end

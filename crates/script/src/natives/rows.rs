@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tsumugi_db::{Columns, RowStream, Rows};
 use tsumugi_mruby::{Result, Scope, Symbol, Value};
 
-use super::database::values::ruby;
+use super::database::values::field;
 use super::{Natives, wrong_type};
 use crate::streaming::RowSource;
 
@@ -18,6 +18,9 @@ pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c R
     }
     scope.data::<Rows>(value)
 }
+
+/// Rows that become Hashes between two looks at the watchdog.
+const ROWS_UNINTERRUPTED: usize = 1_024;
 
 /// A row stream that has not been read yet.
 pub(crate) type Unread = RefCell<Option<RowStream>>;
@@ -58,7 +61,37 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(names)
     })?;
-    let known: Known = RefCell::new(None);
+    as_hashes(natives)?;
+    natives.plain("rows_json", |_, scope, call| {
+        let mut out = Vec::new();
+        rows(scope, call.argument(0))?
+            .write_json(&mut out)
+            .map_err(|error| super::database::raise(scope, &error))?;
+        scope.string(out)
+    })
+}
+
+fn as_hashes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let known = Rc::new(Known::default());
+    let shared = Rc::clone(&known);
+    natives.plain("rows_all", move |host, scope, call| {
+        let rows = rows(scope, call.argument(0))?;
+        let depth_max = host.settings.limits.json_depth_max;
+        let names = symbols(scope, &shared, rows.columns());
+        let all = scope.array(rows.len())?;
+        let mut fields = Vec::with_capacity(names.len());
+        for (index, row) in (0..rows.len()).map_while(|i| Some((i, rows.row(i)?))) {
+            if index % ROWS_UNINTERRUPTED == ROWS_UNINTERRUPTED - 1 {
+                scope.check_interrupt()?;
+            }
+            fields.clear();
+            for value in row.values() {
+                fields.push(field(scope, value, depth_max)?);
+            }
+            scope.push_record(all, &names, &fields)?;
+        }
+        Ok(all)
+    })?;
     natives.plain("rows_at", move |host, scope, call| {
         let rows = rows(scope, call.argument(0))?;
         let index = call
@@ -70,18 +103,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         let depth_max = host.settings.limits.json_depth_max;
         let names = symbols(scope, &known, rows.columns());
-        let hash = scope.hash(names.len())?;
-        for (name, value) in names.iter().zip(row.values()) {
-            scope.hash_set(hash, Value::symbol(*name), ruby(scope, value, depth_max)?)?;
-        }
-        Ok(hash)
-    })?;
-    natives.plain("rows_json", |_, scope, call| {
-        let mut out = Vec::new();
-        rows(scope, call.argument(0))?
-            .write_json(&mut out)
-            .map_err(|error| super::database::raise(scope, &error))?;
-        scope.string(out)
+        let fields = row
+            .values()
+            .map(|value| field(scope, value, depth_max))
+            .collect::<Result<'_, Vec<_>>>()?;
+        scope.record(&names, &fields)
     })
 }
 

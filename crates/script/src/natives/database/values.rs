@@ -2,26 +2,27 @@
 //! Rule: nothing is rounded; what Ruby has no class for is the String that the database prints.
 
 use tsumugi_db::{Nature, Rich, ValueRef};
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Field, Result, Scope, Value};
 
 use super::raise;
 use crate::natives::standard;
 
-/// One value.
-pub(crate) fn ruby<'c>(
+/// One value, as a field of its row.
+pub(crate) fn field<'c>(
     scope: &'c Scope<'c>,
-    value: ValueRef<'_>,
+    value: ValueRef<'c>,
     json_depth_max: usize,
-) -> Result<'c, Value<'c>> {
-    match value {
-        ValueRef::Integer(integer) => Ok(scope.integer(integer)),
-        ValueRef::Real(real) => Ok(scope.float(real)),
-        ValueRef::Text(text) => scope.string(text),
-        ValueRef::Blob(blob) => scope.string(blob),
-        ValueRef::Boolean(truth) => Ok(Value::boolean(truth)),
-        ValueRef::Rich(rich) => self::rich(scope, rich, json_depth_max),
-        _ => Ok(Value::nil()),
-    }
+) -> Result<'c, Field<'c>> {
+    let value = match value {
+        ValueRef::Integer(integer) => scope.integer(integer),
+        ValueRef::Real(real) => scope.float(real),
+        ValueRef::Text(text) => return Ok(Field::string(text.as_bytes())),
+        ValueRef::Blob(blob) => return Ok(Field::string(blob)),
+        ValueRef::Boolean(truth) => Value::boolean(truth),
+        ValueRef::Rich(rich) => self::rich(scope, rich, json_depth_max)?,
+        _ => Value::nil(),
+    };
+    Ok(value.into())
 }
 
 fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Result<'c, Value<'c>> {

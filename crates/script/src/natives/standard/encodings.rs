@@ -19,6 +19,8 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
+/// Bytes that are looked at together for what needs escaping.
+const ESCAPED_BLOCK_BYTES: usize = 32;
 /// Bytes of a line of `encode64`, before encoding.
 const LINE_BYTES: usize = 45;
 
@@ -39,19 +41,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("html_escape", |_, scope, call| {
         escaped(scope, call.argument(0))
     })?;
-    // What `<%= %>` writes: as above, but for HTML that `raw` has marked as such.
-    natives.plain("html_text", |_, scope, call| {
-        let given = call.argument(0);
-        if let Some(integer) = given.as_integer() {
-            return scope.string(integer.to_string());
-        }
-        if given.kind() != Kind::String
-            && scope.is_a(given, scope.constant("Tsumugi::Views::Safe")?)
-        {
-            return Ok(scope.ivar(given, scope.intern("@text")));
-        }
-        escaped(scope, given)
-    })?;
     natives.plain("html_unescape", |_, scope, call| {
         with(scope, call.argument(0), |bytes| {
             html_unescape(&String::from_utf8_lossy(bytes)).into_bytes()
@@ -60,15 +49,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The text of a value with entities for what HTML would take for markup.
-fn escaped<'s>(scope: &'s Scope<'s>, given: Value<'s>) -> Result<'s, Value<'s>> {
+pub(super) fn escaped<'s>(scope: &'s Scope<'s>, given: Value<'s>) -> Result<'s, Value<'s>> {
     let text = match given.kind() {
         Kind::String => given,
         _ => scope.call(given, "to_s", &[])?,
     };
     // Most texts need no escaping: they are handed back as they are.
-    let plain = scope.with_bytes(text, |bytes| {
-        !bytes.iter().any(|byte| entity(*byte).is_some())
-    });
+    let plain = scope.with_bytes(text, |bytes| !needs_escaping(bytes));
     if plain == Some(true) {
         return Ok(text);
     }
@@ -187,17 +174,36 @@ fn entity(byte: u8) -> Option<&'static [u8]> {
     })
 }
 
-fn html_escape(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8 + 8);
+/// Appends a text with entities for what HTML would take for markup.
+pub(super) fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut plain = 0;
-    for (i, byte) in bytes.iter().enumerate() {
-        if let Some(entity) = entity(*byte) {
-            out.extend_from_slice(&bytes[plain..i]);
-            out.extend_from_slice(entity);
-            plain = i + 1;
+    let mut at = 0;
+    while at < bytes.len() {
+        // Most texts need no escaping: they are looked at by blocks, without a branch for each byte.
+        let block = &bytes[at..bytes.len().min(at + ESCAPED_BLOCK_BYTES)];
+        if needs_escaping(block) {
+            for (i, byte) in block.iter().enumerate() {
+                if let Some(entity) = entity(*byte) {
+                    out.extend_from_slice(&bytes[plain..at + i]);
+                    out.extend_from_slice(entity);
+                    plain = at + i + 1;
+                }
+            }
         }
+        at += block.len();
     }
     out.extend_from_slice(&bytes[plain..]);
+}
+
+fn needs_escaping(bytes: &[u8]) -> bool {
+    bytes.iter().fold(false, |found, byte| {
+        found | matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')
+    })
+}
+
+fn html_escape(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8 + 8);
+    escape_into(&mut out, bytes);
     out
 }
 
@@ -252,6 +258,16 @@ mod tests {
         for text in ["%", "%4", "%zz", "a%2", "%%41"] {
             let decoded = percent_decode(text.as_bytes(), true);
             assert_eq!(decoded, text.replace("%41", "A").into_bytes());
+        }
+    }
+
+    #[test]
+    fn markup_is_escaped_wherever_it_stands() {
+        for before in 0..2 * ESCAPED_BLOCK_BYTES {
+            let plain = "x".repeat(before);
+            let found = html_escape(format!("{plain}<'{plain}&\"").as_bytes());
+            let expected = format!("{plain}&lt;&#39;{plain}&amp;&quot;");
+            assert_eq!(String::from_utf8_lossy(&found), expected);
         }
     }
 

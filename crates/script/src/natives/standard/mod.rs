@@ -8,6 +8,7 @@ mod json;
 pub(crate) mod last_match;
 mod match_data;
 mod numbers;
+mod pages;
 mod regexp;
 mod regexp_syntax;
 mod sorting;
@@ -30,6 +31,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     files::install(natives)?;
     json::install(natives)?;
     numbers::install(natives)?;
+    pages::install(natives)?;
     sorting::install(natives)?;
     strings::install(natives)?;
     regexp::install(natives)

@@ -28,11 +28,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let Some(keys) = Keys::read(scope, keys, count) else {
             return Ok(Value::nil());
         };
-        let sorted = scope.array(count)?;
-        for index in keys.order(count) {
-            scope.push(sorted, scope.array_at(values, index))?;
-        }
-        Ok(sorted)
+        let order = keys.order(count).into_iter();
+        let sorted: Vec<_> = order.map(|at| scope.array_at(values, at)).collect();
+        scope.array_of(&sorted)
     })
 }
 

@@ -56,3 +56,13 @@ end
 begin; again { Integer("x") }; rescue ArgumentError => e; p e.class; end
 begin; again { [1].first("x") }; rescue TypeError => e; p e.class; end
 begin; raise; rescue RuntimeError => e; p e.message; end
+# Arrays are walked as they are, also when the block changes them.
+a = [1, 2, 3, 4]
+p a.map { |n| n * 2 }, a.collect(&:to_s), a.select(&:even?), a.filter { |n| n > 5 }, a.find_all { |n| n < 2 }, a.reject { |n| n == 3 }
+p [[1, 2], [3, 4]].map { |x, y| x * y }, [[1, [2, 3]]].select { |x, (y, z)| x + y + z == 6 }, [[1, 2]].reject { |x, _| x == 2 }
+p a.find { |n| n > 2 }, a.detect { |n| n > 9 }, a.find(-> { :none }) { |n| n > 9 }, a.map { |n| break n if n == 2 }, a.each_with_index { |_, _| }.equal?(a)
+p a.map.with_index { |n, i| n * i }, a.select.with_index { |_, i| i > 1 }, a.each_with_index.map { |n, i| [i, n] }, a.reject.with_index { |_, i| i == 0 }
+b = [1, 2, 3]
+p b.map { |n| b.pop if n == 1; n }, b, [3, 1].each_with_index.to_a, [nil, false].map { |x| x.nil? }, [nil, 1].find { |x| x.nil? }
+def first_even(list) = list.each_with_index { |n, i| return [n, i] if n.even? }
+p first_even([1, 3, 4]), [1, 2].map { |n| next 0 if n == 1; n }

@@ -1,0 +1,164 @@
+//! What compiled templates call: values and literal pieces appended to the page in place, and which method a template became.
+//! Not the translation of templates (templates.rs). Rule: what is no HTML by its class is escaped.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::rc::Rc;
+
+use tsumugi_mruby::{Kind, Result, Scope, Symbol, Value};
+
+use super::encodings::{escape_into, escaped};
+use crate::host::Mode;
+use crate::limits::{PAGE_BYTES, PAGE_SCRATCH_BYTES_MAX};
+use crate::natives::{Natives, wrong_type};
+
+/// Where a text is escaped before it is appended.
+type Scratch = Rc<RefCell<Vec<u8>>>;
+
+/// Methods of templates by their names: one for each list of locals.
+type Known = RefCell<HashMap<Box<[u8]>, Vec<(Vec<Symbol>, Symbol)>>>;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    appending(natives)?;
+    let known = Rc::new(Known::default());
+    let learnt = Rc::clone(&known);
+    // In development a template is looked at each time.
+    natives.plain("view_known", move |host, scope, call| {
+        if host.settings.mode == Mode::Development {
+            return Ok(Value::nil());
+        }
+        let locals = locals(scope, call.argument(1))?;
+        let method = scope.with_bytes(call.argument(0), |name| {
+            let known = learnt.borrow();
+            let mut methods = known.get(name)?.iter();
+            methods.find_map(|(names, method)| (*names == locals).then_some(*method))
+        });
+        Ok(method.flatten().map_or_else(Value::nil, Value::symbol))
+    })?;
+    natives.plain("view_learn", move |_, scope, call| {
+        let locals = locals(scope, call.argument(1))?;
+        let name: Box<[u8]> = scope.bytes(call.argument(0)).unwrap_or_default().into();
+        if let Some(method) = call.argument(2).as_symbol() {
+            let mut known = known.borrow_mut();
+            let methods = known.entry(name).or_default();
+            methods.retain(|(names, _)| *names != locals);
+            methods.push((locals, method));
+        }
+        Ok(Value::nil())
+    })
+}
+
+/// The names of a Hash of locals, in order.
+fn locals<'s>(scope: &'s Scope<'s>, hash: Value<'s>) -> Result<'s, Vec<Symbol>> {
+    let entries = scope.entries(hash)?.into_iter();
+    Ok(entries.filter_map(|(name, _)| name.as_symbol()).collect())
+}
+
+fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("page", |_, scope, _| scope.string_with_room(PAGE_BYTES))?;
+    let scratch = Scratch::default();
+    let shared = Rc::clone(&scratch);
+    natives.plain("page_piece", move |_, scope, call| {
+        append(scope, call.argument(0), &shared, |_| {}, call.argument(1))
+    })?;
+    let shared = Rc::clone(&scratch);
+    // What `<%= %>` writes.
+    natives.plain("page_text", move |_, scope, call| {
+        let (page, piece) = (call.argument(0), call.argument(2));
+        match written(scope, call.argument(1))? {
+            Written::Integer(integer) => {
+                let digits = |out: &mut Vec<u8>| write!(out, "{integer}").unwrap_or_default();
+                append(scope, page, &shared, digits, piece)
+            }
+            Written::Text(text) => {
+                let escaped =
+                    |out: &mut Vec<u8>| with(scope, text, |bytes| escape_into(out, bytes));
+                append(scope, page, &shared, escaped, piece)
+            }
+            Written::Html(html) => {
+                let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
+                append(scope, page, &shared, copied, piece)
+            }
+        }
+    })?;
+    // What `<%== %>` writes.
+    natives.plain("page_raw", move |_, scope, call| {
+        let html = string(scope, call.argument(1))?;
+        let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
+        append(scope, call.argument(0), &scratch, copied, call.argument(2))
+    })?;
+    // The same text as `<%= %>` writes, by itself.
+    natives.plain("html_text", |_, scope, call| {
+        match written(scope, call.argument(0))? {
+            Written::Integer(integer) => scope.string(integer.to_string()),
+            Written::Text(text) => escaped(scope, text),
+            Written::Html(html) => Ok(html),
+        }
+    })
+}
+
+/// A value on its way into a page.
+enum Written<'s> {
+    Integer(i64),
+    /// A String to be escaped.
+    Text(Value<'s>),
+    /// A String that `raw` has marked as HTML.
+    Html(Value<'s>),
+}
+
+fn written<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Written<'s>> {
+    match value.kind() {
+        Kind::String => return Ok(Written::Text(value)),
+        Kind::Integer => {
+            if let Some(integer) = value.as_integer() {
+                return Ok(Written::Integer(integer));
+            }
+        }
+        Kind::Object if scope.is_a(value, scope.constant("Tsumugi::Views::Safe")?) => {
+            return Ok(Written::Html(scope.ivar(value, scope.intern("@text"))));
+        }
+        _ => {}
+    }
+    string(scope, value).map(Written::Text)
+}
+
+/// A value as a String.
+fn string<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Value<'s>> {
+    if value.kind() == Kind::String {
+        return Ok(value);
+    }
+    let text = scope.call(value, "to_s", &[])?;
+    match text.kind() {
+        Kind::String => Ok(text),
+        _ => Err(wrong_type(scope, text, "the text", "a String")),
+    }
+}
+
+/// Reads a String; one that is none reads as nothing.
+fn with(scope: &Scope<'_>, string: Value<'_>, read: impl FnOnce(&[u8])) {
+    scope.with_bytes(string, read);
+}
+
+/// Appends to a page what `write` writes, and then the name of the Symbol `piece`, if it is one. Both are copied before
+/// they are appended: the VM may move what it owns when the page grows.
+fn append<'s>(
+    scope: &'s Scope<'s>,
+    page: Value<'s>,
+    scratch: &Scratch,
+    write: impl FnOnce(&mut Vec<u8>),
+    piece: Value<'s>,
+) -> Result<'s, Value<'s>> {
+    if page.kind() != Kind::String {
+        return Err(wrong_type(scope, page, "the page", "a String"));
+    }
+    let mut scratch = scratch.borrow_mut();
+    scratch.clear();
+    write(&mut scratch);
+    if let Some(piece) = piece.as_symbol() {
+        scope.with_symbol_name(piece, |name| scratch.extend_from_slice(name));
+    }
+    scope.append(page, &scratch)?;
+    scratch.shrink_to(PAGE_SCRATCH_BYTES_MAX);
+    Ok(Value::nil())
+}
