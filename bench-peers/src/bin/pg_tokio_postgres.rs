@@ -103,7 +103,10 @@ fn main() -> Result<(), Error> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(run(count / threads, depth, &url, question))
+        // A task, as a server's handlers are: the future that the runtime blocks on costs it a look at the sockets for each wake.
+        runtime.block_on(async move {
+            tokio::spawn(async move { run(count / threads, depth, &url, question).await }).await?
+        })
     };
     let running: Vec<_> = (0..threads)
         .map(|_| {

@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime;
-use tokio::task::LocalSet;
 use tsumugi_pg::{Config, Connection, Connector, Environment};
 use tsumugi_pg_proto::types::Oid;
 
@@ -71,8 +70,12 @@ async fn run(count: u64, depth: u64, url: &str, question: Question) -> Result<i6
 fn work(count: u64, depth: u64, url: &str, question: Question) -> Result<i64, Error> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?;
-    LocalSet::new().block_on(&runtime, run(count, depth, url, question))
+        .build_local(runtime::LocalOptions::default())?;
+    let url = url.to_owned();
+    // A task, as a server's handlers are: the future that the runtime blocks on costs it a look at the sockets for each wake.
+    runtime.block_on(async move {
+        tokio::task::spawn_local(async move { run(count, depth, &url, question).await }).await
+    })?
 }
 
 fn measure(words: &[String]) -> Result<String, Error> {

@@ -43,6 +43,16 @@ pub(crate) const READ_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
 pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// Requests that wait to be sent together are at most one for so many answers that the server owes.
+pub(crate) const WAITING_SHARE: usize = 8;
+
+/// Bytes that wait to be sent together at most: about what a server reads at once.
+pub(crate) const WAITING_BYTES_MAX: usize = 8 * 1024;
+
+/// A server that has answered within this time is near. Requests to others do not wait for company: at worst it costs one way there
+/// and back.
+pub(crate) const NEAR: Duration = Duration::from_micros(500);
+
 /// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
 pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 

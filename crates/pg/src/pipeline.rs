@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
 use tsumugi_pg_proto::connection::Shape;
 
-use crate::connection::{Connection, Whole};
+use crate::connection::{Connection, Haste, Whole};
 use crate::error::{Error, Result};
 use crate::query::{Parameters, failure, is_stale, rows};
 use crate::rows::Rows;
@@ -121,7 +121,7 @@ impl Connection {
         self.room().await;
         let mut pairs = statements.iter().zip(descriptions);
         let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
-        let answer = self.ask(requests, |mut request, ticket| {
+        let answer = self.ask(requests, Haste::WithOthers, |mut request, ticket| {
             let (statement, description) = pairs.next().expect("one request for each statement");
             self.write_closing(&mut request)?;
             self.write_execution(&mut request, statement.sql, description, statement.values)?;
@@ -163,7 +163,7 @@ impl Connection {
         descriptions: &[Rc<Description>],
     ) -> Result<Whole> {
         self.room().await;
-        let answer = self.ask(1, |mut request, ticket| {
+        let answer = self.ask(1, Haste::Now, |mut request, ticket| {
             // Before anything that may fail: what follows an error is skipped.
             self.write_closing(&mut request)?;
             for (statement, description) in statements.iter().zip(descriptions) {

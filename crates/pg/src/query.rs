@@ -13,7 +13,7 @@ use tsumugi_pg_proto::sqlstate::SqlState;
 use tsumugi_pg_proto::types::{Encode, EncodeError, Encoded, Format, Oid, Type};
 
 use crate::cache::Known;
-use crate::connection::{Connection, Pooling, Ticket, Whole};
+use crate::connection::{Connection, Haste, Pooling, Ticket, Whole};
 use crate::error::{Error, Result};
 use crate::rows::Rows;
 use crate::statement::{Columns, Description};
@@ -136,7 +136,7 @@ impl Connection {
         loop {
             let description = self.prepare(sql, hints).await?;
             self.room().await;
-            let answer = self.ask(1, |mut request, ticket| {
+            let answer = self.ask(1, Haste::WithOthers, |mut request, ticket| {
                 self.write_closing(&mut request)?;
                 self.write_bound(&mut request, sql, &description, values)?;
                 request.execute("", 0)?;
@@ -241,7 +241,7 @@ impl Connection {
         preparing.name = name;
         let text = name.as_deref().unwrap_or("");
         self.room().await;
-        let answer = self.ask(1, |mut request, ticket| {
+        let answer = self.ask(1, Haste::Now, |mut request, ticket| {
             self.write_closing(&mut request)?;
             request.parse(text, sql, hints)?;
             request.describe_statement(text)?;

@@ -11,7 +11,7 @@ use tokio::time::error::Elapsed;
 use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::Shape;
 
-use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
+use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Haste, Lost, Shared};
 use crate::limits;
 
 type Request = Pin<Box<dyn Future<Output = io::Result<()>>>>;
@@ -38,6 +38,7 @@ impl Cancel {
 
 /// A caller left before its answer came. If the server does not answer soon, and nobody else waits, it is asked to stop.
 pub(super) fn abandoned(shared: &Rc<Shared>) {
+    shared.press();
     let Some(request) = shared.cancel.0.clone() else {
         return;
     };
@@ -52,7 +53,7 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
             if shared.protocol.borrow().awaited() == 0 || shared.lost.borrow().is_some() {
                 break;
             }
-            if shared.slots.borrow().has_callers() || !shared.out.borrow().is_empty() {
+            if shared.slots.borrow().has_callers() || !shared.out.borrow().bytes.is_empty() {
                 continue;
             }
             shared.held.set(true);
@@ -90,7 +91,7 @@ fn leave_orphaned_transaction(shared: &Rc<Shared>) {
     if !failed || !shared.orphaned.get() || shared.protocol.borrow().awaited() > 0 {
         return;
     }
-    let again = shared.write(1, |request, ticket| {
+    let again = shared.write(1, Haste::Now, |request, ticket| {
         Ok(request.query("ROLLBACK", ticket, Shape::Whole)?)
     });
     if let Ok(ticket) = again {

@@ -1,10 +1,10 @@
 //! One connection, used by many callers at once: each writes its request and awaits its own answer. Knows no SQL.
-//! Everything stays on one thread: the callers append to one buffer, a task (`pump`) sends it once per turn of the event
-//! loop and cuts what comes back. Rule: a caller that leaves never disturbs the others; its answer is thrown away.
+//! Everything stays on one thread: the callers append to one buffer (`outbox`), a task (`pump`) sends it and cuts what comes back. Rule: a caller that leaves never disturbs the others; its answer is thrown away.
 
 mod answer;
 mod cancel;
 mod open;
+mod outbox;
 mod pump;
 mod slots;
 
@@ -27,6 +27,8 @@ use crate::error::{Error, Result};
 use crate::limits;
 pub use answer::{Answer, Part, Parts};
 pub use cancel::Cancel;
+pub(crate) use outbox::Haste;
+use outbox::Outbox;
 pub(crate) use slots::Lost;
 use slots::Slots;
 
@@ -100,7 +102,7 @@ pub struct Connection(pub(crate) Rc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) protocol: RefCell<Protocol<Ticket>>,
-    out: RefCell<BytesMut>,
+    out: RefCell<Outbox>,
     slots: RefCell<Slots>,
     /// Bytes that the socket has taken, since the beginning.
     sent: Cell<u64>,
@@ -146,7 +148,7 @@ impl Connection {
     {
         let shared = Rc::new(Shared {
             protocol: RefCell::new(Protocol::new(session, behaviour.reply_bytes_max)),
-            out: RefCell::new(BytesMut::with_capacity(limits::BUFFER_BYTES)),
+            out: RefCell::new(Outbox::new()),
             slots: RefCell::default(),
             sent: Cell::new(0),
             received: Cell::new(0),
@@ -287,7 +289,7 @@ impl Connection {
 
     /// Asks by the simple protocol, which takes several statements and no values.
     pub(crate) fn simple(&self, sql: &str) -> Result<Answer> {
-        self.ask(1, |request, ticket| {
+        self.ask(1, Haste::Now, |request, ticket| {
             Ok(request.query(sql, ticket, Shape::Whole)?)
         })
     }
@@ -296,9 +298,10 @@ impl Connection {
     pub(crate) fn ask(
         &self,
         requests: u32,
+        haste: Haste,
         write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Answer> {
-        let ticket = self.0.write(requests, write)?;
+        let ticket = self.0.write(requests, haste, write)?;
         Ok(Answer::new(Rc::clone(&self.0), ticket))
     }
 
@@ -307,7 +310,7 @@ impl Connection {
         &self,
         write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Parts> {
-        let ticket = self.0.write(1, write)?;
+        let ticket = self.0.write(1, Haste::Now, write)?;
         self.0.slots.borrow_mut().stream(ticket);
         Ok(Parts::new(Rc::clone(&self.0), ticket))
     }
@@ -323,7 +326,7 @@ impl Connection {
     /// Waits until the buffer for what is to be sent has room, so that it stays bounded when the server does not read.
     pub(crate) async fn room(&self) {
         std::future::poll_fn(|cx| {
-            if self.0.out.borrow().len() < limits::OUT_BYTES_MAX || !self.is_alive() {
+            if self.0.out.borrow().bytes.len() < limits::OUT_BYTES_MAX || !self.is_alive() {
                 return std::task::Poll::Ready(());
             }
             self.0.room.borrow_mut().push(cx.waker().clone());
@@ -344,6 +347,7 @@ impl Shared {
     fn write(
         &self,
         requests: u32,
+        haste: Haste,
         mut write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Ticket> {
         if let Some(lost) = &*self.lost.borrow() {
@@ -354,13 +358,13 @@ impl Shared {
         }
         let mut protocol = self.protocol.borrow_mut();
         let mut out = self.out.borrow_mut();
-        let start = out.len();
+        let start = out.bytes.len();
         let offset = self.sent.get() + start as u64;
         let ticket = self.slots.borrow_mut().open(requests, offset);
         for done in 0..requests {
-            let written = write(protocol.request(&mut out), ticket);
+            let written = write(protocol.request(&mut out.bytes), ticket);
             if let Err(error) = written {
-                out.truncate(start);
+                out.bytes.truncate(start);
                 protocol.take_back(done as usize);
                 self.slots.borrow_mut().take_back(ticket);
                 self.cache.borrow_mut().taken_back();
@@ -368,6 +372,7 @@ impl Shared {
             }
         }
         self.cache.borrow_mut().written();
+        out.appended(requests as usize, haste);
         drop((protocol, out));
         self.ring();
         Ok(ticket)
@@ -386,9 +391,22 @@ impl Shared {
         &self,
         write: impl FnOnce(&mut Protocol<Ticket>, &mut BytesMut) -> T,
     ) -> T {
-        let written = write(&mut self.protocol.borrow_mut(), &mut self.out.borrow_mut());
+        let mut out = self.out.borrow_mut();
+        let written = write(&mut self.protocol.borrow_mut(), &mut out.bytes);
+        out.press();
+        drop(out);
         self.ring();
         written
+    }
+
+    /// A caller has gone. What waits goes out: the sooner its answer comes, and is thrown away, the sooner the connection is clean.
+    fn press(&self) {
+        let mut out = self.out.borrow_mut();
+        if !out.bytes.is_empty() {
+            out.press();
+            drop(out);
+            self.ring();
+        }
     }
 
     /// Wakes the pump.
@@ -463,7 +481,9 @@ impl Shared {
     }
 
     fn terminate(&self) {
-        frontend::terminate(&mut self.out.borrow_mut());
+        let mut out = self.out.borrow_mut();
+        frontend::terminate(&mut out.bytes);
+        out.press();
     }
 }
 

@@ -11,8 +11,10 @@ use tokio::time::Instant;
 use tsumugi_pg_proto::Violation;
 use tsumugi_pg_proto::backend::ServerError;
 
+use super::outbox::Near;
 use super::{Ticket, Whole};
 use crate::error::{Error, Ran, Result};
+use crate::limits;
 
 /// Why a connection ended.
 #[derive(Clone, Debug)]
@@ -112,6 +114,7 @@ pub(super) struct Slots {
     /// Answers that have come.
     answered: u64,
     watchers: Vec<Waker>,
+    near: Near,
 }
 
 impl Slots {
@@ -209,8 +212,20 @@ impl Slots {
         self.slots[ticket as usize].bit_bytes
     }
 
+    /// Whether an answer has come so quickly that the server must be near.
+    pub(super) fn near(&self) -> Near {
+        self.near
+    }
+
     fn answered(&mut self, ticket: Ticket) {
         let slot = &mut self.slots[ticket as usize];
+        if self.near == Near::Unknown
+            && slot
+                .asked_at
+                .is_some_and(|asked_at| asked_at.elapsed() <= limits::NEAR)
+        {
+            self.near = Near::Yes;
+        }
         slot.due = slot.due.saturating_sub(1);
         if slot.due == 0 {
             if slot.caller == Caller::Gone {

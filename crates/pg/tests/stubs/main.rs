@@ -3,6 +3,7 @@
 //! Rule: a stub says what a test lists, byte by byte, and nothing else.
 
 mod answers;
+mod company;
 mod direct;
 
 use std::io;
