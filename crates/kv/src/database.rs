@@ -8,15 +8,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::clock::Clock;
+use crate::disk::Disk;
 use crate::engine::{Engine, Pair, Shared};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::PAGE_RECORDS_MAX;
 use crate::memory::Memory;
 use crate::metrics::{Counters, Snapshot};
 use crate::notify::{Waiter, Waiters};
 use crate::pending::Pending;
 use crate::range::{Range, Seek};
-use crate::registry;
+use crate::registry::{self, Closed};
 use crate::search::{SearchMode, search};
 use crate::spec::Spec;
 use crate::watch::Watch;
@@ -53,15 +54,10 @@ impl Database {
     /// [`open`](Self::open) with another clock for times to live; one that joins an open database keeps that one's.
     pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
         spec.validate()?;
-        registry::join_or_open(spec, || Self::start(spec, clock))
+        registry::join_or_open(spec, |closed| Self::start(spec, clock, closed))
     }
 
-    fn start(spec: &Spec, clock: Clock) -> Result<Self> {
-        if !spec.is_in_memory() {
-            return Err(Error::Spec {
-                reason: "only databases in memory are there".to_owned(),
-            });
-        }
+    fn start(spec: &Spec, clock: Clock, closed: Arc<Closed>) -> Result<Self> {
         for ignored in &spec.ignored {
             tracing::warn!(
                 path = %spec.path.display(),
@@ -76,7 +72,11 @@ impl Database {
             watches: Arc::default(),
             counters: Counters::default(),
         });
-        let engine: Box<dyn Engine> = Box::new(Memory::new(shared.clone()));
+        let engine: Box<dyn Engine> = if spec.is_in_memory() {
+            Box::new(Memory::new(shared.clone()))
+        } else {
+            Box::new(Disk::open(shared.clone(), closed)?)
+        };
         Ok(Self {
             open: Arc::new(Open {
                 engine,

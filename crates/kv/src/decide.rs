@@ -14,7 +14,7 @@ use crate::write::{Desired, Expected, RekeySource, SetMode, Write, Written, chec
 
 /// The records as a write finds them. None of them has expired.
 pub(crate) trait View {
-    fn record(&mut self, key: &[u8]) -> Result<Option<Record>>;
+    fn record(&mut self, key: &Bytes) -> Result<Option<Record>>;
     /// The record with the least key.
     fn first(&mut self) -> Result<Option<(Bytes, Record)>>;
 }

@@ -8,13 +8,13 @@ use bytes::Bytes;
 
 use crate::clock::Clock;
 use crate::decide::Moment;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metrics::{Counters, Snapshot};
 use crate::pending::Pending;
 use crate::range::Range;
 use crate::spec::Spec;
 use crate::watch::{Changed, Watches};
-use crate::write::Write;
+use crate::write::{Desired, Expected, Write};
 
 /// A key and its value.
 pub type Pair = (Bytes, Bytes);
@@ -66,4 +66,53 @@ impl Shared {
             self.watches.tell(&changed());
         }
     }
+}
+
+/// The refusal of a batch within a batch.
+pub(crate) fn nested() -> Error {
+    Error::TooMany {
+        what: "levels of batches",
+        asked: 2,
+        max: 1,
+        limit: "a batch holds no batch",
+    }
+}
+
+/// Bytes that a write holds while it waits.
+pub(crate) fn write_bytes(write: &Write) -> usize {
+    let desired = |desired: &Desired| match desired {
+        Desired::Put(value, _) => value.len(),
+        Desired::Keep | Desired::Remove => 0,
+    };
+    let expected = |expected: &Expected| match expected {
+        Expected::Value(value) => value.len(),
+        Expected::Absent | Expected::Any => 0,
+    };
+    let held = match write {
+        Write::Set { key, value, .. } => key.len() + value.len(),
+        Write::Remove { key } | Write::Increment { key, .. } => key.len(),
+        Write::Append {
+            key,
+            value,
+            delimiter,
+        } => key.len() + value.len() + delimiter.len(),
+        Write::CompareExchange {
+            key,
+            expected: before,
+            desired: after,
+        } => key.len() + expected(before) + desired(after),
+        Write::CompareExchangeMulti {
+            expected: before,
+            desired: after,
+        } => {
+            let before = before.iter().map(|(key, one)| key.len() + expected(one));
+            let after = after.iter().map(|(key, one)| key.len() + desired(one));
+            before.sum::<usize>() + after.sum::<usize>()
+        }
+        Write::Rekey { old, new, .. } => old.len() + new.len(),
+        Write::PushLast { value, .. } => value.len(),
+        Write::Batch(writes) => writes.iter().map(write_bytes).sum(),
+        Write::PopFirst | Write::Clear => 0,
+    };
+    held + size_of::<Write>()
 }

@@ -22,6 +22,7 @@
 mod clock;
 mod database;
 mod decide;
+mod disk;
 mod engine;
 mod error;
 pub mod limits;

@@ -53,3 +53,14 @@ pub const WATCH_BYTES_MAX: usize = 1024 * 1024;
 pub const WATCHES_MAX: usize = 4_096;
 /// Callers of one database that may wait to be notified.
 pub const WAITERS_MAX: usize = 65_536;
+
+/// Writes that may wait for the thread of a database on disk; one more is refused at once.
+pub const QUEUE_WRITES_MAX: usize = 65_536;
+/// Bytes that may wait for it. A write that is larger is taken when nothing else waits.
+pub const QUEUE_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Writes that one commit holds; a batch counts as one.
+pub const GROUP_WRITES_MAX: usize = 4_096;
+/// A commit ends with the write that takes it past this size.
+pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// A commit of a backup ends with the record that takes it past this size.
+pub const BACKUP_BYTES: usize = 4 * 1024 * 1024;

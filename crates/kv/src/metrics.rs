@@ -79,7 +79,6 @@ pub(crate) struct Latencies {
     sum_ns: AtomicU64,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "of databases on disk"))]
 impl Latencies {
     pub(crate) fn add(&self, duration: Duration) {
         let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);

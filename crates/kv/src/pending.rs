@@ -29,7 +29,6 @@ impl Pending {
     }
 
     /// A pending answer, and where it is to be sent.
-    #[cfg_attr(not(test), expect(dead_code))]
     pub(crate) fn waiting() -> (oneshot::Sender<Result<Written>>, Self) {
         let (sender, receiver) = oneshot::channel();
         (sender, Self(State::Waiting(receiver)))

@@ -14,9 +14,10 @@ use bytes::Bytes;
 
 use self::shard::{Recency, Shard, cost};
 use crate::decide::{Change, View, decide};
-use crate::engine::{Engine, Pair, Shared};
+use crate::disk::write_copy;
+use crate::engine::{Engine, Pair, Shared, nested};
 use crate::error::{Error, Result};
-use crate::limits::{PAGE_BYTES_MAX, SHARDS};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_RECORDS_MAX, SHARDS};
 use crate::metrics::Snapshot;
 use crate::pending::Pending;
 use crate::range::{Direction, Range};
@@ -215,7 +216,7 @@ impl Memory {
             .map_err(|_| Error::Full { capacity })
     }
 
-    fn pages(&self, range: &Range, limit: usize) -> Vec<Pair> {
+    fn records(&self, range: &Range, limit: usize) -> Vec<(Bytes, Record)> {
         if range.is_empty() {
             return Vec::new();
         }
@@ -252,7 +253,7 @@ impl Memory {
             let Some(pair) = best.and_then(|(at, _)| cursors[at].ahead.pop_front()) else {
                 break;
             };
-            bytes += pair.0.len() + pair.1.len();
+            bytes += pair.0.len() + pair.1.value.len();
             page.push(pair);
         }
         page
@@ -262,7 +263,7 @@ impl Memory {
 /// The records of one part that a page has read ahead.
 struct Cursor {
     rest: Range,
-    ahead: VecDeque<Pair>,
+    ahead: VecDeque<(Bytes, Record)>,
     ended: bool,
 }
 
@@ -284,7 +285,7 @@ impl Cursor {
         let take = |(key, record): (&[u8], &Record)| {
             record
                 .is_live(now_ms)
-                .then(|| (Bytes::copy_from_slice(key), record.value.clone()))
+                .then(|| (Bytes::copy_from_slice(key), record.clone()))
         };
         match self.rest.direction {
             Direction::Forward => self.ahead.extend(records.filter_map(take).take(most)),
@@ -307,15 +308,6 @@ fn only_key(write: &Write) -> Option<&[u8]> {
         | Write::Increment { key, .. }
         | Write::CompareExchange { key, .. } => Some(key),
         _ => None,
-    }
-}
-
-pub(crate) fn nested() -> Error {
-    Error::TooMany {
-        what: "levels of batches",
-        asked: 2,
-        max: 1,
-        limit: "a batch holds no batch",
     }
 }
 
@@ -399,7 +391,7 @@ impl Locked<'_> {
 }
 
 impl View for Locked<'_> {
-    fn record(&mut self, key: &[u8]) -> Result<Option<Record>> {
+    fn record(&mut self, key: &Bytes) -> Result<Option<Record>> {
         let now_ms = self.now_ms;
         let record = self.shard(key).used(key);
         Ok(record.filter(|record| record.is_live(now_ms)).cloned())
@@ -444,7 +436,11 @@ impl Engine for Memory {
     }
 
     fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
-        let page = self.pages(range, limit);
+        let records = self.records(range, limit);
+        let page: Vec<Pair> = records
+            .into_iter()
+            .map(|(key, record)| (key, record.value))
+            .collect();
         self.shared.counters.scanned(page.len());
         Ok(page)
     }
@@ -497,10 +493,15 @@ impl Engine for Memory {
         self.sweeping.store(false, SeqCst);
     }
 
-    fn backup(&self, _folder: &Path) -> Result<()> {
-        Err(Error::Spec {
-            reason: "a database in memory has no backup".to_owned(),
-        })
+    fn backup(&self, folder: &Path) -> Result<()> {
+        let mut rest = Range::all();
+        let pages = std::iter::from_fn(|| {
+            let page = self.records(&rest, PAGE_RECORDS_MAX);
+            let last = page.last()?.0.clone();
+            rest = std::mem::replace(&mut rest, Range::all()).after(last);
+            Some(page)
+        });
+        write_copy(&self.shared.spec, folder, pages.flatten().map(Ok)).map(drop)
     }
 
     fn is_healthy(&self) -> bool {

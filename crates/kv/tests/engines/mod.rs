@@ -6,10 +6,14 @@ use tsumugi_kv::{Clock, Database, Spec};
 
 /// Runs a test over a new database of every kind, each with a clock of its own.
 pub fn each_engine(test: impl Fn(&Database, &Clock)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
     for spec in [
-        "#value_max=5m",
-        "#capacity=12m,value_max=5m",
-        "#when_full=evict,value_max=5m",
+        "#value_max=5m".to_owned(),
+        "#capacity=12m,value_max=5m".to_owned(),
+        "#when_full=evict,value_max=5m".to_owned(),
+        format!("{path}/process#value_max=5m"),
+        format!("{path}/disk#durability=disk,value_max=5m"),
     ] {
         let clock = Clock::manual(Duration::from_secs(1_000_000));
         let spec: Spec = spec.parse().unwrap();

@@ -1,0 +1,513 @@
+//! The engine on disk: reads in place, writes through one thread, records in a folder. Knows no record's meaning.
+//! Rule: a reader sees all changes of a commit or none, and only those that are as safe as the durability says.
+
+mod journal;
+mod layout;
+mod overlay;
+mod store;
+mod writer;
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence,
+};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::thread;
+use std::time::Instant;
+
+use bytes::Bytes;
+use crossbeam_channel::{Sender, TrySendError, bounded};
+
+use self::layout::{META_KEY, Meta, expiry_key, own_key, record_key, records_end};
+use self::store::{CommitError, Sight, Store, broken, failed};
+use self::writer::{Job, Writer};
+use crate::engine::{Engine, Pair, Shared, write_bytes};
+use crate::error::{Error, Result};
+use crate::limits::{
+    BACKUP_BYTES, PAGE_BYTES_MAX, PAGE_RECORDS_MAX, QUEUE_BYTES_MAX, QUEUE_WRITES_MAX,
+};
+use crate::metrics::{Latencies, Snapshot};
+use crate::pending::Pending;
+use crate::range::{Direction, Range};
+use crate::record::Record;
+use crate::registry::Closed;
+use crate::spec::{Durability, Spec};
+use crate::write::Write;
+
+pub(crate) struct Disk {
+    inner: Arc<Inner>,
+    jobs: Sender<Job>,
+}
+
+/// What readers and the writer's thread share.
+struct Inner {
+    shared: Arc<Shared>,
+    /// Taken for writing only while the folder is opened again after a failure.
+    store: RwLock<Option<Store>>,
+    /// Around every commit.
+    sequence: Sequence,
+    /// Around the commits that begin an epoch.
+    clears: Sequence,
+    epoch: AtomicU32,
+    count: AtomicU64,
+    /// No record expires before.
+    next_expiry_ms: AtomicU64,
+    healthy: AtomicBool,
+    backups: AtomicUsize,
+    queued_bytes: AtomicUsize,
+    reads: AtomicU64,
+    hits: AtomicU64,
+    bytes_read: AtomicU64,
+    commits: AtomicU64,
+    committed: AtomicU64,
+    syncs: AtomicU64,
+    read_latency: Latencies,
+    write_latency: Latencies,
+}
+
+/// A number that is odd while something changes: who reads the same even number before and after saw no change.
+#[derive(Default)]
+struct Sequence(AtomicU64);
+
+impl Sequence {
+    fn begin(&self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+
+    fn end(&self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+
+    /// What `read` returns, if nothing changed meanwhile.
+    fn undisturbed<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
+        let before = self.0.load(SeqCst);
+        if before % 2 == 1 {
+            return None;
+        }
+        let value = read();
+        fence(SeqCst);
+        (self.0.load(SeqCst) == before).then_some(value)
+    }
+}
+
+impl Disk {
+    /// Opens the folder and starts the thread that writes to it; `closed` is told when both have ended.
+    pub(crate) fn open(shared: Arc<Shared>, closed: Arc<Closed>) -> Result<Self> {
+        let (store, meta) = Store::open(&shared.spec, None)?;
+        let next_expiry_ms = first_expiry(&store, meta)?;
+        let path = shared.spec.path.clone();
+        let inner = Arc::new(Inner {
+            shared,
+            store: RwLock::new(Some(store)),
+            sequence: Sequence::default(),
+            clears: Sequence::default(),
+            epoch: AtomicU32::new(meta.epoch),
+            count: AtomicU64::new(meta.count),
+            next_expiry_ms: AtomicU64::new(next_expiry_ms),
+            healthy: AtomicBool::new(true),
+            backups: AtomicUsize::new(0),
+            queued_bytes: AtomicUsize::new(0),
+            reads: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            bytes_read: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
+            committed: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+            read_latency: Latencies::default(),
+            write_latency: Latencies::default(),
+        });
+        let (jobs, waiting) = bounded(QUEUE_WRITES_MAX);
+        let writer = Writer::new(inner.clone(), waiting, meta);
+        closed.open();
+        let ending = closed.clone();
+        let thread = thread::Builder::new()
+            .name("tsumugi-kv".to_owned())
+            .spawn(move || {
+                let _closed = ClosedAtEnd(ending);
+                writer.run();
+            });
+        match thread {
+            Ok(_) => Ok(Self { inner, jobs }),
+            Err(error) => {
+                closed.close();
+                Err(failed("starting a thread for", &path, error))
+            }
+        }
+    }
+
+    fn send(&self, job: Job, pending: Pending) -> Pending {
+        match self.jobs.try_send(job) {
+            Ok(()) => pending,
+            Err(TrySendError::Full(job)) => {
+                if let Job::Write { bytes, .. } = job {
+                    self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
+                }
+                Pending::ready(Err(Error::QueueFull {
+                    what: "writes",
+                    limit: "QUEUE_WRITES_MAX",
+                    max: QUEUE_WRITES_MAX,
+                }))
+            }
+            Err(TrySendError::Disconnected(_)) => Pending::ready(Err(Error::Closed)),
+        }
+    }
+}
+
+/// Tells that the database is closed, however its thread ends.
+struct ClosedAtEnd(Arc<Closed>);
+
+impl Drop for ClosedAtEnd {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+fn first_expiry(store: &Store, meta: Meta) -> Result<u64> {
+    let from = expiry_key(meta.epoch, 0, b"");
+    let sight = store.sight();
+    let mut entries = sight.range((Bound::Included(&from), Bound::Unbounded));
+    match entries.next() {
+        Some(entry) => {
+            let (expires_ms, _) =
+                layout::expiry(&entry?.0).map_err(|reason| broken(store.path(), reason))?;
+            Ok(expires_ms)
+        }
+        None => Ok(u64::MAX),
+    }
+}
+
+impl Inner {
+    fn read(&self) -> RwLockReadGuard<'_, Option<Store>> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_store(&self) -> Option<Store> {
+        let mut guard = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        guard.take()
+    }
+
+    fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
+        match self.read().as_ref() {
+            Some(store) => work(store),
+            None => Err(broken(
+                &self.shared.spec.path,
+                "it could not be opened again after a failure",
+            )),
+        }
+    }
+
+    /// A sight of the records of the last commit, and the epoch they are of.
+    fn sight(&self, store: &Store) -> Result<(Sight, u32)> {
+        let calm = self
+            .clears
+            .undisturbed(|| (store.sight(), self.epoch.load(SeqCst)));
+        match calm {
+            Some(seen) => Ok(seen),
+            None => {
+                let sight = store.sight();
+                let epoch = sight.meta()?.epoch;
+                Ok((sight, epoch))
+            }
+        }
+    }
+
+    fn stored(&self, store: &Store, key: &[u8]) -> Result<Option<Bytes>> {
+        let plain = self
+            .sequence
+            .undisturbed(|| store.newest(&record_key(self.epoch.load(SeqCst), key)));
+        match plain {
+            Some(stored) => stored,
+            None => {
+                let (sight, epoch) = self.sight(store)?;
+                sight.value(&record_key(epoch, key))
+            }
+        }
+    }
+
+    fn live(&self, store: &Store, stored: Bytes) -> Result<Option<Bytes>> {
+        let record = overlay::decode(store, stored)?;
+        let is_live = record.expires_ms == 0 || record.is_live(self.shared.clock.now_ms());
+        Ok(is_live.then_some(record.value))
+    }
+
+    fn page(&self, store: &Store, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+        let (sight, epoch) = self.sight(store)?;
+        let now_ms = self.shared.clock.now_ms();
+        let key = |bound: &Bytes| record_key(epoch, bound);
+        let from = match range.from.as_ref().map(key) {
+            Bound::Unbounded => Bound::Included(record_key(epoch, b"")),
+            bound => bound,
+        };
+        let to = match range.to.as_ref().map(key) {
+            Bound::Unbounded => Bound::Excluded(records_end(epoch)),
+            bound => bound,
+        };
+        let mut pairs = sight.range((
+            from.as_ref().map(|key| &key[..]),
+            to.as_ref().map(|key| &key[..]),
+        ));
+        let mut page = Vec::new();
+        let mut bytes = 0;
+        while page.len() < limit && bytes < PAGE_BYTES_MAX {
+            let pair = match range.direction {
+                Direction::Forward => pairs.next(),
+                Direction::Backward => pairs.next_back(),
+            };
+            let Some(pair) = pair else { break };
+            let (stored_key, stored) = pair?;
+            let Record { value, expires_ms } = overlay::decode(store, stored)?;
+            if expires_ms != 0 && expires_ms <= now_ms {
+                continue;
+            }
+            let key = own_key(&stored_key).map_err(|reason| broken(store.path(), reason))?;
+            bytes += key.len() + value.len();
+            page.push((key, value));
+        }
+        Ok(page)
+    }
+
+    /// The count when some of the records it counts may have expired.
+    fn exact_count(&self, store: &Store) -> Result<u64> {
+        let now_ms = self.shared.clock.now_ms();
+        let sight = store.sight();
+        let meta = sight.meta()?;
+        let from = expiry_key(meta.epoch, 0, b"");
+        let to = expiry_key(meta.epoch, now_ms.saturating_add(1), b"");
+        let mut count = meta.count;
+        for entry in sight.range((Bound::Included(&from), Bound::Excluded(&to))) {
+            entry?;
+            count = count.saturating_sub(1);
+        }
+        Ok(count)
+    }
+}
+
+impl Engine for Disk {
+    fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
+        let asked = Instant::now();
+        let inner = &self.inner;
+        let value = inner.with_store(|store| match inner.stored(store, key)? {
+            Some(stored) => inner.live(store, stored),
+            None => Ok(None),
+        })?;
+        inner.reads.fetch_add(1, Relaxed);
+        if let Some(value) = &value {
+            inner.hits.fetch_add(1, Relaxed);
+            inner.bytes_read.fetch_add(value.len() as u64, Relaxed);
+        }
+        inner.read_latency.add(asked.elapsed());
+        Ok(value)
+    }
+
+    fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let page = self
+            .inner
+            .with_store(|store| self.inner.page(store, range, limit))?;
+        self.inner.shared.counters.scanned(page.len());
+        Ok(page)
+    }
+
+    fn count(&self) -> Result<u64> {
+        let inner = &self.inner;
+        let plain = inner.sequence.undisturbed(|| {
+            let count = inner.count.load(SeqCst);
+            let next_ms = inner.next_expiry_ms.load(SeqCst);
+            (next_ms == u64::MAX || next_ms > inner.shared.clock.now_ms()).then_some(count)
+        });
+        match plain.flatten() {
+            Some(count) => Ok(count),
+            None => inner.with_store(|store| inner.exact_count(store)),
+        }
+    }
+
+    fn size(&self) -> Result<u64> {
+        self.inner.with_store(Store::disk_bytes)
+    }
+
+    fn submit(&self, write: Write) -> Pending {
+        let bytes = write_bytes(&write);
+        let queued = self.inner.queued_bytes.fetch_add(bytes, SeqCst);
+        if queued > 0 && queued + bytes > QUEUE_BYTES_MAX {
+            self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
+            return Pending::ready(Err(Error::QueueFull {
+                what: "bytes of writes",
+                limit: "QUEUE_BYTES_MAX",
+                max: QUEUE_BYTES_MAX,
+            }));
+        }
+        let (answer, pending) = Pending::waiting();
+        let job = Job::Write {
+            write,
+            bytes,
+            asked: Instant::now(),
+            answer,
+        };
+        self.send(job, pending)
+    }
+
+    fn synchronize(&self) -> Pending {
+        let (answer, pending) = Pending::waiting();
+        self.send(Job::Synchronize(answer), pending)
+    }
+
+    fn rebuild(&self) -> Result<()> {
+        self.inner.with_store(Store::rebuild)
+    }
+
+    fn sweep(&self) {
+        let (answer, pending) = Pending::waiting();
+        // A database that was closed has nothing to be swept.
+        drop(self.send(Job::Sweep(answer), pending).wait());
+    }
+
+    fn backup(&self, folder: &Path) -> Result<()> {
+        let inner = &self.inner;
+        let running = Running::new(&inner.backups);
+        let (sight, epoch) = inner.with_store(|store| inner.sight(store))?;
+        let count = sight.meta()?.count;
+        let from = record_key(epoch, b"");
+        let to = records_end(epoch);
+        let records = sight
+            .range((Bound::Included(&from), Bound::Excluded(&to)))
+            .map(|pair| {
+                let at = |reason| broken(&inner.shared.spec.path, reason);
+                let (key, stored) = pair?;
+                Ok((
+                    own_key(&key).map_err(at)?,
+                    Record::decode(stored).map_err(at)?,
+                ))
+            });
+        let written = write_copy(&inner.shared.spec, folder, records);
+        drop((sight, running));
+        let written = written?;
+        if written != count {
+            let reason = format!("it holds {written} records and counts {count}");
+            return Err(broken(&inner.shared.spec.path, reason));
+        }
+        Ok(())
+    }
+
+    fn is_healthy(&self) -> bool {
+        self.inner.healthy.load(SeqCst)
+    }
+
+    fn measure(&self, snapshot: &mut Snapshot) {
+        let inner = &self.inner;
+        snapshot.reads = inner.reads.load(Relaxed);
+        snapshot.hits = inner.hits.load(Relaxed);
+        snapshot.bytes_read = inner.bytes_read.load(Relaxed);
+        snapshot.commits = inner.commits.load(Relaxed);
+        snapshot.committed = inner.committed.load(Relaxed);
+        snapshot.syncs = inner.syncs.load(Relaxed);
+        snapshot.queued = self.jobs.len() as u64;
+        snapshot.read_latency = inner.read_latency.histogram();
+        snapshot.write_latency = inner.write_latency.histogram();
+        snapshot.records = self.count().unwrap_or(0);
+        snapshot.bytes = self.size().unwrap_or(0);
+        snapshot.cache = inner.with_store(|store| Ok(store.cache())).ok();
+    }
+}
+
+/// Counts a backup while it runs.
+struct Running<'a>(&'a AtomicUsize);
+
+impl<'a> Running<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+/// Makes a database on disk in a new folder; returns how many records it has. A folder that was not finished is not left.
+pub(crate) fn write_copy(
+    spec: &Spec,
+    folder: &Path,
+    records: impl Iterator<Item = Result<(Bytes, Record)>>,
+) -> Result<u64> {
+    let exists = folder.try_exists();
+    if exists.map_err(|error| failed("looking for", folder, error))? {
+        return Err(broken(
+            folder,
+            "a backup needs a folder that does not exist yet",
+        ));
+    }
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = folder.with_file_name(name);
+    let written = copy_to(spec, &partial, records).and_then(|count| {
+        std::fs::rename(&partial, folder)
+            .and_then(|()| {
+                let parent = folder
+                    .parent()
+                    .filter(|parent| !parent.as_os_str().is_empty());
+                std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+            })
+            .map_err(|error| failed("naming", folder, error))?;
+        Ok(count)
+    });
+    if written.is_err() {
+        // The error that stopped the copy says more than one about what it left.
+        drop(std::fs::remove_dir_all(&partial));
+    }
+    written
+}
+
+fn copy_to(
+    spec: &Spec,
+    folder: &Path,
+    records: impl Iterator<Item = Result<(Bytes, Record)>>,
+) -> Result<u64> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(failed("removing", folder, error));
+        }
+        _ => {}
+    }
+    let spec = Spec {
+        path: folder.to_owned(),
+        durability: Durability::Process,
+        ..spec.clone()
+    };
+    let (store, mut meta) = Store::open(&spec, None)?;
+    let convert = |error| match error {
+        CommitError::Failed(error) => error,
+        CommitError::Stopped => broken(folder, "the engine stopped"),
+    };
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    let commit = |batch: &mut Vec<overlay::Stored>, meta: &mut Meta| {
+        meta.commit += 1;
+        batch.push((Bytes::from_static(&META_KEY), Some(meta.encode())));
+        store
+            .commit(batch.drain(..), Durability::Process)
+            .map_err(convert)
+    };
+    for record in records {
+        let (key, record) = record?;
+        bytes += key.len() + record.value.len();
+        meta.count += 1;
+        if record.expires_ms != 0 {
+            let indexed = expiry_key(meta.epoch, record.expires_ms, &key);
+            batch.push((Bytes::copy_from_slice(&indexed), Some(Bytes::new())));
+        }
+        let key = record_key(meta.epoch, &key);
+        batch.push((Bytes::copy_from_slice(&key), Some(record.encode())));
+        if bytes >= BACKUP_BYTES || batch.len() >= PAGE_RECORDS_MAX {
+            commit(&mut batch, &mut meta)?;
+            bytes = 0;
+        }
+    }
+    commit(&mut batch, &mut meta)?;
+    store.synchronize().map_err(convert)?;
+    Ok(meta.count)
+}

@@ -1,0 +1,295 @@
+//! The records as they will be after a group of writes that is being decided. Writes nothing.
+//! Rule: a key is read from the engine once, and written to it once, whatever the group does with it.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use bytes::Bytes;
+
+use super::layout::{META_KEY, Meta, expiry_key, own_key, record_key, records_end};
+use super::store::{Store, broken};
+use crate::decide::{Change, Moment, View, decide};
+use crate::engine::nested;
+use crate::error::{Error, Result};
+use crate::record::Record;
+use crate::watch::Changed;
+use crate::write::{Write, Written};
+
+/// What a commit writes: a key with a value, or without one that is removed.
+pub(super) type Stored = (Bytes, Option<Bytes>);
+
+#[derive(Debug)]
+struct Entry {
+    /// When the record that is stored now expires; `None` when none is.
+    before: Option<u64>,
+    /// The record from the commit on.
+    record: Option<Record>,
+    changed: bool,
+}
+
+pub(super) struct Overlay<'a> {
+    store: &'a Store,
+    meta: Meta,
+    moment: Moment,
+    entries: BTreeMap<Bytes, Entry>,
+    /// No record has a key below this one.
+    first: &'a mut Bytes,
+    cleared: bool,
+    /// What to tell the watchers, if there are any.
+    told: Option<Vec<Changed>>,
+}
+
+/// A group that was decided.
+pub(super) struct Outcome {
+    pub(super) stored: Vec<Stored>,
+    pub(super) meta: Meta,
+    pub(super) cleared: bool,
+    /// When the first of the records written expires.
+    pub(super) next_expiry_ms: Option<u64>,
+    pub(super) told: Vec<Changed>,
+    pub(super) bytes: u64,
+}
+
+impl<'a> Overlay<'a> {
+    pub(super) fn new(
+        store: &'a Store,
+        meta: Meta,
+        moment: Moment,
+        first: &'a mut Bytes,
+        told: Option<Vec<Changed>>,
+    ) -> Self {
+        Self {
+            store,
+            meta,
+            moment,
+            entries: BTreeMap::new(),
+            first,
+            cleared: false,
+            told,
+        }
+    }
+
+    /// Decides one write, with all those before it done.
+    pub(super) fn apply(&mut self, write: Write) -> Result<Written> {
+        match write {
+            Write::Batch(writes) => {
+                let each = writes.into_iter().map(|write| {
+                    write.check(self.moment.value_max)?;
+                    match write {
+                        Write::Batch(_) => Err(nested()),
+                        write => self.apply(write),
+                    }
+                });
+                Ok(Written::Each(each.collect()))
+            }
+            Write::Clear => self.clear(),
+            write => {
+                let moment = self.moment;
+                let decision = decide(write, self, moment)?;
+                // A failed read must not leave a part of the changes behind.
+                for (key, _) in &decision.changes {
+                    self.load(key)?;
+                }
+                for change in decision.changes {
+                    self.change(change);
+                }
+                Ok(decision.written)
+            }
+        }
+    }
+
+    /// Removes the record of an entry of the index; says whether it was there.
+    pub(super) fn expire(&mut self, key: &Bytes, expires_ms: u64) -> Result<bool> {
+        let entry = self.load(key)?;
+        let is_due = entry
+            .record
+            .as_ref()
+            .is_some_and(|record| record.expires_ms == expires_ms);
+        if is_due {
+            entry.record = None;
+            entry.changed = true;
+            self.tell(|| Changed::Expired(key.clone()));
+        }
+        Ok(is_due)
+    }
+
+    /// What is to be committed; `None` when nothing changed.
+    pub(super) fn finish(self) -> Option<Outcome> {
+        let is_changed = self.cleared || self.entries.values().any(|entry| entry.changed);
+        if !is_changed {
+            return None;
+        }
+        let mut outcome = Outcome {
+            stored: Vec::with_capacity(self.entries.len() + 1),
+            meta: Meta {
+                commit: self.meta.commit + 1,
+                ..self.meta
+            },
+            cleared: self.cleared,
+            next_expiry_ms: None,
+            told: self.told.unwrap_or_default(),
+            bytes: 0,
+        };
+        for (key, entry) in self.entries {
+            if entry.changed {
+                outcome.add(&key, &entry);
+            }
+        }
+        let meta = outcome.meta.encode();
+        outcome
+            .stored
+            .push((Bytes::from_static(&META_KEY), Some(meta)));
+        Some(outcome)
+    }
+
+    fn clear(&mut self) -> Result<Written> {
+        let epoch = self.meta.epoch.checked_add(1);
+        self.meta.epoch = epoch.ok_or(Error::TooMany {
+            what: "times cleared",
+            asked: u32::MAX as usize,
+            max: u32::MAX as usize,
+            limit: "an epoch has 32 bits",
+        })?;
+        self.meta.count = 0;
+        self.entries.clear();
+        self.cleared = true;
+        *self.first = Bytes::new();
+        self.tell(|| Changed::Cleared);
+        Ok(Written::Done)
+    }
+
+    fn change(&mut self, (key, record): Change) {
+        if record.is_some() && key < *self.first {
+            *self.first = key.clone();
+        }
+        let is_put = record.is_some();
+        let Some(entry) = self.entries.get_mut(&key) else {
+            return;
+        };
+        let was_there = entry.record.is_some();
+        entry.record = record;
+        entry.changed = true;
+        if is_put {
+            self.tell(|| Changed::Put(key));
+        } else if was_there {
+            self.tell(|| Changed::Removed(key));
+        }
+    }
+
+    fn tell(&mut self, changed: impl FnOnce() -> Changed) {
+        if let Some(told) = &mut self.told {
+            told.push(changed());
+        }
+    }
+
+    fn load(&mut self, key: &Bytes) -> Result<&mut Entry> {
+        use std::collections::btree_map::Entry as Place;
+        match self.entries.entry(key.clone()) {
+            Place::Occupied(entry) => Ok(entry.into_mut()),
+            Place::Vacant(place) => {
+                let record = if self.cleared {
+                    None
+                } else {
+                    let stored = self.store.newest(&record_key(self.meta.epoch, key))?;
+                    stored
+                        .map(|stored| decode(self.store, stored))
+                        .transpose()?
+                };
+                Ok(place.insert(Entry {
+                    before: record.as_ref().map(|record| record.expires_ms),
+                    record,
+                    changed: false,
+                }))
+            }
+        }
+    }
+
+    /// The first live record that the engine has and the group leaves as it is.
+    fn first_stored(&self) -> Result<Option<(Bytes, Record)>> {
+        if self.cleared {
+            return Ok(None);
+        }
+        let from = record_key(self.meta.epoch, self.first);
+        let to = records_end(self.meta.epoch);
+        for pair in self.store.newest_range(&from, &to) {
+            let (stored_key, stored) = pair?;
+            let key = own_key(&stored_key).map_err(|reason| broken(self.store.path(), reason))?;
+            if self.entries.contains_key(&key) {
+                continue;
+            }
+            let record = decode(self.store, stored)?;
+            if record.is_live(self.moment.now_ms) {
+                return Ok(Some((key, record)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Outcome {
+    fn add(&mut self, key: &Bytes, entry: &Entry) {
+        let epoch = self.meta.epoch;
+        let after = entry.record.as_ref().map(|record| record.expires_ms);
+        if let Some(before) = entry.before.filter(|before| *before != 0)
+            && after != Some(before)
+        {
+            let indexed = Bytes::copy_from_slice(&expiry_key(epoch, before, key));
+            self.stored.push((indexed, None));
+        }
+        if let Some(after) = after.filter(|after| *after != 0) {
+            if entry.before != Some(after) {
+                let indexed = Bytes::copy_from_slice(&expiry_key(epoch, after, key));
+                self.stored.push((indexed, Some(Bytes::new())));
+            }
+            self.next_expiry_ms = Some(self.next_expiry_ms.map_or(after, |next| next.min(after)));
+        }
+        match (entry.before, &entry.record) {
+            (None, Some(_)) => self.meta.count += 1,
+            (Some(_), None) => self.meta.count = self.meta.count.saturating_sub(1),
+            _ => {}
+        }
+        if entry.before.is_some() || entry.record.is_some() {
+            let value = entry.record.as_ref().map(Record::encode);
+            self.bytes += (key.len() + value.as_ref().map_or(0, Bytes::len)) as u64;
+            let stored_key = Bytes::copy_from_slice(&record_key(epoch, key));
+            self.stored.push((stored_key, value));
+        }
+    }
+}
+
+impl View for Overlay<'_> {
+    fn record(&mut self, key: &Bytes) -> Result<Option<Record>> {
+        let now_ms = self.moment.now_ms;
+        let record = self.load(key)?.record.as_ref();
+        Ok(record.filter(|record| record.is_live(now_ms)).cloned())
+    }
+
+    fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
+        let now_ms = self.moment.now_ms;
+        let from = (Bound::Included(&*self.first), Bound::Unbounded);
+        let ours = self
+            .entries
+            .range::<Bytes, _>(from)
+            .find_map(|(key, entry)| {
+                let record = entry.record.as_ref()?;
+                record
+                    .is_live(now_ms)
+                    .then(|| (key.clone(), record.clone()))
+            });
+        let stored = self.first_stored()?;
+        let first = match (ours, stored) {
+            (Some(ours), Some(stored)) if stored.0 < ours.0 => Some(stored),
+            (Some(ours), _) => Some(ours),
+            (None, stored) => stored,
+        };
+        // From here on nothing is looked for below it, however many removed records are there.
+        if let Some((key, _)) = &first {
+            *self.first = key.clone();
+        }
+        Ok(first)
+    }
+}
+
+pub(super) fn decode(store: &Store, stored: Bytes) -> Result<Record> {
+    Record::decode(stored).map_err(|reason| broken(store.path(), reason))
+}

@@ -1,0 +1,431 @@
+//! One open folder: the lock, the marker, the engine's database, and how a commit is put into it. Knows no callers and no times.
+//! Rule: nothing is changed in a folder that is not ours, that is locked, or whose files do not fit together.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fjall::{AbstractTree as _, KeyspaceCreateOptions, PersistMode, Readable as _};
+
+use super::journal::{Refused, examine};
+use super::layout::{META_KEY, Meta};
+use crate::error::{Error, Result};
+use crate::spec::{Durability, Spec};
+
+const LOCK: &str = "lock";
+const MARKER: &str = "tsumugi-kv";
+const MARKER_NEW: &str = "tsumugi-kv.new";
+const PROBE: &str = "probe";
+const ENGINE: &str = "engine";
+const CREATING: &str = "tsumugi-kv 1 creating\n";
+const READY: &str = "tsumugi-kv 1 ready\n";
+const KEYSPACE: &str = "records";
+/// Files without which the engine would begin anew, and say nothing.
+const ENGINE_FILES: [&str; 3] = ["version", "keyspaces/0/current", "keyspaces/1/current"];
+
+/// Threads of the engine that flush and compact: two, as one of them leaves compaction to the other.
+const ENGINE_THREADS: usize = 2;
+/// Bytes that are collected in memory before they become a table.
+const MEMTABLE_BYTES: u64 = 32 * 1024 * 1024;
+/// Files the engine keeps open.
+const ENGINE_FILES_MAX: usize = 256;
+/// The engine stops its callers for as long as its own threads take, and those may have died: from here on we wait ourselves.
+const SEALED_MAX: usize = 1;
+const RUNS_MAX: usize = 16;
+/// Space that must be free before a database is opened again after the disk was full.
+const PROBE_BYTES: usize = 8 * 1024 * 1024;
+
+pub(super) struct Store {
+    // Dropped before the lock.
+    records: fjall::Keyspace,
+    database: fjall::Database,
+    path: PathBuf,
+    _lock: File,
+}
+
+/// A consistent sight of all records, which costs a little more than a plain read.
+pub(super) struct Sight {
+    snapshot: fjall::Snapshot,
+    records: fjall::Keyspace,
+    path: PathBuf,
+}
+
+/// Whether a commit can be tried again.
+#[derive(Debug)]
+pub(super) enum CommitError {
+    /// The engine had stopped before; nothing was written.
+    Stopped,
+    /// Writing failed; what is in the journal is cut off when the folder is opened again.
+    Failed(Error),
+}
+
+impl Store {
+    /// Opens a folder, or makes a database of it if it is empty or missing. What comes after the commit `keep` is cut off.
+    pub(super) fn open(spec: &Spec, keep: Option<u64>) -> Result<(Self, Meta)> {
+        let path = &spec.path;
+        fs::create_dir_all(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                broken(path, "it is a file, and a database on disk is a folder")
+            }
+            _ => failed("making", path, error),
+        })?;
+        let lock = lock(path)?;
+        let engine = path.join(ENGINE);
+        let is_new = match marker(path)? {
+            Some(marker) if marker == READY => false,
+            Some(marker) if marker == CREATING => true,
+            Some(_) => return Err(broken(path, "its marker is damaged or of another version")),
+            None if is_empty(path)? => {
+                mark(path, CREATING)?;
+                true
+            }
+            None => return Err(broken(path, "the folder holds other files and no database")),
+        };
+        let mut last_commit = None;
+        if is_new {
+            // Nothing in there was ever acknowledged.
+            match fs::remove_dir_all(&engine) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed("removing", &engine, error));
+                }
+                _ => {}
+            }
+        } else {
+            last_commit = check_files(path, &engine, keep)?;
+        }
+        let (database, records) = open_engine(path, &engine, spec.cache)?;
+        let store = Self {
+            records,
+            database,
+            path: path.clone(),
+            _lock: lock,
+        };
+        if is_new {
+            let meta = Meta {
+                epoch: 0,
+                count: 0,
+                commit: 1,
+            };
+            let begun = store.commit(
+                [(Bytes::from_static(&META_KEY), Some(meta.encode()))],
+                Durability::Disk,
+            );
+            begun.map_err(|error| match error {
+                CommitError::Failed(error) => error,
+                CommitError::Stopped => broken(path, "the engine stopped at once"),
+            })?;
+            mark(path, READY)?;
+            return Ok((store, meta));
+        }
+        let meta = store.sight().meta()?;
+        if last_commit.is_some_and(|last| meta.commit < last) {
+            return Err(broken(
+                path,
+                "the engine did not take all that its journal holds",
+            ));
+        }
+        Ok((store, meta))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is stored at a key, the changes of a commit that is being made among it.
+    pub(super) fn newest(&self, key: &[u8]) -> Result<Option<Bytes>> {
+        let value = self.records.get(key).map_err(|error| self.error(error))?;
+        Ok(value.map(Bytes::from))
+    }
+
+    /// Pairs of a range, the changes of a commit that is being made among them.
+    pub(super) fn newest_range<'a>(
+        &'a self,
+        from: &[u8],
+        to: &[u8],
+    ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<'a> {
+        let pairs = self.records.range(from.to_vec()..to.to_vec());
+        pairs.map(|pair| read(&self.path, pair))
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        Sight {
+            snapshot: self.database.snapshot(),
+            records: self.records.clone(),
+            path: self.path.clone(),
+        }
+    }
+
+    /// Writes pairs, or removes keys without a value, all at once.
+    pub(super) fn commit(
+        &self,
+        changes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
+        durability: Durability,
+    ) -> Result<(), CommitError> {
+        self.wait_until_calm()?;
+        let mode = match durability {
+            Durability::Disk => PersistMode::SyncData,
+            Durability::Process | Durability::Memory => PersistMode::Buffer,
+        };
+        let mut batch = self.database.batch().durability(Some(mode));
+        for (key, value) in changes {
+            match value {
+                Some(value) => batch.insert(&self.records, key, value),
+                None => batch.remove(&self.records, key),
+            }
+        }
+        batch.commit().map_err(|error| self.commit_error(error))
+    }
+
+    /// Whether the engine takes no more commits, be it that its own threads failed.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.database.persist(PersistMode::Buffer).is_err()
+    }
+
+    pub(super) fn synchronize(&self) -> Result<(), CommitError> {
+        self.database
+            .persist(PersistMode::SyncAll)
+            .map_err(|error| self.commit_error(error))
+    }
+
+    /// Waits while the engine is behind, and no longer than it is alive.
+    fn wait_until_calm(&self) -> Result<(), CommitError> {
+        while self.records.tree.sealed_memtable_count() > SEALED_MAX
+            || self.records.tree.l0_run_count() > RUNS_MAX
+        {
+            if self.is_stopped() {
+                return Err(CommitError::Stopped);
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    pub(super) fn rebuild(&self) -> Result<()> {
+        self.records
+            .major_compact()
+            .map_err(|error| self.error(error))
+    }
+
+    pub(super) fn disk_bytes(&self) -> Result<u64> {
+        // A journal is given its room ahead; what is written is what counts.
+        let tables = self.records.disk_space();
+        let journals = fs::read_dir(self.path.join(ENGINE))
+            .map_err(|error| failed("reading", &self.path, error))?
+            .filter_map(|entry| entry.ok()?.metadata().ok())
+            .filter(fs::Metadata::is_file)
+            .map(|file| allocated(&file));
+        Ok(tables + journals.sum::<u64>())
+    }
+
+    /// Blocks found in the cache, and blocks asked for.
+    pub(super) fn cache(&self) -> (u64, u64) {
+        let metrics = self.records.metrics();
+        let cached = metrics.block_load_cached_count() as u64;
+        (cached, cached + metrics.block_load_io_count() as u64)
+    }
+
+    fn commit_error(&self, error: fjall::Error) -> CommitError {
+        match error {
+            fjall::Error::Poisoned => CommitError::Stopped,
+            error => CommitError::Failed(self.error(error)),
+        }
+    }
+
+    fn error(&self, error: fjall::Error) -> Error {
+        convert(&self.path, error)
+    }
+}
+
+impl Sight {
+    pub(super) fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
+        let value = self
+            .snapshot
+            .get(&self.records, key)
+            .map_err(|error| convert(&self.path, error))?;
+        Ok(value.map(Bytes::from))
+    }
+
+    pub(super) fn range<'a>(
+        &'a self,
+        bounds: (std::ops::Bound<&[u8]>, std::ops::Bound<&[u8]>),
+    ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<'a> {
+        let bounds = (bounds.0.map(<[u8]>::to_vec), bounds.1.map(<[u8]>::to_vec));
+        let pairs = self.snapshot.range::<Vec<u8>, _>(&self.records, bounds);
+        pairs.map(|pair| read(&self.path, pair))
+    }
+
+    pub(super) fn meta(&self) -> Result<Meta> {
+        let stored = self.value(&META_KEY)?;
+        let stored = stored.ok_or_else(|| broken(&self.path, "the meta record is missing"))?;
+        Meta::decode(&stored).map_err(|reason| broken(&self.path, reason))
+    }
+}
+
+/// Whether there is room again, tried by taking it.
+pub(super) fn probe(path: &Path) -> Result<()> {
+    let file = path.join(PROBE);
+    let tried = File::create(&file)
+        .and_then(|mut file| {
+            file.write_all(&vec![1; PROBE_BYTES])?;
+            file.sync_all()
+        })
+        .map_err(|error| failed("writing", path, error));
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tried.and(Err(failed("removing", &file, error)))
+        }
+        _ => tried,
+    }
+}
+
+fn read(path: &Path, pair: fjall::Guard) -> Result<(Bytes, Bytes)> {
+    let (key, value) = pair.into_inner().map_err(|error| convert(path, error))?;
+    Ok((key.into(), value.into()))
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let file = path.join(LOCK);
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&file)
+        .map_err(|error| failed("opening", &file, error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked {
+            path: path.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(failed("locking", &file, error)),
+    }
+}
+
+fn marker(path: &Path) -> Result<Option<String>> {
+    let file = path.join(MARKER);
+    match fs::read(&file) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("reading", &file, error)),
+    }
+}
+
+/// Replaces the marker in one step that outlives a crash.
+fn mark(path: &Path, text: &str) -> Result<()> {
+    let new = path.join(MARKER_NEW);
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path.join(MARKER))?;
+        File::open(path)?.sync_all()
+    };
+    write().map_err(|error| failed("writing", &new, error))
+}
+
+/// Whether nothing is in a folder but what we put there before the marker.
+fn is_empty(path: &Path) -> Result<bool> {
+    let at = |error| failed("reading", path, error);
+    for entry in fs::read_dir(path).map_err(at)? {
+        let name = entry.map_err(at)?.file_name();
+        if name != LOCK && name != MARKER_NEW {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Looks at what the engine would pass over; returns the last commit of its journals.
+fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u64>> {
+    for name in ENGINE_FILES {
+        if !engine.join(name).is_file() {
+            return Err(broken(path, format!("the engine's file {name} is missing")));
+        }
+    }
+    let examined = examine(engine, keep).map_err(|refused| match refused {
+        Refused::Io(file, error) => failed("reading", &file, error),
+        Refused::Damaged(reason) => broken(path, reason),
+    })?;
+    if examined.cut_bytes > 0 {
+        tracing::warn!(
+            path = %path.display(),
+            bytes = examined.cut_bytes,
+            last_commit = examined.last_commit,
+            "the end of a journal held no whole commit and was cut off",
+        );
+    }
+    Ok(examined.last_commit)
+}
+
+/// The engine panics about some damage: that is an error here.
+fn open_engine(
+    path: &Path,
+    engine: &Path,
+    cache: u64,
+) -> Result<(fjall::Database, fjall::Keyspace)> {
+    let open = || {
+        let database = fjall::Database::builder(engine)
+            .cache_size(cache)
+            .worker_threads(ENGINE_THREADS)
+            .max_cached_files(Some(ENGINE_FILES_MAX))
+            .open()?;
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        let records = database.keyspace(KEYSPACE, options)?;
+        Ok((database, records))
+    };
+    match catch_unwind(AssertUnwindSafe(open)) {
+        Ok(opened) => opened.map_err(|error| convert(path, error)),
+        Err(panic) => {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(broken(path, message.unwrap_or("the engine gave up")))
+        }
+    }
+}
+
+/// Bytes that a file takes, which are fewer than its length while it has room ahead.
+fn allocated(file: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    (file.blocks() * 512).min(file.len())
+}
+
+pub(super) fn broken(path: &Path, reason: impl Into<String>) -> Error {
+    Error::Broken {
+        path: path.to_owned(),
+        reason: reason.into(),
+    }
+}
+
+pub(super) fn failed(action: &'static str, path: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull {
+            path: path.to_owned(),
+        },
+        _ => Error::Io {
+            action,
+            path: path.to_owned(),
+            source: Arc::new(error),
+        },
+    }
+}
+
+fn convert(path: &Path, error: fjall::Error) -> Error {
+    match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => {
+            match error.kind() {
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => {
+                    broken(path, error.to_string())
+                }
+                _ => failed("using", path, error),
+            }
+        }
+        fjall::Error::Locked => Error::Locked {
+            path: path.to_owned(),
+        },
+        error => broken(path, format!("{error:?}")),
+    }
+}

@@ -1,0 +1,442 @@
+//! The thread that writes to one database on disk: groups what waits into commits, sweeps, reclaims, opens again after a failure.
+//! Decides nothing about a record. Rule: a caller is answered after the commit that holds its write, never before.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use tokio::sync::oneshot;
+
+use super::Inner;
+use super::layout::{META_KEY, Meta, expiry, expiry_key, garbage};
+use super::overlay::{Outcome, Overlay, Stored};
+use super::store::{CommitError, Store, broken, probe};
+use crate::error::{Error, Result};
+use crate::limits::{GROUP_BYTES_MAX, GROUP_WRITES_MAX};
+use crate::write::{Write, Written};
+
+/// How often the thread looks for work of its own.
+const TICK: Duration = Duration::from_millis(500);
+/// How long after a failure, and after a vain attempt, the database is opened again at the earliest.
+const HEAL_AFTER: Duration = Duration::from_millis(250);
+/// Records that one commit sweeps or reclaims.
+const TEND_RECORDS_MAX: usize = 1_000;
+
+/// What the thread is asked.
+pub(super) enum Job {
+    Write {
+        write: Write,
+        bytes: usize,
+        asked: Instant,
+        answer: oneshot::Sender<Result<Written>>,
+    },
+    Synchronize(oneshot::Sender<Result<Written>>),
+    Sweep(oneshot::Sender<Result<Written>>),
+}
+
+pub(super) struct Writer {
+    inner: Arc<Inner>,
+    jobs: Receiver<Job>,
+    /// Of the last commit.
+    meta: Meta,
+    /// No record has a key below this one.
+    first: Bytes,
+    /// Whether records of earlier epochs may be left.
+    garbage: bool,
+    failed: Option<Failed>,
+}
+
+/// Since when nothing is written, and why.
+struct Failed {
+    why: Error,
+    again: Instant,
+}
+
+/// Callers of one group with what to answer them.
+struct Waiting {
+    answer: oneshot::Sender<Result<Written>>,
+    outcome: Result<Written>,
+    asked: Instant,
+    /// Writes that it stands for.
+    writes: u64,
+}
+
+impl Writer {
+    pub(super) fn new(inner: Arc<Inner>, jobs: Receiver<Job>, meta: Meta) -> Self {
+        Self {
+            inner,
+            jobs,
+            meta,
+            first: Bytes::new(),
+            garbage: true,
+            failed: None,
+        }
+    }
+
+    /// Serves until the last user is gone and everything it left is written.
+    pub(super) fn run(mut self) {
+        let mut wait = Duration::ZERO;
+        loop {
+            match self.jobs.recv_timeout(wait) {
+                Ok(job) => self.serve(job),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.heal_if_due();
+            wait = if self.failed.is_none() && self.tend() {
+                Duration::ZERO
+            } else {
+                TICK
+            };
+        }
+        // Last of all, so that the folder can be opened again once it is closed.
+        let store = self.inner.take_store();
+        drop(store);
+    }
+
+    /// Takes what else waits and answers it all.
+    fn serve(&mut self, first: Job) {
+        let mut writes = Vec::new();
+        let mut after = Vec::new();
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(job) = next {
+            match job {
+                Job::Write {
+                    write,
+                    bytes: taken,
+                    asked,
+                    answer,
+                } => {
+                    bytes += taken;
+                    writes.push((write, asked, answer));
+                }
+                other => after.push(other),
+            }
+            let is_full = bytes >= GROUP_BYTES_MAX || writes.len() >= GROUP_WRITES_MAX;
+            next = if is_full || !after.is_empty() {
+                None
+            } else {
+                self.jobs.try_recv().ok()
+            };
+        }
+        if !writes.is_empty() {
+            self.commit_group(writes);
+            self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
+        }
+        for job in after {
+            match job {
+                Job::Synchronize(answer) => {
+                    let done = self.synchronize();
+                    drop(answer.send(done));
+                }
+                Job::Sweep(answer) => {
+                    while self.failed.is_none() && self.sweep() {}
+                    drop(answer.send(Ok(Written::Done)));
+                }
+                Job::Write { .. } => {}
+            }
+        }
+    }
+
+    fn commit_group(&mut self, writes: Vec<(Write, Instant, oneshot::Sender<Result<Written>>)>) {
+        self.heal_if_due();
+        let inner = self.inner.clone();
+        let told = inner.shared.watches.any().then(Vec::new);
+        let mut waiting = Vec::with_capacity(writes.len());
+        let mut failure = self.failed.as_ref().map(|failed| failed.why.clone());
+        if failure.is_none() {
+            let decided = inner.with_store(|store| {
+                let moment = inner.shared.moment();
+                let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, told);
+                for (write, asked, answer) in writes {
+                    let count = match &write {
+                        Write::Batch(writes) => writes.len() as u64,
+                        _ => 1,
+                    };
+                    let outcome = overlay.apply(write);
+                    waiting.push(Waiting {
+                        answer,
+                        outcome,
+                        asked,
+                        writes: count,
+                    });
+                }
+                Ok(overlay.finish())
+            });
+            failure = match decided {
+                Ok(Some(outcome)) => self.commit(outcome, waiting.len()).err(),
+                Ok(None) => None,
+                Err(error) => Some(error),
+            };
+            if failure.is_some() {
+                self.first = Bytes::new();
+            }
+        } else {
+            for (_, asked, answer) in writes {
+                waiting.push(Waiting {
+                    answer,
+                    outcome: Ok(Written::Done),
+                    asked,
+                    writes: 1,
+                });
+            }
+        }
+        for one in waiting {
+            self.answer(one, failure.as_ref());
+        }
+    }
+
+    fn answer(&self, waiting: Waiting, failure: Option<&Error>) {
+        let answer = match failure {
+            Some(error) => Err(error.clone()),
+            None => waiting.outcome,
+        };
+        let counters = &self.inner.shared.counters;
+        let failed = match &answer {
+            Err(_) => waiting.writes,
+            Ok(Written::Each(each)) => each.iter().filter(|one| one.is_err()).count() as u64,
+            Ok(_) => 0,
+        };
+        counters.writes.fetch_add(waiting.writes - failed, Relaxed);
+        counters.write_errors.fetch_add(failed, Relaxed);
+        self.inner.write_latency.add(waiting.asked.elapsed());
+        // Who does not want to know any more has dropped its end.
+        drop(waiting.answer.send(answer));
+    }
+
+    /// Writes what a group, a sweep or a reclaim came to, and shows it to readers.
+    fn commit(&mut self, mut outcome: Outcome, writes: usize) -> Result<()> {
+        // The engine may have stopped on its own some time ago: perhaps it works when opened again.
+        let is_stopped = self.inner.read().as_ref().is_none_or(Store::is_stopped);
+        if is_stopped {
+            self.fail(None);
+            self.heal()?;
+        }
+        if let Err(error) = self.try_commit(&mut outcome) {
+            return Err(self.fail(match error {
+                CommitError::Failed(error) => Some(error),
+                CommitError::Stopped => None,
+            }));
+        }
+        self.meta = outcome.meta;
+        self.garbage |= outcome.cleared;
+        let counters = &self.inner.shared.counters;
+        counters.bytes_written.fetch_add(outcome.bytes, Relaxed);
+        self.inner.commits.fetch_add(1, Relaxed);
+        self.inner.committed.fetch_add(writes as u64, Relaxed);
+        for changed in &outcome.told {
+            self.inner.shared.watches.tell(changed);
+        }
+        Ok(())
+    }
+
+    fn try_commit(&self, outcome: &mut Outcome) -> Result<(), CommitError> {
+        let inner = &self.inner;
+        let guard = inner.read();
+        let Some(store) = guard.as_ref() else {
+            return Err(CommitError::Stopped);
+        };
+        let durability = inner.shared.spec.durability;
+        inner.sequence.begin();
+        if outcome.cleared {
+            inner.clears.begin();
+        }
+        let committed = store.commit(std::mem::take(&mut outcome.stored), durability);
+        if committed.is_ok() {
+            inner.epoch.store(outcome.meta.epoch, SeqCst);
+            inner.count.store(outcome.meta.count, SeqCst);
+            if outcome.cleared {
+                inner.next_expiry_ms.store(u64::MAX, SeqCst);
+            }
+            if let Some(next) = outcome.next_expiry_ms {
+                inner.next_expiry_ms.fetch_min(next, SeqCst);
+            }
+            if durability == crate::spec::Durability::Disk {
+                inner.syncs.fetch_add(1, Relaxed);
+            }
+        }
+        if outcome.cleared {
+            inner.clears.end();
+        }
+        inner.sequence.end();
+        committed
+    }
+
+    fn synchronize(&mut self) -> Result<Written> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.why.clone());
+        }
+        self.inner.syncs.fetch_add(1, Relaxed);
+        let done = match self.inner.read().as_ref() {
+            Some(store) => store.synchronize(),
+            None => Err(CommitError::Stopped),
+        };
+        match done {
+            Ok(()) => Ok(Written::Done),
+            Err(CommitError::Failed(error)) => Err(self.fail(Some(error))),
+            Err(CommitError::Stopped) => {
+                self.fail(None);
+                // What the engine wrote is confirmed when it is opened.
+                self.heal().map(|()| Written::Done)
+            }
+        }
+    }
+
+    /// Notes that nothing can be written; returns what to tell the callers.
+    fn fail(&mut self, why: Option<Error>) -> Error {
+        let path = &self.inner.shared.spec.path;
+        let why = why.unwrap_or_else(|| match probe(path) {
+            Err(error) => error,
+            Ok(()) => broken(path, "the engine stopped"),
+        });
+        tracing::error!(path = %path.display(), error = %why, "a database cannot be written");
+        self.inner.healthy.store(false, SeqCst);
+        self.failed = Some(Failed {
+            why: why.clone(),
+            again: Instant::now() + HEAL_AFTER,
+        });
+        why
+    }
+
+    fn heal_if_due(&mut self) {
+        let is_due = self
+            .failed
+            .as_ref()
+            .is_some_and(|failed| failed.again <= Instant::now());
+        if is_due && let Err(why) = self.heal() {
+            self.failed = Some(Failed {
+                why,
+                again: Instant::now() + HEAL_AFTER,
+            });
+        }
+    }
+
+    /// Opens the folder again, without what no caller was told to be there. Readers wait meanwhile.
+    fn heal(&mut self) -> Result<()> {
+        let spec = &self.inner.shared.spec;
+        if let Err(why) = probe(&spec.path) {
+            if let Some(failed) = &mut self.failed {
+                failed.why = why.clone();
+            }
+            return Err(why);
+        }
+        let meta = self.inner.reopen(self.meta.commit)?;
+        if meta.commit != self.meta.commit {
+            let reason = format!("commit {} is lost", self.meta.commit);
+            return Err(broken(&spec.path, reason));
+        }
+        tracing::info!(path = %spec.path.display(), "a database can be written again");
+        self.failed = None;
+        self.inner.healthy.store(true, SeqCst);
+        Ok(())
+    }
+
+    /// Does a piece of the work that nobody asked for; says whether there is more.
+    fn tend(&mut self) -> bool {
+        let is_due = self.inner.next_expiry_ms.load(SeqCst) <= self.inner.shared.clock.now_ms();
+        (is_due && self.sweep()) || (self.garbage && self.reclaim())
+    }
+
+    /// Removes some of what has expired; says whether there is more.
+    fn sweep(&mut self) -> bool {
+        let inner = self.inner.clone();
+        let swept = inner.with_store(|store| {
+            let moment = inner.shared.moment();
+            let told = inner.shared.watches.any().then(Vec::new);
+            let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, told);
+            let from = expiry_key(self.meta.epoch, 0, b"");
+            let to = match self.meta.epoch.checked_add(1) {
+                Some(next) => expiry_key(next, 0, b""),
+                None => expiry_key(u32::MAX, u64::MAX, b""),
+            };
+            let mut expired = 0;
+            for pair in store.newest_range(&from, &to) {
+                let at = |reason| broken(store.path(), reason);
+                let (expires_ms, key) = expiry(&pair?.0).map_err(at)?;
+                if expires_ms > moment.now_ms || expired == TEND_RECORDS_MAX {
+                    return Ok((overlay.finish(), expired, expires_ms));
+                }
+                if !overlay.expire(&key, expires_ms)? {
+                    return Err(at("the index of expiry names a record that is not there"));
+                }
+                expired += 1;
+            }
+            Ok((overlay.finish(), expired, u64::MAX))
+        });
+        let Ok((outcome, expired, next)) = swept else {
+            return false;
+        };
+        if let Some(outcome) = outcome
+            && self.commit(outcome, 0).is_err()
+        {
+            return false;
+        }
+        // Only this thread writes records, so none with an earlier time came in between.
+        inner.next_expiry_ms.store(next, SeqCst);
+        let counters = &inner.shared.counters;
+        counters.expired.fetch_add(expired as u64, Relaxed);
+        expired == TEND_RECORDS_MAX
+    }
+
+    /// Removes some of what earlier epochs left; says whether there is more.
+    fn reclaim(&mut self) -> bool {
+        let inner = self.inner.clone();
+        let found = inner.with_store(|store| {
+            let mut stored: Vec<Stored> = Vec::new();
+            for (from, to) in garbage(self.meta.epoch) {
+                for pair in store.newest_range(&from, &to) {
+                    if stored.len() == TEND_RECORDS_MAX {
+                        break;
+                    }
+                    stored.push((Bytes::copy_from_slice(&pair?.0), None));
+                }
+            }
+            Ok(stored)
+        });
+        let Ok(mut stored) = found else {
+            return false;
+        };
+        if stored.is_empty() {
+            self.garbage = false;
+            return false;
+        }
+        let meta = Meta {
+            commit: self.meta.commit + 1,
+            ..self.meta
+        };
+        stored.push((Bytes::from_static(&META_KEY), Some(meta.encode())));
+        let outcome = Outcome {
+            stored,
+            meta,
+            cleared: false,
+            next_expiry_ms: None,
+            told: Vec::new(),
+            bytes: 0,
+        };
+        self.commit(outcome, 0).is_ok()
+    }
+}
+
+impl Inner {
+    /// Takes the engine down and up again.
+    fn reopen(&self, keep: u64) -> Result<Meta> {
+        let mut guard = self
+            .store
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A backup keeps parts of the engine open, and with them its lock.
+        if self.backups.load(SeqCst) > 0 {
+            return Err(broken(
+                &self.shared.spec.path,
+                "it is opened again when its backup has ended",
+            ));
+        }
+        *guard = None;
+        let (store, meta) = Store::open(&self.shared.spec, Some(keep))?;
+        *guard = Some(store);
+        Ok(meta)
+    }
+}

@@ -1,0 +1,269 @@
+//! What only databases on disk do: outlive their users, keep others out, refuse folders that are not theirs, copy themselves.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use tsumugi_kv::limits::{QUEUE_BYTES_MAX, QUEUE_WRITES_MAX};
+use tsumugi_kv::{
+    Clock, Database, Durability, Error, Pending, Range, SetMode, Spec, Write, Written,
+};
+
+fn spec(folder: &Path, durability: Durability) -> Spec {
+    Spec::disk(folder.join("casket.tkt"), durability)
+}
+
+fn open(folder: &Path) -> Database {
+    Database::open(&spec(folder, Durability::Process)).unwrap()
+}
+
+fn fill(kv: &Database, records: std::ops::Range<u32>) {
+    let writes = records.map(|n| Write::set(n.to_be_bytes().to_vec(), vec![b'v'; 100]));
+    kv.submit_wait(Write::Batch(writes.collect())).unwrap();
+}
+
+fn expiring(key: &'static str, seconds: u64) -> Write {
+    Write::Set {
+        key: key.into(),
+        value: "v".into(),
+        mode: SetMode::Overwrite,
+        ttl: Some(Duration::from_secs(seconds)),
+    }
+}
+
+#[test]
+fn a_database_is_there_when_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for durability in [Durability::Process, Durability::Disk] {
+        let spec = Spec::disk(folder.path().join(durability.to_string()), durability);
+        for round in 0..5 {
+            let kv = Database::open(&spec).unwrap();
+            assert_eq!(kv.count().unwrap(), u64::from(round) * 1_000);
+            fill(&kv, round * 1_000..(round + 1) * 1_000);
+        }
+        let kv = Database::open(&spec).unwrap();
+        assert_eq!(kv.page(&Range::all(), 10_000).unwrap().len(), 5_000);
+        kv.rebuild().unwrap();
+        assert_eq!(kv.page(&Range::all(), 10_000).unwrap().len(), 5_000);
+        kv.submit_wait(Write::Clear).unwrap();
+        drop(kv);
+        let kv = Database::open(&spec).unwrap();
+        assert_eq!(
+            (
+                kv.count().unwrap(),
+                kv.page(&Range::all(), 9).unwrap().len()
+            ),
+            (0, 0)
+        );
+    }
+}
+
+#[test]
+fn times_to_live_go_on_while_a_database_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(Duration::from_secs(1_000));
+    let spec = spec(folder.path(), Durability::Process);
+    let kv = Database::open_with(&spec, clock.clone()).unwrap();
+    for (key, seconds) in [("a", 5), ("b", 50)] {
+        kv.submit_wait(expiring(key, seconds)).unwrap();
+    }
+    drop(kv);
+    clock.advance(Duration::from_secs(10));
+    let kv = Database::open_with(&spec, clock.clone()).unwrap();
+    assert_eq!(kv.count().unwrap(), 1);
+    assert_eq!(kv.get(b"a").unwrap(), None);
+    kv.sweep();
+    clock.advance(Duration::from_secs(100));
+    assert_eq!(kv.count().unwrap(), 0);
+}
+
+#[test]
+fn one_path_is_one_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = open(folder.path());
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    let other = Spec::disk(folder.path().join("sub/../casket.tkt"), Durability::Process);
+    let same = Database::open(&other).unwrap();
+    one.submit_wait(Write::set("a", "1")).unwrap();
+    assert_eq!(same.get(b"a").unwrap().unwrap(), "1");
+    let error = Database::open(&spec(folder.path(), Durability::Disk)).unwrap_err();
+    assert!(matches!(error, Error::Conflict { .. }), "{error}");
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let path = folder.path().to_owned();
+            std::thread::spawn(move || drop(open(&path)))
+        })
+        .collect();
+    drop((one, same));
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(open(folder.path()).get(b"a").unwrap().unwrap(), "1");
+}
+
+#[test]
+fn a_folder_with_something_else_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("casket.tkt");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("letter.txt"), "Dear").unwrap();
+    let error = Database::open(&spec(folder.path(), Durability::Process)).unwrap_err();
+    assert!(error.to_string().contains("holds other files"), "{error}");
+    assert_eq!(fs::read(path.join("letter.txt")).unwrap(), b"Dear");
+    fs::remove_dir_all(&path).unwrap();
+    fs::write(&path, "a hash database of another program").unwrap();
+    let error = Database::open(&spec(folder.path(), Durability::Process)).unwrap_err();
+    assert!(error.to_string().contains("it is a file"), "{error}");
+}
+
+#[test]
+fn a_creation_that_was_cut_short_is_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("casket.tkt");
+    fs::create_dir_all(path.join("engine")).unwrap();
+    fs::write(path.join("engine/0.jnl"), "half").unwrap();
+    fs::write(path.join("tsumugi-kv"), "tsumugi-kv 1 creating\n").unwrap();
+    fill(&open(folder.path()), 0..10);
+    assert_eq!(open(folder.path()).count().unwrap(), 10);
+}
+
+#[test]
+fn a_backup_has_the_records_of_one_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    fill(&kv, 0..20_000);
+    kv.submit_wait(expiring("t", 60)).unwrap();
+    let copy = folder.path().join("copy");
+    std::thread::scope(|scope| {
+        let backup = scope.spawn(|| kv.backup(&copy));
+        let mut n = 20_000;
+        while !backup.is_finished() {
+            // Two records at a time: the copy has both or none.
+            fill(&kv, n..n + 2);
+            n += 2;
+        }
+        backup.join().unwrap().unwrap();
+    });
+    let restored = Database::open(&Spec::disk(&copy, Durability::Disk)).unwrap();
+    let count = restored.count().unwrap();
+    assert!(
+        (20_001..=kv.count().unwrap()).contains(&count) && count % 2 == 1,
+        "{count}"
+    );
+    assert_eq!(restored.get(b"t").unwrap().unwrap(), "v");
+    fill(&restored, 0..1);
+    let error = kv.backup(&copy).unwrap_err();
+    assert!(error.to_string().contains("does not exist yet"), "{error}");
+}
+
+#[test]
+fn a_database_in_memory_is_backed_up_to_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = Database::open(&Spec::memory()).unwrap();
+    fill(&kv, 0..15_000);
+    kv.submit_wait(expiring("t", 60)).unwrap();
+    let copy = folder.path().join("copy");
+    kv.backup(&copy).unwrap();
+    let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+    assert_eq!(restored.count().unwrap(), 15_001);
+    let [all, copied] = [&kv, &restored].map(|kv| kv.page(&Range::all(), 10_000).unwrap());
+    assert_eq!(all, copied);
+}
+
+#[test]
+fn writes_that_wait_have_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    // A batch that takes long, so that the rest has to wait.
+    let long: Vec<Write> = (0..100_000_u32)
+        .map(|n| Write::set(n.to_be_bytes().to_vec(), "v"))
+        .collect();
+    let long = kv.submit(Write::Batch(long));
+    let waiting: Vec<Pending> = (0..QUEUE_WRITES_MAX * 2)
+        .map(|_| kv.submit(Write::remove("a")))
+        .collect();
+    let mut refused = 0;
+    for pending in waiting {
+        match pending.wait() {
+            Ok(Written::Missing) => {}
+            Err(Error::QueueFull { limit, .. }) => {
+                assert_eq!(limit, "QUEUE_WRITES_MAX");
+                refused += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(refused > 0, "more were taken than the queue holds");
+    long.wait().unwrap();
+    let large = vec![b'v'; 60 * 1024 * 1024];
+    let pending: Vec<Pending> = (0..QUEUE_BYTES_MAX / large.len() + 2)
+        .map(|n| kv.submit(Write::set(n.to_be_bytes().to_vec(), large.clone())))
+        .collect();
+    let refused = pending
+        .into_iter()
+        .filter_map(|pending| pending.wait().err())
+        .inspect(|error| assert!(error.to_string().contains("QUEUE_BYTES_MAX"), "{error}"));
+    assert!(refused.count() > 0);
+    assert!(kv.submit_wait(Write::set("a", "1")).is_ok());
+}
+
+#[test]
+fn writes_that_wait_share_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = Database::open(&spec(folder.path(), Durability::Disk)).unwrap();
+    let pending: Vec<Pending> = (0..5_000_u32)
+        .map(|n| kv.submit(Write::set(n.to_be_bytes().to_vec(), "v")))
+        .collect();
+    for pending in pending {
+        pending.wait().unwrap();
+    }
+    kv.synchronize().wait().unwrap();
+    let metrics = kv.metrics();
+    assert_eq!(
+        (metrics.committed, metrics.writes, metrics.records),
+        (5_000, 5_000, 5_000)
+    );
+    assert!(metrics.commits < 2_500, "{}", metrics.commits);
+    assert_eq!(metrics.syncs, metrics.commits + 1);
+    assert_eq!(metrics.write_latency.count(), 5_000);
+    assert!(metrics.bytes > 0 && metrics.queued == 0 && metrics.capacity.is_none());
+    drop(kv.get(b"a").unwrap());
+    assert_eq!(
+        (kv.metrics().reads, kv.metrics().read_latency.count()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn what_was_submitted_before_the_last_user_left_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    let pending: Vec<Pending> = (0..1_000_u32)
+        .map(|n| kv.submit(Write::set(n.to_be_bytes().to_vec(), "v")))
+        .collect();
+    drop(kv);
+    drop(pending);
+    assert_eq!(open(folder.path()).count().unwrap(), 1_000);
+}
+
+#[test]
+fn popping_does_not_slow_down_with_what_was_popped() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    fill(&kv, 0..50_000);
+    let pops = vec![Write::PopFirst; 50_001];
+    let Written::Each(each) = kv.submit_wait(Write::Batch(pops)).unwrap() else {
+        panic!("a batch answers for each");
+    };
+    let popped = |n: usize| matches!(&each[n], Ok(Written::Popped { key, .. }) if *key == (n as u32).to_be_bytes()[..]);
+    assert!((0..50_000).all(popped));
+    assert!(matches!(each[50_000], Ok(Written::Missing)));
+    for n in (0..1_000_u32).rev() {
+        kv.submit_wait(Write::set(n.to_be_bytes().to_vec(), "v"))
+            .unwrap();
+    }
+    for n in 0..1_000_u32 {
+        let popped = kv.submit_wait(Write::PopFirst).unwrap();
+        assert!(matches!(popped, Written::Popped { key, .. } if key == n.to_be_bytes()[..]));
+    }
+}
