@@ -83,7 +83,7 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 
 soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load (SOAK_SECONDS=600)
 	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
-	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
+	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 
 bench-build:
 	@scripts/setup bench

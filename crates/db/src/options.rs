@@ -23,7 +23,7 @@ pub struct Options {
     pub lifetime: Duration,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
-    /// How long one statement, or one batch of a stream, may run.
+    /// How long one statement, or one batch of a stream, may run. A stream in a transaction or session of PostgreSQL is one statement.
     pub statement_timeout: Duration,
     /// How long a statement waits for another process's lock.
     pub busy_timeout: Duration,

@@ -28,6 +28,8 @@ pub(super) struct Session {
     pub(super) connection: Connection,
     /// Somebody changed a setting, listens, or left something else behind.
     pub(super) changed: Cell<bool>,
+    /// The server watches over no `statement_timeout` here, because for it all batches of a stream are one statement.
+    timeless: Cell<bool>,
     /// Settings that are not as they were when the connection was opened, of those that the server reports.
     strange: Rc<Cell<usize>>,
 }
@@ -58,8 +60,20 @@ impl Session {
         Session {
             connection,
             changed: Cell::new(false),
+            timeless: Cell::new(false),
             strange,
         }
+    }
+
+    /// Tells the server not to watch over the time of statements, until the connection is given back.
+    pub(super) async fn lift_limit(&self) -> tsumugi_pg::Result<()> {
+        self.timeless.set(true);
+        self.script("SET statement_timeout = 0").await
+    }
+
+    /// Whether nobody but us watches over the time of statements.
+    pub(super) fn is_timeless(&self) -> bool {
+        self.timeless.get()
     }
 
     /// Whether a statement on this shared connection left a transaction open. Nobody gets the connection after that, nor after a
@@ -103,6 +117,7 @@ impl pool::Link for Link {
             && session.status() == TransactionStatus::Idle
             && !session.changed.get()
             && session.strange.get() == 0
+            && !session.timeless.get()
     }
 
     fn is_clean(&self, session: &Session) -> bool {
@@ -129,7 +144,13 @@ impl pool::Link for Link {
         if changed && session.is_open() {
             session.discard().await;
             session.changed.set(!session.is_open());
+        } else if session.timeless.get()
+            && session.is_open()
+            && session.script("RESET statement_timeout").await.is_err()
+        {
+            session.abort("its limit could not be set again");
         }
+        session.timeless.set(!session.is_open());
     }
 
     async fn ping(&self, session: &Session) -> Result<(), ()> {

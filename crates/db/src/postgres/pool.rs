@@ -176,6 +176,11 @@ impl Pool {
         let plan = self.0.shareable(&sql, &values)?;
         let own = self.0.own().await?;
         own.changed.set(plan.effect == Effect::Procedure);
+        if self.0.limits == Limits::Server {
+            let lifted = self.0.timed(own.lift_limit()).await;
+            let attempt = || self.0.attempt(Arc::clone(&sql), values.clone());
+            lifted.map_err(|fault| attempt().fault(fault))?;
+        }
         RowStream::begin(&self.0, own, sql, values).await
     }
 

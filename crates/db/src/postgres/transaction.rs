@@ -10,6 +10,7 @@ use tsumugi_pg_proto::TransactionStatus;
 
 use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
+use super::failure::Fault;
 use super::link::Own;
 use super::plan::{self, Effect, Plan};
 use super::pool::{COPY_IN, Inner, Limits, executed, planned};
@@ -329,7 +330,7 @@ pub struct RowStream {
     values: Vec<Value>,
     transaction: Weak<Held>,
     /// After `rows`, so that the pool gets it back when they are gone.
-    _own: Own,
+    own: Own,
 }
 
 impl RowStream {
@@ -341,12 +342,13 @@ impl RowStream {
     ) -> Result<RowStream> {
         let plan = pool.plans.of(&sql);
         let begun = pool.begun();
-        let rows = own.stream(&plan.sql, &Binds(&values)).await;
+        let binds = Binds(&values);
+        let rows = batch(pool, &own, own.stream(&plan.sql, &binds)).await;
         // Its rows are still to come.
         pool.log(begun, &sql, &values, rows.as_ref().map(|_| None));
         let rows = match rows {
             Ok(rows) => rows,
-            Err(error) => return Err(pool.attempt(sql, values).driver(error)),
+            Err(fault) => return Err(pool.attempt(sql, values).fault(fault)),
         };
         let columns = rows
             .columns()
@@ -358,7 +360,7 @@ impl RowStream {
             sql,
             values,
             transaction: Weak::new(),
-            _own: own,
+            own,
         })
     }
 
@@ -367,7 +369,7 @@ impl RowStream {
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
-        let next = self.pool.bounded(self.rows.next()).await;
+        let next = batch(&self.pool, &self.own, self.rows.next()).await;
         let next = next.and_then(|rows| Ok(rows.map(Lying::new).transpose()?));
         let next = next.map_err(|fault| {
             let attempt = self
@@ -385,6 +387,19 @@ impl RowStream {
         if let Some(transaction) = self.transaction.upgrade() {
             transaction.streaming.set(false);
         }
+    }
+}
+
+/// Bounds the time of one batch, where the server does not watch over all of them together.
+async fn batch<T>(
+    pool: &Inner,
+    own: &Own,
+    asked: impl Future<Output = tsumugi_pg::Result<T>>,
+) -> std::result::Result<T, Fault> {
+    if own.is_timeless() {
+        pool.timed(asked).await
+    } else {
+        pool.bounded(asked).await
     }
 }
 

@@ -85,6 +85,60 @@ fn a_slow_statement_a_second_leaves_the_reads_quick() {
     });
 }
 
+/// Bytes of memory that this process has.
+fn resident() -> usize {
+    let told = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = told.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or(0_usize) * 4096
+}
+
+/// Short here; with TSUMUGI_CHAOS_ROWS=10000000 it is a part of `make soak`, and then there are enough rows to tell by the process's
+/// memory that they are not kept.
+#[test]
+fn many_rows_for_a_slow_reader_keep_neither_memory_nor_others() {
+    const BYTES_MAX: usize = 100 * 1024 * 1024;
+    let rows = setting("TSUMUGI_CHAOS_ROWS", 200_000);
+    alone("?pool=2", async |db, _| {
+        let reads = std::rc::Rc::new(std::cell::Cell::new(0_u64));
+        let others = spawn_local({
+            let (db, reads) = (db.clone(), std::rc::Rc::clone(&reads));
+            async move {
+                loop {
+                    db.query("select 1", []).await.unwrap();
+                    reads.set(reads.get() + 1);
+                }
+            }
+        });
+        let before = resident();
+        let (mut came, mut sum, mut most) = (0_u64, 0_i64, 0);
+        let sql = "select n, 'some words beside it, so that it weighs' as words from generate_series(1, ?::int8) n";
+        let count = i64::try_from(rows).unwrap();
+        let mut stream = db.stream(sql, values![count]).await.unwrap();
+        while let Some(batch) = stream.next().await.unwrap() {
+            for row in batch.iter() {
+                let Some(ValueRef::Integer(n)) = row.value(0) else {
+                    panic!("the first column is a number");
+                };
+                sum += n;
+            }
+            came += u64::try_from(batch.len()).unwrap();
+            most = most.max(resident());
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!((came, sum), (rows, count * (count + 1) / 2));
+        assert!(!others.is_finished());
+        others.abort();
+        let grown = most.saturating_sub(before);
+        let reads = reads.get();
+        println!(
+            "soak     rows     {rows} rows streamed: {grown} bytes more, {reads} reads of others meanwhile"
+        );
+        assert!(reads > rows / 10_000, "{reads}");
+        // Of fewer rows it would tell nothing.
+        assert!(rows < 5_000_000 || grown < BYTES_MAX, "{grown} bytes more");
+    });
+}
+
 #[test]
 fn never_more_connections_than_the_pool_may_have() {
     alone("?pool=3", async |db, server| {
@@ -218,6 +272,37 @@ fn what_is_too_slow_or_idle_for_too_long_is_ended() {
             .await;
         },
     );
+}
+
+#[test]
+fn the_limit_is_for_each_batch_of_a_stream_and_holds_again_afterwards() {
+    alone("?pool=1&statement_timeout_ms=1000", async |db, _| {
+        // 100 rows are the first batch, some thousands the second.
+        let sql = "select n, pg_sleep(case when n = ? then 30 else 0 end) from generate_series(1, 20000) n";
+        let mut stream = db.stream(sql, values![0]).await.unwrap();
+        let (mut rows, begun) = (0, Instant::now());
+        while let Some(batch) = stream.next().await.unwrap() {
+            rows += batch.len();
+            sleep(Duration::from_millis(200)).await;
+        }
+        assert_eq!(rows, 20_000);
+        assert!(begun.elapsed() > Duration::from_millis(1000));
+        drop(stream);
+        for slow in [1, 5_000] {
+            let mut stream = db.stream(sql, values![slow]).await.unwrap();
+            let error = loop {
+                match stream.next().await {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("it slept"),
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        }
+        let rows = db.query("show statement_timeout", []).await.unwrap();
+        let row = rows.first().unwrap();
+        assert_eq!(row.value(0), Some(ValueRef::Text("1s")));
+    });
 }
 
 /// With such a pooler the server is told nothing of our limits when we connect; a plain server stands for it here.
