@@ -12,7 +12,10 @@ use crate::statement::Description;
 
 #[derive(Debug)]
 pub(crate) struct Cache {
-    by_sql: HashMap<Box<str>, Vec<Entry>>,
+    by_sql: HashMap<Rc<str>, Vec<Entry>>,
+    /// The one asked for last, which is found without hashing its text. While it is, its entry's `used` need not grow: all others'
+    /// are smaller.
+    recent: Option<Recent>,
     max: usize,
     len: usize,
     clock: u64,
@@ -24,10 +27,24 @@ pub(crate) struct Cache {
 
 #[derive(Debug)]
 struct Entry {
+    sql: Rc<str>,
     /// The parameter types that were asked for: other types make another statement.
-    hints: Box<[Oid]>,
+    hints: Rc<[Oid]>,
     state: State,
     used: u64,
+}
+
+#[derive(Debug)]
+struct Recent {
+    sql: Rc<str>,
+    hints: Rc<[Oid]>,
+    description: Rc<Description>,
+}
+
+impl Recent {
+    fn is(&self, sql: &str, hints: &[Oid]) -> bool {
+        *self.sql == *sql && *self.hints == *hints
+    }
 }
 
 #[derive(Debug)]
@@ -50,6 +67,7 @@ impl Cache {
     pub(crate) fn new(max: usize) -> Self {
         Cache {
             by_sql: HashMap::new(),
+            recent: None,
             max: max.max(1),
             len: 0,
             clock: 0,
@@ -60,12 +78,26 @@ impl Cache {
 
     /// What is known of `sql`. If nothing is, the caller is now the one who prepares it.
     pub(crate) fn look_up(&mut self, sql: &str, hints: &[Oid], waker: &Waker) -> Known {
+        if let Some(recent) = &self.recent
+            && recent.is(sql, hints)
+        {
+            return Known::Ready(Rc::clone(&recent.description));
+        }
+        self.recent = None;
         self.clock += 1;
         let clock = self.clock;
         if let Some(entry) = self.find(sql, hints) {
             entry.used = clock;
             return match &mut entry.state {
-                State::Ready(description) => Known::Ready(Rc::clone(description)),
+                State::Ready(description) => {
+                    let description = Rc::clone(description);
+                    self.recent = Some(Recent {
+                        sql: Rc::clone(&entry.sql),
+                        hints: Rc::clone(&entry.hints),
+                        description: Rc::clone(&description),
+                    });
+                    Known::Ready(description)
+                }
                 State::Preparing(waiting) => {
                     waiting.push(waker.clone());
                     Known::Preparing
@@ -73,12 +105,14 @@ impl Cache {
             };
         }
         while self.len >= self.max && self.evict_oldest() {}
+        let sql: Rc<str> = sql.into();
         let entry = Entry {
+            sql: Rc::clone(&sql),
             hints: hints.into(),
             state: State::Preparing(Vec::new()),
             used: clock,
         };
-        self.by_sql.entry(sql.into()).or_default().push(entry);
+        self.by_sql.entry(sql).or_default().push(entry);
         self.len += 1;
         Known::Unknown
     }
@@ -99,6 +133,7 @@ impl Cache {
 
     /// The statement could not be prepared, or must be prepared anew. Who waits for it tries for himself.
     pub(crate) fn forget(&mut self, sql: &str, hints: &[Oid]) {
+        self.recent.take_if(|recent| recent.is(sql, hints));
         let Some(entries) = self.by_sql.get_mut(sql) else {
             return;
         };
@@ -195,3 +230,61 @@ impl Cache {
 
 /// Statements closed along with one request.
 const CLOSED_AT_ONCE_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Looks up what `asked` names, letter by letter, in a cache for two; upper case stands for what had to be prepared.
+    #[track_caller]
+    fn check(asked: &str, expected: &str) {
+        let mut cache = Cache::new(2);
+        let found = asked.chars().map(|letter| {
+            let sql = letter.to_string();
+            match cache.look_up(&sql, &[], Waker::noop()) {
+                Known::Ready(_) => letter,
+                Known::Preparing => '?',
+                Known::Unknown => {
+                    cache.prepared(&sql, &[], Rc::new(Description::unnamed()));
+                    letter.to_ascii_uppercase()
+                }
+            }
+        });
+        assert_eq!(found.collect::<String>(), expected);
+    }
+
+    #[test]
+    fn the_one_used_longest_ago_makes_room() {
+        check("aab", "AaB");
+        check("abca", "ABCA");
+        check("abaca", "ABaCa");
+        check("abbbaacb", "ABbbaaCB");
+        check("aaabbbaca", "AaaBbbaCa");
+        check("aabac", "AaBaC");
+        check("abacab", "ABaCaB");
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_found_although_it_was_the_last() {
+        let mut cache = Cache::new(2);
+        for _ in 0..2 {
+            assert!(matches!(
+                cache.look_up("a", &[], Waker::noop()),
+                Known::Unknown
+            ));
+            cache.prepared("a", &[], Rc::new(Description::unnamed()));
+            assert!(matches!(
+                cache.look_up("a", &[], Waker::noop()),
+                Known::Ready(_)
+            ));
+            assert!(matches!(
+                cache.look_up("a", &[23], Waker::noop()),
+                Known::Unknown
+            ));
+            cache.forget("a", &[]);
+            cache.clear();
+        }
+    }
+}

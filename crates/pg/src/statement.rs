@@ -81,6 +81,22 @@ impl Description {
         })
     }
 
+    /// One without a name, parameters and columns.
+    #[cfg(test)]
+    pub(crate) fn unnamed() -> Self {
+        Description {
+            name: None,
+            text: Box::default(),
+            typed: OnceCell::new(),
+            let_go: Cell::new(false),
+            holds_rows: false,
+            parameters: Box::default(),
+            oids: Box::default(),
+            formats: Box::default(),
+            columns: Rc::new(Columns::new(Box::default())),
+        }
+    }
+
     /// The name that the server knows it by; `""` when it has to be sent with each execution.
     pub(crate) fn usable_name(&self) -> &str {
         if self.let_go.get() { "" } else { &self.text }
