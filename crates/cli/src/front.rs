@@ -75,7 +75,7 @@ impl Options {
 }
 
 /// Binds the admin address and says where, since port 0 is the system's choice.
-fn bind(address: &Address) -> Result<admin::Listener> {
+pub fn bind(address: &Address) -> Result<admin::Listener> {
     Ok(match address {
         Address::Tcp(address) => {
             let listener = TcpListener::bind(address)?;

@@ -20,3 +20,6 @@ pub const WATCHED_FILES_MAX: usize = 10_000;
 
 /// How deep below the application's folder `--dev` looks.
 pub const WATCHED_DEPTH_MAX: usize = 8;
+
+/// The longest value of a database that is not told otherwise; messages have room for it.
+pub const VALUE_BYTES_DEFAULT: usize = tsumugi_kv::limits::VALUE_BYTES_DEFAULT;

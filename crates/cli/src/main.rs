@@ -7,6 +7,7 @@ mod application;
 mod check;
 mod console;
 mod front;
+mod kv;
 mod limit;
 mod limits;
 mod new;
@@ -121,6 +122,9 @@ enum Command {
     /// Run an application's tests
     #[command(after_help = TEST)]
     Test(test::Arguments),
+    /// Serve key-value databases to clients of Tkrzw-RPC
+    #[command(after_help = kv::HELP)]
+    Kv(kv::Arguments),
     /// Make a new application
     #[command(after_help = NEW)]
     New(new::Arguments),
@@ -131,7 +135,7 @@ fn main() -> ExitCode {
     // Commands that look at an application say themselves what they found. A statement of a database has a line where the application
     // asked for it, so it is shown.
     let level = match arguments.command {
-        Command::Serve(_) => "info,tsumugi_db=debug",
+        Command::Serve(_) | Command::Kv(_) => "info,tsumugi_db=debug",
         _ => "warn,tsumugi_db=debug",
     };
     tracing_subscriber::fmt()
@@ -148,6 +152,7 @@ fn main() -> ExitCode {
         Command::Routes(arguments) => check::routes(&arguments),
         Command::Console(arguments) => console::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Kv(arguments) => kv::run(arguments),
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {

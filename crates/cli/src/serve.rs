@@ -39,7 +39,8 @@ pub struct Arguments {
     limits: Vec<Limit>,
 }
 
-fn workers(text: &str) -> Result<NonZeroUsize, String> {
+/// A number of workers.
+pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.parse().ok();
     number
         .filter(|number: &NonZeroUsize| number.get() <= WORKERS_MAX)
@@ -99,7 +100,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// Keeps workers from waiting for who reads the standard streams, also when one panics.
-fn streams_apart() -> Result<()> {
+pub fn streams_apart() -> Result<()> {
     for stream in [&OUTPUT, &ERRORS] {
         stream.start().context("cannot start the log")?;
     }

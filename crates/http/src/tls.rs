@@ -8,10 +8,10 @@ use std::{
 };
 
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::ProducesTickets,
+    server::{ProducesTickets, WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
@@ -27,6 +27,8 @@ use crate::{
 pub struct Tls {
     certificate: Arc<Path>,
     key: Arc<Path>,
+    /// Whose certificates clients must show; none when they need not show any.
+    client_authority: Option<Arc<Path>>,
     /// One for all workers, so that a session begun on one is resumed on another.
     tickets: Arc<dyn ProducesTickets>,
 }
@@ -45,17 +47,35 @@ impl Tls {
         Ok(Tls {
             certificate: certificate.into(),
             key: key.into(),
+            client_authority: None,
             tickets,
         })
+    }
+
+    /// Only clients with a certificate of these authorities (PEM) are served. Reads nothing yet.
+    #[must_use]
+    pub fn with_client_authority(self, authority: PathBuf) -> Tls {
+        Tls {
+            client_authority: Some(authority.into()),
+            ..self
+        }
     }
 
     /// Reads the files as they are now. Blocks, so it is nothing for a worker's thread.
     pub fn read(&self) -> Result<Acceptor> {
         let chain = read_chain(&self.certificate)?;
         let key = read_key(&self.key)?;
+        let clients = match &self.client_authority {
+            Some(path) => client_verifier(path)?,
+            None => WebPkiClientVerifier::no_client_auth(),
+        };
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
-            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+            .and_then(|config| {
+                config
+                    .with_client_cert_verifier(clients)
+                    .with_single_cert(chain, key)
+            });
         // The library's errors name what is wrong with the certificate and never quote the key.
         let mut config = config.map_err(|error| unusable(&self.certificate, error))?;
         config.alpn_protocols = vec![H2.to_vec(), b"http/1.1".to_vec()];
@@ -75,6 +95,19 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
         return Err(unusable(path, "it holds no PEM certificate"));
     }
     Ok(chain)
+}
+
+fn client_verifier(path: &Path) -> Result<Arc<dyn ClientCertVerifier>> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_chain(path)? {
+        roots
+            .add(certificate)
+            .map_err(|error| unusable(path, error))?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|error| unusable(path, error))
 }
 
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {

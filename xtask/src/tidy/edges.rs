@@ -21,6 +21,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-http", &["tsumugi-worker"]),
     ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
     (
+        "tsumugi-rpc",
+        &["tsumugi-worker", "tsumugi-http", "tsumugi-kv"],
+    ),
+    (
         "tsumugi-script",
         &[
             "tsumugi-client",
@@ -38,6 +42,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-mruby",
             "tsumugi-db",
             "tsumugi-http",
+            "tsumugi-kv",
+            "tsumugi-rpc",
             "tsumugi-pg-rig",
             "tsumugi-script",
         ],

@@ -1,0 +1,177 @@
+//! `tsumugi kv` as a server: databases on all workers until a signal ends it.
+//! What cannot be opened, read or bound is told before anything is served.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use tsumugi_http::{Tls, admin};
+use tsumugi_kv::{Database, Spec};
+use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
+use tsumugi_rpc::{Limits, MESSAGE_BYTES_DEFAULT};
+use tsumugi_worker::{Address, Config, Server, Signals};
+
+use super::limit::Limit;
+use crate::limits::VALUE_BYTES_DEFAULT;
+use crate::{front, serve};
+
+/// Options of the server.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The databases, as PATH#NAME=VALUE,…; one in memory by default
+    #[arg(value_name = "DATABASE")]
+    databases: Vec<String>,
+    /// Where to listen: 127.0.0.1:1978, [::1]:1978 or unix:/path; may be repeated
+    #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:1978")]
+    listen: Vec<Address>,
+    /// Worker threads; the number of cores by default
+    #[arg(long, value_name = "N", value_parser = serve::workers)]
+    workers: Option<NonZeroUsize>,
+    /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
+    /// Read again on SIGHUP
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert, in PEM (PKCS#8, SEC1 or PKCS#1)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Serve only clients with a certificate of these authorities, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
+    /// Serve only calls that show a token of this file (`authorization: Bearer TOKEN`): one on a line, 16 bytes or more.
+    /// Read again on SIGHUP; not asked for on UNIX sockets
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Ask for the token on UNIX sockets, too
+    #[arg(long, requires = "token_file")]
+    unix_token: bool,
+    /// Listen without TLS on addresses that other machines reach
+    #[arg(long)]
+    insecure: bool,
+    /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<Address>,
+    /// Another value for a limit, under the name that its error message gives it; may be repeated
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<Limit>,
+}
+
+/// Serves until a signal.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let tls = tls(&arguments)?;
+    ensure_guarded(&arguments)?;
+    serve::streams_apart()?;
+    let databases = open(&arguments.databases)?;
+    let mut config = Config {
+        listen: arguments.listen,
+        signals: Signals::Handle,
+        ..Config::default()
+    };
+    if let Some(workers) = arguments.workers {
+        config.workers = workers;
+    }
+    let mut limits = limits_for(&databases);
+    for limit in &arguments.limits {
+        limit.apply(&mut config.limits, &mut limits)?;
+    }
+    let workers = config.workers;
+    let is_tls = tls.is_some();
+    let store = Store::new(Settings {
+        databases: databases.clone(),
+        tls,
+        tokens: arguments.token_file.map(|path| TokenFile {
+            path,
+            unix: if arguments.unix_token {
+                UnixClients::Asked
+            } else {
+                UnixClients::Trusted
+            },
+        }),
+        limits,
+    })?;
+    let server = Server::bind(config)?;
+    for (index, database) in databases.iter().enumerate() {
+        tracing::info!("database {index}: {}", database.spec());
+    }
+    // The databases close with the last of those that know them.
+    drop(databases);
+    for address in server.addresses() {
+        let plural = if workers.get() == 1 { "" } else { "s" };
+        let url = url(address, is_tls);
+        tracing::info!("listening on {url} with {workers} worker{plural}");
+    }
+    if let Some(address) = &arguments.admin {
+        let listener = front::bind(address)
+            .with_context(|| format!("cannot listen on {address} for --admin"))?;
+        admin::start(listener, Arc::new(store.desk(server.handle())))?;
+    }
+    let exit = server.run(move |worker| store.service(worker))?;
+    Ok(ExitCode::from(exit.code()))
+}
+
+fn tls(arguments: &Arguments) -> Result<Option<Tls>> {
+    let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
+        return Ok(None);
+    };
+    let tls = Tls::new(certificate.clone(), key.clone())?;
+    Ok(Some(match &arguments.tls_client_ca {
+        Some(authority) => tls.with_client_authority(authority.clone()),
+        None => tls,
+    }))
+}
+
+/// What other machines reach is served in the clear only when that is said.
+fn ensure_guarded(arguments: &Arguments) -> Result<()> {
+    if arguments.tls_cert.is_some() || arguments.insecure {
+        return Ok(());
+    }
+    for address in &arguments.listen {
+        if let Address::Tcp(tcp) = address {
+            ensure!(
+                tcp.ip().is_loopback(),
+                "{tcp} is reached by other machines and would be served without TLS; give --tls-cert and --tls-key, or --insecure if the network is trusted"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Opens the databases, one after the other; recovery takes the time it takes.
+fn open(texts: &[String]) -> Result<Vec<Database>> {
+    if texts.is_empty() {
+        return Ok(vec![Database::open(&Spec::memory())?]);
+    }
+    let open = |text: &String| {
+        let spec: Spec = text
+            .parse()
+            .with_context(|| format!("cannot open the database {text}"))?;
+        Database::open(&spec).with_context(|| format!("cannot open the database {text}"))
+    };
+    texts.iter().map(open).collect()
+}
+
+/// A message may be as large as the largest value that may be stored, whatever the databases take.
+fn limits_for(databases: &[Database]) -> Limits {
+    let values = databases.iter().map(|database| database.spec().value_max);
+    let more = values
+        .max()
+        .unwrap_or(0)
+        .saturating_sub(VALUE_BYTES_DEFAULT);
+    let limits = Limits::default();
+    Limits {
+        message_bytes_max: MESSAGE_BYTES_DEFAULT + more,
+        inbound_bytes_max: limits.inbound_bytes_max + more,
+        outbound_bytes_max: limits.outbound_bytes_max + more,
+        ..limits
+    }
+}
+
+/// An address as clients write it.
+fn url(address: &Address, is_tls: bool) -> String {
+    match address {
+        Address::Tcp(address) if is_tls => format!("tkrzw+tls://{address}"),
+        Address::Tcp(address) => format!("tkrzw://{address}"),
+        Address::Unix(path) => format!("tkrzw+unix:{}", path.display()),
+    }
+}

@@ -1,0 +1,192 @@
+//! One call on a connection: a request of HTTP/2, its answer, and what they say about the call. Knows no database.
+//! What certainly was not begun may be tried again; everything else is the caller's to decide.
+
+use bytes::Bytes;
+use h2::client::ResponseFuture;
+use h2::{Reason, RecvStream, SendStream};
+use http::{HeaderMap, Request, StatusCode};
+use tonic::Code;
+
+use super::link::{Link, Opened};
+use crate::error::{Error, Result};
+use crate::frame::Messages;
+
+/// Why a call failed, before it is known whether to try again.
+pub(crate) enum Failure {
+    /// The server has not begun it.
+    NotBegun(h2::Error),
+    /// It may have taken place.
+    Broken(h2::Error),
+    /// The answer says so.
+    Told(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Told(error)
+    }
+}
+
+impl From<h2::Error> for Failure {
+    fn from(error: h2::Error) -> Failure {
+        // A stream that was refused, or that came after a server had said where it ends (RFC 9113 section 6.8).
+        let not_begun = match error.reason() {
+            Some(Reason::REFUSED_STREAM) => true,
+            Some(Reason::NO_ERROR) => error.is_go_away() && error.is_remote(),
+            _ => false,
+        };
+        if not_begun {
+            Failure::NotBegun(error)
+        } else {
+            Failure::Broken(error)
+        }
+    }
+}
+
+impl Failure {
+    /// Whether the whole connection is of no more use, not only this call.
+    pub(crate) fn is_of_connection(&self) -> bool {
+        match self {
+            Failure::NotBegun(error) | Failure::Broken(error) => !error.is_reset(),
+            Failure::Told(_) => false,
+        }
+    }
+
+    /// The error for the caller.
+    pub(crate) fn told(self, link: &Link) -> Error {
+        match self {
+            Failure::NotBegun(error) | Failure::Broken(error) => Error::Lost {
+                target: link.target.to_string(),
+                reason: error.to_string(),
+            },
+            Failure::Told(error) => error,
+        }
+    }
+}
+
+/// What comes after the request has gone.
+pub(crate) struct Answer {
+    response: ResponseFuture,
+}
+
+/// Begins a call.
+pub(crate) async fn begin(
+    opened: &Opened,
+    request: Request<()>,
+) -> Result<(Answer, SendStream<Bytes>), Failure> {
+    // Waits while the server's limit of calls at a time is reached.
+    let sender = opened.sender.clone().ready().await;
+    let mut sender = sender.map_err(Failure::NotBegun)?;
+    let (response, stream) = sender
+        .send_request(request, false)
+        .map_err(Failure::NotBegun)?;
+    Ok((Answer { response }, stream))
+}
+
+impl Answer {
+    /// The beginning of the answer.
+    pub(crate) async fn body(self) -> Result<RecvStream, Failure> {
+        let response = self.response.await?;
+        if response.headers().contains_key("grpc-status") {
+            verdict(response.headers())?;
+        }
+        if response.status() != StatusCode::OK {
+            let text = format!("HTTP status {}", response.status());
+            return Err(Error::Protocol(text).into());
+        }
+        Ok(response.into_body())
+    }
+}
+
+/// The next message of an answer; `None` at its end, when the call went well.
+pub(crate) async fn next(
+    body: &mut RecvStream,
+    messages: &mut Messages,
+) -> Result<Option<Bytes>, Failure> {
+    loop {
+        if let Some(message) = messages.next()? {
+            return Ok(Some(message));
+        }
+        match body.data().await {
+            Some(piece) => {
+                let piece = piece?;
+                // It is counted by the limit of messages from here on.
+                body.flow_control().release_capacity(piece.len())?;
+                messages.push(piece);
+            }
+            None => {
+                let trailers = body.trailers().await?;
+                verdict(&trailers.unwrap_or_default())?;
+                if messages.is_broken_off() {
+                    return Err(
+                        Error::Protocol("the answer ends within a message".to_owned()).into(),
+                    );
+                }
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// gRPC's own status, which ends every answer.
+fn verdict(metadata: &HeaderMap) -> Result<()> {
+    let code = metadata
+        .get("grpc-status")
+        .map(|code| Code::from_bytes(code.as_bytes()));
+    match code {
+        Some(Code::Ok) => Ok(()),
+        Some(code) => {
+            let message = metadata
+                .get("grpc-message")
+                .map_or_else(String::new, |text| decoded(text.as_bytes()));
+            Err(Error::Refused { code, message })
+        }
+        // An answer that went on without a status is checked at its end; there, none is a fault.
+        None => Err(Error::Protocol("the answer has no grpc-status".to_owned())),
+    }
+}
+
+/// A text with `%XX` for bytes that metadata cannot carry.
+fn decoded(text: &[u8]) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, tail)) = rest.split_first() {
+        let coded = match (first, tail) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        match coded {
+            Some((high, low)) => {
+                bytes.push(high << 4 | low);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_refusals_are_decoded() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("100%25 %E7%B4%A1", "100% 紡"),
+            ("%zz %2", "%zz %2"),
+        ] {
+            assert_eq!(decoded(text.as_bytes()), expected);
+        }
+    }
+}

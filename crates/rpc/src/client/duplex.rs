@@ -1,0 +1,179 @@
+//! A call with many requests and many answers, pipelined: requests are gathered and sent together, answers come in order.
+//! Whoever sends waits for the server to take it; nothing is piled up here.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use bytes::{Bytes, BytesMut};
+use h2::{RecvStream, SendStream};
+use prost::Message;
+
+use super::Inner;
+use super::call::{self, Answer, Failure};
+use crate::error::{Error, Result};
+use crate::frame::{self, Messages};
+use crate::limits::GATHERED_BYTES_MAX;
+use crate::method::Method;
+
+/// Requests `Q` and answers `R` of one call.
+pub struct Duplex<Q, R> {
+    inner: Rc<Inner>,
+    requests: SendStream<Bytes>,
+    answers: Answers,
+    messages: Messages,
+    gathered: BytesMut,
+    /// Answers that are owed.
+    owed: usize,
+    owed_max: usize,
+    kinds: PhantomData<fn(Q) -> R>,
+}
+
+enum Answers {
+    Awaited(Option<Answer>),
+    Begun(RecvStream),
+}
+
+impl<Q: Message, R: Message + Default> Duplex<Q, R> {
+    pub(crate) async fn open(
+        inner: &Rc<Inner>,
+        method: Method,
+        owed_max: usize,
+    ) -> Result<Duplex<Q, R>> {
+        let opened = inner.link.open().await?;
+        let request = inner.request(method)?;
+        let (answer, requests) = match call::begin(&opened, request).await {
+            Ok(begun) => begun,
+            Err(failure) => {
+                inner.link.lost(&opened);
+                return Err(failure.told(&inner.link));
+            }
+        };
+        Ok(Duplex {
+            inner: Rc::clone(inner),
+            requests,
+            answers: Answers::Awaited(Some(answer)),
+            messages: Messages::new(inner.limits.message_bytes_max),
+            gathered: BytesMut::new(),
+            owed: 0,
+            owed_max: owed_max.max(1),
+            kinds: PhantomData,
+        })
+    }
+
+    /// Answers that are owed now.
+    pub fn owed(&self) -> usize {
+        self.owed
+    }
+
+    /// Whether another request that wants an answer has to wait for one.
+    pub fn is_full(&self) -> bool {
+        self.owed >= self.owed_max
+    }
+
+    /// Adds a request that has an answer. It goes when the next answer is asked for, or when enough have gathered.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when as many answers are owed as the stream was opened for.
+    pub async fn send(&mut self, request: &Q) -> Result<()> {
+        if self.is_full() {
+            return Err(Error::Usage(
+                "the stream owes as many answers as it was opened for; receive one first",
+            ));
+        }
+        self.owed += 1;
+        self.gather(request).await
+    }
+
+    /// Adds a request that was told to have no answer.
+    pub async fn send_silent(&mut self, request: &Q) -> Result<()> {
+        self.gather(request).await
+    }
+
+    async fn gather(&mut self, request: &Q) -> Result<()> {
+        frame::put(request, &mut self.gathered);
+        if self.gathered.len() >= GATHERED_BYTES_MAX {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends what was gathered. Waits while the server takes nothing.
+    pub async fn flush(&mut self) -> Result<()> {
+        let mut piece = self.gathered.split().freeze();
+        while !piece.is_empty() {
+            self.requests.reserve_capacity(piece.len());
+            let room = match self.requests.capacity() {
+                0 => poll_fn(|context| self.requests.poll_capacity(context)).await,
+                room => Some(Ok(room)),
+            };
+            let sent = match room {
+                Some(Ok(room)) => {
+                    let part = piece.split_to(room.min(piece.len()));
+                    self.requests.send_data(part, false)
+                }
+                Some(Err(error)) => Err(error),
+                // The server has ended the call; its reason comes with the answer.
+                None => return Ok(()),
+            };
+            sent.map_err(|error| Failure::from(error).told(&self.inner.link))?;
+        }
+        Ok(())
+    }
+
+    /// The next answer, after sending what was gathered. `None` once the server has ended the call in good order.
+    pub async fn receive(&mut self) -> Result<Option<R>> {
+        if !self.gathered.is_empty() && !self.messages.is_broken_off() {
+            self.flush().await?;
+        }
+        let message = self
+            .next()
+            .await
+            .map_err(|failure| failure.told(&self.inner.link))?;
+        let Some(message) = message else {
+            return Ok(None);
+        };
+        self.owed = self.owed.saturating_sub(1);
+        R::decode(message)
+            .map(Some)
+            .map_err(|error| Error::Protocol(error.to_string()))
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+        let body = match &mut self.answers {
+            Answers::Begun(body) => body,
+            Answers::Awaited(answer) => {
+                let Some(answer) = answer.take() else {
+                    return Err(Error::Usage("the stream has failed before; open another").into());
+                };
+                let body = answer.body().await?;
+                self.answers = Answers::Begun(body);
+                match &mut self.answers {
+                    Answers::Begun(body) => body,
+                    Answers::Awaited(_) => return Ok(None),
+                }
+            }
+        };
+        call::next(body, &mut self.messages).await
+    }
+
+    /// Sends what was gathered, says that nothing follows, and returns the answers that are still owed.
+    pub async fn finish(mut self) -> Result<VecDeque<R>> {
+        self.flush().await?;
+        self.requests
+            .send_data(Bytes::new(), true)
+            .map_err(|error| Failure::from(error).told(&self.inner.link))?;
+        let mut rest = VecDeque::new();
+        while let Some(answer) = self.receive().await? {
+            rest.push_back(answer);
+        }
+        Ok(rest)
+    }
+}
+
+impl<Q, R> std::fmt::Debug for Duplex<Q, R> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Duplex({} owed)", self.owed)
+    }
+}

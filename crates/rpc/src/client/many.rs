@@ -1,0 +1,158 @@
+//! Many records: split among calls, several of which are under way at a time. Keeps the order of what it returns.
+//! Each record is on its own; what a failed call held may be stored in part.
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use tsumugi_kv::SetMode;
+
+use super::Client;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::limits::{CALL_BYTES_MAX, CALL_RECORDS_MAX, CALLS_MAX};
+use crate::proto::*;
+
+/// Cuts items into groups of one call each.
+fn groups<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    let (mut groups, mut group, mut size) = (Vec::new(), Vec::new(), 0);
+    for item in items {
+        let more = bytes(&item);
+        if !group.is_empty() && (group.len() >= CALL_RECORDS_MAX || size + more > CALL_BYTES_MAX) {
+            groups.push(std::mem::take(&mut group));
+            size = 0;
+        }
+        size += more;
+        group.push(item);
+    }
+    if !group.is_empty() {
+        groups.push(group);
+    }
+    groups
+}
+
+fn check(status: Option<StatusProto>, expected: Code) -> Result<bool> {
+    let StatusProto { code, message } = status.unwrap_or_default();
+    match Code::of(code) {
+        Code::Success => Ok(true),
+        code if code == expected => Ok(false),
+        code => Err(Error::Database { code, message }),
+    }
+}
+
+impl Client {
+    /// The records of those keys that exist, in the order of the keys.
+    pub async fn records(
+        &self,
+        keys: impl IntoIterator<Item = Bytes>,
+    ) -> Result<Vec<(Bytes, Bytes)>> {
+        let calls = groups(keys, Bytes::len).into_iter().map(|keys| async move {
+            let request = GetMultiRequest {
+                dbm_index: self.index(),
+                keys,
+            };
+            let answer: GetMultiResponse = self.call("GetMulti", &request).await?;
+            check(answer.status, Code::NotFound)?;
+            Ok(answer.records)
+        });
+        let records: Vec<Vec<BytesPair>> = stream::iter(calls)
+            .buffered(CALLS_MAX)
+            .try_collect()
+            .await?;
+        let records = records.into_iter().flatten();
+        Ok(records.map(|pair| (pair.first, pair.second)).collect())
+    }
+
+    /// Stores records. `false` when [`SetMode::IfAbsent`] left one as it was. Keys should differ: of two values for one key, either
+    /// may be the last.
+    pub async fn set_multi(
+        &self,
+        records: impl IntoIterator<Item = (Bytes, Bytes)>,
+        mode: SetMode,
+    ) -> Result<bool> {
+        let bytes = |(key, value): &(Bytes, Bytes)| key.len() + value.len();
+        let calls = groups(records, bytes)
+            .into_iter()
+            .map(|records| async move {
+                let request = SetMultiRequest {
+                    dbm_index: self.index(),
+                    records: pairs(records),
+                    overwrite: mode == SetMode::Overwrite,
+                };
+                let answer: SetMultiResponse = self.call("SetMulti", &request).await?;
+                check(answer.status, Code::Duplication)
+            });
+        all(stream::iter(calls)
+            .buffered(CALLS_MAX)
+            .try_collect()
+            .await?)
+    }
+
+    /// Removes records. `false` when one of them was not there.
+    pub async fn remove_multi(&self, keys: impl IntoIterator<Item = Bytes>) -> Result<bool> {
+        let calls = groups(keys, Bytes::len).into_iter().map(|keys| async move {
+            let request = RemoveMultiRequest {
+                dbm_index: self.index(),
+                keys,
+            };
+            let answer: RemoveMultiResponse = self.call("RemoveMulti", &request).await?;
+            check(answer.status, Code::NotFound)
+        });
+        all(stream::iter(calls)
+            .buffered(CALLS_MAX)
+            .try_collect()
+            .await?)
+    }
+
+    /// Adds to the ends of values.
+    pub async fn append_multi(
+        &self,
+        records: impl IntoIterator<Item = (Bytes, Bytes)>,
+        delimiter: Bytes,
+    ) -> Result<()> {
+        let bytes = |(key, value): &(Bytes, Bytes)| key.len() + value.len();
+        let delimiter = &delimiter;
+        let calls = groups(records, bytes)
+            .into_iter()
+            .map(|records| async move {
+                let request = AppendMultiRequest {
+                    dbm_index: self.index(),
+                    records: pairs(records),
+                    delim: delimiter.clone(),
+                };
+                let answer: AppendMultiResponse = self.call("AppendMulti", &request).await?;
+                check(answer.status, Code::Success)
+            });
+        // One after the other: two parts for one key stay in order.
+        let _: Vec<bool> = stream::iter(calls).buffered(1).try_collect().await?;
+        Ok(())
+    }
+}
+
+fn pairs(records: Vec<(Bytes, Bytes)>) -> Vec<BytesPair> {
+    let records = records.into_iter();
+    records
+        .map(|(first, second)| BytesPair { first, second })
+        .collect()
+}
+
+fn all(outcomes: Vec<bool>) -> Result<bool> {
+    Ok(outcomes.into_iter().all(|outcome| outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_end_at_either_limit() {
+        let sizes = |items: Vec<usize>| -> Vec<usize> {
+            groups(items, |bytes| *bytes).iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(vec![]), [0_usize; 0]);
+        assert_eq!(sizes(vec![1; CALL_RECORDS_MAX]), [CALL_RECORDS_MAX]);
+        assert_eq!(sizes(vec![1; CALL_RECORDS_MAX + 1]), [CALL_RECORDS_MAX, 1]);
+        assert_eq!(
+            sizes(vec![CALL_BYTES_MAX, 1, CALL_BYTES_MAX + 1]),
+            [1, 1, 1]
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! The client: the databases of a server, as a worker's tasks use them. Knows no engine.
+//! Cheap to clone and without a lock: all clones share one connection, made when it is needed and again when it was lost.
+
+mod call;
+mod duplex;
+mod link;
+mod many;
+mod records;
+mod target;
+mod tls;
+mod words;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, TE};
+use http::{HeaderMap, Request, Uri};
+use prost::Message;
+use tokio::time::Instant;
+
+pub use self::duplex::Duplex;
+use self::link::Link;
+pub use self::records::{Exchange, Exchanged, Notice, Rekeyed};
+pub use self::target::Target;
+pub use self::tls::{Identity, Tls};
+use crate::client::call::Failure;
+use crate::error::{Error, Result};
+use crate::frame::{self, Messages};
+use crate::limits::ClientLimits;
+use crate::method::{METHODS, Method, SERVICE};
+use crate::proto::{IterateRequest, IterateResponse, StreamRequest, StreamResponse};
+
+/// How a client connects.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Certificates, for `tkrzw+tls`.
+    pub tls: Option<Tls>,
+    /// The token to show.
+    pub token: Option<String>,
+    /// What the client bears with.
+    pub limits: ClientLimits,
+}
+
+/// One database of a server. Stays on its thread; clones may be used by any number of tasks at a time.
+#[derive(Clone)]
+pub struct Client {
+    inner: Rc<Inner>,
+    index: i32,
+}
+
+/// What the clones share.
+pub(crate) struct Inner {
+    pub(crate) link: Rc<Link>,
+    pub(crate) limits: ClientLimits,
+    /// Of every call, by its number.
+    uris: Vec<Uri>,
+    headers: HeaderMap,
+}
+
+impl Inner {
+    /// The beginning of a call.
+    pub(crate) fn request(&self, method: Method) -> Result<Request<()>> {
+        let uri = self.uris.get(method.index()).cloned().unwrap_or_default();
+        let mut request = Request::new(());
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = self.headers.clone();
+        Ok(request)
+    }
+}
+
+impl Client {
+    /// A client of the first database. Connects with the first call; must be used on a thread that runs local tasks.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a token that cannot be sent, or `tkrzw+tls` without certificates.
+    pub fn new(target: Target, options: Options) -> Result<Client> {
+        if let (Target::Tls { .. }, None) = (&target, &options.tls) {
+            return Err(Error::Usage(
+                "tkrzw+tls needs the certificates of who is to be believed",
+            ));
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        if let Some(token) = &options.token {
+            let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+                .map_err(|_| Error::Usage("the token holds a byte that cannot be sent"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let base = format!("{}://{}{SERVICE}", target.scheme(), target.authority());
+        let uris: Result<Vec<Uri>, _> = METHODS
+            .iter()
+            .map(|name| Uri::try_from(format!("{base}{name}")))
+            .collect();
+        let uris = uris.map_err(|error| Error::Protocol(error.to_string()))?;
+        let limits = options.limits;
+        Ok(Client {
+            inner: Rc::new(Inner {
+                link: Link::new(target, options.tls, limits.clone()),
+                limits,
+                uris,
+                headers,
+            }),
+            index: 0,
+        })
+    }
+
+    /// The same server's database with this index.
+    #[must_use]
+    pub fn at(&self, index: i32) -> Client {
+        Client {
+            inner: Rc::clone(&self.inner),
+            index,
+        }
+    }
+
+    /// The index of the database.
+    pub fn index(&self) -> i32 {
+        self.index
+    }
+
+    /// Any call of the service by its name, with the messages of [`proto`](crate::proto). What the database says is in the answer.
+    ///
+    /// # Errors
+    /// When no answer came, or a refusal.
+    pub async fn call<Q: Message, R: Message + Default>(
+        &self,
+        name: &str,
+        request: &Q,
+    ) -> Result<R> {
+        self.call_for(Method::named(name), request, Duration::ZERO)
+            .await
+    }
+
+    /// A call that may take `more` than others.
+    pub(crate) async fn call_for<Q: Message, R: Message + Default>(
+        &self,
+        method: Method,
+        request: &Q,
+        more: Duration,
+    ) -> Result<R> {
+        let limit = Duration::from_millis(self.inner.limits.call_ms_max);
+        let deadline = Instant::now() + limit.saturating_add(more).min(LONGEST);
+        let body = frame::one(request);
+        let mut again = Again::Once;
+        loop {
+            let opened = self.inner.link.open().await?;
+            let attempt = attempt(&self.inner, &opened, method, body.clone());
+            let failure = match tokio::time::timeout_at(deadline, attempt).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(failure)) => failure,
+                Err(_) => {
+                    // Perhaps nobody is there any more.
+                    self.inner.link.lost(&opened);
+                    let limit_ms = self.inner.limits.call_ms_max;
+                    return Err(Error::Deadline { limit_ms });
+                }
+            };
+            if failure.is_of_connection() {
+                self.inner.link.lost(&opened);
+            }
+            match (&failure, again) {
+                (Failure::NotBegun(_), Again::Once) => again = Again::No,
+                _ => return Err(failure.told(&self.inner.link)),
+            }
+        }
+    }
+
+    /// A stream of calls, with at most so many answers owed at a time.
+    pub async fn stream(&self, owed_max: usize) -> Result<Duplex<StreamRequest, StreamResponse>> {
+        Duplex::open(&self.inner, Method::named("Stream"), owed_max).await
+    }
+
+    /// A cursor, with at most so many answers owed at a time.
+    pub async fn iterate(
+        &self,
+        owed_max: usize,
+    ) -> Result<Duplex<IterateRequest, IterateResponse>> {
+        Duplex::open(&self.inner, Method::named("Iterate"), owed_max).await
+    }
+}
+
+/// Whether a call that the server has certainly not begun is tried again: the server was ending, or had ended while nobody looked.
+#[derive(Clone, Copy)]
+enum Again {
+    Once,
+    No,
+}
+
+/// Longer than any call.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+async fn attempt<R: Message + Default>(
+    inner: &Inner,
+    opened: &link::Opened,
+    method: Method,
+    body: Bytes,
+) -> Result<R, Failure> {
+    let request = inner.request(method)?;
+    let (answer, mut stream) = call::begin(opened, request).await?;
+    stream.send_data(body, true)?;
+    let mut body = answer.body().await?;
+    let mut messages = Messages::new(inner.limits.message_bytes_max);
+    let Some(message) = call::next(&mut body, &mut messages).await? else {
+        return Err(Error::Protocol("the answer holds no message".to_owned()).into());
+    };
+    let answer = R::decode(message).map_err(|error| Error::Protocol(error.to_string()))?;
+    // The status at the end counts, whatever came before.
+    match call::next(&mut body, &mut messages).await? {
+        None => Ok(answer),
+        Some(_) => Err(Error::Protocol("the answer holds a second message".to_owned()).into()),
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "Client({}, {})",
+            self.inner.link.target, self.index
+        )
+    }
+}

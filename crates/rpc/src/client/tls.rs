@@ -1,0 +1,79 @@
+//! Which servers a client believes, and how it proves itself: certificates in PEM. Knows no connection.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::{Error, Result};
+
+/// What a client has read of its certificates. Cheap to clone; usable from any thread.
+#[derive(Clone, Debug)]
+pub struct Tls(Arc<ClientConfig>);
+
+/// How a client proves itself to servers that ask for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a> {
+    /// The certificate and its chain.
+    pub certificate: &'a Path,
+    /// The private key, in PKCS#8, SEC1 or PKCS#1.
+    pub key: &'a Path,
+}
+
+impl Tls {
+    /// Reads the authorities that servers are believed by, and the client's own certificate if it has one. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::Certificate`] when a file cannot be used.
+    pub fn read(authority: &Path, identity: Option<Identity<'_>>) -> Result<Tls> {
+        let mut roots = RootCertStore::empty();
+        for certificate in chain(authority)? {
+            roots
+                .add(certificate)
+                .map_err(|error| unusable(authority, error))?;
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+            .map_err(|error| unusable(authority, error))?
+            .with_root_certificates(roots);
+        let mut config = match identity {
+            None => config.with_no_client_auth(),
+            Some(Identity { certificate, key }) => {
+                let bytes = std::fs::read(key).map_err(|error| unusable(key, error))?;
+                // What the parser says may quote the file, so it stays unsaid.
+                let private = PrivateKeyDer::from_pem_slice(&bytes)
+                    .map_err(|_| unusable(key, "it holds no PEM private key"))?;
+                config
+                    .with_client_auth_cert(chain(certificate)?, private)
+                    .map_err(|error| unusable(certificate, error))?
+            }
+        };
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Tls(Arc::new(config)))
+    }
+
+    pub(crate) fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.0)
+    }
+}
+
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
+        .collect::<Result<_, _>>()
+        .map_err(|error| unusable(path, error))?;
+    if chain.is_empty() {
+        return Err(unusable(path, "it holds no PEM certificate"));
+    }
+    Ok(chain)
+}
+
+fn unusable(path: &Path, reason: impl ToString) -> Error {
+    Error::Certificate {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+}

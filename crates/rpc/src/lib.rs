@@ -1,0 +1,43 @@
+//! The key-value store over gRPC: the service that clients of Tkrzw-RPC speak, and a client of it.
+//! Knows no listener, no Ruby and no file but certificates and tokens; what serves a connection stays on the worker that accepted it.
+//!
+//! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`Limits`]).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )
+)]
+
+pub mod client;
+mod code;
+mod error;
+mod frame;
+mod limits;
+mod method;
+pub mod server;
+
+/// Messages and service, generated from `proto/tkrzw_rpc.proto`; field numbers and types are the wire contract.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+pub mod proto {
+    include!(concat!(env!("OUT_DIR"), "/tkrzw_rpc.rs"));
+}
+
+pub use self::{
+    client::{Client, Target},
+    code::Code,
+    error::{Error, Result},
+    limits::{ClientLimits, Limits, MESSAGE_BYTES_DEFAULT},
+};

@@ -1,0 +1,128 @@
+//! Every limit of this crate, by name, with its default and its unit. Knows numbers, not behaviour.
+//! A limit that refuses a call is named in the text of the refusal, so that the reader knows what to raise.
+
+/// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Largest message of a client, and of an answer.
+    pub message_bytes_max: usize,
+    /// Bytes of large messages that one worker receives at a time, over all connections.
+    pub inbound_bytes_max: usize,
+    /// Bytes of large answers that wait on one worker for slow clients.
+    pub outbound_bytes_max: usize,
+    /// Longest time between two pieces of one message; after it the call fails.
+    pub message_timeout_ms: u64,
+    /// Most calls at a time on one connection.
+    pub streams_max: u32,
+    /// Most bytes in the metadata of a call.
+    pub header_bytes_max: u32,
+    /// Longest time from the accept to the end of the TLS handshake.
+    pub tls_handshake_ms: u64,
+    /// Longest time from the accept to the first bytes of HTTP/2.
+    pub preface_ms: u64,
+    /// How often a silent client is asked whether it is there.
+    pub keep_alive_ms: u64,
+    /// Longest time for its answer; the connection is closed after it.
+    pub keep_alive_answer_ms: u64,
+    /// Longest time that a client with answers waiting may take none of them. The connection is closed after it.
+    pub send_timeout_ms: u64,
+    /// Longest time that a call may wait for a notice (`retry_wait`); a longer wish is cut.
+    pub retry_wait_ms_max: u64,
+    /// Writes of one stream that are under way at a time; further messages wait.
+    pub stream_writes_max: usize,
+    /// Bytes of keys and values in those writes.
+    pub stream_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            message_bytes_max: MESSAGE_BYTES_DEFAULT,
+            inbound_bytes_max: 512 * 1024 * 1024,
+            outbound_bytes_max: 512 * 1024 * 1024,
+            message_timeout_ms: 30_000,
+            streams_max: 1_024,
+            header_bytes_max: 16 * 1024,
+            tls_handshake_ms: 10_000,
+            preface_ms: 10_000,
+            keep_alive_ms: 60_000,
+            keep_alive_answer_ms: 20_000,
+            send_timeout_ms: 60_000,
+            retry_wait_ms_max: 24 * 60 * 60 * 1_000,
+            stream_writes_max: 256,
+            stream_bytes_max: 1024 * 1024,
+        }
+    }
+}
+
+/// A value of 64 MiB, the longest key, and what surrounds them.
+pub const MESSAGE_BYTES_DEFAULT: usize = 64 * 1024 * 1024 + 128 * 1024;
+
+/// Messages up to this size are not counted against the bytes a worker holds for its clients: `streams_max` bounds them.
+pub(crate) const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Bytes that a client may send on one call before the server has taken them.
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// Bytes that a client may send on one connection before the server has taken them.
+pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+
+/// Bytes that a connection keeps for each call that is being answered.
+pub(crate) const SEND_BUFFER_BYTES: usize = 256 * 1024;
+
+/// Calls that a client may open and take back before the connection is closed.
+pub(crate) const RESET_STREAMS_MAX: usize = 1_024;
+
+/// Messages of one stream that are handled in one turn of the worker, so that others get their turn.
+pub(crate) const STREAM_MESSAGES_PER_TURN: usize = 512;
+
+/// Tokens in a token file.
+pub(crate) const TOKENS_MAX: usize = 64;
+
+/// Bytes of a token file.
+pub(crate) const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Fewest bytes of a token.
+pub(crate) const TOKEN_BYTES_MIN: usize = 16;
+
+/// Most bytes of a name or value in the parameters of Synchronize and Rebuild.
+pub(crate) const PARAMETER_BYTES_MAX: usize = 4 * 1024;
+
+/// What a client bears with. Times are in milliseconds, sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct ClientLimits {
+    /// Longest time to connect, all attempts together.
+    pub connect_ms_max: u64,
+    /// Longest time from a call to its answer; `retry_wait` comes on top.
+    pub call_ms_max: u64,
+    /// Largest answer.
+    pub message_bytes_max: usize,
+}
+
+impl Default for ClientLimits {
+    fn default() -> ClientLimits {
+        ClientLimits {
+            connect_ms_max: 2_000,
+            call_ms_max: 30_000,
+            message_bytes_max: MESSAGE_BYTES_DEFAULT,
+        }
+    }
+}
+
+/// Rest of a client after the first attempt to connect that failed; each further one doubles it.
+pub(crate) const RECONNECT_MS_MIN: u64 = 50;
+
+/// Longest rest between two attempts to connect.
+pub(crate) const RECONNECT_MS_MAX: u64 = 5_000;
+
+/// Records of one call, when a client splits many among calls.
+pub(crate) const CALL_RECORDS_MAX: usize = 1_000;
+
+/// Bytes of one call, when a client splits many records among calls.
+pub(crate) const CALL_BYTES_MAX: usize = 1024 * 1024;
+
+/// Calls of one client that are under way at a time for many records.
+pub(crate) const CALLS_MAX: usize = 8;
+
+/// Bytes of requests that a client gathers in a stream before it sends them.
+pub(crate) const GATHERED_BYTES_MAX: usize = 32 * 1024;

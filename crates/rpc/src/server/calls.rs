@@ -1,0 +1,456 @@
+//! Every call of the service as the generated code asks for it: finds the database, asks it, answers. Knows no connection.
+//! What the database says is a status inside the answer; gRPC's own codes are for calls that reach none.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use tonic::{Request, Response, Status, Streaming};
+use tsumugi_kv::{self as kv, Database, Write, Written};
+
+use super::conversation::Conversation;
+use super::cursor::Iteration;
+use super::lane::Lane;
+use super::outcome::{self, missing, of_error, of_read, of_write, status, success};
+use super::waiting::{self, Subject};
+use super::{inspect, upkeep};
+use crate::code::Code;
+use crate::proto::dbm_service_server::DbmService;
+use crate::proto::*;
+
+/// Reads of one GetMulti between which others get their turn.
+const READS_PER_TURN: usize = 512;
+
+/// The service on one worker. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls {
+    lane: Arc<Lane>,
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+/// Answers of a stream, whoever makes them.
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+impl Calls {
+    pub(crate) fn new(lane: Arc<Lane>) -> Calls {
+        Calls { lane }
+    }
+
+    pub(crate) fn lane(&self) -> &Arc<Lane> {
+        &self.lane
+    }
+
+    fn database(&self, index: i32) -> Result<&Database, Status> {
+        self.lane.database(index)
+    }
+
+    /// Counts what the database said, on its way into the answer.
+    fn told(&self, status: StatusProto) -> Option<StatusProto> {
+        self.lane.figures.status(status.code);
+        Some(status)
+    }
+
+    async fn written(&self, index: i32, write: Write) -> Result<Option<StatusProto>, Status> {
+        let written = self.database(index)?.submit(write).await;
+        Ok(self.told(of_write(&written)))
+    }
+
+    /// An answer that may be large.
+    fn large<T>(&self, answer: T, bytes: usize) -> Answer<T> {
+        let claim = self.lane.claim(bytes)?;
+        let mut response = Response::new(answer);
+        response.extensions_mut().insert(claim);
+        Ok(response)
+    }
+
+    /// Does what blocks away from the worker.
+    async fn offloaded<T: Send + 'static>(
+        &self,
+        database: &Database,
+        work: impl FnOnce(&Database) -> T + Send + 'static,
+    ) -> Result<T, Status> {
+        let database = database.clone();
+        let done = self.lane.pool.run(move || work(&database)).await;
+        done.map_err(|error| Status::resource_exhausted(error.to_string()))
+    }
+}
+
+pub(crate) fn echo(request: EchoRequest) -> EchoResponse {
+    EchoResponse {
+        status: Some(success()),
+        echo: request.message,
+    }
+}
+
+/// CompareExchange, also within a stream.
+pub(crate) async fn exchange(
+    lane: &Lane,
+    database: &Database,
+    request: CompareExchangeRequest,
+) -> CompareExchangeResponse {
+    let (key, retry_wait) = (request.key.clone(), request.retry_wait);
+    let (notify, get_actual) = (request.notify, request.get_actual);
+    let write = outcome::exchange(request);
+    let subject = Subject::Key(&key);
+    let written = waiting::write(lane, database, subject, retry_wait, write).await;
+    if notify && matches!(written, Ok(Written::Exchanged { .. })) {
+        waiting::notify(database, subject);
+    }
+    let status = Some(of_write(&written));
+    let (Ok(Written::Exchanged { actual }) | Ok(Written::Mismatch { actual })) = written else {
+        return CompareExchangeResponse {
+            status,
+            ..CompareExchangeResponse::default()
+        };
+    };
+    let found = actual.is_some();
+    let actual = actual.filter(|_| get_actual).unwrap_or_default();
+    CompareExchangeResponse {
+        status,
+        actual,
+        found,
+    }
+}
+
+/// The time that PushLast names; `None` for now.
+fn push_time(wtime: f64) -> Result<Option<SystemTime>, StatusProto> {
+    if wtime < 0.0 {
+        return Ok(None);
+    }
+    let since = Duration::try_from_secs_f64(wtime).ok();
+    let at = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+    match at {
+        Some(at) => Ok(Some(at)),
+        None => Err(status(Code::InvalidArgument, "wtime is no time")),
+    }
+}
+
+fn count_of(count: kv::Result<u64>) -> (StatusProto, i64) {
+    match count {
+        Ok(count) => (success(), i64::try_from(count).unwrap_or(i64::MAX)),
+        Err(error) => (of_error(&error), 0),
+    }
+}
+
+#[tonic::async_trait]
+impl DbmService for Calls {
+    type StreamStream = Conversation;
+    type IterateStream = Iteration;
+    type ReplicateStream = Answers<ReplicateResponse>;
+
+    async fn echo(&self, request: Request<EchoRequest>) -> Answer<EchoResponse> {
+        let answer = echo(request.into_inner());
+        let bytes = answer.echo.len();
+        self.large(answer, bytes)
+    }
+
+    async fn inspect(&self, request: Request<InspectRequest>) -> Answer<InspectResponse> {
+        let index = request.into_inner().dbm_index;
+        let records = if index < 0 {
+            inspect::server(&self.lane)
+        } else {
+            inspect::database(self.database(index)?)
+        };
+        let status = self.told(success());
+        Ok(Response::new(InspectResponse { status, records }))
+    }
+
+    async fn get(&self, request: Request<GetRequest>) -> Answer<GetResponse> {
+        let request = request.into_inner();
+        let (status, value) = of_read(self.database(request.dbm_index)?.get(&request.key));
+        let value = value.filter(|_| !request.omit_value).unwrap_or_default();
+        let bytes = value.len();
+        let status = self.told(status);
+        self.large(GetResponse { status, value }, bytes)
+    }
+
+    async fn get_multi(&self, request: Request<GetMultiRequest>) -> Answer<GetMultiResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let (mut status, mut records, mut bytes) = (success(), Vec::new(), 0);
+        for (number, first) in request.keys.into_iter().enumerate() {
+            if number % READS_PER_TURN == READS_PER_TURN - 1 {
+                tokio::task::yield_now().await;
+            }
+            let (read, value) = of_read(database.get(&first));
+            match value {
+                Some(second) => {
+                    bytes += first.len() + second.len();
+                    self.lane.fits(bytes)?;
+                    records.push(BytesPair { first, second });
+                }
+                // An error is told before what is missing.
+                None if status.code == success().code || status.code == Code::NotFound as i32 => {
+                    status = read;
+                }
+                None => {}
+            }
+        }
+        let status = self.told(status);
+        self.large(GetMultiResponse { status, records }, bytes)
+    }
+
+    async fn set(&self, request: Request<SetRequest>) -> Answer<SetResponse> {
+        let request = request.into_inner();
+        let index = request.dbm_index;
+        let status = self.written(index, outcome::set(request)).await?;
+        Ok(Response::new(SetResponse { status }))
+    }
+
+    async fn set_multi(&self, request: Request<SetMultiRequest>) -> Answer<SetMultiResponse> {
+        let request = request.into_inner();
+        let index = request.dbm_index;
+        let status = self.written(index, outcome::set_each(request)).await?;
+        Ok(Response::new(SetMultiResponse { status }))
+    }
+
+    async fn remove(&self, request: Request<RemoveRequest>) -> Answer<RemoveResponse> {
+        let request = request.into_inner();
+        let write = Write::remove(request.key);
+        let status = self.written(request.dbm_index, write).await?;
+        Ok(Response::new(RemoveResponse { status }))
+    }
+
+    async fn remove_multi(
+        &self,
+        request: Request<RemoveMultiRequest>,
+    ) -> Answer<RemoveMultiResponse> {
+        let request = request.into_inner();
+        let index = request.dbm_index;
+        let status = self.written(index, outcome::remove_each(request)).await?;
+        Ok(Response::new(RemoveMultiResponse { status }))
+    }
+
+    async fn append(&self, request: Request<AppendRequest>) -> Answer<AppendResponse> {
+        let request = request.into_inner();
+        let index = request.dbm_index;
+        let status = self.written(index, outcome::append(request)).await?;
+        Ok(Response::new(AppendResponse { status }))
+    }
+
+    async fn append_multi(
+        &self,
+        request: Request<AppendMultiRequest>,
+    ) -> Answer<AppendMultiResponse> {
+        let request = request.into_inner();
+        let index = request.dbm_index;
+        let status = self.written(index, outcome::append_each(request)).await?;
+        Ok(Response::new(AppendMultiResponse { status }))
+    }
+
+    async fn compare_exchange(
+        &self,
+        request: Request<CompareExchangeRequest>,
+    ) -> Answer<CompareExchangeResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let mut answer = exchange(&self.lane, database, request).await;
+        answer.status = answer.status.and_then(|status| self.told(status));
+        let bytes = answer.actual.len();
+        self.large(answer, bytes)
+    }
+
+    async fn increment(&self, request: Request<IncrementRequest>) -> Answer<IncrementResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let written = database.submit(outcome::increment(&request)).await;
+        Ok(Response::new(IncrementResponse {
+            status: self.told(of_write(&written)),
+            current: outcome::number(&written),
+        }))
+    }
+
+    async fn compare_exchange_multi(
+        &self,
+        request: Request<CompareExchangeMultiRequest>,
+    ) -> Answer<CompareExchangeMultiResponse> {
+        let request = request.into_inner();
+        let write = Write::CompareExchangeMulti {
+            expected: request
+                .expected
+                .into_iter()
+                .map(outcome::expected)
+                .collect(),
+            desired: request.desired.into_iter().map(outcome::desired).collect(),
+        };
+        let status = self.written(request.dbm_index, write).await?;
+        Ok(Response::new(CompareExchangeMultiResponse { status }))
+    }
+
+    async fn rekey(&self, request: Request<RekeyRequest>) -> Answer<RekeyResponse> {
+        let request = request.into_inner();
+        let index = request.dbm_index;
+        let status = self.written(index, outcome::rekey(request)).await?;
+        Ok(Response::new(RekeyResponse { status }))
+    }
+
+    async fn pop_first(&self, request: Request<PopFirstRequest>) -> Answer<PopFirstResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let popped = waiting::write(
+            &self.lane,
+            database,
+            Subject::Queue,
+            request.retry_wait,
+            Write::PopFirst,
+        );
+        let (status, key, value) = match popped.await {
+            Ok(Written::Popped { key, value }) => (success(), key, value),
+            Ok(_) => (missing(), Bytes::new(), Bytes::new()),
+            Err(error) => (of_error(&error), Bytes::new(), Bytes::new()),
+        };
+        let answer = PopFirstResponse {
+            status: self.told(status),
+            key: if request.omit_key { Bytes::new() } else { key },
+            value: if request.omit_value {
+                Bytes::new()
+            } else {
+                value
+            },
+        };
+        // The record is gone, so its answer is sent whatever else waits.
+        let claim = self.lane.claim(answer.value.len()).unwrap_or_default();
+        let mut response = Response::new(answer);
+        response.extensions_mut().insert(claim);
+        Ok(response)
+    }
+
+    async fn push_last(&self, request: Request<PushLastRequest>) -> Answer<PushLastResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let status = match push_time(request.wtime) {
+            Ok(at) => {
+                let value = outcome::kept(request.value);
+                let written = database.submit(Write::PushLast { value, at }).await;
+                if request.notify && written.is_ok() {
+                    waiting::notify(database, Subject::Queue);
+                }
+                of_write(&written)
+            }
+            Err(status) => status,
+        };
+        let status = self.told(status);
+        Ok(Response::new(PushLastResponse { status }))
+    }
+
+    async fn count(&self, request: Request<CountRequest>) -> Answer<CountResponse> {
+        let database = self.database(request.into_inner().dbm_index)?;
+        let (status, count) = count_of(database.count());
+        let status = self.told(status);
+        Ok(Response::new(CountResponse { status, count }))
+    }
+
+    async fn get_file_size(
+        &self,
+        request: Request<GetFileSizeRequest>,
+    ) -> Answer<GetFileSizeResponse> {
+        let database = self.database(request.into_inner().dbm_index)?;
+        let size = self.offloaded(database, Database::file_size).await?;
+        let (status, file_size) = count_of(size);
+        let status = self.told(status);
+        Ok(Response::new(GetFileSizeResponse { status, file_size }))
+    }
+
+    async fn clear(&self, request: Request<ClearRequest>) -> Answer<ClearResponse> {
+        let index = request.into_inner().dbm_index;
+        let status = self.written(index, Write::Clear).await?;
+        Ok(Response::new(ClearResponse { status }))
+    }
+
+    async fn rebuild(&self, request: Request<RebuildRequest>) -> Answer<RebuildResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let rebuilt = self.offloaded(database, Database::rebuild).await?;
+        let status = self.told(rebuilt.map_or_else(|error| of_error(&error), |()| success()));
+        Ok(Response::new(RebuildResponse { status }))
+    }
+
+    async fn should_be_rebuilt(
+        &self,
+        request: Request<ShouldBeRebuiltRequest>,
+    ) -> Answer<ShouldBeRebuiltResponse> {
+        // What is on disk puts itself in order.
+        self.database(request.into_inner().dbm_index)?;
+        let status = self.told(success());
+        Ok(Response::new(ShouldBeRebuiltResponse {
+            status,
+            tobe: false,
+        }))
+    }
+
+    async fn synchronize(
+        &self,
+        request: Request<SynchronizeRequest>,
+    ) -> Answer<SynchronizeResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let backup = upkeep::backup(database, &request.params);
+        let status = match (backup, request.hard) {
+            (Err(refused), _) => refused,
+            (Ok(folder), hard) => {
+                let synchronized = match hard {
+                    true => database.synchronize().await.map(drop),
+                    false => Ok(()),
+                };
+                let done = match (synchronized, folder) {
+                    (Ok(()), Some(folder)) => {
+                        let backup = move |database: &Database| database.backup(&folder);
+                        self.offloaded(database, backup).await?
+                    }
+                    (synchronized, _) => synchronized,
+                };
+                done.map_or_else(|error| of_error(&error), |()| success())
+            }
+        };
+        let status = self.told(status);
+        Ok(Response::new(SynchronizeResponse { status }))
+    }
+
+    async fn search(&self, request: Request<SearchRequest>) -> Answer<SearchResponse> {
+        let request = request.into_inner();
+        let database = self.database(request.dbm_index)?;
+        let (status, matched) = match upkeep::search(&request) {
+            Ok((mode, capacity)) => {
+                let pattern = request.pattern;
+                let search = move |database: &Database| database.search(mode, &pattern, capacity);
+                match self.offloaded(database, search).await? {
+                    Ok(matched) => (success(), matched),
+                    Err(error) => (of_error(&error), Vec::new()),
+                }
+            }
+            Err(refused) => (refused, Vec::new()),
+        };
+        let bytes = matched.iter().map(Bytes::len).sum();
+        let status = self.told(status);
+        self.large(SearchResponse { status, matched }, bytes)
+    }
+
+    async fn stream(&self, request: Request<Streaming<StreamRequest>>) -> Answer<Conversation> {
+        Ok(Response::new(Conversation::new(
+            self.clone(),
+            request.into_inner(),
+        )))
+    }
+
+    async fn iterate(&self, request: Request<Streaming<IterateRequest>>) -> Answer<Iteration> {
+        Ok(Response::new(Iteration::new(
+            self.clone(),
+            request.into_inner(),
+        )))
+    }
+
+    async fn replicate(&self, _: Request<ReplicateRequest>) -> Answer<Self::ReplicateStream> {
+        Err(Status::failed_precondition(
+            "this server keeps no log to replicate from",
+        ))
+    }
+
+    async fn change_master(&self, _: Request<ChangeMasterRequest>) -> Answer<ChangeMasterResponse> {
+        Err(Status::unimplemented(
+            "this server is no replica of another",
+        ))
+    }
+}

@@ -1,0 +1,313 @@
+//! Stream: requests of one client in order, answers in the same order. Knows the calls that a stream may hold.
+//! Writes follow each other without waiting for their answers; a read waits until the writes before it are done, so that it sees them.
+//! What has come is handled before anything is sent, and who reads no answers is not read from.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures_util::Stream;
+use prost::Message as _;
+use tonic::{Status, Streaming};
+use tsumugi_kv::{self as kv, Pending, Written};
+
+use super::budget::Claim;
+use super::calls::{self, Calls};
+use super::lane::Lane;
+use super::outcome;
+use crate::limits::STREAM_MESSAGES_PER_TURN;
+use crate::proto::stream_request::RequestOneof;
+use crate::proto::stream_response::ResponseOneof;
+use crate::proto::{
+    AppendResponse, CompareExchangeResponse, GetResponse, IncrementResponse, RemoveResponse,
+    SetResponse, StreamRequest, StreamResponse,
+};
+
+/// A stream that is being answered.
+pub(crate) struct Conversation {
+    calls: Calls,
+    requests: Streaming<StreamRequest>,
+    /// What was begun and not answered, in order.
+    underway: VecDeque<Step>,
+    /// Bytes of the requests in `underway`.
+    bytes: usize,
+    /// A request that waits until all before it are answered.
+    held: Option<StreamRequest>,
+    /// How the stream ends once everything before is answered.
+    end: Option<Result<(), Status>>,
+    /// Messages that may still be handled in this turn.
+    turn: usize,
+    drain: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _claim: Claim,
+}
+
+struct Step {
+    work: Work,
+    bytes: usize,
+    wants: Wants,
+}
+
+/// Whether the client wants an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    Answer,
+    Nothing,
+}
+
+enum Work {
+    Done(ResponseOneof),
+    Write(Pending, Kind),
+    Exchange(Pin<Box<dyn Future<Output = CompareExchangeResponse> + Send>>),
+}
+
+/// Which answer a write has.
+#[derive(Clone, Copy)]
+enum Kind {
+    Set,
+    Remove,
+    Append,
+    Increment,
+}
+
+impl Conversation {
+    pub(crate) fn new(calls: Calls, requests: Streaming<StreamRequest>) -> Conversation {
+        let drain = Box::pin(calls.lane().drain());
+        Conversation {
+            calls,
+            requests,
+            underway: VecDeque::new(),
+            bytes: 0,
+            held: None,
+            end: None,
+            turn: STREAM_MESSAGES_PER_TURN,
+            drain,
+            _claim: Claim::default(),
+        }
+    }
+
+    fn lane(&self) -> &Arc<Lane> {
+        self.calls.lane()
+    }
+
+    /// The next answer that is wanted, of those that are ready.
+    fn poll_answer(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<StreamResponse, Status>>> {
+        while let Some(step) = self.underway.front_mut() {
+            let answer = match &mut step.work {
+                Work::Done(answer) => {
+                    std::mem::replace(answer, ResponseOneof::SetResponse(SetResponse::default()))
+                }
+                Work::Write(pending, kind) => kind.answer(&ready!(Pin::new(pending).poll(context))),
+                Work::Exchange(exchange) => {
+                    ResponseOneof::CompareExchangeResponse(ready!(exchange.as_mut().poll(context)))
+                }
+            };
+            let Some(step) = self.underway.pop_front() else {
+                break;
+            };
+            self.bytes -= step.bytes;
+            self.lane().figures.message();
+            self.lane().figures.status(code(&answer));
+            if step.wants == Wants::Answer {
+                let response = StreamResponse {
+                    response_oneof: Some(answer),
+                };
+                match self.lane().claim(response.encoded_len()) {
+                    // Held until the next answer is asked for.
+                    Ok(claim) => self._claim = claim,
+                    Err(status) => return Poll::Ready(Some(Err(status))),
+                }
+                return Poll::Ready(Some(Ok(response)));
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    /// Whether another request may be begun.
+    fn has_room(&self) -> bool {
+        let limits = &self.lane().shared.limits;
+        let waits = matches!(
+            self.underway.back(),
+            Some(Step {
+                work: Work::Exchange(_),
+                ..
+            })
+        );
+        !waits
+            && self.underway.len() < limits.stream_writes_max
+            && self.bytes < limits.stream_bytes_max
+    }
+
+    /// Takes what has come until there is no more, or no room, or the turn is over. Ready when something was begun.
+    fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.end.is_some() {
+            return Poll::Pending;
+        }
+        if let Some(request) = self.held.take_if(|_| self.underway.is_empty()) {
+            self.begin(request);
+            return Poll::Ready(());
+        }
+        if self.held.is_some() || !self.has_room() {
+            return Poll::Pending;
+        }
+        if self.turn == 0 {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        match ready!(Pin::new(&mut self.requests).poll_next(context)) {
+            Some(Ok(request)) => {
+                self.turn -= 1;
+                self.begin(request);
+            }
+            Some(Err(status)) => self.end = Some(Err(status)),
+            None => self.end = Some(Ok(())),
+        }
+        Poll::Ready(())
+    }
+
+    fn begin(&mut self, request: StreamRequest) {
+        let waits = match &request.request_oneof {
+            Some(RequestOneof::GetRequest(_)) => !self.underway.is_empty(),
+            // It may wait for a notice, and nothing overtakes it.
+            Some(RequestOneof::CompareExchangeRequest(_)) => !self.underway.is_empty(),
+            _ => false,
+        };
+        if waits {
+            self.held = Some(request);
+            return;
+        }
+        let bytes = request.encoded_len();
+        let wants = if request.omit_response {
+            Wants::Nothing
+        } else {
+            Wants::Answer
+        };
+        match self.work(request) {
+            Ok(work) => {
+                self.bytes += bytes;
+                self.underway.push_back(Step { work, bytes, wants });
+            }
+            Err(status) => self.end = Some(Err(status)),
+        }
+    }
+
+    fn work(&self, request: StreamRequest) -> Result<Work, Status> {
+        let Some(request) = request.request_oneof else {
+            return Err(Status::invalid_argument(
+                "a request of a stream holds no call",
+            ));
+        };
+        let lane = self.lane();
+        Ok(match request {
+            RequestOneof::EchoRequest(request) => {
+                Work::Done(ResponseOneof::EchoResponse(calls::echo(request)))
+            }
+            RequestOneof::GetRequest(request) => {
+                let database = lane.database(request.dbm_index)?;
+                let (status, value) = outcome::of_read(database.get(&request.key));
+                let value = value.filter(|_| !request.omit_value).unwrap_or_default();
+                let status = Some(status);
+                Work::Done(ResponseOneof::GetResponse(GetResponse { status, value }))
+            }
+            RequestOneof::SetRequest(request) => {
+                let database = lane.database(request.dbm_index)?;
+                Work::Write(database.submit(outcome::set(request)), Kind::Set)
+            }
+            RequestOneof::RemoveRequest(request) => {
+                let write = kv::Write::remove(request.key);
+                Work::Write(
+                    lane.database(request.dbm_index)?.submit(write),
+                    Kind::Remove,
+                )
+            }
+            RequestOneof::AppendRequest(request) => {
+                let database = lane.database(request.dbm_index)?;
+                Work::Write(database.submit(outcome::append(request)), Kind::Append)
+            }
+            RequestOneof::IncrementRequest(request) => {
+                let write = outcome::increment(&request);
+                Work::Write(
+                    lane.database(request.dbm_index)?.submit(write),
+                    Kind::Increment,
+                )
+            }
+            RequestOneof::CompareExchangeRequest(request) => {
+                let database = lane.database(request.dbm_index)?.clone();
+                let lane = Arc::clone(lane);
+                Work::Exchange(Box::pin(async move {
+                    calls::exchange(&lane, &database, request).await
+                }))
+            }
+        })
+    }
+}
+
+impl Stream for Conversation {
+    type Item = Result<StreamResponse, Status>;
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<StreamResponse, Status>>> {
+        let this = self.get_mut();
+        loop {
+            match this.poll_answer(context) {
+                Poll::Ready(Some(answer)) => return Poll::Ready(Some(answer)),
+                // Answers that wait do not keep requests from being taken.
+                Poll::Ready(None) | Poll::Pending => {}
+            }
+            if this.poll_take(context).is_ready() {
+                continue;
+            }
+            if this.underway.is_empty() && this.held.is_none() {
+                match this.end.take() {
+                    Some(Ok(())) => return Poll::Ready(None),
+                    Some(Err(status)) => {
+                        this.end = Some(Ok(()));
+                        return Poll::Ready(Some(Err(status)));
+                    }
+                    None => {}
+                }
+                if this.turn > 0 && this.drain.as_mut().poll(context).is_ready() {
+                    this.end = Some(Err(Status::unavailable(
+                        "the server is ending; connect again",
+                    )));
+                    continue;
+                }
+            }
+            this.turn = STREAM_MESSAGES_PER_TURN;
+            return Poll::Pending;
+        }
+    }
+}
+
+impl Kind {
+    fn answer(self, written: &kv::Result<Written>) -> ResponseOneof {
+        let status = Some(outcome::of_write(written));
+        match self {
+            Kind::Set => ResponseOneof::SetResponse(SetResponse { status }),
+            Kind::Remove => ResponseOneof::RemoveResponse(RemoveResponse { status }),
+            Kind::Append => ResponseOneof::AppendResponse(AppendResponse { status }),
+            Kind::Increment => ResponseOneof::IncrementResponse(IncrementResponse {
+                status,
+                current: outcome::number(written),
+            }),
+        }
+    }
+}
+
+fn code(answer: &ResponseOneof) -> i32 {
+    let status = match answer {
+        ResponseOneof::EchoResponse(answer) => &answer.status,
+        ResponseOneof::GetResponse(answer) => &answer.status,
+        ResponseOneof::SetResponse(answer) => &answer.status,
+        ResponseOneof::RemoveResponse(answer) => &answer.status,
+        ResponseOneof::AppendResponse(answer) => &answer.status,
+        ResponseOneof::CompareExchangeResponse(answer) => &answer.status,
+        ResponseOneof::IncrementResponse(answer) => &answer.status,
+    };
+    status.as_ref().map_or(0, |status| status.code)
+}

@@ -1,0 +1,379 @@
+//! Counts calls: one set of figures for each worker, written by that worker alone, read by whoever exports them. Knows no connection.
+//! Counting is a plain load and store on the worker's own cache lines.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tonic::Code as Refusal;
+use tsumugi_http::exposition::{Exposition, Kind};
+use tsumugi_kv::{Database, Snapshot as DatabaseFigures};
+use tsumugi_worker::{Snapshot, WorkerSnapshot};
+
+use super::budget::Budget;
+use crate::code::Code;
+use crate::method::{METHODS, Method};
+
+/// Upper bounds of the durations, with their names in seconds.
+const BOUNDS_US: [(u64, &str); 14] = [
+    (10, "0.00001"),
+    (25, "0.000025"),
+    (50, "0.00005"),
+    (100, "0.0001"),
+    (250, "0.00025"),
+    (500, "0.0005"),
+    (1_000, "0.001"),
+    (2_500, "0.0025"),
+    (10_000, "0.01"),
+    (50_000, "0.05"),
+    (250_000, "0.25"),
+    (1_000_000, "1"),
+    (5_000_000, "5"),
+    (30_000_000, "30"),
+];
+
+/// Codes of a database's status, and of gRPC's own.
+const STATUSES: usize = 14;
+const REFUSALS: usize = 17;
+
+/// The figures of one worker. Alone on its cache lines (two, because processors fetch lines in pairs).
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Figures {
+    begun: AtomicU64,
+    ended: AtomicU64,
+    messages: AtomicU64,
+    duration_us: AtomicU64,
+    methods: [AtomicU64; METHODS.len()],
+    statuses: [AtomicU64; STATUSES],
+    refusals: [AtomicU64; REFUSALS],
+    durations: [AtomicU64; BOUNDS_US.len() + 1],
+}
+
+impl Figures {
+    pub(crate) fn call_begun(&self) {
+        add(&self.begun, 1);
+    }
+
+    /// A call has its answer, or the beginning of it; or its client has gone.
+    pub(crate) fn call_ended(&self) {
+        add(&self.ended, 1);
+    }
+
+    pub(crate) fn answered(&self, method: Method, duration: Duration) {
+        let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        add(&self.duration_us, duration_us);
+        if let Some(count) = self.methods.get(method.index()) {
+            add(count, 1);
+        }
+        let bucket = BOUNDS_US
+            .iter()
+            .position(|(bound, _)| duration_us <= *bound);
+        if let Some(count) = self.durations.get(bucket.unwrap_or(BOUNDS_US.len())) {
+            add(count, 1);
+        }
+    }
+
+    /// A database answered, in a call of its own or in a stream.
+    pub(crate) fn status(&self, code: i32) {
+        let index = usize::try_from(code).unwrap_or(STATUSES);
+        let count = self.statuses.get(index).or(self.statuses.get(1));
+        if let Some(count) = count {
+            add(count, 1);
+        }
+    }
+
+    /// A call was refused by gRPC's own code.
+    pub(crate) fn refused(&self, code: Refusal) {
+        let index = usize::try_from(code as i32).unwrap_or(REFUSALS);
+        if let Some(count) = self.refusals.get(index) {
+            add(count, 1);
+        }
+    }
+
+    /// A message of a stream was handled.
+    pub(crate) fn message(&self) {
+        add(&self.messages, 1);
+    }
+
+    /// Calls that have begun and not ended.
+    pub(crate) fn active(&self) -> u64 {
+        // Read in this order, a call that ends between the two is counted as active, never as minus one.
+        let ended = self.ended.load(Relaxed);
+        self.begun.load(Relaxed).saturating_sub(ended)
+    }
+}
+
+/// The figures of all workers. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Board(Arc<Mutex<Vec<Column>>>);
+
+#[derive(Clone, Debug)]
+struct Column {
+    worker: usize,
+    figures: Arc<Figures>,
+    inbound: Arc<Budget>,
+    outbound: Arc<Budget>,
+}
+
+impl Board {
+    /// Adds a worker.
+    pub(crate) fn add(
+        &self,
+        worker: usize,
+        inbound: &Arc<Budget>,
+        outbound: &Arc<Budget>,
+    ) -> Arc<Figures> {
+        let column = Column {
+            worker,
+            figures: Arc::default(),
+            inbound: Arc::clone(inbound),
+            outbound: Arc::clone(outbound),
+        };
+        let figures = Arc::clone(&column.figures);
+        let mut columns = self.columns();
+        columns.push(column);
+        columns.sort_by_key(|column| column.worker);
+        figures
+    }
+
+    /// Workers that have begun.
+    pub(crate) fn workers(&self) -> usize {
+        self.columns().len()
+    }
+
+    /// Calls that have begun and not ended, on all workers.
+    pub(crate) fn active(&self) -> u64 {
+        self.columns()
+            .iter()
+            .map(|column| column.figures.active())
+            .sum()
+    }
+
+    fn columns(&self) -> MutexGuard<'_, Vec<Column>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the figures: sums of what is counted, one gauge a worker.
+    pub(crate) fn write(&self, text: &mut Exposition) {
+        let columns = self.columns().clone();
+        let sum = |of: &dyn Fn(&Figures) -> u64| -> u64 {
+            columns.iter().map(|column| of(&column.figures)).sum()
+        };
+        let name = "tsumugi_rpc_calls_total";
+        text.family(name, Kind::Counter, "Calls that were answered, by method.");
+        for (index, method) in METHODS.iter().enumerate() {
+            let count = sum(&|figures| at(&figures.methods, index));
+            if count > 0 {
+                text.sample(name, &[("method", method)], count);
+            }
+        }
+        let name = "tsumugi_rpc_statuses_total";
+        text.family(
+            name,
+            Kind::Counter,
+            "Answers of databases, by status; messages of streams count each.",
+        );
+        for index in 0..STATUSES {
+            let count = sum(&|figures| at(&figures.statuses, index));
+            if count > 0 {
+                let code = Code::of(i32::try_from(index).unwrap_or(1)).to_string();
+                text.sample(name, &[("status", &code)], count);
+            }
+        }
+        let name = "tsumugi_rpc_refused_total";
+        text.family(
+            name,
+            Kind::Counter,
+            "Calls that reached no database, by gRPC's code.",
+        );
+        for index in 0..REFUSALS {
+            let count = sum(&|figures| at(&figures.refusals, index));
+            if count > 0 {
+                let code = format!("{:?}", Refusal::from(i32::try_from(index).unwrap_or(2)));
+                text.sample(name, &[("code", &code)], count);
+            }
+        }
+        text.single(
+            "tsumugi_rpc_messages_total",
+            Kind::Counter,
+            "Messages of streams that were handled.",
+            sum(&|figures| figures.messages.load(Relaxed)),
+        );
+        write_durations(&sum, text);
+        write_gauges(&columns, text);
+    }
+}
+
+/// Adds up a figure of all workers.
+type Sum<'a> = &'a dyn Fn(&dyn Fn(&Figures) -> u64) -> u64;
+
+fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
+    let name = "tsumugi_rpc_call_duration_seconds";
+    text.family(
+        name,
+        Kind::Histogram,
+        "Time from a call's metadata to its answer; of streams, to the beginning of it.",
+    );
+    let mut up_to = 0;
+    let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
+    for (bucket, bound) in bounds.enumerate() {
+        up_to += sum(&|figures| at(&figures.durations, bucket));
+        text.sample(
+            "tsumugi_rpc_call_duration_seconds_bucket",
+            &[("le", bound)],
+            up_to,
+        );
+    }
+    let seconds = sum(&|figures| figures.duration_us.load(Relaxed)) as f64 / 1e6;
+    text.sample("tsumugi_rpc_call_duration_seconds_sum", &[], seconds);
+    text.sample("tsumugi_rpc_call_duration_seconds_count", &[], up_to);
+}
+
+fn write_gauges(columns: &[Column], text: &mut Exposition) {
+    let mut gauge = |name: &str, help: &str, of: &dyn Fn(&Column) -> u64| {
+        text.family(name, Kind::Gauge, help);
+        for column in columns {
+            text.sample(name, &[("worker", &column.worker.to_string())], of(column));
+        }
+    };
+    gauge(
+        "tsumugi_rpc_calls_active",
+        "Calls that have begun and not ended.",
+        &|column| column.figures.active(),
+    );
+    gauge(
+        "tsumugi_rpc_inbound_bytes",
+        "Bytes of large messages that are held, of inbound_bytes_max.",
+        &|column| column.inbound.used() as u64,
+    );
+    gauge(
+        "tsumugi_rpc_outbound_bytes",
+        "Bytes of large answers that wait for their clients, of outbound_bytes_max.",
+        &|column| column.outbound.used() as u64,
+    );
+}
+
+/// Writes what the worker crate counts of connections.
+pub(crate) fn write_workers(snapshot: &Snapshot, text: &mut Exposition) {
+    let mut family = |name: &str, kind: Kind, help: &str, of: fn(&WorkerSnapshot) -> u64| {
+        text.family(name, kind, help);
+        for (worker, figures) in snapshot.workers.iter().enumerate() {
+            text.sample(name, &[("worker", &worker.to_string())], of(figures));
+        }
+    };
+    family(
+        "tsumugi_connections_open",
+        Kind::Gauge,
+        "Connections open now.",
+        |worker| worker.open as u64,
+    );
+    family(
+        "tsumugi_connections_accepted_total",
+        Kind::Counter,
+        "Connections that the worker accepted, whoever serves them.",
+        |worker| worker.accepted,
+    );
+    family(
+        "tsumugi_connections_refused_total",
+        Kind::Counter,
+        "Connections closed at once because every worker had connections_max.",
+        |worker| worker.refused,
+    );
+    family(
+        "tsumugi_worker_stalls_total",
+        Kind::Counter,
+        "Loop turns that took stall_ms or longer.",
+        |worker| worker.stalled,
+    );
+}
+
+/// Writes what the databases count.
+pub(crate) fn write_databases(databases: &[Database], text: &mut Exposition) {
+    let figures: Vec<(String, DatabaseFigures)> = databases
+        .iter()
+        .enumerate()
+        .map(|(index, database)| (index.to_string(), database.metrics()))
+        .collect();
+    let mut family = |name: &str, kind: Kind, help: &str, of: fn(&DatabaseFigures) -> u64| {
+        text.family(name, kind, help);
+        for (index, figures) in &figures {
+            text.sample(name, &[("database", index)], of(figures));
+        }
+    };
+    for (name, kind, help, of) in DATABASE_FIGURES {
+        family(name, *kind, help, *of);
+    }
+}
+
+type Figure = (
+    &'static str,
+    Kind,
+    &'static str,
+    fn(&DatabaseFigures) -> u64,
+);
+
+#[rustfmt::skip]
+const DATABASE_FIGURES: &[Figure] = &[
+    ("tsumugi_kv_reads_total", Kind::Counter, "Values asked for.", |of| of.reads),
+    ("tsumugi_kv_hits_total", Kind::Counter, "Of these, found.", |of| of.hits),
+    ("tsumugi_kv_writes_total", Kind::Counter, "Writes that were applied.", |of| of.writes),
+    ("tsumugi_kv_write_errors_total", Kind::Counter, "Writes that failed.", |of| of.write_errors),
+    ("tsumugi_kv_read_bytes_total", Kind::Counter, "Bytes of values read.", |of| of.bytes_read),
+    ("tsumugi_kv_written_bytes_total", Kind::Counter, "Bytes of keys and values written.", |of| of.bytes_written),
+    ("tsumugi_kv_expired_total", Kind::Counter, "Records removed because their time was over.", |of| of.expired),
+    ("tsumugi_kv_evicted_total", Kind::Counter, "Records removed because the database was full.", |of| of.evicted),
+    ("tsumugi_kv_commits_total", Kind::Counter, "Groups of writes given to the disk.", |of| of.commits),
+    ("tsumugi_kv_committed_total", Kind::Counter, "Writes in those groups.", |of| of.committed),
+    ("tsumugi_kv_syncs_total", Kind::Counter, "Times the disk was asked to confirm.", |of| of.syncs),
+    ("tsumugi_kv_records", Kind::Gauge, "Records.", |of| of.records),
+    ("tsumugi_kv_bytes", Kind::Gauge, "Bytes that the database takes.", |of| of.bytes),
+    ("tsumugi_kv_queued", Kind::Gauge, "Writes that wait.", |of| of.queued),
+    ("tsumugi_kv_cache_hits_total", Kind::Counter, "Blocks found in the cache.", |of| of.cache.map_or(0, |(hits, _)| hits)),
+];
+
+fn at(counters: &[AtomicU64], index: usize) -> u64 {
+    counters.get(index).map_or(0, |count| count.load(Relaxed))
+}
+
+/// Adds to a counter that only this thread writes: no locked instruction is needed.
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_all_workers_are_summed() {
+        let board = Board::default();
+        let budget = Budget::new("inbound_bytes_max", 1 << 20);
+        let claim = budget.claim(100_000).unwrap();
+        for worker in [1, 0] {
+            let figures = board.add(worker, &budget, &budget);
+            figures.call_begun();
+            figures.answered(
+                Method::of_path("/tkrzw_rpc.DBMService/Get"),
+                Duration::from_micros(20),
+            );
+            figures.status(7);
+            figures.refused(Refusal::Unauthenticated);
+        }
+        let mut text = Exposition::default();
+        board.write(&mut text);
+        let text = text.into_text();
+        for line in [
+            "tsumugi_rpc_calls_total{method=\"Get\"} 2",
+            "tsumugi_rpc_statuses_total{status=\"NOT_FOUND\"} 2",
+            "tsumugi_rpc_refused_total{code=\"Unauthenticated\"} 2",
+            "tsumugi_rpc_call_duration_seconds_bucket{le=\"0.000025\"} 2",
+            "tsumugi_rpc_call_duration_seconds_count 2",
+            "tsumugi_rpc_calls_active{worker=\"1\"} 1",
+            "tsumugi_rpc_inbound_bytes{worker=\"0\"} 100000",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line} in\n{text}");
+        }
+        drop(claim);
+    }
+}

@@ -1,0 +1,202 @@
+//! The body of a call on its way in: sees that no message is larger than the limit and that all together are not, before any
+//! memory is taken for them. Knows gRPC's five bytes before a message (compressed flag, length), not what is in it.
+//! A message that stops coming fails the call; the time between two messages is the client's.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep};
+use tonic::Status;
+
+use super::budget::{Budget, Claim};
+
+/// Bytes before each message.
+const PREFIX_BYTES: usize = 5;
+
+/// What a body is held to.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    pub message_bytes_max: usize,
+    pub message_timeout: Duration,
+    pub inbound: Arc<Budget>,
+}
+
+/// A client's body within its bounds.
+pub(crate) struct Inbound {
+    body: Incoming,
+    bounds: Bounds,
+    frames: Frames,
+    /// For the message that is coming, or that came last.
+    claim: Claim,
+    /// Armed only when a poll found nothing in the middle of a message.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Inbound {
+    pub(crate) fn new(body: Incoming, bounds: Bounds) -> Inbound {
+        Inbound {
+            body,
+            bounds,
+            frames: Frames::default(),
+            claim: Claim::default(),
+            timer: None,
+        }
+    }
+
+    fn look_at(&mut self, mut piece: &[u8]) -> Result<(), Status> {
+        while let Some(length) = self.frames.advance(&mut piece) {
+            // What was held for the message before is held no longer.
+            self.claim = Claim::default();
+            let limit = self.bounds.message_bytes_max;
+            if length > limit {
+                return Err(Status::resource_exhausted(format!(
+                    "a message of {length} bytes is larger than message_bytes_max ({limit}) allows; send less or raise message_bytes_max"
+                )));
+            }
+            self.claim = self.bounds.inbound.claim(length)?;
+        }
+        Ok(())
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<Status> {
+        if self.frames.is_between_messages() {
+            self.timer = None;
+            return Poll::Pending;
+        }
+        let limit = self.bounds.message_timeout;
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        ready!(timer.as_mut().poll(context));
+        let limit_ms = limit.as_millis();
+        Poll::Ready(Status::deadline_exceeded(format!(
+            "no more of the message came within message_timeout_ms ({limit_ms} ms); send it faster or raise message_timeout_ms"
+        )))
+    }
+}
+
+impl Body for Inbound {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = self.get_mut();
+        match Pin::new(&mut this.body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(piece) = frame.data_ref() {
+                    let piece = piece.clone();
+                    if let Err(status) = this.look_at(&piece) {
+                        return Poll::Ready(Some(Err(status)));
+                    }
+                    if let Some(timer) = &mut this.timer {
+                        timer
+                            .as_mut()
+                            .reset(Instant::now() + this.bounds.message_timeout);
+                    }
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(Status::cancelled(format!(
+                "the client broke off: {error}"
+            ))))),
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => this.poll_timer(context).map(|status| Some(Err(status))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}
+
+/// Where the bytes of a call are: in the prefix of a message or in the message.
+#[derive(Debug, Default)]
+struct Frames {
+    prefix: [u8; PREFIX_BYTES],
+    /// Bytes of the prefix that have come.
+    known: usize,
+    /// Bytes of the message that have not come.
+    left: usize,
+    begun: bool,
+}
+
+impl Frames {
+    /// Goes over what has come. Stops after each prefix, with the length of the message that follows.
+    fn advance(&mut self, piece: &mut &[u8]) -> Option<usize> {
+        self.begun |= !piece.is_empty();
+        while !piece.is_empty() {
+            if self.left > 0 {
+                let skipped = self.left.min(piece.len());
+                self.left -= skipped;
+                *piece = piece.get(skipped..).unwrap_or_default();
+                continue;
+            }
+            let taken = (PREFIX_BYTES - self.known).min(piece.len());
+            let (head, tail) = piece.split_at_checked(taken)?;
+            self.prefix
+                .get_mut(self.known..self.known + taken)?
+                .copy_from_slice(head);
+            *piece = tail;
+            self.known += taken;
+            if self.known == PREFIX_BYTES {
+                let [_, length @ ..] = self.prefix;
+                self.known = 0;
+                self.left = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+                return Some(self.left);
+            }
+        }
+        None
+    }
+
+    /// Whether nothing is owed: a call without its first message owes one.
+    fn is_between_messages(&self) -> bool {
+        self.begun && self.left == 0 && self.known == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pieces: &[&[u8]], expected: &[usize]) {
+        let mut frames = Frames::default();
+        let mut lengths = Vec::new();
+        for piece in pieces {
+            let mut piece = *piece;
+            while let Some(length) = frames.advance(&mut piece) {
+                lengths.push(length);
+            }
+            assert!(piece.is_empty());
+        }
+        assert_eq!(lengths, expected);
+    }
+
+    #[test]
+    fn the_length_of_each_message_is_known_when_its_prefix_has_come() {
+        check(&[&[0, 0, 0, 0, 2, 1, 1, 0, 0, 0, 0, 0]], &[2, 0]);
+        check(&[&[0, 0], &[0, 0], &[1], &[9, 0, 0, 0, 1], &[0]], &[1, 256]);
+        check(&[&[1, 255, 255, 255, 255]], &[0xffff_ffff]);
+        check(&[&[]], &[]);
+    }
+
+    #[test]
+    fn a_call_owes_its_first_message_and_the_rest_of_one_that_began() {
+        let mut frames = Frames::default();
+        assert!(!frames.is_between_messages());
+        frames.advance(&mut &[0, 0, 0, 0][..]);
+        assert!(!frames.is_between_messages());
+        frames.advance(&mut &[1][..]);
+        assert!(!frames.is_between_messages());
+        frames.advance(&mut &[7][..]);
+        assert!(frames.is_between_messages());
+    }
+}

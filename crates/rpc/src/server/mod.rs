@@ -1,0 +1,269 @@
+//! The server: databases served to clients of Tkrzw-RPC on workers, each connection on the worker that accepted it.
+//! Knows no listener and opens no database: both are given. Certificates and tokens are read again at each reload.
+
+mod budget;
+mod calls;
+mod codec;
+mod connection;
+mod conversation;
+mod cursor;
+mod door;
+mod figures;
+mod inbound;
+mod inspect;
+mod lane;
+mod outbound;
+mod outcome;
+mod side;
+mod token;
+mod upkeep;
+mod waiting;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tonic_health::ServingStatus;
+use tsumugi_http::exposition::{Exposition, Kind};
+use tsumugi_http::{Acceptor, Protocol, Tls, admin};
+use tsumugi_kv::Database;
+use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, Worker};
+
+use self::calls::Calls;
+pub(crate) use self::codec::SmallBuffers;
+use self::connection::Connections;
+use self::door::Door;
+use self::figures::Board;
+use self::inbound::Bounds;
+use self::lane::{Lane, Shared};
+use self::side::Side;
+use self::token::Tokens;
+pub use self::token::{TokenFile, UnixClients};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::proto::dbm_service_server::DbmServiceServer;
+
+/// What is served, and to whom.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// The databases, by their index.
+    pub databases: Vec<Database>,
+    /// TLS on every TCP listener; UNIX sockets stay plain.
+    pub tls: Option<Tls>,
+    /// Tokens that clients have to show.
+    pub tokens: Option<TokenFile>,
+    /// The limits.
+    pub limits: Limits,
+}
+
+/// The databases of one server and what its workers share. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+    side: Arc<Side>,
+    tls: Option<Tls>,
+    tokens: Option<TokenFile>,
+}
+
+impl Store {
+    /// Reads certificate and tokens once, so that what is wrong with them is told before anything listens. Blocks.
+    ///
+    /// # Errors
+    /// When a certificate, a key or a token file cannot be used.
+    pub fn new(settings: Settings) -> Result<Store> {
+        if let Some(tls) = &settings.tls {
+            tls.read().map_err(|error| match error {
+                tsumugi_http::Error::Certificate { path, reason } => {
+                    Error::Certificate { path, reason }
+                }
+                other => Error::Certificate {
+                    path: PathBuf::new(),
+                    reason: other.to_string(),
+                },
+            })?;
+        }
+        if let Some(tokens) = &settings.tokens {
+            Tokens::read(&tokens.path)?;
+        }
+        Ok(Store {
+            shared: Arc::new(Shared {
+                databases: settings.databases,
+                limits: settings.limits,
+                board: Board::default(),
+                started: Instant::now(),
+                draining: watch::Sender::new(false),
+            }),
+            side: Arc::new(Side::new()?),
+            tls: settings.tls,
+            tokens: settings.tokens,
+        })
+    }
+
+    /// The service of one worker. Must be made on that worker's thread.
+    pub fn service(&self, worker: &Worker) -> Service {
+        let lane = Arc::new(Lane::new(&self.shared, worker.id(), worker.pool().clone()));
+        let drain = worker.drain_started();
+        let (shared, side) = (Arc::clone(&self.shared), Arc::clone(&self.side));
+        drop(worker.spawn(async move {
+            drain.await;
+            shared.draining.send_replace(true);
+            side.set_serving(ServingStatus::NotServing).await;
+        }));
+        Service {
+            worker: worker.clone(),
+            store: self.clone(),
+            connections: Connections::new(worker, &self.shared.limits),
+            lane,
+        }
+    }
+
+    /// The admin pages of the server behind `handle`.
+    pub fn desk(&self, handle: Handle) -> Desk {
+        Desk {
+            handle,
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("Store")
+            .field(&self.shared.databases)
+            .finish()
+    }
+}
+
+/// Serves the databases on one worker.
+#[derive(Debug)]
+pub struct Service {
+    worker: Worker,
+    store: Store,
+    connections: Connections,
+    lane: Arc<Lane>,
+}
+
+/// What one load read: connections that have it keep it.
+pub struct Keys {
+    acceptor: Option<Acceptor>,
+    tokens: Option<Arc<Tokens>>,
+}
+
+impl Service {
+    fn door(&self, peer: Peer, keys: &Keys) -> Rc<Door> {
+        let limits = &self.store.shared.limits;
+        let asked = match (peer, &self.store.tokens) {
+            (Peer::Unix, Some(tokens)) => tokens.unix == UnixClients::Asked,
+            _ => true,
+        };
+        let calls = DbmServiceServer::new(Calls::new(Arc::clone(&self.lane)))
+            .max_decoding_message_size(limits.message_bytes_max)
+            // Answers are measured before they are encoded.
+            .max_encoding_message_size(usize::MAX);
+        Rc::new(Door {
+            calls: RefCell::new(calls),
+            lane: Arc::clone(&self.lane),
+            side: Arc::clone(&self.store.side),
+            bounds: Bounds {
+                message_bytes_max: limits.message_bytes_max,
+                message_timeout: Duration::from_millis(limits.message_timeout_ms),
+                inbound: Arc::clone(&self.lane.inbound),
+            },
+            tokens: keys.tokens.clone().filter(|_| asked),
+        })
+    }
+}
+
+impl tsumugi_worker::Service for Service {
+    type App = Keys;
+
+    async fn load(&self) -> Result<Rc<Keys>, BoxError> {
+        let (tls, tokens) = (self.store.tls.clone(), self.store.tokens.clone());
+        let read = move || -> Result<(Option<Acceptor>, Option<Tokens>), BoxError> {
+            let acceptor = tls.map(|tls| tls.read()).transpose()?;
+            let tokens = tokens
+                .map(|tokens| Tokens::read(&tokens.path))
+                .transpose()?;
+            Ok((acceptor, tokens))
+        };
+        let (acceptor, tokens) = self.worker.offload(read).await??;
+        self.store.side.set_serving(ServingStatus::Serving).await;
+        Ok(Rc::new(Keys {
+            acceptor,
+            tokens: tokens.map(Arc::new),
+        }))
+    }
+
+    async fn serve(&self, connection: Connection, keys: Current<Keys>) {
+        let Connection {
+            stream, slot, peer, ..
+        } = connection;
+        let keys = keys.current();
+        let door = self.door(peer, &keys);
+        let shutdown = self.worker.drain_started();
+        let acceptor = match peer {
+            Peer::Tcp(_) => keys.acceptor.as_ref(),
+            Peer::Unix => None,
+        };
+        let Some(acceptor) = acceptor else {
+            self.connections.serve(stream, door, shutdown).await;
+            drop(slot);
+            return;
+        };
+        let limits = tsumugi_http::Limits {
+            tls_handshake_ms: self.store.shared.limits.tls_handshake_ms,
+            ..tsumugi_http::Limits::default()
+        };
+        let shaken = tokio::select! {
+            shaken = acceptor.accept(stream, &limits) => shaken,
+            () = self.worker.drain_started() => return,
+        };
+        match shaken {
+            Ok((stream, Protocol::Http2)) => self.connections.serve(stream, door, shutdown).await,
+            Ok(_) => tracing::debug!(%peer, "no connection: the client does not offer h2 by ALPN"),
+            Err(error) => tracing::debug!(%peer, %error, "no TLS connection"),
+        }
+        drop(slot);
+    }
+
+    async fn retire(&self, _: Rc<Keys>) {}
+}
+
+/// The admin pages of a running server.
+#[derive(Debug)]
+pub struct Desk {
+    handle: Handle,
+    shared: Arc<Shared>,
+}
+
+impl admin::Desk for Desk {
+    fn ready(&self) -> Result<(), String> {
+        if *self.shared.draining.borrow() {
+            return Err("draining: calls that run are finished, no new ones are taken".to_owned());
+        }
+        let ill = |database: &&Database| !database.is_healthy();
+        if let Some(database) = self.shared.databases.iter().find(ill) {
+            return Err(format!("the database {} takes no writes", database.spec()));
+        }
+        let workers = self.handle.snapshot().workers.len();
+        match self.shared.board.workers() {
+            begun if begun == workers => Ok(()),
+            begun => Err(format!("{begun} of {workers} workers have begun")),
+        }
+    }
+
+    fn metrics(&self) -> Exposition {
+        let mut text = Exposition::default();
+        let name = "tsumugi_build_info";
+        text.family(name, Kind::Gauge, "The version that runs.");
+        text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
+        self.shared.board.write(&mut text);
+        figures::write_workers(&self.handle.snapshot(), &mut text);
+        figures::write_databases(&self.shared.databases, &mut text);
+        text
+    }
+}

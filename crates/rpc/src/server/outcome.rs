@@ -1,0 +1,245 @@
+//! What a database's answer is on the wire: its status, and the conversions between messages and writes. Decides nothing.
+//! Outcomes have codes of their own; an error of the database is a code by what its caller can do.
+
+use bytes::Bytes;
+use tsumugi_kv::{self as kv, Desired, Expected, RekeySource, SetMode, Write, Written};
+
+use crate::code::Code;
+use crate::proto::*;
+
+/// Values up to this size are copied out of the buffer they arrived in, which holds more than them: a database keeps what it is given.
+const COPIED_BYTES_MAX: usize = 64 * 1024;
+
+pub(crate) fn success() -> StatusProto {
+    StatusProto::default()
+}
+
+pub(crate) fn status(code: Code, message: impl Into<String>) -> StatusProto {
+    StatusProto {
+        code: code as i32,
+        message: message.into(),
+    }
+}
+
+pub(crate) fn missing() -> StatusProto {
+    status(Code::NotFound, "there is no such record")
+}
+
+pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
+    use kv::Error;
+    let code = match error {
+        Error::InvalidKey { .. }
+        | Error::ValueTooLong { .. }
+        | Error::NotANumber { .. }
+        | Error::TooMany { .. }
+        | Error::Pattern { .. }
+        | Error::Spec { .. } => Code::InvalidArgument,
+        Error::Broken { .. } => Code::BrokenData,
+        Error::Locked { .. } | Error::Conflict { .. } | Error::Closed => Code::Precondition,
+        Error::Full { .. }
+        | Error::QueueFull { .. }
+        | Error::DiskFull { .. }
+        | Error::Io { .. } => Code::System,
+        _ => Code::Unknown,
+    };
+    status(code, error.to_string())
+}
+
+/// The status of a write that answers no more than that.
+pub(crate) fn of_write(written: &kv::Result<Written>) -> StatusProto {
+    match written {
+        Ok(Written::Missing) => missing(),
+        Ok(Written::Duplicate { .. }) => status(Code::Duplication, "there is a record already"),
+        Ok(Written::Mismatch { .. }) => status(Code::Infeasible, "a record is not as expected"),
+        Ok(Written::Each(each)) => of_each(each),
+        Ok(_) => success(),
+        Err(error) => of_error(error),
+    }
+}
+
+/// An error before anything else, since it says what to mend; then the first that was not done.
+fn of_each(each: &[kv::Result<Written>]) -> StatusProto {
+    if let Some(Err(error)) = each.iter().find(|written| written.is_err()) {
+        return of_error(error);
+    }
+    each.iter()
+        .map(of_write)
+        .find(|status| status.code != Code::Success as i32)
+        .unwrap_or_default()
+}
+
+pub(crate) fn of_read<T>(read: kv::Result<Option<T>>) -> (StatusProto, Option<T>) {
+    match read {
+        Ok(Some(value)) => (success(), Some(value)),
+        Ok(None) => (missing(), None),
+        Err(error) => (of_error(&error), None),
+    }
+}
+
+/// A value as it may be kept.
+pub(crate) fn kept(bytes: Bytes) -> Bytes {
+    if bytes.len() <= COPIED_BYTES_MAX {
+        Bytes::copy_from_slice(&bytes)
+    } else {
+        bytes
+    }
+}
+
+fn mode(overwrite: bool) -> SetMode {
+    if overwrite {
+        SetMode::Overwrite
+    } else {
+        SetMode::IfAbsent
+    }
+}
+
+pub(crate) fn set(request: SetRequest) -> Write {
+    Write::Set {
+        key: request.key,
+        value: kept(request.value),
+        mode: mode(request.overwrite),
+        ttl: None,
+    }
+}
+
+pub(crate) fn set_each(request: SetMultiRequest) -> Write {
+    let mode = mode(request.overwrite);
+    let set = |BytesPair { first, second }| Write::Set {
+        key: first,
+        value: kept(second),
+        mode,
+        ttl: None,
+    };
+    Write::Batch(request.records.into_iter().map(set).collect())
+}
+
+pub(crate) fn remove_each(request: RemoveMultiRequest) -> Write {
+    Write::Batch(request.keys.into_iter().map(Write::remove).collect())
+}
+
+pub(crate) fn append(request: AppendRequest) -> Write {
+    Write::Append {
+        key: request.key,
+        value: kept(request.value),
+        delimiter: request.delim,
+    }
+}
+
+pub(crate) fn append_each(request: AppendMultiRequest) -> Write {
+    let append = |BytesPair { first, second }| Write::Append {
+        key: first,
+        value: kept(second),
+        delimiter: request.delim.clone(),
+    };
+    Write::Batch(request.records.into_iter().map(append).collect())
+}
+
+pub(crate) fn increment(request: &IncrementRequest) -> Write {
+    Write::Increment {
+        key: request.key.clone(),
+        by: request.increment,
+        initial: request.initial,
+    }
+}
+
+/// The number that an increment answers; 0 when it failed.
+pub(crate) fn number(written: &kv::Result<Written>) -> i64 {
+    match written {
+        Ok(Written::Number(number)) => *number,
+        _ => 0,
+    }
+}
+
+pub(crate) fn rekey(request: RekeyRequest) -> Write {
+    Write::Rekey {
+        old: request.old_key,
+        new: request.new_key,
+        mode: mode(request.overwrite),
+        source: if request.copying {
+            RekeySource::Copy
+        } else {
+            RekeySource::Move
+        },
+    }
+}
+
+pub(crate) fn exchange(request: CompareExchangeRequest) -> Write {
+    let expected = match (request.expected_existence, request.expect_any_value) {
+        (false, _) => Expected::Absent,
+        (true, true) => Expected::Any,
+        (true, false) => Expected::Value(request.expected_value),
+    };
+    let desired = match (request.desire_no_update, request.desired_existence) {
+        (true, _) => Desired::Keep,
+        (false, false) => Desired::Remove,
+        (false, true) => Desired::Put(kept(request.desired_value), None),
+    };
+    Write::CompareExchange {
+        key: request.key,
+        expected,
+        desired,
+    }
+}
+
+pub(crate) fn expected(state: RecordState) -> (Bytes, Expected) {
+    let expected = match (state.existence, state.any_value) {
+        (false, _) => Expected::Absent,
+        (true, true) => Expected::Any,
+        (true, false) => Expected::Value(state.value),
+    };
+    (state.key, expected)
+}
+
+pub(crate) fn desired(state: RecordState) -> (Bytes, Desired) {
+    let desired = match (state.existence, state.any_value) {
+        (false, _) => Desired::Remove,
+        (true, true) => Desired::Keep,
+        (true, false) => Desired::Put(kept(state.value), None),
+    };
+    (state.key, desired)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(written: kv::Result<Written>, expected: Code) {
+        assert_eq!(Code::of(of_write(&written).code), expected, "{written:?}");
+    }
+
+    #[test]
+    fn outcomes_and_errors_have_the_codes_of_the_protocol() {
+        check(Ok(Written::Done), Code::Success);
+        check(Ok(Written::Missing), Code::NotFound);
+        check(
+            Ok(Written::Duplicate {
+                value: Bytes::new(),
+            }),
+            Code::Duplication,
+        );
+        check(Ok(Written::Mismatch { actual: None }), Code::Infeasible);
+        check(Err(kv::Error::Full { capacity: 1 }), Code::System);
+        check(
+            Err(kv::Error::InvalidKey { length: 2, max: 1 }),
+            Code::InvalidArgument,
+        );
+        check(Err(kv::Error::Closed), Code::Precondition);
+    }
+
+    #[test]
+    fn of_many_an_error_is_told_before_what_was_not_done() {
+        let each = |each| Ok(Written::Each(each));
+        check(each(vec![]), Code::Success);
+        check(
+            each(vec![Ok(Written::Done), Ok(Written::Missing)]),
+            Code::NotFound,
+        );
+        check(
+            each(vec![
+                Ok(Written::Missing),
+                Err(kv::Error::Full { capacity: 1 }),
+            ]),
+            Code::System,
+        );
+    }
+}

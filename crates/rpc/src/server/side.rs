@@ -1,0 +1,79 @@
+//! The services beside the databases: health and reflection, as tonic's crates serve them. Knows no database.
+//! Both kinds of reflection are there, because older tools only know the first.
+
+use std::convert::Infallible;
+
+use http::{Request, Response};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::Service as _;
+use tonic::server::NamedService as _;
+use tonic_health::ServingStatus;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::{HealthReporter, HealthService};
+use tonic_reflection::server::Builder;
+
+use super::calls::Calls;
+use super::inbound::Inbound;
+use crate::error::{Error, Result};
+use crate::proto::dbm_service_server::DbmServiceServer;
+
+/// What describes the service to clients, as protobuf's FileDescriptorSet.
+const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tkrzw_rpc.bin"));
+
+type Answer = Box<dyn Fn(Request<Inbound>) -> Answered + Send + Sync>;
+type Answered = tonic::codegen::BoxFuture<Response<Body>, Infallible>;
+
+/// Health and reflection of one server.
+pub(crate) struct Side {
+    reporter: HealthReporter,
+    reflection: Answer,
+    old_reflection: Answer,
+}
+
+const HEALTH: &str = "/grpc.health.v1.Health/";
+
+impl Side {
+    pub(crate) fn new() -> Result<Side> {
+        let describe = || Builder::configure().register_encoded_file_descriptor_set(DESCRIPTOR);
+        let refused = |error: tonic_reflection::server::Error| Error::Descriptor(error.to_string());
+        let (new, old) = (
+            describe().build_v1().map_err(refused)?,
+            describe().build_v1alpha().map_err(refused)?,
+        );
+        Ok(Side {
+            reporter: HealthReporter::new(),
+            reflection: Box::new(move |request| new.clone().call(request)),
+            old_reflection: Box::new(move |request| old.clone().call(request)),
+        })
+    }
+
+    /// Tells those who ask for the server's health.
+    pub(crate) async fn set_serving(&self, status: ServingStatus) {
+        for name in ["", DbmServiceServer::<Calls>::NAME] {
+            self.reporter.set_service_status(name, status).await;
+        }
+    }
+
+    pub(crate) fn is_health(path: &str) -> bool {
+        path.starts_with(HEALTH)
+    }
+
+    /// Answers what is not for a database.
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Inbound>,
+    ) -> Result<Response<Body>, Infallible> {
+        let path = request.uri().path();
+        if Self::is_health(path) {
+            let service = HealthService::from_health_reporter(self.reporter.clone());
+            HealthServer::new(service).call(request).await
+        } else if path.starts_with("/grpc.reflection.v1.") {
+            (self.reflection)(request).await
+        } else if path.starts_with("/grpc.reflection.v1alpha.") {
+            (self.old_reflection)(request).await
+        } else {
+            Ok(Status::unimplemented("there is no such service here").into_http())
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Calls that wait for a notice and try again: CompareExchange and PopFirst with `retry_wait`. Knows no wire format.
+//! Who waits asks for notices before it tries, so that none falls between.
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use tsumugi_kv::{self as kv, Database, Write, Written};
+
+use super::lane::Lane;
+
+/// Notices about what PushLast adds are notices about this key.
+const QUEUE_KEY: &[u8] = b"";
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Subject<'a> {
+    /// A change of one record.
+    Key(&'a Bytes),
+    /// A record at all.
+    Queue,
+}
+
+impl Subject<'_> {
+    fn key(self) -> Bytes {
+        match self {
+            Subject::Key(key) => key.clone(),
+            Subject::Queue => Bytes::from_static(QUEUE_KEY),
+        }
+    }
+}
+
+/// Tells everybody who waits for `subject`.
+pub(crate) fn notify(database: &Database, subject: Subject<'_>) {
+    database.notify(&subject.key());
+}
+
+/// Writes, again after every notice while nothing came of it and `retry_wait` seconds have not passed. Ends early in a drain.
+pub(crate) async fn write(
+    lane: &Lane,
+    database: &Database,
+    subject: Subject<'_>,
+    retry_wait: f64,
+    write: Write,
+) -> kv::Result<Written> {
+    let Some(wait) = lane.wait(retry_wait) else {
+        return database.submit(write).await;
+    };
+    let deadline = Instant::now() + wait;
+    loop {
+        let notice = database.wait_for(subject.key())?;
+        let written = database.submit(write.clone()).await;
+        if !matches!(written, Ok(Written::Mismatch { .. } | Written::Missing)) {
+            return written;
+        }
+        tokio::select! {
+            () = notice => {}
+            () = tokio::time::sleep_until(deadline) => return written,
+            () = lane.drain() => return written,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A server in this process for the tests, on free ports and a UNIX socket, and a client's event loop. Not a test itself.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use tempfile::TempDir;
+use tokio::task::LocalSet;
+use tsumugi_kv::{Database, Spec};
+use tsumugi_rpc::client::Options;
+use tsumugi_rpc::server::{Settings, Store};
+use tsumugi_rpc::{Client, Target};
+use tsumugi_worker::{Address, Config, Exit, Handle, Server};
+
+pub struct Rig {
+    pub handle: Handle,
+    pub addresses: Vec<Address>,
+    pub store: Store,
+    pub folder: TempDir,
+    thread: Option<JoinHandle<Exit>>,
+}
+
+impl Rig {
+    /// Two databases in memory, on one worker.
+    pub fn start() -> Rig {
+        Rig::with(|_, _, _| {})
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings, &mut Config, &TempDir)) -> Rig {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = Settings {
+            databases: (0..2)
+                .map(|_| Database::open(&Spec::memory()).unwrap())
+                .collect(),
+            ..Settings::default()
+        };
+        let mut config = Config {
+            workers: NonZeroUsize::MIN,
+            listen: vec![
+                "127.0.0.1:0".parse().unwrap(),
+                Address::Unix(folder.path().join("kv.sock")),
+            ],
+            ..Config::default()
+        };
+        change(&mut settings, &mut config, &folder);
+        let server = Server::bind(config).unwrap();
+        let (handle, addresses) = (server.handle(), server.addresses().to_vec());
+        let store = Store::new(settings).unwrap();
+        let own = store.clone();
+        let thread =
+            std::thread::spawn(move || server.run(move |worker| own.service(worker)).unwrap());
+        Rig {
+            handle,
+            addresses,
+            store,
+            folder,
+            thread: Some(thread),
+        }
+    }
+
+    pub fn tcp(&self) -> SocketAddr {
+        let tcp = self.addresses.iter().find_map(|address| match address {
+            Address::Tcp(address) => Some(*address),
+            Address::Unix(_) => None,
+        });
+        tcp.unwrap()
+    }
+
+    pub fn unix(&self) -> PathBuf {
+        let unix = self.addresses.iter().find_map(|address| match address {
+            Address::Unix(path) => Some(path.clone()),
+            Address::Tcp(_) => None,
+        });
+        unix.unwrap()
+    }
+
+    pub fn target(&self) -> Target {
+        format!("tkrzw://{}", self.tcp()).parse().unwrap()
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(self.target(), Options::default()).unwrap()
+    }
+
+    /// Waits until the server has ended by itself.
+    pub fn ended(mut self) -> Exit {
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.handle.abort();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Runs a client on an event loop of this thread.
+pub fn on_loop<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, work)
+}
