@@ -15,6 +15,9 @@ pub struct Dialect {
     pub binds_max: usize,
     /// Most bytes of a name.
     pub name_bytes_max: usize,
+    /// Most digits of a decimal.
+    pub decimal_digits_max: u16,
+    pub(crate) family: Family,
     pub(crate) placeholder: Placeholder,
     pub(crate) names: Names,
     pub(crate) limit: Limit,
@@ -38,6 +41,14 @@ impl PartialEq for Dialect {
 }
 
 impl Eq for Dialect {}
+
+/// Whose types and whose catalog it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Sqlite,
+    Postgres,
+    Firebird,
+}
 
 /// What stands where a value is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +176,8 @@ pub static SQLITE: Dialect = Dialect {
     },
     binds_max: 32_766,
     name_bytes_max: 1_000,
+    decimal_digits_max: 1_000,
+    family: Family::Sqlite,
     placeholder: Placeholder::Question,
     // SQLite takes "x" for a text where there is no column x; in backticks a name is a name.
     names: Names::Quoted('`'),
@@ -193,6 +206,8 @@ pub static POSTGRES: Dialect = Dialect {
     binds_max: 65_535,
     // It would cut a longer one without an error.
     name_bytes_max: 63,
+    decimal_digits_max: 1_000,
+    family: Family::Postgres,
     placeholder: Placeholder::Numbered,
     names: Names::Quoted('"'),
     limit: Limit::Plain,
@@ -220,6 +235,8 @@ pub static FIREBIRD: Dialect = Dialect {
     // The bytes of all parameters together are bounded too, by 64 KiB.
     binds_max: 1_500,
     name_bytes_max: 31,
+    decimal_digits_max: 18,
+    family: Family::Firebird,
     placeholder: Placeholder::Question,
     names: Names::Folded(firebird_words::WORDS),
     limit: Limit::Fetch,

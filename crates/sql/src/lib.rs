@@ -36,6 +36,7 @@ mod parts;
 mod query;
 mod record;
 pub mod scan;
+pub mod schema;
 mod statement;
 mod value;
 mod write;

@@ -7,5 +7,5 @@ pub const DEPTH_MAX: u16 = 200;
 pub const COLUMNS_MAX: usize = 2_000;
 /// Most rows on a page.
 pub const PAGE_ROWS_MAX: u64 = 1_000_000;
-/// Most digits of a decimal: what fits a Firebird 3 or SQLite column as well is up to 18 and any number.
+/// Most digits of a decimal: what PostgreSQL allows one that names them. Firebird allows fewer.
 pub const DECIMAL_DIGITS_MAX: u16 = 1_000;

@@ -10,9 +10,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-mruby", &[]),
     ("tsumugi-pg-proto", &[]),
     ("tsumugi-kv", &[]),
-    ("tsumugi-sql", &[]),
     // Test servers: a dev-dependency, and it knows nothing of ours.
     ("tsumugi-pg-rig", &[]),
+    ("tsumugi-sql", &["tsumugi-pg-rig"]),
     ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-pg-rig"]),
     (
         "tsumugi-db",

@@ -18,7 +18,7 @@ use crate::value::Value;
 pub(crate) struct Writer<'d> {
     sql: String,
     binds: Vec<Value>,
-    dialect: &'d Dialect,
+    pub(crate) dialect: &'d Dialect,
     /// What columns without a table belong to, where two rows are in sight: the one that is there and the one to be inserted.
     owner: Option<Name>,
 }
@@ -49,13 +49,13 @@ impl<'d> Writer<'d> {
         self.sql.push_str(text);
     }
 
-    fn unsupported<T>(&self, what: &'static str) -> Result<T> {
+    pub(crate) fn unsupported<T>(&self, what: &'static str) -> Result<T> {
         let database = self.dialect.name;
         Err(Error::Unsupported { database, what })
     }
 
     /// Each of them, with `, ` between.
-    fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         of: impl IntoIterator<Item = T>,
         mut each: impl FnMut(&mut Self, T) -> Result<()>,
@@ -89,7 +89,7 @@ impl<'d> Writer<'d> {
     }
 
     /// A name that must have one part: of a column that is set or inserted.
-    fn bare_name(&mut self, name: &Name) -> Result<()> {
+    pub(crate) fn bare_name(&mut self, name: &Name) -> Result<()> {
         if name.parts().nth(1).is_some() {
             let (name, last) = (name.as_str(), name.last());
             return usage(format!(

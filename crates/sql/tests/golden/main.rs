@@ -5,6 +5,7 @@ mod changing;
 mod conditions;
 mod pages;
 mod reading;
+mod schema;
 
 use std::fmt::Write;
 use std::path::PathBuf;
