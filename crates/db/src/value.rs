@@ -198,3 +198,20 @@ impl From<ValueRef<'_>> for Value {
         }
     }
 }
+
+/// A value that a query of the builder binds, as it is.
+impl From<tsumugi_sql::Value> for Value {
+    fn from(value: tsumugi_sql::Value) -> Self {
+        use tsumugi_sql::Value as Bound;
+        match value {
+            Bound::Boolean(boolean) => Value::Boolean(boolean),
+            Bound::Integer(integer) => Value::Integer(integer),
+            Bound::Real(real) => Value::Real(real),
+            Bound::Text(text) => Value::Text(text),
+            Bound::Blob(blob) => Value::Blob(blob),
+            Bound::List(list) => Value::List(list.into_iter().map(Value::from).collect()),
+            Bound::Json(json) => Value::Json(json),
+            Bound::Null => Value::Null,
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Looks through SQL that somebody else wrote: what in it is code, what is quoted, what is a comment, and where its placeholders are.
 //! A scanner, not a parser: it knows no grammar. Rule: the pieces joined are the text, whatever the text is.
 
+use std::borrow::Cow;
+
 /// What a database's SQL has beside `'…'`, `"…"`, `--` and `/* */`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lexicon {
@@ -75,6 +77,21 @@ pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(Sent<'
         each(Sent::Same(left), at);
         at += left.len();
     }
+}
+
+/// SQL that is ready to be sent as [`translate`] takes it: with `??` for each question mark that is an operator.
+pub fn doubled(sql: &str, lexicon: Lexicon) -> Cow<'_, str> {
+    if !sql.contains('?') {
+        return Cow::Borrowed(sql);
+    }
+    let mut out = String::with_capacity(sql.len() + 8);
+    for piece in pieces(sql, lexicon) {
+        match piece.kind {
+            Kind::Code => out.push_str(&piece.text.replace('?', "??")),
+            Kind::Quoted | Kind::Comment => out.push_str(piece.text),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// Takes the next piece off `rest`.
@@ -183,4 +200,120 @@ fn alternative(rest: &str) -> Option<usize> {
     let length = close.encode_utf8(&mut mark).len();
     *mark.get_mut(length)? = b'\'';
     after(rest.as_bytes(), start, mark.get(..=length)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FIREBIRD, POSTGRES, SQLITE};
+
+    /// The text with `:1`, `:2` for its placeholders, in the lexicon of each database.
+    #[track_caller]
+    fn check(sql: &str, sqlite: &str, postgres: &str, firebird: &str) {
+        for (dialect, expected) in [
+            (&SQLITE, sqlite),
+            (&POSTGRES, postgres),
+            (&FIREBIRD, firebird),
+        ] {
+            let mut out = String::new();
+            translate(sql, dialect.lexicon, |sent, at| match sent {
+                Sent::Same(text) => {
+                    assert_eq!(sql.get(at..at + text.len()), Some(text));
+                    out.push_str(text);
+                }
+                Sent::Question => out.push('?'),
+                Sent::Placeholder(number) => out += &format!(":{number}"),
+            });
+            assert_eq!(out, expected, "{}", dialect.name);
+        }
+    }
+
+    #[test]
+    fn placeholders_are_found_where_there_is_code() {
+        let same = |sql: &str, expected: &str| check(sql, expected, expected, expected);
+        same("select ?, ? + ?", "select :1, :2 + :3");
+        same("'?' || ? || 'it''s ?'", "'?' || :1 || 'it''s ?'");
+        same("\"a?\"\"?\" = ?", "\"a?\"\"?\" = :1");
+        same("? -- what?\n, ?", ":1 -- what?\n, :2");
+        same("a ?? b ??? c", "a ? b ?:1 c");
+        same("'open ?", "'open ?");
+        same("/* open ?", "/* open ?");
+        same("名 = ?", "名 = :1");
+    }
+
+    #[test]
+    fn what_quotes_and_nests_is_the_databases_own() {
+        check(
+            "`a?` = [b?]",
+            "`a?` = [b?]",
+            "`a:1` = [b:2]",
+            "`a:1` = [b:2]",
+        );
+        check(
+            "/* ? /* ? */ ? */ ?",
+            "/* ? /* ? */ :1 */ :2",
+            "/* ? /* ? */ ? */ :1",
+            "/* ? /* ? */ :1 */ :2",
+        );
+        check(
+            r"e'\'?' || ?",
+            r"e'\':1' || ?",
+            r"e'\'?' || :1",
+            r"e'\':1' || ?",
+        );
+        check(
+            "$a$ ? $a$ || ?",
+            "$a$ :1 $a$ || :2",
+            "$a$ ? $a$ || :1",
+            "$a$ :1 $a$ || :2",
+        );
+        check(
+            "q'{it's ?}' || ?",
+            "q'{it's :1}' || ?",
+            "q'{it's :1}' || ?",
+            "q'{it's ?}' || :1",
+        );
+        check(
+            "name'\\' || ?",
+            "name'\\' || :1",
+            "name'\\' || :1",
+            "name'\\' || :1",
+        );
+    }
+
+    #[test]
+    fn what_is_cut_off_is_not_closed() {
+        let closed = |sql: &str| pieces(sql, POSTGRES.lexicon).all(|piece| piece.closed);
+        for sql in [
+            "'a'",
+            "\"a\"\"b\"",
+            "-- a\n",
+            "/* a */",
+            "$$ a $$",
+            "e'a'",
+            "a$b",
+            "$",
+        ] {
+            assert!(closed(sql), "{sql}");
+        }
+        for sql in [
+            "'a", "\"a\"\"", "-- a", "/* a *", "/* /* */", "$$ a $", "e'a\\'", "/*/",
+        ] {
+            assert!(!closed(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn operators_are_doubled_to_be_themselves() {
+        let ready = "a ? 'b?' and c ?| $1 -- ?\n";
+        let doubled = doubled(ready, POSTGRES.lexicon);
+        assert_eq!(doubled, "a ?? 'b?' and c ??| $1 -- ?\n");
+        let mut out = String::new();
+        translate(&doubled, POSTGRES.lexicon, |sent, _| match sent {
+            Sent::Same(text) => out.push_str(text),
+            Sent::Question => out.push('?'),
+            Sent::Placeholder(_) => panic!("there is none"),
+        });
+        assert_eq!(out, ready);
+    }
 }

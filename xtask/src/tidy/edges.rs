@@ -16,7 +16,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-pg-rig"]),
     (
         "tsumugi-db",
-        &["tsumugi-pg", "tsumugi-pg-proto", "tsumugi-pg-rig"],
+        &[
+            "tsumugi-pg",
+            "tsumugi-pg-proto",
+            "tsumugi-pg-rig",
+            "tsumugi-sql",
+        ],
     ),
     ("tsumugi-http", &["tsumugi-worker"]),
     ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),

@@ -1,10 +1,13 @@
 //! What is to be known of an SQL text before it is sent: its text with `$1` for `?`, and whether it may share a connection.
-//! A scanner, not a parser: it knows literals, comments, quoted names and the first words. Rule: a text is looked at once; what
-//! was found is kept, for as many texts as [`PLANS_MAX`].
+//! Not a parser: what is code, quoted or a comment the scanner of `sql` says; here are the first words and what they mean.
+//! Rule: a text is looked at once; what was found is kept, for as many texts as [`PLANS_MAX`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+
+use tsumugi_sql::POSTGRES;
+use tsumugi_sql::scan::{self, Kind, Sent};
 
 use crate::limits::PLANS_MAX;
 
@@ -68,111 +71,13 @@ impl Plans {
     }
 }
 
-/// A piece of SQL that a scanner may have to look into, or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece<'a> {
-    /// Words, operators, placeholders.
-    Code(&'a str),
-    /// A literal or a quoted name.
-    Quoted(&'a str),
-    /// A comment.
-    Comment(&'a str),
-}
-
-/// Takes the next piece off `rest`.
-fn piece<'a>(rest: &mut &'a str) -> Option<Piece<'a>> {
-    let bytes = rest.as_bytes();
-    let first = *bytes.first()?;
-    let (kind, end): (fn(&'a str) -> Piece<'a>, usize) = match first {
-        b'\'' => (Piece::Quoted, quoted(bytes, 0, false)),
-        b'"' => (Piece::Quoted, quoted(bytes, 0, false)),
-        b'-' if bytes.get(1) == Some(&b'-') => {
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            (Piece::Comment, end.unwrap_or(bytes.len()))
-        }
-        b'/' if bytes.get(1) == Some(&b'*') => (Piece::Comment, comment(bytes)),
-        b'$' => match dollar_quoted(rest) {
-            Some(end) => (Piece::Quoted, end),
-            None => (Piece::Code, 1),
-        },
-        b'e' | b'E' if bytes.get(1) == Some(&b'\'') => (Piece::Quoted, quoted(bytes, 1, true)),
-        _ => (Piece::Code, code(bytes)),
-    };
-    let (taken, after) = rest.split_at(end);
-    *rest = after;
-    Some(kind(taken))
-}
-
-/// How far plain text goes: a word at a time, so that the `e` of `e'…'` is seen only where a word begins.
-fn code(bytes: &[u8]) -> usize {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
-    if is_word(bytes[0]) {
-        // A `$` within a word belongs to it.
-        let end = bytes
-            .iter()
-            .position(|byte| !is_word(*byte) && *byte != b'$');
-        return end.unwrap_or(bytes.len());
-    }
-    let end = bytes[1..]
-        .iter()
-        .position(|byte| is_word(*byte) || matches!(byte, b'\'' | b'"' | b'-' | b'/' | b'$'));
-    end.map_or(bytes.len(), |end| end + 1)
-}
-
-/// Where text in quotes ends that begins at `start`. A doubled quote stands for itself; a backslash only where it escapes.
-fn quoted(bytes: &[u8], start: usize, escapes: bool) -> usize {
-    let quote = bytes[start];
-    let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
-        match *byte {
-            b'\\' if escapes => at += 2,
-            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
-            byte if byte == quote => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// Where a block comment ends; they nest.
-fn comment(bytes: &[u8]) -> usize {
-    let (mut at, mut depth) = (2, 1);
-    while depth > 0 {
-        match (bytes.get(at), bytes.get(at + 1)) {
-            (Some(b'*'), Some(b'/')) => (at, depth) = (at + 2, depth - 1),
-            (Some(b'/'), Some(b'*')) => (at, depth) = (at + 2, depth + 1),
-            (Some(_), _) => at += 1,
-            (None, _) => return bytes.len(),
-        }
-    }
-    at
-}
-
-/// Where `$tag$…$tag$` ends, if this is one.
-fn dollar_quoted(rest: &str) -> Option<usize> {
-    let tag = rest.get(1..)?;
-    let length = tag.find('$')?;
-    let name = &tag[..length];
-    let first_is_digit = name.starts_with(|c: char| c.is_ascii_digit());
-    if first_is_digit || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-        return None;
-    }
-    let mark = &rest[..length + 2];
-    let inside = &rest[mark.len()..];
-    Some(
-        inside
-            .find(mark)
-            .map_or(rest.len(), |end| end + 2 * mark.len()),
-    )
-}
-
 /// `sql` with `$1`, `$2`, … for each `?` and one `?` for each `??`.
 fn numbered(sql: &str) -> String {
     if !sql.contains('?') {
         return sql.to_owned();
     }
     let mut out = String::with_capacity(sql.len() + 8);
-    translate(sql, |sent, _| match sent {
+    scan::translate(sql, POSTGRES.lexicon, |sent, _| match sent {
         Sent::Same(text) => out.push_str(text),
         Sent::Question => out.push('?'),
         Sent::Placeholder(number) => {
@@ -189,12 +94,12 @@ fn mixes(sql: &str) -> bool {
         return false;
     }
     let (mut question, mut number, mut after_dollar) = (false, false, false);
-    let mut rest = sql;
-    while let Some(piece) = piece(&mut rest) {
-        let Piece::Code(code) = piece else {
+    for piece in scan::pieces(sql, POSTGRES.lexicon) {
+        if piece.kind != Kind::Code {
             after_dollar = false;
             continue;
-        };
+        }
+        let code = piece.text;
         number |= after_dollar && code.starts_with(|c: char| c.is_ascii_digit());
         after_dollar = code.ends_with('$');
         question |= code.replace("??", "").contains('?');
@@ -206,7 +111,7 @@ fn mixes(sql: &str) -> bool {
 pub(super) fn source_offset(sql: &str, position: u32) -> Option<usize> {
     let mut before = usize::try_from(position).ok()?.checked_sub(1)?;
     let mut found = None;
-    translate(sql, |sent, at| {
+    scan::translate(sql, POSTGRES.lexicon, |sent, at| {
         if found.is_some() {
             return;
         }
@@ -227,40 +132,6 @@ pub(super) fn source_offset(sql: &str, position: u32) -> Option<usize> {
     });
     // Something is missing at the end.
     found.or((before == 0).then_some(sql.len()))
-}
-
-/// A piece of the text that is sent.
-enum Sent<'a> {
-    Same(&'a str),
-    /// `??`
-    Question,
-    /// `?`, the so many-th.
-    Placeholder(usize),
-}
-
-/// Calls `each` for what is sent instead of `sql`, piece by piece, with the offset in `sql`.
-fn translate<'a>(sql: &'a str, mut each: impl FnMut(Sent<'a>, usize)) {
-    let (mut rest, mut number) = (sql, 0);
-    while let Some(piece) = piece(&mut rest) {
-        let (Piece::Quoted(text) | Piece::Comment(text) | Piece::Code(text)) = piece;
-        let mut at = sql.len() - rest.len() - text.len();
-        let mut left = text;
-        while matches!(piece, Piece::Code(_))
-            && let Some((before, after)) = left.split_once('?')
-        {
-            each(Sent::Same(before), at);
-            at += before.len();
-            if let Some(after) = after.strip_prefix('?') {
-                each(Sent::Question, at);
-                (at, left) = (at + 2, after);
-            } else {
-                number += 1;
-                each(Sent::Placeholder(number), at);
-                (at, left) = (at + 1, after);
-            }
-        }
-        each(Sent::Same(left), at);
-    }
 }
 
 /// What the first words say.
@@ -344,13 +215,9 @@ pub(super) fn tells_of_a_change(command: &str) -> bool {
 
 /// The words outside quotes and comments.
 fn words(sql: &str) -> impl Iterator<Item = &str> {
-    let mut rest = sql;
-    std::iter::from_fn(move || piece(&mut rest)).filter_map(|piece| match piece {
-        Piece::Code(code) if code.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
-            Some(code)
-        }
-        _ => None,
-    })
+    let code = scan::pieces(sql, POSTGRES.lexicon).filter(|piece| piece.kind == Kind::Code);
+    code.map(|piece| piece.text)
+        .filter(|code| code.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
 #[cfg(test)]
