@@ -10,9 +10,9 @@
 #include <mruby/hash.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
-#include <string.h>
 
 _Static_assert(sizeof(mrb_value) == 16, "Rust's RawValue mirrors an unboxed mrb_value");
+_Static_assert(_Alignof(mrb_value) == 8 && _Alignof(struct RString) == 8, "memory.rs aligns blocks to 8 bytes");
 _Static_assert(MRB_TT_FALSE == 0, "Rust's RawValue::NIL is a payload and a tag of zeros");
 _Static_assert(sizeof(mrb_sym) == 4, "Rust hands over names of records as numbers of 32 bits");
 
@@ -91,12 +91,6 @@ static mrb_value intern_body(mrb_state *mrb, void *p) {
   struct bytes *a = p;
   return mrb_symbol_value(mrb_intern(mrb, a->bytes, a->len));
 }
-struct append { mrb_value string; const char *bytes; size_t len; };
-static mrb_value append_body(mrb_state *mrb, void *p) {
-  struct append *a = p;
-  return mrb_str_cat(mrb, a->string, a->bytes, a->len);
-}
-static mrb_value string_capa_body(mrb_state *mrb, void *p) { return mrb_str_new_capa(mrb, *(mrb_int *)p); }
 static mrb_value array_body(mrb_state *mrb, void *p) { return mrb_ary_new_capa(mrb, *(mrb_int *)p); }
 static mrb_value hash_body(mrb_state *mrb, void *p) { return mrb_hash_new_capa(mrb, *(mrb_int *)p); }
 
@@ -159,22 +153,6 @@ static int protect(ts_vm *vm, mrb_protect_error_func *body, void *argument, mrb_
 int ts_string(ts_vm *vm, const char *bytes, size_t len, mrb_value *out) {
   struct bytes a = { bytes, len };
   return protect(vm, string_body, &a, out);
-}
-int ts_string_capa(ts_vm *vm, mrb_int capacity, mrb_value *out) { return protect(vm, string_capa_body, &capacity, out); }
-
-/* In place where there is room: that allocates nothing, so it cannot raise. */
-int ts_string_append(ts_vm *vm, mrb_value string, const char *bytes, size_t len, mrb_value *out) {
-  struct RString *s = mrb_str_ptr(string);
-  const uint32_t other = MRB_STR_SHARED | MRB_STR_FSHARED | MRB_STR_NOFREE | MRB_STR_EMBED | MRB_FL_OBJ_IS_FROZEN;
-  if (!(s->flags & other) && len < (size_t)(s->as.heap.aux.capa - s->as.heap.len)) {
-    memcpy(s->as.heap.ptr + s->as.heap.len, bytes, len);
-    s->as.heap.len += (mrb_ssize)len;
-    s->as.heap.ptr[s->as.heap.len] = '\0';
-    RSTR_UNSET_ASCII_FLAG(s);
-    return TS_OK;
-  }
-  struct append a = { string, bytes, len };
-  return protect(vm, append_body, &a, out);
 }
 int ts_intern(ts_vm *vm, const char *bytes, size_t len, mrb_value *out) {
   struct bytes a = { bytes, len };

@@ -1,4 +1,4 @@
-//! Values that are made or grown from many pieces by one entry into the VM: records, Arrays of what is there, long Strings.
+//! Values that are made from many pieces by one entry into the VM: records, Arrays of what is there.
 //! Nothing here that `scope` could not do piece by piece; each entry is protected, and that costs as much as the piece.
 
 use std::marker::PhantomData;
@@ -94,28 +94,5 @@ impl Scope<'_> {
         self.protect(|out| unsafe {
             sys::ts_array_of(self.vm.raw(), values.as_ptr().cast(), values.len(), out)
         })
-    }
-
-    /// An empty String with room for `capacity` bytes.
-    pub fn string_with_room(&self, capacity: usize) -> Result<'_, Value<'_>> {
-        let capacity = i64::try_from(capacity).unwrap_or(i64::MAX);
-        // SAFETY: a string is allocated or an exception answered.
-        self.protect(|out| unsafe { sys::ts_string_capa(self.vm.raw(), capacity, out) })
-    }
-
-    /// Appends bytes to a String. Raises when it is frozen or there is no memory.
-    pub fn append(&self, string: Value<'_>, bytes: &[u8]) -> Result<'_, ()> {
-        assert_eq!(string.kind(), Kind::String, "append to what is no String");
-        // SAFETY: the tag was checked; the bytes are Rust's, so they are not those of the string, and they are copied.
-        self.protect(|out| unsafe {
-            sys::ts_string_append(
-                self.vm.raw(),
-                string.raw,
-                bytes.as_ptr().cast(),
-                bytes.len(),
-                out,
-            )
-        })
-        .map(drop)
     }
 }

@@ -7,8 +7,9 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Bytes before each block that hold its size. 16 keeps the block aligned for everything mruby stores.
-const HEADER: usize = 16;
+/// Bytes before each block that hold its size. They keep the block aligned for everything mruby stores (asserted in the shim);
+/// more would put the next block into another line of the cache.
+const HEADER: usize = 8;
 /// The first refusal makes mruby collect and try again; the second in a row makes it raise, and opens the reserve.
 const REFUSALS_BEFORE_RESERVE: u32 = 2;
 

@@ -69,14 +69,6 @@ unsafe extern "C" {
 
     pub fn ts_string(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
     -> c_int;
-    pub fn ts_string_capa(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;
-    pub fn ts_string_append(
-        vm: *mut RawVm,
-        string: RawValue,
-        bytes: *const c_char,
-        len: usize,
-        out: *mut RawValue,
-    ) -> c_int;
     pub fn ts_intern(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
     -> c_int;
     pub fn ts_array(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;

@@ -78,10 +78,7 @@ pub(crate) const COOKIE_BYTES_MAX: usize = 4_096;
 pub(crate) const TEMPLATE_PIECE_BYTES_MAX: usize = 32 << 10;
 
 /// Bytes that a page has room for when it begins; it grows.
-pub(crate) const PAGE_BYTES: usize = 512;
-
-/// Bytes that are kept between two texts for escaping them in.
-pub(crate) const PAGE_SCRATCH_BYTES_MAX: usize = 64 << 10;
+pub(crate) const PAGE_BYTES: usize = 2 << 10;
 
 /// Random bytes in a session's token for forms.
 pub(crate) const CSRF_BYTES: usize = 32;

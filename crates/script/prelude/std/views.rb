@@ -76,7 +76,7 @@ module Tsumugi
       # Answers a template. Inside a template: its text, to be written with `<%= %>`. `layout: "name"` puts it where that
       # template says `yield`; `layout: false` leaves the application's own layout out.
       def render(name, layout: Views.layout, status: nil, type: "text/html; charset=utf-8", **locals)
-        return Views::Safe.new(__view(name, locals)) if @__rendering
+        return Views::Safe.new(Native.page_string(__view(name, locals))) if @__rendering
 
         page = __page(name, layout, locals)
         Native.status(self, status) if status
@@ -85,7 +85,7 @@ module Tsumugi
       end
 
       # The text of a template.
-      def render_to_string(name, layout: Views.layout, **locals) = __page(name, layout, locals)
+      def render_to_string(name, layout: Views.layout, **locals) = Native.page_string(__page(name, layout, locals))
 
       # Marks HTML as such.
       def raw(html) = Views::Safe.new(html.to_s)
@@ -98,7 +98,7 @@ module Tsumugi
         page = __view(name, locals)
         return page unless layout
 
-        page = Views::Safe.new(page)
+        page = Views::Safe.new(Native.page_string(page))
         __view(layout, locals) { |part = nil| part ? nil : page }
       ensure
         @__rendering = outer

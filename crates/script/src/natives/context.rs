@@ -7,6 +7,7 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
+use super::standard::pages::Page;
 use super::{Natives, exchange, text, wrong_type};
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange};
@@ -182,7 +183,10 @@ fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("text", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let bytes = scope.bytes(call.argument(1)).unwrap_or_default();
+        let bytes = match scope.data::<Page>(call.argument(1)) {
+            Some(page) => page.take(),
+            None => scope.bytes(call.argument(1)).unwrap_or_default(),
+        };
         let media_type = match scope.text(call.argument(2)) {
             Some(media_type) => Some(HeaderValue::try_from(media_type).map_err(|_| {
                 scope.error(

@@ -60,6 +60,37 @@ fn layouts_hold_pages_and_pages_hold_partials() {
 }
 
 #[test]
+fn what_a_value_writes_itself_comes_before_it() {
+    check(
+        &[
+            ("app.rb", "get('/') { render 'page' }"),
+            (
+                "views/page.erb",
+                "<% bold = ->(s) { %><b><%= s %></b><% nil } %>a<%= bold.call('x') %>c",
+            ),
+        ],
+        "a<b>x</b>c",
+    );
+}
+
+#[test]
+fn locals_of_other_names_are_another_method() {
+    check(
+        &[
+            (
+                "app.rb",
+                "get('/') { [render_to_string('page', a: 1), render_to_string('page', b: 2), render_to_string('page', a: 3)].join }",
+            ),
+            (
+                "views/page.erb",
+                "<%= a rescue 'no' %> <%= b rescue 'none' %>;",
+            ),
+        ],
+        "1 none;no 2;3 none;",
+    );
+}
+
+#[test]
 fn a_template_may_wait() {
     check(
         &[

@@ -8,7 +8,7 @@ mod json;
 pub(crate) mod last_match;
 mod match_data;
 mod numbers;
-mod pages;
+pub(crate) mod pages;
 mod regexp;
 mod regexp_syntax;
 mod sorting;

@@ -1,20 +1,39 @@
 //! What compiled templates call: values and literal pieces appended to the page in place, and which method a template became.
-//! Not the translation of templates (templates.rs). Rule: what is no HTML by its class is escaped.
+//! Not the translation of templates (templates.rs). Rule: what is no HTML by its class is escaped. A page is Rust's memory, which
+//! is free as soon as it is sent; the VM would keep it until it collects. It counts against the same limit.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::rc::Rc;
 
 use tsumugi_mruby::{Kind, Result, Scope, Symbol, Value};
 
 use super::encodings::{escape_into, escaped};
 use crate::host::Mode;
-use crate::limits::{PAGE_BYTES, PAGE_SCRATCH_BYTES_MAX};
+use crate::limits::PAGE_BYTES;
 use crate::natives::{Natives, wrong_type};
 
-/// Where a text is escaped before it is appended.
-type Scratch = Rc<RefCell<Vec<u8>>>;
+/// The text of a template that is being rendered.
+pub(crate) struct Page {
+    text: RefCell<Vec<u8>>,
+    /// Bytes of all pages of this VM.
+    open: Rc<Cell<usize>>,
+}
+
+impl Page {
+    /// Its text; it begins again.
+    pub fn take(&self) -> Vec<u8> {
+        let text = self.text.take();
+        self.open.set(self.open.get() - text.len());
+        text
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
 
 /// Methods of templates by their names: one for each list of locals.
 type Known = RefCell<HashMap<Box<[u8]>, Vec<(Vec<Symbol>, Symbol)>>>;
@@ -56,37 +75,50 @@ fn locals<'s>(scope: &'s Scope<'s>, hash: Value<'s>) -> Result<'s, Vec<Symbol>> 
 }
 
 fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("page", |_, scope, _| scope.string_with_room(PAGE_BYTES))?;
-    let scratch = Scratch::default();
-    let shared = Rc::clone(&scratch);
-    natives.plain("page_piece", move |_, scope, call| {
-        append(scope, call.argument(0), &shared, |_| {}, call.argument(1))
+    let class = natives.scope().root(natives.data_class("Page")?);
+    let open = Rc::new(Cell::new(0));
+    natives.plain("page", move |_, scope, _| {
+        let page = Page {
+            text: RefCell::new(Vec::with_capacity(PAGE_BYTES)),
+            open: Rc::clone(&open),
+        };
+        scope.wrap(scope.rooted(&class), page)
     })?;
-    let shared = Rc::clone(&scratch);
+    natives.plain("page_string", |_, scope, call| {
+        scope.string(page(scope, call.argument(0))?.take())
+    })?;
+    natives.plain("page_piece", |host, scope, call| {
+        let bytes_max = host.settings.limits.vm_bytes_max;
+        append(scope, call.argument(0), bytes_max, |_| {}, call.argument(1))
+    })?;
     // What `<%= %>` writes.
-    natives.plain("page_text", move |_, scope, call| {
+    natives.plain("page_text", |host, scope, call| {
         let (page, piece) = (call.argument(0), call.argument(2));
+        let bytes_max = host.settings.limits.vm_bytes_max;
         match written(scope, call.argument(1))? {
             Written::Integer(integer) => {
-                let digits = |out: &mut Vec<u8>| write!(out, "{integer}").unwrap_or_default();
-                append(scope, page, &shared, digits, piece)
+                let mut digits = itoa::Buffer::new();
+                let digits = digits.format(integer).as_bytes();
+                let copied = |out: &mut Vec<u8>| out.extend_from_slice(digits);
+                append(scope, page, bytes_max, copied, piece)
             }
             Written::Text(text) => {
                 let escaped =
                     |out: &mut Vec<u8>| with(scope, text, |bytes| escape_into(out, bytes));
-                append(scope, page, &shared, escaped, piece)
+                append(scope, page, bytes_max, escaped, piece)
             }
             Written::Html(html) => {
                 let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
-                append(scope, page, &shared, copied, piece)
+                append(scope, page, bytes_max, copied, piece)
             }
         }
     })?;
     // What `<%== %>` writes.
-    natives.plain("page_raw", move |_, scope, call| {
+    natives.plain("page_raw", |host, scope, call| {
         let html = string(scope, call.argument(1))?;
         let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
-        append(scope, call.argument(0), &scratch, copied, call.argument(2))
+        let bytes_max = host.settings.limits.vm_bytes_max;
+        append(scope, call.argument(0), bytes_max, copied, call.argument(2))
     })?;
     // The same text as `<%= %>` writes, by itself.
     natives.plain("html_text", |_, scope, call| {
@@ -140,25 +172,32 @@ fn with(scope: &Scope<'_>, string: Value<'_>, read: impl FnOnce(&[u8])) {
     scope.with_bytes(string, read);
 }
 
-/// Appends to a page what `write` writes, and then the name of the Symbol `piece`, if it is one. Both are copied before
-/// they are appended: the VM may move what it owns when the page grows.
+fn page<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Page> {
+    let page = scope.data::<Page>(value);
+    page.ok_or_else(|| wrong_type(scope, value, "the page", "one of `page`"))
+}
+
+/// Appends to a page what `write` writes, and then the name of the Symbol `piece`, if it is one.
 fn append<'s>(
     scope: &'s Scope<'s>,
-    page: Value<'s>,
-    scratch: &Scratch,
+    value: Value<'s>,
+    bytes_max: usize,
     write: impl FnOnce(&mut Vec<u8>),
     piece: Value<'s>,
 ) -> Result<'s, Value<'s>> {
-    if page.kind() != Kind::String {
-        return Err(wrong_type(scope, page, "the page", "a String"));
-    }
-    let mut scratch = scratch.borrow_mut();
-    scratch.clear();
-    write(&mut scratch);
+    let page = page(scope, value)?;
+    let mut text = page.text.borrow_mut();
+    let before = text.len();
+    write(&mut text);
     if let Some(piece) = piece.as_symbol() {
-        scope.with_symbol_name(piece, |name| scratch.extend_from_slice(name));
+        scope.with_symbol_name(piece, |name| text.extend_from_slice(name));
     }
-    scope.append(page, &scratch)?;
-    scratch.shrink_to(PAGE_SCRATCH_BYTES_MAX);
+    let open = page.open.get() + (text.len() - before);
+    page.open.set(open);
+    if open > bytes_max {
+        let message =
+            format!("the pages that are being rendered are larger than vm_bytes_max ({bytes_max})");
+        return Err(scope.error("NoMemoryError", message));
+    }
     Ok(Value::nil())
 }
