@@ -34,6 +34,7 @@ pub(crate) struct Open {
     engine: Box<dyn Engine>,
     shared: Arc<Shared>,
     waiters: Arc<Waiters>,
+    closed: Arc<Closed>,
 }
 
 impl Drop for Open {
@@ -75,15 +76,27 @@ impl Database {
         let engine: Box<dyn Engine> = if spec.is_in_memory() {
             Box::new(Memory::new(shared.clone()))
         } else {
-            Box::new(Disk::open(shared.clone(), closed)?)
+            Box::new(Disk::open(shared.clone(), closed.clone())?)
         };
         Ok(Self {
             open: Arc::new(Open {
                 engine,
                 shared,
                 waiters: Arc::default(),
+                closed,
             }),
         })
+    }
+
+    /// Lets go of the database, and if this was the last handle, blocks the thread until all that was submitted is written and
+    /// the folder is free for another process. Says whether it was the last. Dropping does the same without waiting.
+    pub fn close(self) -> bool {
+        let closed = self.open.closed.clone();
+        let is_last = Arc::into_inner(self.open).map(drop).is_some();
+        if is_last {
+            closed.wait();
+        }
+        is_last
     }
 
     /// How the database was opened.

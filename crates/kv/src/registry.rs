@@ -36,7 +36,7 @@ impl Closed {
         !*self.is_open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let is_open = self.is_open.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.changed.wait_while(is_open, |is_open| *is_open));
     }

@@ -203,10 +203,17 @@ impl Store {
         Ok(())
     }
 
+    /// Moves what is in memory to tables, and those into one run.
     pub(super) fn rebuild(&self) -> Result<()> {
-        self.records
-            .major_compact()
-            .map_err(|error| self.error(error))
+        let at = |error| self.error(error);
+        self.records.rotate_memtable().map_err(at)?;
+        while self.records.tree.sealed_memtable_count() > 0 {
+            if self.is_stopped() {
+                return Err(at(fjall::Error::Poisoned));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
+        self.records.major_compact().map_err(at)
     }
 
     pub(super) fn disk_bytes(&self) -> Result<u64> {
