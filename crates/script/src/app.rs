@@ -219,7 +219,7 @@ impl App {
                 }
             })
         };
-        match driver::start(host, Some(Rc::clone(&exchange)), context, finish) {
+        match driver::start(host, Some(Rc::clone(&exchange)), None, context, finish) {
             Started::Done(finished) if finished.file.is_none() => {
                 Begun::Answered(respond(host, &exchange, finished, pattern, Duration::ZERO))
             }

@@ -22,6 +22,8 @@ pub(crate) struct Bounds {
     pub signal: Option<Rc<Signal>>,
     /// The request that the job belongs to.
     pub subject: Option<Rc<Exchange>>,
+    /// The job that waits for this one.
+    pub parent: Option<u64>,
 }
 
 impl Bounds {
@@ -81,14 +83,15 @@ pub(crate) enum Started<T> {
     Parked(Parked),
 }
 
-/// Starts a job on an idle fibre.
+/// Starts a job on an idle fibre; `parent` is the job that waits for it.
 pub(crate) fn start<T>(
     host: &Rc<Host>,
     subject: Option<Rc<Exchange>>,
+    parent: Option<u64>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
 ) -> Started<T> {
-    let guard = host.begin_job();
+    let guard = host.begin_job(parent);
     let fibre = host.fibre();
     host.subject.replace(subject);
     let step = host.resume(guard.number, &fibre, job, finish);
@@ -120,7 +123,7 @@ pub(crate) async fn run<T>(
     bounds: &Bounds,
     finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
 ) -> T {
-    match start(host, bounds.subject.clone(), job, &finish) {
+    match start(host, bounds.subject.clone(), bounds.parent, job, &finish) {
         Started::Done(result) => result,
         Started::Parked(mut parked) => parked.drive(bounds, finish).await,
     }

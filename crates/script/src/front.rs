@@ -11,6 +11,7 @@ use tsumugi_http::{Figures, Tls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT, Snapshot, WorkerSnapshot};
 
 use crate::databases::{self, Databases};
+use crate::stores::{self, Stores};
 
 /// What surrounds an application. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,7 @@ pub(crate) struct Column {
     pub vm_objects: AtomicU64,
     pub requests: AtomicU64,
     pub databases: Databases,
+    pub stores: Stores,
 }
 
 impl Board {
@@ -106,6 +108,7 @@ impl admin::Desk for Desk {
             .iter()
             .map(|column| (column.worker, &column.databases));
         databases::write(databases, &mut text);
+        stores::write(columns.iter().map(|column| &column.stores), &mut text);
         write_workers(&self.handle.snapshot(), &mut text);
         let name = "tsumugi_output_dropped_total";
         text.family(

@@ -2,9 +2,9 @@
 //! Knows no request; what a fibre works on is the business of whoever drives it.
 
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,11 +16,15 @@ use tsumugi_worker::{Observer, Sample, Watch, Worker};
 use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
+use crate::flights::Runner;
 use crate::frames;
 use crate::limits::Limits;
+use crate::natives::kv::Store;
 use crate::natives::standard::last_match::LastMatch;
 use crate::web::Web;
 use crate::web::secret::Secret;
+
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// How an application is run.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +82,14 @@ pub(crate) struct Host {
     /// `$~` of every job.
     pub last_match: LastMatch,
     jobs: Cell<u64>,
+    /// The VM among those of the process.
+    number: u64,
+    /// The jobs that wait for branches of theirs, by branch.
+    parents: RefCell<HashMap<u64, u64>>,
+    /// Names that JSON made Symbols of.
+    pub json_symbols: RefCell<HashSet<String>>,
+    /// Key-value stores that the application opened.
+    stores: RefCell<Vec<Weak<Store>>>,
     /// Databases that the application connected to.
     databases: RefCell<Vec<Watched>>,
     pub web: Web,
@@ -121,6 +133,29 @@ impl Host {
         self.databases.borrow()
     }
 
+    /// The application has opened one more key-value store.
+    pub fn keep_store(&self, store: &Rc<Store>) {
+        let mut stores = self.stores.borrow_mut();
+        stores.retain(|store| store.strong_count() > 0);
+        stores.push(Rc::downgrade(store));
+    }
+
+    /// The stores that the application still has.
+    pub fn stores(&self) -> Vec<Rc<Store>> {
+        self.stores
+            .borrow()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
+    /// The job that runs now and those that wait for it, itself first.
+    pub fn lineage(&self) -> Vec<Runner> {
+        let parents = self.parents.borrow();
+        let jobs = std::iter::successors(Some(self.job.get()), |job| parents.get(job).copied());
+        jobs.map(|job| (self.number, job)).collect()
+    }
+
     /// Opens a VM and loads the prelude into it.
     pub fn open(worker: &Worker, settings: Rc<Settings>) -> std::result::Result<Rc<Host>, Error> {
         let memory_bytes_max = settings.limits.vm_bytes_max;
@@ -150,6 +185,10 @@ impl Host {
             job: Cell::new(0),
             last_match: LastMatch::default(),
             jobs: Cell::new(0),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            parents: RefCell::default(),
+            json_symbols: RefCell::default(),
+            stores: RefCell::default(),
             databases: RefCell::default(),
             web: Web::default(),
             _watch: worker.watch(watchdog),
@@ -240,13 +279,18 @@ impl Host {
         }
     }
 
-    /// Counts a job as running until the guard is dropped.
-    pub fn begin_job(self: &Rc<Self>) -> Job {
+    /// Counts a job as running until the guard is dropped. `parent` is the job that waits for it, if one does.
+    pub fn begin_job(self: &Rc<Self>, parent: Option<u64>) -> Job {
         self.running.set(self.running.get() + 1);
-        self.jobs.set(self.jobs.get() + 1);
+        let number = self.jobs.get() + 1;
+        self.jobs.set(number);
+        if let Some(parent) = parent {
+            self.parents.borrow_mut().insert(number, parent);
+        }
         Job {
             host: Rc::clone(self),
-            number: self.jobs.get(),
+            number,
+            is_branch: parent.is_some(),
         }
     }
 
@@ -284,11 +328,15 @@ impl Host {
 pub(crate) struct Job {
     host: Rc<Host>,
     pub number: u64,
+    is_branch: bool,
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
         self.host.last_match.ended(self.number);
+        if self.is_branch {
+            self.host.parents.borrow_mut().remove(&self.number);
+        }
         self.host.running.set(self.host.running.get() - 1);
         if self.host.running.get() == 0 {
             self.host.ended.notify_waiters();

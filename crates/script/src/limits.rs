@@ -30,6 +30,18 @@ pub(crate) const PIPELINE_MAX: usize = 10_000;
 /// Elements that are sorted at one go; more are sorted in Ruby, where a deadline can interrupt.
 pub(crate) const SORTED_MAX: usize = 100_000;
 
+/// Records that a store is asked for or given by one call of `get_multi`, `set_multi`, `delete_multi` or `cas_multi`.
+pub(crate) const KV_MULTI_MAX: usize = 10_000;
+
+/// Records that `kv.scan` asks a store for at a time.
+pub(crate) const KV_PAGE_RECORDS: usize = 256;
+
+/// Keys that one `kv.search` answers.
+pub(crate) const KV_SEARCH_MAX: usize = 10_000;
+
+/// Fibres of the process that wait for values that `kv.fetch` computes elsewhere.
+pub(crate) const FETCH_WAITERS_MAX: usize = 65_536;
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -79,6 +91,9 @@ pub(crate) const TEMPLATE_PIECE_BYTES_MAX: usize = 32 << 10;
 
 /// Bytes that a page has room for when it begins; it grows.
 pub(crate) const PAGE_BYTES: usize = 2 << 10;
+
+/// Random bytes of a session's id when a store keeps the session.
+pub(crate) const SESSION_ID_BYTES: usize = 32;
 
 /// Random bytes in a session's token for forms.
 pub(crate) const CSRF_BYTES: usize = 32;

@@ -73,6 +73,7 @@ impl Service {
                 shown.vm_objects.store(sum(App::vm_objects), Relaxed);
                 shown.requests.store(sum(App::requests), Relaxed);
                 shown.databases.look(&alive);
+                shown.stores.look(&alive);
                 drop(alive);
                 tokio::time::sleep(VM_FIGURES_EVERY).await;
             }

@@ -64,7 +64,7 @@ pub(crate) fn start(
         }
         StreamPlan::Rows { rows, format } => {
             drop(worker.spawn(async move {
-                let job = host.begin_job();
+                let job = host.begin_job(None);
                 match rows {
                     RowSource::Stream(rows) => send_rows(rows, format, sender, &what).await,
                     RowSource::Whole(rows) => send_whole(&rows, format, sender, &what).await,

@@ -37,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-mruby",
             "tsumugi-db",
             "tsumugi-http",
+            "tsumugi-kv",
             "tsumugi-pg-rig",
         ],
     ),

@@ -1,5 +1,6 @@
-# Sessions in a signed cookie, and the check of forms against forged requests. The client can read a session, not change it: no
-# secrets in it. It is stored when it is written to, at that line; changing an object inside it stores nothing.
+# Sessions, and the check of forms against forged requests. In a signed cookie the client can read a session, not change it: no
+# secrets in it. In a key-value store the client has only an id. A session is stored when it is written to, at that line; changing an
+# object inside it stores nothing.
 module Tsumugi
   class Session
     include Enumerable
@@ -50,6 +51,17 @@ module Tsumugi
       self
     end
 
+    # Goes on as a new session with the same content: at a login or whenever a user may do more than before. What a store kept under
+    # the old id is gone; an old cookie that holds its session by itself stays readable until it expires. Forms that are open are too old.
+    def renew
+      forget
+      store(to_h)
+      self
+    end
+
+    # Whether there is one, in the cookie or in the store.
+    def stored? = !@data.empty?
+
     def csrf_token
       self[TOKEN] = Native.csrf_new unless @data[TOKEN]
       Native.csrf_mask(@data[TOKEN]) || raise("the session's token is damaged: clear the session")
@@ -63,11 +75,53 @@ module Tsumugi
       data.empty? ? Native.session_end(@context) : Native.session_write(@context, data)
       @data = data
     end
+
+    def forget; end
+  end
+
+  # A session whose content is in a key-value store. An id that the store does not know begins no session: a new one gets a new id.
+  class StoredSession < Session
+    class << self
+      attr_reader :kv, :max_age
+
+      def keep(kv, max_age)
+        @kv = kv
+        @max_age = max_age
+      end
+    end
+
+    def initialize(context)
+      @context = context
+      @id = Native.session_id(context)
+      text = @id && StoredSession.kv.get(Native.session_key(@id))
+      @id = nil unless text
+      @data = text ? JSON.parse(text) : {}
+    end
+
+    private
+
+    def store(data)
+      if data.empty?
+        forget
+        Native.session_end(@context)
+      else
+        id = @id || Native.session_id_new
+        StoredSession.kv.set(Native.session_key(id), JSON.generate(data), ttl: StoredSession.max_age)
+        Native.session_id_write(@context, id)
+        @id = id
+      end
+      @data = data
+    end
+
+    def forget
+      StoredSession.kv.delete(Native.session_key(@id)) if @id
+      @id = nil
+    end
   end
 
   class Context
     # `session[:user_id] = 1`. The application's file must say `sessions`.
-    def session = @session ||= Session.new(self)
+    def session = @session ||= (StoredSession.kv ? StoredSession : Session).new(self)
 
     # For the header x-csrf-token, or a field of the name _csrf. Another text each time, all valid as long as the session.
     def csrf_token = session.csrf_token
@@ -76,6 +130,8 @@ module Tsumugi
     def csrf_field = raw("<input type=\"hidden\" name=\"_csrf\" value=\"#{csrf_token}\">")
 
     def __check_csrf
+      return unless session.stored?
+
       sent = headers["x-csrf-token"] || (body.form? ? body["_csrf"] : nil)
       return if sent.is_a?(String) && session.csrf_token?(sent)
 
@@ -101,9 +157,12 @@ end
 
 class << self
   # Gives handlers `session`, kept in a cookie for +max_age+ seconds after it was last written. Needs TSUMUGI_SECRET outside
-  # development. `secure:` sends it over TLS only (the default outside development). Forms of requests with a session are checked
+  # development. With `kv: KV.open("data/sessions")` it is kept there, the cookie has only a random id, and no secret is needed. `secure:` sends it over TLS only (the default outside development). Forms of requests with a session are checked
   # for `csrf_field` unless `csrf: false`.
-  def sessions(name: "session", same_site: :lax, max_age: 1_209_600, secure: !Tsumugi.development?, csrf: true, path: "/", domain: nil)
-    Tsumugi::Native.sessions({ name: name, same_site: same_site, max_age: max_age, secure: secure, csrf: csrf, path: path, domain: domain })
+  def sessions(name: "session", same_site: :lax, max_age: 1_209_600, secure: !Tsumugi.development?, csrf: true, path: "/", domain: nil, kv: nil)
+    raise TypeError, "kv: is a store, as KV.open answers it, not #{kv.class}" unless kv.nil? || kv.is_a?(KV)
+
+    Tsumugi::StoredSession.keep(kv, max_age)
+    Tsumugi::Native.sessions({ stored: !kv.nil?, name: name, same_site: same_site, max_age: max_age, secure: secure, csrf: csrf, path: path, domain: domain })
   end
 end

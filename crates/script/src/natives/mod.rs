@@ -5,6 +5,7 @@ mod client;
 mod context;
 pub(crate) mod database;
 mod failure;
+pub(crate) mod kv;
 mod output;
 mod parameters;
 pub(crate) mod rows;
@@ -47,6 +48,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     web::install(&natives)?;
     database::install(&natives)?;
     rows::install(&natives)?;
+    kv::install(&natives)?;
     standard::install(&natives)
 }
 
@@ -97,6 +99,25 @@ impl<'s> Natives<'s> {
             })
     }
 
+    /// A native that parks the fibre only when what it answers takes time.
+    pub fn maybe_waiting<F>(&self, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Maybe<'c>> + 'static,
+    {
+        let host = self.host.clone();
+        self.scope
+            .define_singleton(self.module, name, Waits::Maybe, move |scope, call| {
+                let host = alive(&host, scope)?;
+                Ok(match native(&host, scope, call)? {
+                    Maybe::Value(value) => Reply::Value(value),
+                    Maybe::Wait(operation) => {
+                        *host.pending.borrow_mut() = Some(operation);
+                        Reply::Yield(Value::nil())
+                    }
+                })
+            })
+    }
+
     /// A class under `Tsumugi::Native` whose instances carry Rust data.
     pub fn data_class(&self, name: &str) -> Result<'s, Value<'s>> {
         let class = self
@@ -115,6 +136,14 @@ impl<'s> Natives<'s> {
     pub fn host(&self) -> &Weak<Host> {
         &self.host
     }
+}
+
+/// What a native that parks only sometimes answers.
+pub(crate) enum Maybe<'c> {
+    /// The value, at once.
+    Value(Value<'c>),
+    /// What the fibre waits for.
+    Wait(Operation),
 }
 
 fn alive<'c>(host: &Weak<Host>, scope: &'c Scope<'c>) -> Result<'c, Rc<Host>> {

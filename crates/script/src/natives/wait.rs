@@ -12,7 +12,6 @@ use tsumugi_mruby::{Kind, Reply, Result, Root, Scope, Value, Waits};
 use super::{Natives, wrong_type};
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds, Signal};
-use crate::exchange::Exchange;
 use crate::host::{Ended, Host};
 use crate::limits::SLEEP_SECONDS_MAX;
 
@@ -52,7 +51,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .map(|i| scope.root(scope.array_at(tasks, i)))
             .collect();
         let subject = host.subject.borrow().clone();
-        Ok(Box::pin(parallel(Rc::clone(host), subject, tasks)))
+        let parent = Some(host.job.get());
+        let bounds = Bounds {
+            subject,
+            parent,
+            ..Bounds::default()
+        };
+        Ok(Box::pin(parallel(Rc::clone(host), bounds, tasks)))
     })?;
     channels(natives)
 }
@@ -79,12 +84,11 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
 }
 
 /// Runs every task on a fibre of its own. The first error cancels the others, waits for their `ensure`, and is raised.
-async fn parallel(host: Rc<Host>, subject: Option<Rc<Exchange>>, tasks: Vec<Root>) -> Answer {
+async fn parallel(host: Rc<Host>, bounds: Bounds, tasks: Vec<Root>) -> Answer {
     let signal = Rc::new(Signal::default());
     let bounds = Bounds {
         signal: Some(Rc::clone(&signal)),
-        subject,
-        ..Bounds::default()
+        ..bounds
     };
     let count = tasks.len();
     let mut branches: FuturesUnordered<_> = tasks

@@ -1,5 +1,6 @@
-//! Sessions: what the word `sessions` declares, the signed cookie that carries one, and which requests must prove that they
-//! come from a page of this application. The content is signed, not secret: the client can read it, not change it.
+//! Sessions: what the word `sessions` declares, the cookie that carries one or its id, and which requests must prove that they
+//! come from a page of this application. A content in a cookie is signed, not secret: the client can read it, not change it. Of a
+//! session that is kept in a store the cookie has an id, and the store knows it by that id's hash only.
 //!
 //! The proof against forged forms (CSRF). A browser attaches the cookie to a form that another site submits, so a request with a
 //! valid session is checked when its method changes things and its body is of a type that a page of another site can send unasked:
@@ -12,11 +13,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
 use http::{HeaderName, Method};
-use ring::hmac;
+use ring::{digest, hmac};
 use tsumugi_http::cookie::{self, SameSite, SetCookie};
 
 use super::secret::{Purpose, SecretError, Signer, random};
-use crate::limits::{COOKIE_BYTES_MAX, CSRF_BYTES};
+use crate::limits::{COOKIE_BYTES_MAX, CSRF_BYTES, SESSION_ID_BYTES};
 
 /// What `sessions` declares.
 pub(crate) struct Sessions {
@@ -27,7 +28,15 @@ pub(crate) struct Sessions {
     pub max_age_seconds: u64,
     pub transport: Transport,
     pub forms: Forms,
-    pub signer: std::rc::Rc<Signer>,
+    pub keeping: Keeping,
+}
+
+/// Where the content of sessions is.
+pub(crate) enum Keeping {
+    /// In the cookie, signed by this.
+    Cookie(std::rc::Rc<Signer>),
+    /// In a store, which is Ruby's business.
+    Store,
 }
 
 /// Over which connections a browser sends a cookie.
@@ -66,32 +75,49 @@ pub(crate) fn now() -> u64 {
 impl Sessions {
     /// The content of the request's session, as JSON. A cookie that was changed or has expired is none.
     pub fn read(&self, headers: &HeaderMap, cookies_max: usize) -> Option<Vec<u8>> {
+        let Keeping::Cookie(signer) = &self.keeping else {
+            return None;
+        };
         let now = now();
-        headers
-            .get_all(COOKIE)
-            .iter()
-            .filter_map(|header| cookie::pairs(header.as_bytes(), cookies_max).ok())
-            .flatten()
-            .filter(|(name, _)| *name == self.name)
-            .find_map(|(_, value)| self.signer.open(Purpose::Session, &self.name, value, now))
+        self.sent(headers, cookies_max)
+            .find_map(|value| signer.open(Purpose::Session, &self.name, value, now))
+    }
+
+    /// The id of the request's session, whether the store knows it or not.
+    pub fn read_id<'h>(&self, headers: &'h HeaderMap, cookies_max: usize) -> Option<&'h str> {
+        let is_id = |value: &&str| {
+            let decoded = URL_SAFE_NO_PAD.decode(value);
+            decoded.is_ok_and(|bytes| bytes.len() == SESSION_ID_BYTES)
+        };
+        self.sent(headers, cookies_max).find(is_id)
     }
 
     /// Does the request bring a cookie of this name, valid or not?
     pub fn is_sent(&self, headers: &HeaderMap, cookies_max: usize) -> bool {
+        self.sent(headers, cookies_max).next().is_some()
+    }
+
+    fn sent<'h>(
+        &self,
+        headers: &'h HeaderMap,
+        cookies_max: usize,
+    ) -> impl Iterator<Item = &'h str> {
         headers
             .get_all(COOKIE)
             .iter()
-            .filter_map(|header| cookie::pairs(header.as_bytes(), cookies_max).ok())
+            .filter_map(move |header| cookie::pairs(header.as_bytes(), cookies_max).ok())
             .flatten()
-            .any(|(name, _)| name == self.name)
+            .filter(|(name, _)| *name == self.name)
+            .map(|(_, value)| value)
     }
 
-    /// The `Set-Cookie` that stores this content.
+    /// The `Set-Cookie` that stores this content, or this id.
     pub fn write(&self, content: &[u8]) -> Result<HeaderValue, WriteError> {
         let expires = now().saturating_add(self.max_age_seconds);
-        let value = self
-            .signer
-            .sign(Purpose::Session, &self.name, content, expires);
+        let value = match &self.keeping {
+            Keeping::Cookie(signer) => signer.sign(Purpose::Session, &self.name, content, expires),
+            Keeping::Store => String::from_utf8_lossy(content).into_owned(),
+        };
         let seconds = i64::try_from(self.max_age_seconds).unwrap_or(i64::MAX);
         let header = self.cookie(&value).max_age(seconds).header()?;
         match header.len() {
@@ -107,7 +133,7 @@ impl Sessions {
 
     /// An error when no browser would take the cookie.
     pub fn check(&self) -> Result<(), WriteError> {
-        self.write(b"{}").map(drop)
+        self.write(b"-").map(drop)
     }
 
     fn cookie<'a>(&'a self, value: &'a str) -> SetCookie<'a> {
@@ -130,7 +156,11 @@ impl Sessions {
             && !method.is_safe()
             && is_sent_unasked(headers)
             && !is_same_origin(headers)
-            && self.read(headers, cookies_max).is_some()
+            && match self.keeping {
+                Keeping::Cookie(_) => self.read(headers, cookies_max).is_some(),
+                // The check itself asks the store.
+                Keeping::Store => self.read_id(headers, cookies_max).is_some(),
+            }
     }
 }
 
@@ -157,6 +187,17 @@ fn is_same_origin(headers: &HeaderMap) -> bool {
     const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     matches!((sites.next(), sites.next()), (Some(site), None) if site == "same-origin")
+}
+
+/// A new id for a session that a store keeps.
+pub(crate) fn new_id() -> Result<String, SecretError> {
+    Ok(URL_SAFE_NO_PAD.encode(random::<SESSION_ID_BYTES>()?))
+}
+
+/// The key under which a store keeps the session of an id: who reads the store does not learn the ids.
+pub(crate) fn key_of(id: &str) -> String {
+    let hash = digest::digest(&digest::SHA256, id.as_bytes());
+    format!("session:{}", URL_SAFE_NO_PAD.encode(hash))
 }
 
 /// A new token for a session, as it is stored.

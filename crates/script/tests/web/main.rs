@@ -10,4 +10,5 @@ mod cookies;
 mod ending;
 mod pool;
 mod sessions;
+mod stored_sessions;
 mod upstream;

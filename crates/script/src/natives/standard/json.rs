@@ -7,18 +7,18 @@ use std::collections::HashSet;
 use tsumugi_http::json::{Error, Event, Parser};
 use tsumugi_mruby::{Kind, Raise, Result, Root, Scope, Value};
 
+use crate::host::Host;
 use crate::natives::{Natives, wrong_type};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    let known = RefCell::new(HashSet::new());
-    natives.plain("json_parse", move |host, scope, call| {
+    natives.plain("json_parse", |host, scope, call| {
         let given = call.argument(0);
         let text = scope
             .bytes(given)
             .ok_or_else(|| wrong_type(scope, given, "JSON", "a String"))?;
         let limits = &host.settings.limits;
         let symbols = call.argument(1).truthy().then_some(Symbols {
-            known: &known,
+            known: &host.json_symbols,
             max: limits.json_symbols_max,
         });
         let built = Parser::new(&text, limits.json_depth_max)
@@ -47,6 +47,25 @@ pub(crate) fn read<'s>(
         .map_err(Fault::from)
         .and_then(|parser| {
             let symbols = None;
+            Builder { parser, symbols }.document(scope)
+        });
+    built.map_err(|fault| fault.raise(scope))
+}
+
+/// The value of a JSON text of the program's own; keys are Symbols, counted with those of `JSON.parse`.
+pub(crate) fn read_with_symbols<'s>(
+    host: &Host,
+    scope: &'s Scope<'_>,
+    text: &[u8],
+) -> Result<'s, Value<'s>> {
+    let limits = &host.settings.limits;
+    let built = Parser::new(text, limits.json_depth_max)
+        .map_err(Fault::from)
+        .and_then(|parser| {
+            let symbols = Some(Symbols {
+                known: &host.json_symbols,
+                max: limits.json_symbols_max,
+            });
             Builder { parser, symbols }.document(scope)
         });
     built.map_err(|fault| fault.raise(scope))

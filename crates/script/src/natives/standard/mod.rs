@@ -19,7 +19,7 @@ mod times;
 
 use tsumugi_mruby::Result;
 
-pub(crate) use json::read as read_json;
+pub(crate) use json::{read as read_json, read_with_symbols as read_json_with_symbols};
 
 use super::Natives;
 

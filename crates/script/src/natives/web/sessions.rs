@@ -1,4 +1,4 @@
-//! Sessions and the tokens of forms. What a session holds is Ruby's business; here it is JSON, signed.
+//! Sessions and the tokens of forms. What a session holds, and which store keeps it, is Ruby's business; here it is signed JSON or an id.
 
 use http::header::HeaderMap;
 use tsumugi_mruby::{Result, Scope, Value};
@@ -8,7 +8,7 @@ use super::cookies::{same_site, signer};
 use crate::exchange::CookieKey;
 use crate::host::Host;
 use crate::json;
-use crate::web::session::{self, Forms, Sessions, Transport};
+use crate::web::session::{self, Forms, Keeping, Sessions, Transport};
 
 const UNDECLARED: &str = "this application has no sessions: write `sessions` near the top of its file, before the routes";
 
@@ -41,7 +41,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 true => Forms::Checked,
                 false => Forms::Unchecked,
             },
-            signer: signer(host, scope)?,
+            keeping: match scope.keyword(options, "stored")?.truthy() {
+                true => Keeping::Store,
+                false => Keeping::Cookie(signer(host, scope)?),
+            },
         };
         let wrong = |error: session::WriteError| scope.error("ArgumentError", error.to_string());
         sessions.check().map_err(wrong)?;
@@ -53,6 +56,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
     })?;
     contents(natives)?;
+    ids(natives)?;
     tokens(natives)
 }
 
@@ -98,6 +102,40 @@ fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             draft.set_cookie(key(sessions), header);
         }
         Ok(Value::nil())
+    })
+}
+
+/// Of sessions that a store keeps.
+fn ids<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("session_id", |host, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let sessions = declared(host, scope)?;
+        let headers = &exchange.request.headers;
+        match sessions.read_id(headers, host.settings.http.parameters_max) {
+            Some(id) => scope.string(id),
+            None => Ok(Value::nil()),
+        }
+    })?;
+    natives.plain("session_id_new", |_, scope, _| match session::new_id() {
+        Ok(id) => scope.string(id),
+        Err(error) => Err(scope.error("RuntimeError", error.to_string())),
+    })?;
+    natives.plain("session_id_write", |host, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let sessions = declared(host, scope)?;
+        let id = text(scope, call.argument(1), "the session's id")?;
+        let header = sessions
+            .write(id.as_bytes())
+            .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
+        exchange
+            .draft
+            .borrow_mut()
+            .set_cookie(key(sessions), header);
+        Ok(Value::nil())
+    })?;
+    natives.plain("session_key", |_, scope, call| {
+        let id = text(scope, call.argument(0), "the session's id")?;
+        scope.string(session::key_of(&id))
     })
 }
 

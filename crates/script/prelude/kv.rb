@@ -1,0 +1,169 @@
+# Key-value stores: `KV.open`. A store of this process is one for all its workers; another server's is asked over its service.
+# Keys are Strings or Symbols (which stand for their names), values are Strings. Reads of a store of this process never park a
+# fibre, nor do writes to one in memory; everything else does, and other requests run meanwhile.
+class KV
+  # Any error of a store.
+  class Error < StandardError; end
+  %i[InvalidKey ValueTooLong NotANumber LimitExceeded UsageError Unsupported Full QueueFull DiskFull Broken Locked Conflict Closed
+     ConnectionLost Timeout Refused].each { |name| const_set(name, Class.new(Error)) }
+
+  MISS = :"tsumugi.miss"
+
+  # `KV.open "data/cache"` is on disk, in that folder; `KV.open "memory:sessions", capacity: "64m", when_full: :evict` in memory, for
+  # all workers under that name. Settings: `durability:` (:process, :disk), `capacity:`, `when_full:` (:refuse, :evict), `cache:`,
+  # `value_max:`. With `ttl:` everything that is stored through this object lives so many seconds unless the call says otherwise.
+  def self.open(place = ":memory:", ttl: nil, **settings)
+    Tsumugi.await(Tsumugi::Native.kv_open(place, ttl, settings))
+  end
+
+  # True when it was stored; false when it was there already and `overwrite: false`.
+  def set(key, value, **options) = Tsumugi.await(Tsumugi::Native.kv_set(self, key, value, options))
+
+  def []=(key, value)
+    set(key, value)
+  end
+
+  # True when it was there.
+  def delete(key) = Tsumugi.await(Tsumugi::Native.kv_delete(self, key))
+
+  # Adds to the end of a value, after +delimiter+ when there is one already.
+  def append(key, value, delimiter = nil) = Tsumugi.await(Tsumugi::Native.kv_append(self, key, value, delimiter))
+
+  # The number after +by+ was added to it, or to `initial:` when there was none. `number` reads it: it is kept as eight bytes.
+  def incr(key, by = 1, **options) = Tsumugi.await(Tsumugi::Native.kv_incr(self, key, by, options))
+
+  # Changes a record if it is as expected, and says whether it was. `nil` is no record, `:any` one with whatever value; a desired
+  # `nil` removes, `:keep` only looks.
+  def cas(key, expected, desired, **options) = Tsumugi.await(Tsumugi::Native.kv_cas(self, key, expected, desired, options))
+
+  # The same for several records at once, all or none: `kv.cas_multi({ "a" => "1" }, { "a" => nil, "b" => "1" })`.
+  def cas_multi(expected, desired, **options) = Tsumugi.await(Tsumugi::Native.kv_cas_multi(self, expected, desired, options))
+
+  # Gives a record another key, or with `copy: true` a second one. False when there is none, or `overwrite: false` and the new key
+  # has one.
+  def rekey(old, new, **options) = Tsumugi.await(Tsumugi::Native.kv_rekey(self, old, new, options))
+
+  # Removes every record.
+  def clear = Tsumugi.await(Tsumugi::Native.kv_clear(self))
+
+  # The records that are there, as a Hash: `kv.get_multi("a", "b")`.
+  def get_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_get_multi(self, keys))
+
+  # Stores each record on its own; how many were stored.
+  def set_multi(records, **options) = Tsumugi.await(Tsumugi::Native.kv_set_multi(self, records, options))
+
+  # Removes each record on its own; how many were there.
+  def delete_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_delete_multi(self, keys))
+
+  # A queue: `push` stores a value behind those pushed before and answers its key, which is the time; `pop` removes the record with
+  # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one.
+  def push(value) = Tsumugi.await(Tsumugi::Native.kv_push(self, value))
+  def shift(wait: nil) = Tsumugi.await(Tsumugi::Native.kv_shift(self, wait))
+
+  def pop(wait: nil)
+    pair = shift(wait: wait)
+    pair && pair[1]
+  end
+
+  # Records in the order of their keys, fetched as they are used: `kv.scan(prefix: "user:").each { |key, value| … }`. +from+ and +to+
+  # belong to it. What is written meanwhile may be met or not; what is there all the time is met once.
+  def scan(prefix: nil, from: nil, to: nil, reverse: false, limit: nil) = Scan.new(self, [prefix, from, to, reverse], limit)
+
+  # Keys that fit, at most +limit+: `mode:` is :contain, :begin, :end, :regex, :edit (the nearest first), :containcase, :containword, …
+  def search(pattern, mode: :contain, limit: nil) = Tsumugi.await(Tsumugi::Native.kv_search(self, pattern, mode, limit))
+
+  # The value of +key+; when there is none, the block's, which is stored for +ttl+ seconds. While one fibre computes, all others of
+  # the process that ask for the key wait for its value; when its block raises or halts, nothing is stored and the next one computes.
+  # What is no String comes back as JSON has it, with Symbols as keys of Hashes, the first time too.
+  def fetch(key, ttl: :default)
+    raise ArgumentError, "fetch needs a block that computes the value" unless block_given?
+
+    value = __cached(key)
+    return value unless value == MISS
+
+    value = Tsumugi.await(Tsumugi::Native.kv_join(self, key))
+    return value unless value.is_a?(Duty)
+
+    begin
+      Tsumugi.await(Tsumugi::Native.kv_land(value, yield, ttl))
+    ensure
+      Tsumugi::Native.kv_give_up(value)
+    end
+  end
+
+  # Runs the block for each change of a key that begins with +prefix+, until it is left: `change.key`, `change.kind` (:put, :removed,
+  # :expired, :evicted; :cleared and :lagged, when changes were lost, have no key). `ready:` is called once changes are heard, to read
+  # what is there.
+  def watch(prefix = "", ready: nil)
+    watch = Tsumugi::Native.kv_watch(self, prefix)
+    begin
+      ready.call if ready
+      yield Change.new(*Tsumugi.await(Tsumugi::Native.kv_changed(watch))) while true
+    ensure
+      Tsumugi::Native.kv_unwatch(watch)
+    end
+  end
+
+  # What `watch` tells. +lost+ is the number of changes that nobody was told of, with :lagged.
+  class Change
+    attr_reader :kind, :key, :lost
+
+    def initialize(kind, key, lost)
+      @kind = kind
+      @key = key
+      @lost = lost
+    end
+  end
+
+  # Waits until the disk has confirmed all that was written before, whatever the durability.
+  def sync = Tsumugi.await(Tsumugi::Native.kv_sync(self))
+
+  # Writes the records of this moment to a folder that does not exist yet; reads and writes go on. `KV.open` of it restores them.
+  def backup(folder) = Tsumugi.await(Tsumugi::Native.kv_backup(self, folder))
+
+  # What the store says of itself, as a Hash.
+  def info = Tsumugi.await(Tsumugi::Native.kv_info(self))
+
+  def inspect = "#<#{self.class} #{Tsumugi::Native.kv_name(self)}>"
+  alias to_s inspect
+
+  def __page(*range) = Tsumugi.await(Tsumugi::Native.kv_page(self, *range))
+
+  # A store in memory answers at once, by methods of the same names that are written in Rust.
+  class Memory
+    def shift(wait: nil) = wait ? super(wait: wait) : __shift
+  end
+
+  # Records on their way.
+  class Scan
+    include Enumerable
+
+    def initialize(store, range, limit)
+      raise ArgumentError, "limit: is an Integer from 0" unless limit.nil? || (limit.is_a?(Integer) && limit >= 0)
+
+      @store = store
+      @range = range
+      @limit = limit
+    end
+
+    def each
+      return to_enum(:each) unless block_given?
+
+      left = @limit
+      last = nil
+      while left.nil? || left > 0
+        page = @store.__page(*@range, last, left)
+        break if page.empty?
+
+        left -= page.size if left
+        last = page[-1][0]
+        page.each { |pair| yield pair }
+      end
+      self
+    end
+
+    def keys = map { |key, _| key }
+    def values = map { |_, value| value }
+    def inspect = "#<KV::Scan of #{@store.inspect}>"
+  end
+end

@@ -1,0 +1,214 @@
+//! `kv.fetch`: values that are computed once and kept. Strings are stored as they are, everything else as JSON.
+//! Rule: a hit, a miss and a wait answer the same value; what is stored says by its ending what it is, so nothing is guessed.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tsumugi_kv::{SetMode, Write};
+use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
+
+use super::arguments::{key, ttl, with_key};
+use super::failure::{failure, raise};
+use super::store::{Backend, Store, embedded, store};
+use super::writes::{at_once, submit};
+use crate::answer::{Answer, answer, raise as raised};
+use crate::flights::{self, Joined, Lead, Outcome};
+use crate::host::Host;
+use crate::limits::FETCH_WAITERS_MAX;
+use crate::natives::standard::read_json_with_symbols;
+use crate::natives::{Maybe, Natives, wrong_type};
+
+/// Ends a value that is JSON. It is white space there, so that whoever reads the value reads JSON.
+const JSON: &[u8] = b"\n\t\n";
+/// Ends a String that would end with one of these two by itself.
+const STRING: &[u8] = b"\n\t\t";
+
+/// The duty to compute a value, in Ruby's hands. Empty once it was landed or given up.
+type Duty = RefCell<Option<Computing>>;
+
+struct Computing {
+    store: Rc<Store>,
+    key: Bytes,
+    /// None when nobody waits for it.
+    lead: Option<Lead>,
+}
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    scope.carries_data(scope.define_class(scope.constant("KV")?, "Duty", scope.object_class())?);
+    let host = natives.host().clone();
+    let embedded_class = scope.constant("KV::Embedded")?;
+    // The value, or :"tsumugi.miss".
+    scope.define_method(
+        embedded_class,
+        "__cached",
+        Waits::Never,
+        move |scope, call| {
+            let database = embedded(scope, call.this)?;
+            let found = with_key(scope, call.argument(0), |key| database.get(key))?;
+            let value = match found.map_err(|error| raise(scope, &error))? {
+                Some(stored) => {
+                    let Some(host) = host.upgrade() else {
+                        return Err(
+                            scope.error("RuntimeError", "the application is being replaced")
+                        );
+                    };
+                    decoded(&host, scope, &stored)?
+                }
+                None => Value::symbol(scope.intern("tsumugi.miss")),
+            };
+            Ok(Reply::Value(value))
+        },
+    )?;
+    natives.maybe_waiting("kv_join", join)?;
+    natives.maybe_waiting("kv_land", land)?;
+    natives.plain("kv_give_up", |_, scope, call| {
+        drop(duty(scope, call.argument(0))?.borrow_mut().take());
+        Ok(Value::nil())
+    })
+}
+
+fn duty<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Duty> {
+    scope
+        .data::<Duty>(value)
+        .ok_or_else(|| wrong_type(scope, value, "the duty", "a KV::Duty"))
+}
+
+/// The value that another fibre computes, or the duty to compute it.
+fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Maybe<'c>> {
+    let store = Rc::clone(store(scope, call.argument(0))?);
+    let key = key(scope, call.argument(1))?;
+    let computing = |lead| Computing {
+        store: Rc::clone(&store),
+        key: key.clone(),
+        lead,
+    };
+    match flights::join(&store.place, key.clone(), host.lineage()) {
+        Joined::Lead(lead) => match found(&store, &key).map_err(|error| raise(scope, &error))? {
+            // It was stored after this fibre had looked for it.
+            Some(stored) => {
+                lead.land(&stored);
+                decoded(host, scope, &stored).map(Maybe::Value)
+            }
+            None => begin(scope, computing(Some(lead))).map(Maybe::Value),
+        },
+        Joined::Alone => begin(scope, computing(None)).map(Maybe::Value),
+        Joined::Nested => {
+            let message = "the block of fetch fetches the same key again: it would wait for itself";
+            Err(scope.error("KV::UsageError", message))
+        }
+        Joined::TooMany => {
+            let message = format!(
+                "fetch_waiters_max ({FETCH_WAITERS_MAX}) is reached: so many fibres wait for values being computed"
+            );
+            Err(scope.error("KV::QueueFull", message))
+        }
+        Joined::Wait(waiting) => {
+            let host = Rc::downgrade(host);
+            Ok(Maybe::Wait(Box::pin(async move {
+                let stored = match waiting.await {
+                    Some(Outcome::Landed(stored)) => stored,
+                    Some(Outcome::Lead(lead)) => match found(&store, &key) {
+                        Ok(Some(stored)) => {
+                            lead.land(&stored);
+                            stored
+                        }
+                        Ok(None) => {
+                            let lead = Some(lead);
+                            return answer(move |scope| {
+                                begin(scope, Computing { store, key, lead })
+                            });
+                        }
+                        Err(error) => return failure(error),
+                    },
+                    None => return raised("KV::Closed", "the value's computation has ended"),
+                };
+                shown(host, stored)
+            })))
+        }
+    }
+}
+
+fn begin<'c>(scope: &'c Scope<'_>, computing: Computing) -> Result<'c, Value<'c>> {
+    scope.wrap(scope.constant("KV::Duty")?, RefCell::new(Some(computing)))
+}
+
+fn found(store: &Store, key: &[u8]) -> tsumugi_kv::Result<Option<Bytes>> {
+    match &store.backend {
+        Backend::Embedded(database) => database.get(key),
+    }
+}
+
+fn shown(host: std::rc::Weak<Host>, stored: Bytes) -> Answer {
+    answer(move |scope| match host.upgrade() {
+        Some(host) => decoded(&host, scope, &stored),
+        None => Err(scope.error("RuntimeError", "the application is being replaced")),
+    })
+}
+
+/// Stores what the block answered, gives it to all who wait, and answers it as a hit would.
+fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Maybe<'c>> {
+    let stored = encoded(host, scope, call.argument(1))?;
+    let given = call.argument(2);
+    let Some(Computing { store, key, lead }) = duty(scope, call.argument(0))?.borrow_mut().take()
+    else {
+        return Err(scope.error("KV::UsageError", "this value was computed already"));
+    };
+    let ttl = match given.as_symbol() {
+        Some(_) => store.ttl,
+        None => ttl(scope, given)?,
+    };
+    let write = Write::Set {
+        key,
+        value: stored.clone(),
+        mode: SetMode::Overwrite,
+        ttl,
+    };
+    if let Backend::Embedded(database) = &store.backend
+        && database.is_in_memory()
+    {
+        complain(at_once(database, write).err());
+        if let Some(lead) = lead {
+            lead.land(&stored);
+        }
+        return decoded(host, scope, &stored).map(Maybe::Value);
+    }
+    let host = Rc::downgrade(host);
+    Ok(Maybe::Wait(Box::pin(async move {
+        complain(submit(&store, write).await.err());
+        if let Some(lead) = lead {
+            lead.land(&stored);
+        }
+        shown(host, stored)
+    })))
+}
+
+/// A value that cannot be kept is as good as one that can, for those who asked for it.
+fn complain(error: Option<tsumugi_kv::Error>) {
+    if let Some(error) = error {
+        tracing::warn!(target: "app", "fetch could not store what its block answered: {error}");
+    }
+}
+
+fn encoded<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {
+    let mut stored = Vec::new();
+    if value.kind() == Kind::String {
+        scope.with_bytes(value, |bytes| stored.extend_from_slice(bytes));
+        if stored.ends_with(JSON) || stored.ends_with(STRING) {
+            stored.extend_from_slice(STRING);
+        }
+    } else {
+        let depth_max = host.settings.limits.json_depth_max;
+        crate::json::write(scope, value, depth_max, &mut stored)?;
+        stored.extend_from_slice(JSON);
+    }
+    Ok(stored.into())
+}
+
+fn decoded<'c>(host: &Host, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
+    if let Some(json) = stored.strip_suffix(JSON) {
+        return read_json_with_symbols(host, scope, json);
+    }
+    scope.string(stored.strip_suffix(STRING).unwrap_or(stored))
+}

@@ -1,0 +1,126 @@
+//! `KV`: opening stores, and the natives of their methods. The methods' Ruby is prelude/kv.rb.
+//! Rule: what a store in memory does never parks; what may touch a disk's journal or another server always does.
+
+mod arguments;
+mod cached;
+mod failure;
+mod queue;
+mod reads;
+mod scans;
+mod store;
+mod watching;
+mod writes;
+
+use std::rc::Rc;
+
+use tsumugi_kv::{Database, Spec};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+
+use super::{Natives, text, wrong_type};
+use crate::answer::{Answer, Operation, answer, raise as raised};
+use failure::failure;
+pub(crate) use store::{Backend, Store};
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let kv = scope.define_class(Value::nil(), "KV", scope.object_class())?;
+    let embedded = scope.define_class(kv, "Embedded", kv)?;
+    for (name, parent) in [("Memory", embedded), ("Disk", embedded)] {
+        scope.carries_data(scope.define_class(kv, name, parent)?);
+    }
+    natives.waiting("kv_open", |host, scope, call| {
+        let ttl = arguments::ttl(scope, call.argument(1))?;
+        let spec = spec(scope, call.argument(0), call.argument(2))?;
+        let opening = host.worker.offload(move || Database::open(&spec));
+        let host = Rc::downgrade(host);
+        Ok(Box::pin(async move {
+            let database = match opening.await {
+                Ok(Ok(database)) => database,
+                Ok(Err(error)) => return failure(error),
+                Err(error) => return raised("KV::Error", error.to_string()),
+            };
+            let store = Rc::new(Store::embedded(database, ttl));
+            if let Some(host) = host.upgrade() {
+                host.keep_store(&store);
+            }
+            wrap(store)
+        }) as Operation)
+    })?;
+    reads::install(natives)?;
+    writes::install(natives)?;
+    queue::install(natives)?;
+    scans::install(natives)?;
+    watching::install(natives)?;
+    cached::install(natives)
+}
+
+/// The object of a store.
+fn wrap(store: Rc<Store>) -> Answer {
+    answer(move |scope| {
+        let class = match &store.backend {
+            Backend::Embedded(database) if database.is_in_memory() => "KV::Memory",
+            Backend::Embedded(_) => "KV::Disk",
+        };
+        scope.wrap(scope.constant(class)?, store)
+    })
+}
+
+/// What names stores in memory.
+const MEMORY_PREFIXES: [&str; 2] = [":memory:", "memory:"];
+
+/// The specification of a path with settings as keywords.
+fn spec<'c>(scope: &'c Scope<'c>, place: Value<'c>, settings: Value<'c>) -> Result<'c, Spec> {
+    let mut spelled = text(scope, place, "the place of a store")?;
+    let mut separator = match spelled.contains('#') {
+        true => ',',
+        false => '#',
+    };
+    let mut add = |name: &str, value: &str| {
+        spelled.push(separator);
+        spelled.push_str(name);
+        spelled.push('=');
+        spelled.push_str(value);
+        separator = ',';
+    };
+    for (name, value) in scope.entries(settings)? {
+        let name = text(scope, name, "the name of a setting")?;
+        let known = ["durability", "capacity", "when_full", "cache", "value_max"];
+        if !known.contains(&name.as_str()) {
+            let message = format!(
+                "KV.open knows no {name}: of a store here; it knows ttl:, {}:",
+                known.join(":, ")
+            );
+            return Err(scope.error("ArgumentError", message));
+        }
+        match value.kind() {
+            Kind::Nil => {}
+            Kind::Integer => add(&name, &value.as_integer().unwrap_or_default().to_string()),
+            Kind::String | Kind::Symbol => add(&name, &scope.text(value).unwrap_or_default()),
+            _ => {
+                return Err(wrong_type(
+                    scope,
+                    value,
+                    &format!("{name}:"),
+                    "a String or a number",
+                ));
+            }
+        }
+    }
+    let in_memory = MEMORY_PREFIXES
+        .iter()
+        .any(|prefix| spelled.starts_with(prefix));
+    if in_memory && !spelled.contains("durability=") {
+        spelled.push(match spelled.contains('#') {
+            true => ',',
+            false => '#',
+        });
+        spelled.push_str("durability=memory");
+    }
+    if spelled.is_empty() || spelled.starts_with('#') {
+        let message = "a store has a place: a folder, or \"memory:NAME\", so that all workers open the same one";
+        return Err(scope.error("ArgumentError", message));
+    }
+    spelled
+        .parse()
+        .map_err(|error| failure::raise(scope, &error))
+}

@@ -1,0 +1,68 @@
+//! Popping from a store that is used as a queue, with waiting. Pushing is a write like others.
+//! Rule: who waits asks to be woken before it looks, so that nothing pushed falls between.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use tsumugi_kv::{Write, Written};
+use tsumugi_mruby::{Reply, Result, Scope, Value, Waits};
+
+use super::arguments::wait;
+use super::failure::{failure, raise};
+use super::store::{Backend, Store, embedded, store};
+use super::writes::{at_once, submit};
+use crate::answer::{Operation, answer};
+use crate::natives::Natives;
+
+/// Who waits for records of a queue waits for this key; the service of the same store does so too.
+pub(super) const QUEUE_KEY: &[u8] = b"";
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let memory = scope.constant("KV::Memory")?;
+    scope.define_method(memory, "__shift", Waits::Never, |scope, call| {
+        let written = at_once(embedded(scope, call.this)?, Write::PopFirst);
+        let written = written.map_err(|error| raise(scope, &error))?;
+        popped(scope, &written).map(Reply::Value)
+    })?;
+    natives.waiting("kv_shift", |_, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let wait = wait(scope, call.argument(1))?;
+        let deadline = wait.map(|wait| Instant::now() + wait);
+        Ok(Box::pin(async move {
+            match pop(&store, deadline).await {
+                Ok(written) => answer(move |scope| popped(scope, &written)),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })
+}
+
+async fn pop(store: &Store, deadline: Option<Instant>) -> tsumugi_kv::Result<Written> {
+    let Backend::Embedded(database) = &store.backend;
+    let Some(deadline) = deadline else {
+        return submit(store, Write::PopFirst).await;
+    };
+    loop {
+        let notice = database.wait_for(Bytes::from_static(QUEUE_KEY))?;
+        let written = submit(store, Write::PopFirst).await?;
+        if !matches!(written, Written::Missing) {
+            return Ok(written);
+        }
+        if tokio::time::timeout_at(deadline, notice).await.is_err() {
+            return Ok(written);
+        }
+    }
+}
+
+/// `[key, value]`, or nil when there is nothing.
+fn popped<'c>(scope: &'c Scope<'_>, written: &Written) -> Result<'c, Value<'c>> {
+    let Written::Popped { key, value } = written else {
+        return Ok(Value::nil());
+    };
+    let pair = scope.array(2)?;
+    scope.push(pair, scope.string(key)?)?;
+    scope.push(pair, scope.string(value)?)?;
+    Ok(pair)
+}

@@ -1,0 +1,191 @@
+//! Reading by key, counting, and what a store says of itself.
+//! Rule: point reads of a database of this process run in place; many of them on disk run off the worker.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tsumugi_kv::{Database, Error};
+use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
+
+use super::arguments::{key, with_key};
+use super::failure::{failure, raise};
+use super::store::{Backend, embedded, store};
+use crate::answer::{Operation, answer, raise as raised};
+use crate::limits::KV_MULTI_MAX;
+use crate::natives::Natives;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let embedded_class = scope.constant("KV::Embedded")?;
+    let define = |name, native: InPlace| {
+        scope.define_method(embedded_class, name, Waits::Never, move |scope, call| {
+            let database = embedded(scope, call.this)?;
+            native(scope, database, call).map(Reply::Value)
+        })
+    };
+    for name in ["get", "[]"] {
+        define(name, |scope, database, call| {
+            let found = with_key(scope, call.argument(0), |key| database.get(key))?;
+            match found.map_err(|error| raise(scope, &error))? {
+                Some(value) => scope.string(&value),
+                None => Ok(Value::nil()),
+            }
+        })?;
+    }
+    for name in ["key?", "has_key?", "include?", "member?"] {
+        define(name, |scope, database, call| {
+            let found = with_key(scope, call.argument(0), |key| database.get(key))?;
+            let found = found.map_err(|error| raise(scope, &error))?;
+            Ok(Value::boolean(found.is_some()))
+        })?;
+    }
+    define("number", |scope, database, call| {
+        let found = with_key(scope, call.argument(0), |key| database.get(key))?;
+        let found = found.map_err(|error| raise(scope, &error))?;
+        found.map_or_else(|| Ok(Value::nil()), |value| number(scope, &value))
+    })?;
+    for name in ["count", "size", "length"] {
+        define(name, |scope, database, _| {
+            let count = database.count().map_err(|error| raise(scope, &error))?;
+            Ok(scope.integer(i64::try_from(count).unwrap_or(i64::MAX)))
+        })?;
+    }
+    many(natives)?;
+    natives.plain("kv_name", |_, scope, call| {
+        match &store(scope, call.argument(0))?.backend {
+            Backend::Embedded(database) => scope.string(database.spec().to_string()),
+        }
+    })?;
+    information(natives)
+}
+
+type InPlace = for<'c> fn(&'c Scope<'c>, &'c Database, &Call<'c>) -> Result<'c, Value<'c>>;
+
+/// What `incr` keeps, as an Integer.
+pub(super) fn number<'c>(scope: &'c Scope<'_>, value: &[u8]) -> Result<'c, Value<'c>> {
+    match value.try_into() {
+        Ok(bytes) => Ok(scope.integer(i64::from_be_bytes(bytes))),
+        Err(_) => {
+            let length = value.len();
+            Err(raise(scope, &Error::NotANumber { length }))
+        }
+    }
+}
+
+/// Keys, and Arrays of keys.
+pub(super) fn keys<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, Vec<Bytes>> {
+    let count = |value: &Value<'c>| match value.kind() {
+        Kind::Array => scope.array_len(*value),
+        _ => 1,
+    };
+    let count: usize = given.iter().map(count).sum();
+    if count > KV_MULTI_MAX {
+        let message = format!("{count} keys at once; kv_multi_max is {KV_MULTI_MAX}");
+        return Err(scope.error("KV::LimitExceeded", message));
+    }
+    let mut keys = Vec::with_capacity(count);
+    for value in given {
+        if value.kind() != Kind::Array {
+            keys.push(key(scope, *value)?);
+            continue;
+        }
+        for i in 0..scope.array_len(*value) {
+            keys.push(key(scope, scope.array_at(*value, i))?);
+        }
+    }
+    Ok(keys)
+}
+
+fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // The records that are there, as a Hash.
+    let scope = natives.scope();
+    let memory = scope.constant("KV::Memory")?;
+    scope.define_method(memory, "get_multi", Waits::Never, |scope, call| {
+        let database = embedded(scope, call.this)?;
+        let keys = keys(scope, call.arguments())?;
+        let found = found(database, keys).map_err(|error| raise(scope, &error))?;
+        hash(scope, &found).map(Reply::Value)
+    })?;
+    natives.waiting("kv_get_multi", |host, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let keys = keys(scope, call.arguments().get(1..).unwrap_or_default())?;
+        let worker = host.worker.clone();
+        Ok(Box::pin(async move {
+            let found = match &store.backend {
+                Backend::Embedded(database) => {
+                    let database = database.clone();
+                    match worker.offload(move || found(&database, keys)).await {
+                        Ok(found) => found,
+                        Err(error) => return raised("KV::Error", error.to_string()),
+                    }
+                }
+            };
+            match found {
+                Ok(found) => answer(move |scope| hash(scope, &found)),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })
+}
+
+type Records = Vec<(Bytes, Bytes)>;
+
+fn found(database: &Database, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
+    let mut found = Vec::new();
+    for key in keys {
+        if let Some(value) = database.get(&key)? {
+            found.push((key, value));
+        }
+    }
+    Ok(found)
+}
+
+fn hash<'c>(scope: &'c Scope<'_>, records: &Records) -> Result<'c, Value<'c>> {
+    let hash = scope.hash(records.len())?;
+    for (key, value) in records {
+        scope.hash_set(hash, scope.string(key)?, scope.string(value)?)?;
+    }
+    Ok(hash)
+}
+
+/// `kv.info`: as a Hash, because a size on disk is a look at files.
+fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("kv_info", |host, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let worker = host.worker.clone();
+        Ok(Box::pin(async move {
+            let Backend::Embedded(database) = &store.backend;
+            let database = database.clone();
+            let told = worker.offload(move || (database.metrics(), database)).await;
+            let (figures, database) = match told {
+                Ok(told) => told,
+                Err(error) => return raised("KV::Error", error.to_string()),
+            };
+            answer(move |scope| {
+                let spec = database.spec();
+                let hash = scope.hash(8)?;
+                let set = |name: &str, value| {
+                    scope.hash_set(hash, Value::symbol(scope.intern(name)), value)
+                };
+                let whole = |number: u64| scope.integer(i64::try_from(number).unwrap_or(i64::MAX));
+                set(
+                    "path",
+                    scope.string(spec.path.as_os_str().as_encoded_bytes())?,
+                )?;
+                set("durability", scope.string(spec.durability.to_string())?)?;
+                set("healthy", Value::boolean(database.is_healthy()))?;
+                set("records", whole(figures.records))?;
+                set("bytes", whole(figures.bytes))?;
+                if let Some(capacity) = figures.capacity {
+                    set("capacity", whole(capacity))?;
+                }
+                set("reads", whole(figures.reads))?;
+                set("hits", whole(figures.hits))?;
+                set("writes", whole(figures.writes))?;
+                set("expired", whole(figures.expired))?;
+                set("evicted", whole(figures.evicted))?;
+                Ok(hash)
+            })
+        }) as Operation)
+    })
+}

@@ -1,0 +1,378 @@
+//! Writing: from the arguments of a method to a `Write`, and from what was written to the method's value.
+//! Rule: each method is defined once here; in memory it answers at once, elsewhere its fibre parks until the write is as safe as it is to be.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use tsumugi_kv::{Database, Desired, Error, Expected, RekeySource, SetMode, Write, Written};
+use tsumugi_mruby::{Kind, Reply, Result, Scope, Value, Waits};
+
+use super::arguments::{Options, Truth, integer, key, ttl, value};
+use super::failure::{failure, raise};
+use super::queue::QUEUE_KEY;
+use super::reads::keys;
+use super::store::{Backend, Store, embedded, store};
+use crate::answer::{Operation, answer};
+use crate::limits::KV_MULTI_MAX;
+use crate::natives::{Natives, wrong_type};
+
+/// A method that writes: how it is called, what it asks for, what it answers.
+struct Verb {
+    name: &'static str,
+    write: for<'c> fn(&'c Scope<'c>, &Store, &[Value<'c>]) -> Result<'c, Write>,
+    answer: Answered,
+}
+
+type Answered = for<'c> fn(&'c Scope<'c>, Written) -> Result<'c, Value<'c>>;
+
+const VERBS: [Verb; 11] = [
+    Verb {
+        name: "set",
+        write: set,
+        answer: took_place,
+    },
+    Verb {
+        name: "delete",
+        write: |scope, _, given| {
+            Ok(Write::Remove {
+                key: key(scope, at(given, 0))?,
+            })
+        },
+        answer: took_place,
+    },
+    Verb {
+        name: "append",
+        write: append,
+        answer: took_place,
+    },
+    Verb {
+        name: "incr",
+        write: increment,
+        answer: number,
+    },
+    Verb {
+        name: "cas",
+        write: exchange,
+        answer: took_place,
+    },
+    Verb {
+        name: "cas_multi",
+        write: exchange_multi,
+        answer: took_place,
+    },
+    Verb {
+        name: "rekey",
+        write: rekey,
+        answer: took_place,
+    },
+    Verb {
+        name: "push",
+        write: push,
+        answer: pushed,
+    },
+    Verb {
+        name: "clear",
+        write: |_, _, _| Ok(Write::Clear),
+        answer: took_place,
+    },
+    Verb {
+        name: "set_multi",
+        write: set_multi,
+        answer: how_many,
+    },
+    Verb {
+        name: "delete_multi",
+        write: delete_multi,
+        answer: how_many,
+    },
+];
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let memory = scope.constant("KV::Memory")?;
+    for verb in VERBS {
+        natives.waiting(&format!("kv_{}", verb.name), move |_, scope, call| {
+            let store = store(scope, call.argument(0))?;
+            let given = call.arguments().get(1..).unwrap_or_default();
+            let write = (verb.write)(scope, store, given)?;
+            let store = Rc::clone(store);
+            Ok(Box::pin(async move {
+                match submit(&store, write).await {
+                    Ok(written) => answer(move |scope| (verb.answer)(scope, written)),
+                    Err(error) => failure(error),
+                }
+            }) as Operation)
+        })?;
+        scope.define_method(memory, verb.name, Waits::Never, move |scope, call| {
+            let store = store(scope, call.this)?;
+            let write = (verb.write)(scope, store, call.arguments())?;
+            let written = at_once(embedded(scope, call.this)?, write);
+            let written = written.map_err(|error| raise(scope, &error))?;
+            (verb.answer)(scope, written).map(Reply::Value)
+        })?;
+    }
+    scope.define_method(memory, "[]=", Waits::Never, |scope, call| {
+        let store = store(scope, call.this)?;
+        let write = set(scope, store, call.arguments())?;
+        let written = at_once(embedded(scope, call.this)?, write);
+        written.map_err(|error| raise(scope, &error))?;
+        Ok(Reply::Value(call.argument(1)))
+    })
+}
+
+/// Writes to a database in memory, whose answers are there at once.
+pub(super) fn at_once(database: &Database, write: Write) -> tsumugi_kv::Result<Written> {
+    let written = database.submit(write).now_or_never();
+    let written = written.unwrap_or(Err(Error::Closed));
+    tell(database, &written);
+    written
+}
+
+/// Writes, and waits until it is acknowledged.
+pub(super) async fn submit(store: &Store, write: Write) -> tsumugi_kv::Result<Written> {
+    match &store.backend {
+        Backend::Embedded(database) => {
+            let written = database.submit(write).await;
+            tell(database, &written);
+            written
+        }
+    }
+}
+
+/// Wakes those who wait for what was pushed.
+fn tell(database: &Database, written: &tsumugi_kv::Result<Written>) {
+    if let Ok(Written::Pushed { .. }) = written {
+        database.notify(QUEUE_KEY);
+    }
+}
+
+fn at<'c>(given: &[Value<'c>], index: usize) -> Value<'c> {
+    given.get(index).copied().unwrap_or_else(Value::nil)
+}
+
+fn mode(scope: &Scope<'_>, options: &Options<'_>) -> SetMode {
+    match options.is_set(scope, "overwrite", Truth::Yes) {
+        true => SetMode::Overwrite,
+        false => SetMode::IfAbsent,
+    }
+}
+
+fn lifetime<'c>(
+    scope: &'c Scope<'c>,
+    store: &Store,
+    options: &Options<'c>,
+) -> Result<'c, Option<std::time::Duration>> {
+    match options.given(scope, "ttl") {
+        Some(value) => ttl(scope, value),
+        None => Ok(store.ttl),
+    }
+}
+
+fn set<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options = Options::after(2, scope, given, &["ttl", "overwrite"])?;
+    Ok(Write::Set {
+        key: key(scope, at(given, 0))?,
+        value: value(scope, at(given, 1))?,
+        mode: mode(scope, &options),
+        ttl: lifetime(scope, store, &options)?,
+    })
+}
+
+fn append<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let delimiter = match at(given, 2) {
+        missing if missing.is_nil() => Bytes::new(),
+        delimiter => value(scope, delimiter)?,
+    };
+    Ok(Write::Append {
+        key: key(scope, at(given, 0))?,
+        value: value(scope, at(given, 1))?,
+        delimiter,
+    })
+}
+
+fn increment<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options_at = given
+        .iter()
+        .take(2)
+        .position(|one| one.kind() == Kind::Hash);
+    let options_at = options_at.unwrap_or(2);
+    let options = Options::after(options_at, scope, given, &["initial"])?;
+    let by = match options_at {
+        2 => at(given, 1),
+        _ => Value::nil(),
+    };
+    // The least number only reads, says the protocol; here it is a number as any other would be, and out of range.
+    let by = integer(scope, by, "what is added", 1)?;
+    if by == i64::MIN {
+        return Err(scope.error("ArgumentError", "what is added is too small"));
+    }
+    let initial = options.value(scope, "initial");
+    Ok(Write::Increment {
+        key: key(scope, at(given, 0))?,
+        by,
+        initial: integer(scope, initial, "initial:", 0)?,
+    })
+}
+
+/// nil is a missing record, `:any` one with whatever value.
+fn expected<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, Expected> {
+    if given.is_nil() {
+        return Ok(Expected::Absent);
+    }
+    match given.as_symbol() {
+        Some(symbol) if scope.symbol_name(symbol) == "any" => Ok(Expected::Any),
+        _ if given.kind() == Kind::String => Ok(Expected::Value(value(scope, given)?)),
+        _ => Err(wrong_type(
+            scope,
+            given,
+            "what is expected",
+            "a String, nil for none, or :any",
+        )),
+    }
+}
+
+/// nil removes, `:keep` leaves the record as it is.
+fn desired<'c>(
+    scope: &'c Scope<'c>,
+    given: Value<'c>,
+    ttl: Option<std::time::Duration>,
+) -> Result<'c, Desired> {
+    if given.is_nil() {
+        return Ok(Desired::Remove);
+    }
+    match given.as_symbol() {
+        Some(symbol) if scope.symbol_name(symbol) == "keep" => Ok(Desired::Keep),
+        _ if given.kind() == Kind::String => Ok(Desired::Put(value(scope, given)?, ttl)),
+        _ => Err(wrong_type(
+            scope,
+            given,
+            "what is desired",
+            "a String, nil to remove, or :keep",
+        )),
+    }
+}
+
+fn exchange<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options = Options::after(3, scope, given, &["ttl"])?;
+    let ttl = lifetime(scope, store, &options)?;
+    Ok(Write::CompareExchange {
+        key: key(scope, at(given, 0))?,
+        expected: expected(scope, at(given, 1))?,
+        desired: desired(scope, at(given, 2), ttl)?,
+    })
+}
+
+fn exchange_multi<'c>(
+    scope: &'c Scope<'c>,
+    store: &Store,
+    given: &[Value<'c>],
+) -> Result<'c, Write> {
+    let options = Options::after(2, scope, given, &["ttl"])?;
+    let ttl = lifetime(scope, store, &options)?;
+    let before = records(scope, at(given, 0), "what is expected")?.into_iter();
+    let after = records(scope, at(given, 1), "what is desired")?.into_iter();
+    Ok(Write::CompareExchangeMulti {
+        expected: before
+            .map(|(name, value)| Ok((key(scope, name)?, expected(scope, value)?)))
+            .collect::<Result<'c, Vec<_>>>()?,
+        desired: after
+            .map(|(name, value)| Ok((key(scope, name)?, desired(scope, value, ttl)?)))
+            .collect::<Result<'c, Vec<_>>>()?,
+    })
+}
+
+fn rekey<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options = Options::after(2, scope, given, &["overwrite", "copy"])?;
+    Ok(Write::Rekey {
+        old: key(scope, at(given, 0))?,
+        new: key(scope, at(given, 1))?,
+        mode: mode(scope, &options),
+        source: match options.is_set(scope, "copy", Truth::No) {
+            true => RekeySource::Copy,
+            false => RekeySource::Move,
+        },
+    })
+}
+
+fn push<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    Ok(Write::PushLast {
+        value: value(scope, at(given, 0))?,
+        at: None,
+    })
+}
+
+fn records<'c>(
+    scope: &'c Scope<'c>,
+    hash: Value<'c>,
+    what: &str,
+) -> Result<'c, Vec<(Value<'c>, Value<'c>)>> {
+    if hash.kind() != Kind::Hash {
+        return Err(wrong_type(scope, hash, what, "a Hash of keys and values"));
+    }
+    let count = scope.hash_len(hash);
+    if count > KV_MULTI_MAX {
+        let message = format!("{count} records at once; kv_multi_max is {KV_MULTI_MAX}");
+        return Err(scope.error("KV::LimitExceeded", message));
+    }
+    scope.entries(hash)
+}
+
+fn set_multi<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options = Options::after(1, scope, given, &["ttl", "overwrite"])?;
+    let (mode, ttl) = (mode(scope, &options), lifetime(scope, store, &options)?);
+    let records = records(scope, at(given, 0), "what is set")?;
+    let sets = records.into_iter().map(|(name, content)| {
+        Ok(Write::Set {
+            key: key(scope, name)?,
+            value: value(scope, content)?,
+            mode,
+            ttl,
+        })
+    });
+    Ok(Write::Batch(sets.collect::<Result<'c, Vec<_>>>()?))
+}
+
+fn delete_multi<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    let keys = keys(scope, given)?.into_iter();
+    Ok(Write::Batch(
+        keys.map(|key| Write::Remove { key }).collect(),
+    ))
+}
+
+fn took_place<'c>(_: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+    Ok(Value::boolean(matches!(
+        written,
+        Written::Done | Written::Exchanged { .. }
+    )))
+}
+
+fn number<'c>(scope: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+    match written {
+        Written::Number(number) => Ok(scope.integer(number)),
+        _ => Ok(Value::nil()),
+    }
+}
+
+fn pushed<'c>(scope: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+    match written {
+        Written::Pushed { key } => scope.string(&key),
+        _ => Ok(Value::nil()),
+    }
+}
+
+/// How many of several took place. The first that failed is raised once all were tried.
+fn how_many<'c>(scope: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+    let Written::Each(each) = written else {
+        return Ok(scope.integer(0));
+    };
+    let mut count = 0;
+    for written in each {
+        match written {
+            Ok(Written::Done) => count += 1,
+            Ok(_) => {}
+            Err(error) => return Err(raise(scope, &error)),
+        }
+    }
+    Ok(scope.integer(count))
+}

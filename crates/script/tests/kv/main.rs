@@ -1,0 +1,72 @@
+//! What handlers have of key-value stores, over sockets: in memory, on disk and over the service of another server.
+//! Rule: what an application may rely on everywhere is checked on all of them; a difference has a test that says so.
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod errors;
+mod fetching;
+mod opening;
+mod queues;
+mod records;
+mod scanning;
+mod watching;
+
+use rig::Rig;
+
+/// What an application opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Memory,
+}
+
+pub(crate) const ALL: [Store; 1] = [Store::Memory];
+
+/// What every application here begins with. Stores in memory are the process', so that each test names its own.
+pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
+    let settings = match settings {
+        "" => String::new(),
+        settings => format!(", {settings}"),
+    };
+    let place = match store {
+        Store::Memory => format!("memory:{name}"),
+    };
+    format!("plugin(:kv) {{ KV.open \"{place}\"{settings} }}\n")
+}
+
+/// What lines say about exceptions.
+pub(crate) const HELPERS: &str = "
+  def exception
+    yield
+    raise 'nothing was raised'
+  rescue StandardError => e
+    e
+  end
+  def told(&block) = exception(&block).then { |e| \"#{e.class}: #{e.message}\" }
+  def failed(&block) = exception(&block).class.to_s
+";
+
+/// Serves each line of Ruby below a path of its own, after `setup`, and checks what they answer, in order, on one store.
+#[track_caller]
+pub(crate) fn check_on(store: Store, name: &str, setup: &str, lines: &[(&str, &str)]) {
+    let routes: String = lines
+        .iter()
+        .enumerate()
+        .map(|(i, (line, _))| format!("get('/{i}') {{ {line} }}\n"))
+        .collect();
+    let opening = opening(store, name, "");
+    let rig = Rig::serve(&format!("{opening}{HELPERS}{setup}\n{routes}"));
+    for (i, (line, expected)) in lines.iter().enumerate() {
+        let text = rig.get(&format!("/{i}")).text();
+        let text = text.split("<body>").last().unwrap_or_default();
+        assert_eq!(text, *expected, "{store:?}: {line}");
+    }
+}
+
+/// The same on all.
+#[track_caller]
+pub(crate) fn check(name: &str, setup: &str, lines: &[(&str, &str)]) {
+    for store in ALL {
+        check_on(store, name, setup, lines);
+    }
+}

@@ -1,0 +1,38 @@
+//! A store as a queue.
+
+use crate::check;
+
+#[test]
+fn what_was_pushed_first_is_popped_first() {
+    check(
+        "queue",
+        "",
+        &[
+            (
+                "keys = 3.times.map { |i| kv.push(i.to_s) }; [keys == keys.sort.uniq, keys[0].bytesize]",
+                "[true,8]",
+            ),
+            (
+                "[kv.pop, kv.shift[1], kv.pop, kv.pop, kv.shift]",
+                r#"["0","1","2",null,null]"#,
+            ),
+            ("[kv.pop(wait: 0), kv.pop(wait: 0.02)]", "[null,null]"),
+            ("failed { kv.pop wait: -1 }", "ArgumentError"),
+        ],
+    );
+}
+
+#[test]
+fn who_waits_is_woken_by_a_push() {
+    check(
+        "waiting",
+        "",
+        &[
+            (
+                "parallel(a: -> { kv.pop(wait: 20) }, b: -> { kv.pop(wait: 20) }, c: -> { sleep 0.02; kv.push 'x'; kv.push 'x'; 1 })",
+                r#"{"a":"x","b":"x","c":1}"#,
+            ),
+            ("kv.count", "0"),
+        ],
+    );
+}
