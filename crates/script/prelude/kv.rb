@@ -47,13 +47,13 @@ class KV
   def clear = Tsumugi.await(Tsumugi::Native.kv_clear(self))
 
   # The records that are there, as a Hash: `kv.get_multi("a", "b")`.
-  def get_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_get_multi(self, keys))
+  def get_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_get_multi(self, *keys))
 
   # Stores each record on its own; how many were stored.
   def set_multi(records, **options) = Tsumugi.await(Tsumugi::Native.kv_set_multi(self, records, options))
 
   # Removes each record on its own; how many were there.
-  def delete_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_delete_multi(self, keys))
+  def delete_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_delete_multi(self, *keys))
 
   # A queue: `push` stores a value behind those pushed before and answers its key, which is the time; `pop` removes the record with
   # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one.

@@ -168,7 +168,12 @@ fn of_many_at_once_one_computes() {
 #[test]
 fn of_many_workers_one_computes() {
     for store in ALL {
-        let app = format!("{}{HELPERS}{STAMPEDE}", opening(store, "workers", ""));
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("store");
+        let app = format!(
+            "{}{HELPERS}{STAMPEDE}",
+            opening(store, place.to_str().unwrap(), "")
+        );
         let rigs = [Rig::serve(&app), Rig::serve(&app)];
         let answers: Vec<String> = std::thread::scope(|scope| {
             let asking: Vec<_> = rigs

@@ -18,11 +18,13 @@ use rig::Rig;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
     Memory,
+    Disk,
 }
 
-pub(crate) const ALL: [Store; 1] = [Store::Memory];
+pub(crate) const ALL: [Store; 2] = [Store::Memory, Store::Disk];
 
-/// What every application here begins with. Stores in memory are the process', so that each test names its own.
+/// What every application here begins with. Stores in memory are the process', so that each test names its own; those on disk are in
+/// the rig's folder unless the name is a path.
 pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
     let settings = match settings {
         "" => String::new(),
@@ -30,6 +32,8 @@ pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
     };
     let place = match store {
         Store::Memory => format!("memory:{name}"),
+        Store::Disk if name.starts_with('/') => name.to_owned(),
+        Store::Disk => format!("#{{Tsumugi.data_dir}}/{name}"),
     };
     format!("plugin(:kv) {{ KV.open \"{place}\"{settings} }}\n")
 }

@@ -71,17 +71,6 @@ const MEMORY_PREFIXES: [&str; 2] = [":memory:", "memory:"];
 /// The specification of a path with settings as keywords.
 fn spec<'c>(scope: &'c Scope<'c>, place: Value<'c>, settings: Value<'c>) -> Result<'c, Spec> {
     let mut spelled = text(scope, place, "the place of a store")?;
-    let mut separator = match spelled.contains('#') {
-        true => ',',
-        false => '#',
-    };
-    let mut add = |name: &str, value: &str| {
-        spelled.push(separator);
-        spelled.push_str(name);
-        spelled.push('=');
-        spelled.push_str(value);
-        separator = ',';
-    };
     for (name, value) in scope.entries(settings)? {
         let name = text(scope, name, "the name of a setting")?;
         let known = ["durability", "capacity", "when_full", "cache", "value_max"];
@@ -94,8 +83,14 @@ fn spec<'c>(scope: &'c Scope<'c>, place: Value<'c>, settings: Value<'c>) -> Resu
         }
         match value.kind() {
             Kind::Nil => {}
-            Kind::Integer => add(&name, &value.as_integer().unwrap_or_default().to_string()),
-            Kind::String | Kind::Symbol => add(&name, &scope.text(value).unwrap_or_default()),
+            Kind::Integer => add(
+                &mut spelled,
+                &name,
+                &value.as_integer().unwrap_or_default().to_string(),
+            ),
+            Kind::String | Kind::Symbol => {
+                add(&mut spelled, &name, &scope.text(value).unwrap_or_default())
+            }
             _ => {
                 return Err(wrong_type(
                     scope,
@@ -110,17 +105,29 @@ fn spec<'c>(scope: &'c Scope<'c>, place: Value<'c>, settings: Value<'c>) -> Resu
         .iter()
         .any(|prefix| spelled.starts_with(prefix));
     if in_memory && !spelled.contains("durability=") {
-        spelled.push(match spelled.contains('#') {
-            true => ',',
-            false => '#',
-        });
-        spelled.push_str("durability=memory");
+        add(&mut spelled, "durability", "memory");
     }
     if spelled.is_empty() || spelled.starts_with('#') {
         let message = "a store has a place: a folder, or \"memory:NAME\", so that all workers open the same one";
         return Err(scope.error("ArgumentError", message));
     }
-    spelled
+    let spec: Spec = spelled
         .parse()
-        .map_err(|error| failure::raise(scope, &error))
+        .map_err(|error| failure::raise(scope, &error))?;
+    if in_memory && !spec.is_in_memory() {
+        let message = format!("{spelled}: a store in memory outlives nothing (durability)");
+        return Err(scope.error("KV::UsageError", message));
+    }
+    Ok(spec)
+}
+
+/// Adds a setting to a specification.
+fn add(spelled: &mut String, name: &str, value: &str) {
+    spelled.push(match spelled.contains('#') {
+        true => ',',
+        false => '#',
+    });
+    spelled.push_str(name);
+    spelled.push('=');
+    spelled.push_str(value);
 }
