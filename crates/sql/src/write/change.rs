@@ -3,7 +3,6 @@
 
 use super::Writer;
 use super::expr::too_deep;
-use crate::condition::all;
 use crate::dialect::{Dialect, Inserts, Returning, Upsert};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Expr, Node, excluded};
@@ -222,10 +221,7 @@ impl Writer<'_> {
 
     /// Which rows, and what is answered of them.
     fn change_end(&mut self, parts: &Parts) -> Result<()> {
-        if !parts.filters.is_empty() {
-            self.text(" where ");
-            self.expr(&all(parts.filters.iter().cloned()))?;
-        }
+        self.conditions(" where ", &parts.filters)?;
         if !parts.returning.is_empty() && self.dialect.returning == Returning::One {
             return self.unsupported("returning of an update or delete of several rows");
         }

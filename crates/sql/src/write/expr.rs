@@ -154,7 +154,7 @@ impl Writer<'_> {
                 self.text(")");
                 Ok(())
             }
-            Node::All(list) => self.group(list, " and ", "1 = 1", Level::All),
+            Node::All(list) => self.every(list),
             Node::Any(list) => self.group(list, " or ", "1 = 0", Level::Any),
             Node::Null(of, is) => {
                 self.within(of, Level::Condition)?;
@@ -192,6 +192,11 @@ impl Writer<'_> {
         self.text(not(is));
         self.text(what);
         Ok(())
+    }
+
+    /// All of these conditions.
+    pub(super) fn every(&mut self, conditions: &[Expr]) -> Result<()> {
+        self.group(conditions, " and ", "1 = 1", Level::All)
     }
 
     fn group(&mut self, list: &[Expr], between: &str, empty: &str, outer: Level) -> Result<()> {

@@ -22,7 +22,9 @@ impl Query {
     /// The first row.
     pub fn to_first(&self, dialect: &Dialect) -> Result<Statement> {
         let rows = self.parts().limit.map_or(1, |limit| limit.min(1));
-        self.clone().limit(rows).to_rows(dialect)
+        let mut writer = Writer::new(dialect);
+        writer.select_up_to(self, Some(rows))?;
+        writer.finish()
     }
 
     /// No row, for the names of the columns.
@@ -132,6 +134,11 @@ impl Writer<'_> {
     }
 
     fn select(&mut self, query: &Query) -> Result<()> {
+        self.select_up_to(query, query.parts().limit)
+    }
+
+    /// The query with another limit.
+    fn select_up_to(&mut self, query: &Query, limit: Option<u64>) -> Result<()> {
         if query.is_too_deep() {
             return Err(too_deep());
         }
@@ -170,7 +177,7 @@ impl Writer<'_> {
             self.text(" order by ");
             self.list(&parts.orders, Self::order)?;
         }
-        self.limit(parts.limit, parts.offset)?;
+        self.limit(limit, parts.offset)?;
         self.lock(parts)
     }
 
@@ -286,7 +293,7 @@ impl Writer<'_> {
             return Ok(());
         }
         self.text(word);
-        self.expr(&crate::condition::all(conditions.iter().cloned()))
+        self.every(conditions)
     }
 
     fn order(&mut self, order: &Order) -> Result<()> {
