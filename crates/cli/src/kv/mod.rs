@@ -12,7 +12,7 @@ use anyhow::Result;
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    serve: serve::Arguments,
+    serve: serve::Options,
 }
 
 /// What follows the options in the help.

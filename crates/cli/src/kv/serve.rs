@@ -19,7 +19,7 @@ use crate::{front, serve};
 
 /// Options of the server.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct Options {
     /// The databases, as PATH#NAME=VALUE,…; one in memory by default
     #[arg(value_name = "DATABASE")]
     databases: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Arguments {
 }
 
 /// Serves until a signal.
-pub fn run(arguments: Arguments) -> Result<ExitCode> {
+pub fn run(arguments: Options) -> Result<ExitCode> {
     let tls = tls(&arguments)?;
     ensure_guarded(&arguments)?;
     serve::streams_apart()?;
@@ -110,7 +110,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(exit.code()))
 }
 
-fn tls(arguments: &Arguments) -> Result<Option<Tls>> {
+fn tls(arguments: &Options) -> Result<Option<Tls>> {
     let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
         return Ok(None);
     };
@@ -122,7 +122,7 @@ fn tls(arguments: &Arguments) -> Result<Option<Tls>> {
 }
 
 /// What other machines reach is served in the clear only when that is said.
-fn ensure_guarded(arguments: &Arguments) -> Result<()> {
+fn ensure_guarded(arguments: &Options) -> Result<()> {
     if arguments.tls_cert.is_some() || arguments.insecure {
         return Ok(());
     }

@@ -36,6 +36,8 @@ pub(crate) struct Inbound {
     claim: Claim,
     /// Armed only when a poll found nothing in the middle of a message.
     timer: Option<Pin<Box<Sleep>>>,
+    /// What follows the messages before a refused one.
+    refusal: Option<Status>,
 }
 
 impl Inbound {
@@ -46,20 +48,26 @@ impl Inbound {
             frames: Frames::default(),
             claim: Claim::default(),
             timer: None,
+            refusal: None,
         }
     }
 
-    fn look_at(&mut self, mut piece: &[u8]) -> Result<(), Status> {
-        while let Some(length) = self.frames.advance(&mut piece) {
+    /// Looks at what has come. On refusal, tells how much of the piece belongs to the messages before.
+    fn look_at(&mut self, piece: &[u8]) -> Result<(), (usize, Status)> {
+        let mut rest = piece;
+        while let Some(length) = self.frames.advance(&mut rest) {
+            let before = (piece.len() - rest.len()).saturating_sub(PREFIX_BYTES);
             // What was held for the message before is held no longer.
             self.claim = Claim::default();
             let limit = self.bounds.message_bytes_max;
             if length > limit {
-                return Err(Status::resource_exhausted(format!(
+                let refusal = Status::resource_exhausted(format!(
                     "a message of {length} bytes is larger than message_bytes_max ({limit}) allows; send less or raise message_bytes_max"
-                )));
+                ));
+                return Err((before, refusal));
             }
-            self.claim = self.bounds.inbound.claim(length)?;
+            let claim = self.bounds.inbound.claim(length);
+            self.claim = claim.map_err(|refusal| (before, refusal))?;
         }
         Ok(())
     }
@@ -90,12 +98,19 @@ impl Body for Inbound {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = self.get_mut();
+        if let Some(refusal) = this.refusal.take() {
+            return Poll::Ready(Some(Err(refusal)));
+        }
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(piece) = frame.data_ref() {
-                    let piece = piece.clone();
-                    if let Err(status) = this.look_at(&piece) {
-                        return Poll::Ready(Some(Err(status)));
+                    if let Err((before, refusal)) = this.look_at(piece) {
+                        if before == 0 {
+                            return Poll::Ready(Some(Err(refusal)));
+                        }
+                        this.refusal = Some(refusal);
+                        let piece = piece.slice(..before);
+                        return Poll::Ready(Some(Ok(Frame::data(piece))));
                     }
                     if let Some(timer) = &mut this.timer {
                         timer

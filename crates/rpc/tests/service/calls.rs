@@ -1,11 +1,9 @@
 //! Every call of the service by the client: outcomes, statuses, refusals. Not the bytes on the wire; those are in wire.rs.
 
-mod rig;
-
 use std::time::{Duration, SystemTime};
 
+use crate::rig::{Rig, on_loop};
 use bytes::Bytes;
-use rig::{Rig, on_loop};
 use tsumugi_kv::{Desired, Expected, RekeySource, SetMode};
 use tsumugi_rpc::client::{Exchange, Notice, Rekeyed};
 use tsumugi_rpc::proto::*;

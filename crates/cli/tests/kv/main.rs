@@ -1,0 +1,218 @@
+//! `tsumugi kv` as its users meet it: the real binary, its options, its log, and a client of another implementation of gRPC.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+struct Served {
+    child: Child,
+    log: BufReader<ChildStderr>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    command
+        .arg("kv")
+        .args(arguments)
+        .current_dir(folder.path())
+        .env("NO_COLOR", "1")
+        .env_remove("TSUMUGI_LOG")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn serve(folder: &TempDir, arguments: &[&str]) -> Served {
+    let mut child = command(folder, arguments).spawn().unwrap();
+    let log = BufReader::new(child.stderr.take().unwrap());
+    Served { child, log }
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let Output { status, stderr, .. } = command(&folder, arguments).output().unwrap();
+    assert!(!status.success(), "{arguments:?}");
+    String::from_utf8(stderr).unwrap()
+}
+
+impl Served {
+    /// The rest of the next log line that has `piece`, up to a space.
+    fn word_after(&mut self, piece: &str) -> String {
+        let mut all = String::new();
+        loop {
+            let mut line = String::new();
+            let read = self.log.read_line(&mut line).unwrap();
+            assert!(read > 0, "no {piece:?} in:\n{all}");
+            if let Some((_, rest)) = line.split_once(piece) {
+                let word = rest.split_whitespace().next();
+                return word.unwrap_or_default().to_owned();
+            }
+            all.push_str(&line);
+        }
+    }
+}
+
+/// A Python with grpcio and grpcio-tools, from the folder that scripts/setup makes.
+fn python() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python = std::env::var_os("TSUMUGI_PYTHON").map(PathBuf::from);
+    let python = python.unwrap_or_else(|| root.join("target/python/bin/python"));
+    let found = Command::new(&python)
+        .args(["-c", "import grpc, grpc_tools"])
+        .stderr(Stdio::null())
+        .status();
+    if found.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "no Python with grpcio at {}: run scripts/setup test",
+        python.display()
+    );
+    eprintln!(
+        "SKIPPED: no Python with grpcio at {}: run scripts/setup test",
+        python.display()
+    );
+    None
+}
+
+#[test]
+fn a_client_of_another_implementation_passes_every_call() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--listen",
+        "127.0.0.1:0",
+        "--listen",
+        "unix:kv.sock",
+        "--workers",
+        "2",
+        "",
+        "casket.tkt",
+    ];
+    let mut served = serve(&folder, &arguments);
+    let address = served.word_after("listening on tkrzw://");
+    served.word_after("listening on tkrzw+unix:");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for target in [address, "unix:kv.sock".to_owned()] {
+        let output = Command::new(&python)
+            .arg(root.join("tests/kv/conformance.py"))
+            .arg(root.join("../rpc/proto"))
+            .arg(folder.path().join("generated"))
+            .args([&target, "2"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{target}:\n{told}\n{errors}");
+        assert!(
+            told.lines().filter(|line| line.starts_with("ok ")).count() >= 100,
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_told_before_anything_is() {
+    for (arguments, expected) in [
+        (&["--listen", "0.0.0.0:0"][..], "--insecure"),
+        (&["--listen", "[::]:0"], "--tls-cert"),
+        (
+            &["--token-file", "nothing"],
+            "cannot use the token file nothing",
+        ),
+        (&["--limit", "speed=1"], "there is no limit"),
+        (
+            &["a.tkt#durability=eternal"],
+            "cannot open the database a.tkt#durability=eternal",
+        ),
+        (
+            &["/dev/null/casket.tkt"],
+            "cannot open the database /dev/null/casket.tkt",
+        ),
+    ] {
+        let told = refused(arguments);
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn settings_without_a_meaning_are_named_and_the_database_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut served = serve(
+        &folder,
+        &["--listen", "unix:kv.sock", "casket.tkh#num_buckets=2m"],
+    );
+    let mut warning = String::new();
+    served.log.read_line(&mut warning).unwrap();
+    assert!(
+        warning.contains("num_buckets") && warning.contains("casket.tkh"),
+        "{warning}"
+    );
+    served.word_after("listening on tkrzw+unix:kv.sock");
+}
+
+#[test]
+fn a_signal_drains_and_figures_are_shown_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+    let mut served = serve(&folder, &arguments);
+    let admin = served.word_after("admin pages on http://");
+    let page = |path: &str| {
+        let mut stream = TcpStream::connect(&admin).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    };
+    while !page("/ready").starts_with("HTTP/1.1 200") {}
+    let metrics = page("/metrics");
+    for name in [
+        "tsumugi_rpc_calls_active",
+        "tsumugi_kv_records{database=\"0\"} 0",
+        "tsumugi_connections_open",
+    ] {
+        assert!(metrics.contains(name), "{name} in\n{metrics}");
+    }
+    let pid = served.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(served.child.wait().unwrap().success());
+}
+
+#[test]
+fn help_teaches() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .args(["kv", "--help"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for piece in [
+        "casket.tkt#durability=disk",
+        "--tls-client-ca",
+        "--insecure",
+        "SIGHUP",
+    ] {
+        assert!(text.contains(piece), "{piece}");
+    }
+}

@@ -1,0 +1,262 @@
+//! Who may come in, and how it ends: TLS, certificates of clients, tokens, drain, loss of the server.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tempfile::TempDir;
+use tsumugi_http::Tls as ServerTls;
+use tsumugi_rpc::client::{Identity, Options, Tls};
+use tsumugi_rpc::server::{TokenFile, UnixClients};
+use tsumugi_rpc::{Client, ClientLimits, Error, Target};
+use tsumugi_worker::{Address, Exit};
+
+use crate::rig::{Rig, on_loop};
+
+/// An authority and what it has signed, as PEM files.
+struct Authority {
+    folder: TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Authority {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ca.pem"), issuer.pem()).unwrap();
+        Authority { folder, issuer }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A certificate and its key.
+    fn sign(&self, name: &str) -> (PathBuf, PathBuf) {
+        let params =
+            CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let (pem, key_file) = (
+            self.file(&format!("{name}.pem")),
+            self.file(&format!("{name}.key")),
+        );
+        std::fs::write(&pem, certificate.pem()).unwrap();
+        std::fs::write(&key_file, key.serialize_pem()).unwrap();
+        (pem, key_file)
+    }
+}
+
+fn client(target: &str, tls: Option<Tls>, token: Option<&str>) -> Client {
+    let options = Options {
+        tls,
+        token: token.map(str::to_owned),
+        limits: ClientLimits {
+            connect_ms_max: 300,
+            ..ClientLimits::default()
+        },
+    };
+    Client::new(target.parse::<Target>().unwrap(), options).unwrap()
+}
+
+fn trusting(authority: &Authority, identity: Option<&(PathBuf, PathBuf)>) -> Tls {
+    let identity = identity.map(|(certificate, key)| Identity { certificate, key });
+    Tls::read(&authority.file("ca.pem"), identity).unwrap()
+}
+
+#[test]
+fn tls_is_for_those_who_trust_the_authority() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let (certificate, key) = authority.sign("server");
+    let rig = Rig::with(|settings, _, _| {
+        settings.tls = Some(ServerTls::new(certificate, key).unwrap());
+    });
+    let target = format!("tkrzw+tls://{}", rig.tcp());
+    on_loop(async {
+        let kv = client(&target, Some(trusting(&authority, None)), None);
+        assert_eq!(kv.echo("private").await.unwrap(), "private");
+        let error = client(&target, Some(trusting(&other, None)), None)
+            .echo("x")
+            .await
+            .unwrap_err();
+        assert!(matches!(error, Error::Connect { .. }), "{error}");
+        let error = client(&format!("tkrzw://{}", rig.tcp()), None, None)
+            .echo("x")
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::Lost { .. } | Error::Connect { .. }),
+            "{error}"
+        );
+        // The system guards the socket.
+        let unix = format!("tkrzw+unix:{}", rig.unix().display());
+        assert_eq!(
+            client(&unix, None, None).echo("plain").await.unwrap(),
+            "plain"
+        );
+    });
+}
+
+#[test]
+fn a_certificate_is_asked_of_clients_when_there_is_an_authority_for_them() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let (certificate, key) = authority.sign("server");
+    let rig = Rig::with(|settings, _, _| {
+        let tls = ServerTls::new(certificate, key).unwrap();
+        settings.tls = Some(tls.with_client_authority(authority.file("ca.pem")));
+    });
+    let target = format!("tkrzw+tls://{}", rig.tcp());
+    let (known, unknown) = (authority.sign("client"), other.sign("client"));
+    on_loop(async {
+        let echo = async |identity: Option<&(PathBuf, PathBuf)>| {
+            client(&target, Some(trusting(&authority, identity)), None)
+                .echo("x")
+                .await
+        };
+        assert_eq!(echo(Some(&known)).await.unwrap(), "x");
+        assert!(echo(None).await.is_err());
+        assert!(echo(Some(&unknown)).await.is_err());
+    });
+}
+
+fn with_tokens(unix: UnixClients) -> Rig {
+    Rig::with(|settings, _, folder| {
+        let path = folder.path().join("tokens");
+        std::fs::write(&path, "0123456789abcdef\nfedcba9876543210\n").unwrap();
+        settings.tokens = Some(TokenFile { path, unix });
+    })
+}
+
+async fn code(target: &str, token: Option<&str>) -> tonic::Code {
+    match client(target, None, token).echo("x").await {
+        Ok(_) => tonic::Code::Ok,
+        Err(Error::Refused { code, .. }) => code,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_token_is_asked_for_but_on_unix_sockets() {
+    let rig = with_tokens(UnixClients::Trusted);
+    let (tcp, unix) = (
+        format!("tkrzw://{}", rig.tcp()),
+        format!("tkrzw+unix:{}", rig.unix().display()),
+    );
+    on_loop(async {
+        for (token, expected) in [
+            (Some("0123456789abcdef"), tonic::Code::Ok),
+            (Some("fedcba9876543210"), tonic::Code::Ok),
+            (Some("0123456789abcdeX"), tonic::Code::Unauthenticated),
+            (None, tonic::Code::Unauthenticated),
+        ] {
+            assert_eq!(code(&tcp, token).await, expected, "{token:?}");
+        }
+        assert_eq!(code(&unix, None).await, tonic::Code::Ok);
+        // Health is for everybody.
+        let bare = crate::bare::Bare::connect(rig.tcp()).await;
+        assert_eq!(
+            bare.call_at("/grpc.health.v1.Health/Check", &[vec![]])
+                .await
+                .code,
+            0
+        );
+        let refused = bare
+            .call_at(
+                "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                &[vec![]],
+            )
+            .await;
+        assert_eq!(refused.code, 16);
+    });
+}
+
+#[test]
+fn a_token_is_asked_for_on_unix_sockets_when_that_is_wished() {
+    let rig = with_tokens(UnixClients::Asked);
+    let unix = format!("tkrzw+unix:{}", rig.unix().display());
+    on_loop(async {
+        assert_eq!(code(&unix, None).await, tonic::Code::Unauthenticated);
+        assert_eq!(code(&unix, Some("0123456789abcdef")).await, tonic::Code::Ok);
+    });
+}
+
+#[test]
+fn a_drain_answers_what_waits_and_ends_streams() {
+    let rig = Rig::start();
+    let handle = rig.handle.clone();
+    on_loop(async {
+        let kv = rig.client();
+        let mut cursor = kv.iterate(1).await.unwrap();
+        cursor.send(&Default::default()).await.unwrap();
+        cursor.receive().await.unwrap().unwrap();
+        let mut stream = kv.stream(1).await.unwrap();
+        let waiting = kv.clone();
+        let waiting =
+            tokio::task::spawn_local(
+                async move { waiting.pop_first(Duration::from_secs(3_600)).await },
+            );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        handle.drain();
+        assert_eq!(waiting.await.unwrap().unwrap(), None);
+        for ended in [
+            cursor.receive().await.map(drop),
+            stream.receive().await.map(drop),
+        ] {
+            let unavailable = tonic::Code::Unavailable;
+            assert!(
+                matches!(&ended, Err(Error::Refused { code, .. }) if *code == unavailable),
+                "{ended:?}"
+            );
+        }
+    });
+    assert_eq!(rig.ended(), Exit::Drained);
+}
+
+#[test]
+fn a_client_connects_again_when_its_server_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kv.sock");
+    let on = |path: &Path| {
+        let path = path.to_owned();
+        Rig::with(move |_, config, _| config.listen = vec![Address::Unix(path)])
+    };
+    let rig = on(&path);
+    on_loop(async {
+        let options = Options {
+            limits: ClientLimits {
+                connect_ms_max: 20_000,
+                ..ClientLimits::default()
+            },
+            ..Options::default()
+        };
+        let target: Target = format!("tkrzw+unix:{}", path.display()).parse().unwrap();
+        let kv = Client::new(target, options).unwrap();
+        let waiting = kv.clone();
+        let waiting =
+            tokio::task::spawn_local(
+                async move { waiting.pop_first(Duration::from_secs(3_600)).await },
+            );
+        assert_eq!(kv.echo("here").await.unwrap(), "here");
+        // It ends as if it were killed.
+        drop(rig);
+        let lost = waiting.await.unwrap();
+        assert!(matches!(lost, Err(Error::Lost { .. })), "{lost:?}");
+        let again = kv.clone();
+        let again = tokio::task::spawn_local(async move { again.echo("back").await });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let _rig = on(&path);
+        assert_eq!(again.await.unwrap().unwrap(), "back");
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_within_the_time_to_connect() {
+    on_loop(async {
+        let folder = tempfile::tempdir().unwrap();
+        let target = format!("tkrzw+unix:{}", folder.path().join("nobody.sock").display());
+        let error = client(&target, None, None).echo("x").await.unwrap_err();
+        assert!(matches!(error, Error::Connect { .. }), "{error}");
+    });
+}

@@ -1,0 +1,9 @@
+//! The service as its clients meet it: a server in this process, real sockets, our client and bare HTTP/2. Not the engine's own rules.
+
+mod bare;
+mod calls;
+mod guarded;
+mod hostile;
+mod rig;
+mod streams;
+mod wire;
