@@ -24,6 +24,7 @@ pub struct Dialect {
     pub(crate) nulls: Nulls,
     pub(crate) like: Like,
     pub(crate) remainder: Remainder,
+    pub(crate) average: Average,
     pub(crate) locks: Locks,
     pub(crate) upsert: Upsert,
     pub(crate) inserts: Inserts,
@@ -107,6 +108,15 @@ pub(crate) enum Remainder {
     Mod,
 }
 
+/// What type an average has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Average {
+    /// A double, of whatever numbers.
+    Double,
+    /// That of what it is an average of, which may be a whole or an exact number.
+    Argument,
+}
+
 /// How rows are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Locks {
@@ -185,6 +195,7 @@ pub static SQLITE: Dialect = Dialect {
     nulls: Nulls::Small,
     like: Like::Glob,
     remainder: Remainder::Sign,
+    average: Average::Double,
     locks: Locks::Whole,
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
@@ -214,6 +225,7 @@ pub static POSTGRES: Dialect = Dialect {
     nulls: Nulls::Great,
     like: Like::Ilike,
     remainder: Remainder::Sign,
+    average: Average::Argument,
     locks: Locks::Rows,
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
@@ -243,6 +255,7 @@ pub static FIREBIRD: Dialect = Dialect {
     nulls: Nulls::Small,
     like: Like::Upper,
     remainder: Remainder::Mod,
+    average: Average::Argument,
     locks: Locks::WithLock,
     upsert: Upsert::Matching,
     inserts: Inserts::One,

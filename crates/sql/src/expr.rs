@@ -283,7 +283,7 @@ pub fn sum(field: impl Field) -> Expr {
     aggregate("sum", Distinct::No, field.field())
 }
 
-/// The average; NULL where there is none.
+/// The average, a double; NULL where there is none.
 pub fn avg(field: impl Field) -> Expr {
     aggregate("avg", Distinct::No, field.field())
 }

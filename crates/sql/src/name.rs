@@ -20,7 +20,13 @@ enum Dots {
 impl Name {
     /// A name whose dots are part of it. Such a name cannot be qualified.
     pub fn exact(name: &str) -> Self {
-        let (text, dots) = (name.into(), Dots::Literal);
+        // Where there is nothing to take literally, it is the same name either way.
+        let dots = if name.contains('.') || name == "*" {
+            Dots::Literal
+        } else {
+            Dots::Separate
+        };
+        let text = name.into();
         Self { text, dots }
     }
 
@@ -109,6 +115,7 @@ mod tests {
         check(&"".into(), &[""]);
         check(&"a.".into(), &["a", ""]);
         check(&Name::exact("a.b"), &["a.b"]);
+        assert_eq!(Name::exact("a"), Name::from("a"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum Aggregate {
     Count,
     /// The sum.
     Sum,
-    /// The average.
+    /// The average, a double.
     Avg,
     /// The smallest.
     Min,

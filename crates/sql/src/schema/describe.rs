@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::column::{Column, Default, Kind, Nulls};
-use super::{Keys, Table, literal};
+use super::{Keys, Table, literal, restore};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result};
 use crate::name::Name;
@@ -22,7 +22,7 @@ pub struct Catalog {
     pub keys: Statement,
     /// Which, column, table, column there, what happens when it is deleted.
     pub foreign_keys: Statement,
-    /// Name or NULL, SQL with checks in it.
+    /// Name or NULL, SQL with checks in it; NULL if the name says what else there is, such as a trigger.
     pub checks: Statement,
 }
 
@@ -42,21 +42,25 @@ pub struct CatalogRows {
 /// What is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    columns: BTreeMap<String, Described>,
-    primary: Vec<String>,
-    indexes: BTreeSet<(String, Vec<String>)>,
+    pub(super) columns: Vec<Described>,
+    pub(super) primary: Vec<String>,
+    /// `unique`, `index` or `partial`, and the columns.
+    pub(super) indexes: BTreeSet<(String, Vec<String>)>,
     /// By column: table, column there, what happens on delete.
-    foreign_keys: BTreeMap<String, (String, Option<String>, String)>,
+    pub(super) foreign_keys: BTreeMap<String, (String, Option<String>, String)>,
     /// By name: the texts in it.
-    checks: BTreeMap<String, Vec<String>>,
+    pub(super) checks: BTreeMap<String, Vec<String>>,
+    /// What else there is, of which nothing more is known.
+    pub(super) others: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Described {
-    kind: String,
-    nullable: String,
-    default: Option<String>,
-    given: String,
+pub(super) struct Described {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) nullable: String,
+    pub(super) default: Option<String>,
+    pub(super) given: String,
 }
 
 impl Catalog {
@@ -95,7 +99,7 @@ const SQLITE: [&str; 4] = [
     "select name, lower(type), iif(\"notnull\", 'no', 'yes'), dflt_value, iif(pk = 1 and exists (select 1 from sqlite_schema s where s.type = 'table' and s.name = ?1 and s.sql like '%autoincrement%'), 'yes', 'no') from pragma_table_info(?1) order by cid",
     "select name, kind, field from (select '' as name, 'primary' as kind, name as field, pk as place from pragma_table_info(?1) where pk > 0 union all select i.name, iif(i.partial, 'partial', iif(i.\"unique\", 'unique', 'index')), x.name, x.seqno from pragma_index_list(?1) i join pragma_index_info(i.name) x where i.origin <> 'pk') order by name, place",
     "select id || '', \"from\", \"table\", \"to\", lower(on_delete) from pragma_foreign_key_list(?1) order by id, seq",
-    "select null, sql from sqlite_schema where type = 'table' and name = ?1",
+    "select null, sql from sqlite_schema where type = 'table' and name = ?1 union all select 'the trigger ' || name, null from sqlite_schema where type = 'trigger' and tbl_name = ?1",
 ];
 
 const POSTGRES: [&str; 4] = [
@@ -113,17 +117,19 @@ impl Description {
         }
         let mut description = Self::default();
         for row in &rows.columns {
-            let described = Described {
+            description.columns.push(Described {
+                name: text(row, 0),
                 kind: text(row, 1),
                 nullable: text(row, 2),
                 default: row
                     .get(3)
                     .cloned()
                     .flatten()
-                    .map(|sql| trimmed(&sql).to_owned()),
+                    .map(|sql| trimmed(&sql).to_owned())
+                    // Said or not, it is the same.
+                    .filter(|sql| !sql.eq_ignore_ascii_case("null")),
                 given: text(row, 4),
-            };
-            description.columns.insert(text(row, 0), described);
+            });
         }
         for key in rows.keys.chunk_by(|one, next| one.first() == next.first()) {
             let columns: Vec<String> = key.iter().map(|row| text(row, 2)).collect();
@@ -137,16 +143,32 @@ impl Description {
             let other = (text(row, 2), row.get(3).cloned().flatten(), text(row, 4));
             description.foreign_keys.insert(text(row, 1), other);
         }
+        for key in rows
+            .foreign_keys
+            .chunk_by(|one, next| one.first() == next.first())
+        {
+            if key.len() > 1 {
+                let others = &mut description.others;
+                others.push("a foreign key of several columns".to_owned());
+            }
+        }
         for row in &rows.checks {
             match row.first().cloned().flatten() {
+                Some(name) if row.get(1).is_none_or(Option::is_none) => {
+                    description.others.push(name)
+                }
                 Some(name) => drop(
                     description
                         .checks
                         .insert(name, texts(&text(row, 1), dialect)),
                 ),
-                None => description
-                    .checks
-                    .extend(named_checks(&text(row, 1), dialect)),
+                None => {
+                    let sql = text(row, 1);
+                    description
+                        .others
+                        .extend(restore::unknown_word(&sql, dialect));
+                    description.checks.extend(named_checks(&sql, dialect));
+                }
             }
         }
         Some(description)
@@ -227,12 +249,12 @@ impl Table {
         for column in &self.columns {
             self.compare_column(column, found, dialect)?;
         }
-        let wanted = |name: &String| {
-            self.columns
-                .iter()
-                .any(|column| column.name.as_str() == name)
+        let wanted = |name: &str| {
+            let mut names = self.columns.iter().map(|column| column.name.as_str());
+            names.any(|column| column == name)
         };
-        if let Some(extra) = found.columns.keys().find(|name| !wanted(name)) {
+        let mut names = found.columns.iter().map(|column| column.name.as_str());
+        if let Some(extra) = names.find(|name| !wanted(name)) {
             return self.differs(format!("there is a column {extra}, and none is wanted"));
         }
         let primary: Vec<&str> = self.primary_key().into_iter().map(Name::as_str).collect();
@@ -260,7 +282,7 @@ impl Table {
         dialect: &Dialect,
     ) -> Result<()> {
         let name = column.name.as_str();
-        let Some(is) = found.columns.get(name) else {
+        let Some(is) = found.columns.iter().find(|column| column.name == name) else {
             return self.differs(format!("there is no column {name}"));
         };
         let kind = column.kind.shown(dialect)?;
@@ -391,7 +413,6 @@ fn article(noun: &str) -> String {
 
 /// Whether the catalog's default is the one that is wanted. One that was said as SQL may come back in other words.
 fn same_default(column: &Column, is: Option<&str>, dialect: &Dialect) -> Result<bool> {
-    let is = is.filter(|text| !text.eq_ignore_ascii_case("null"));
     let wanted = match &column.default {
         None | Some(Default::Value(Value::Null)) => return Ok(is.is_none()),
         Some(Default::Raw(_) | Default::Value(Value::Json(_))) => return Ok(is.is_some()),

@@ -8,6 +8,7 @@ mod create;
 mod describe;
 mod kinds;
 mod literal;
+mod restore;
 
 pub use alter::{Alteration, Altered, Rebuild, alter, drop_table};
 pub use column::{

@@ -3,7 +3,7 @@
 
 use super::{Writer, pattern};
 use crate::condition::{all, any};
-use crate::dialect::{Like, Remainder, RowValues};
+use crate::dialect::{Average, Like, Remainder, RowValues};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
 use crate::limits::DEPTH_MAX;
@@ -141,7 +141,11 @@ impl Writer<'_> {
         if call.distinct == Distinct::Yes {
             self.text("distinct ");
         }
+        // An average is a double everywhere, and the same to its last digit.
+        let cast = &*call.function == "avg" && self.dialect.average == Average::Argument;
+        self.text(if cast { "cast(" } else { "" });
         self.list(&call.arguments, |writer, argument| writer.expr(argument))?;
+        self.text(if cast { " as double precision)" } else { "" });
         self.text(")");
         Ok(())
     }

@@ -202,6 +202,13 @@ fn questions(chain: &Chain, rows: &[Row], dialect: &Dialect, dice: &mut Dice) ->
         });
         let sum = numbers.reduce(|sum, number| sum + number);
         number(Aggregate::Sum, sum.map(Cell::Number));
+        let average = sum.map(|sum| (sum as f64 / cells().count() as f64).to_string());
+        let statement = query.to_aggregate(Aggregate::Avg, field.name(), dialect);
+        questions.push((
+            statement.unwrap(),
+            1,
+            vec![average.unwrap_or("-".to_owned())],
+        ));
     }
     if chain.limit.is_none() && chain.offset == 0 {
         questions.push(groups(chain, rows, field, dialect));
@@ -316,6 +323,7 @@ fn answers(live: &Live, asked: &[(u64, Question)]) -> Vec<Vec<String>> {
                     let cell = |index| match row.get_ref(index).unwrap() {
                         rusqlite::types::ValueRef::Null => "-".to_owned(),
                         rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+                        rusqlite::types::ValueRef::Real(number) => number.to_string(),
                         other => format!("'{}'", other.as_str().unwrap()),
                     };
                     Ok((0..*columns).map(cell).collect::<Vec<_>>().join("|"))
