@@ -124,7 +124,7 @@ impl Description {
             .iter()
             .any(|column| column.kind == Kind::Increments);
         if !given {
-            table.primary = self.primary.iter().map(Name::exact_of).collect();
+            table.primary = self.primary.iter().map(|name| Name::exact(name)).collect();
         }
         for (kind, columns) in &self.indexes {
             let keys = match kind.as_str() {
@@ -135,9 +135,10 @@ impl Description {
             if columns.iter().any(String::is_empty) {
                 return strange(&table, "an index of an expression");
             }
-            table
-                .indexes
-                .push(Index::new(columns.iter().map(Name::exact_of), keys));
+            table.indexes.push(Index::new(
+                columns.iter().map(|name| Name::exact(name)),
+                keys,
+            ));
         }
         Ok(table)
     }
@@ -194,12 +195,6 @@ impl Description {
         let end = format!("_{column}_{word}");
         let mut checks = self.checks.iter();
         checks.find_map(|(name, texts)| name.ends_with(&end).then_some(texts))
-    }
-}
-
-impl Name {
-    fn exact_of(name: &String) -> Self {
-        Name::exact(name)
     }
 }
 
