@@ -41,3 +41,8 @@ pub use self::{
     error::{Error, Result},
     limits::{ClientLimits, Limits, MESSAGE_BYTES_DEFAULT},
 };
+
+/// The page on the service: its Rust is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/kv.md")]
+struct Page;

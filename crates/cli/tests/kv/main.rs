@@ -80,7 +80,7 @@ fn python() -> Option<PathBuf> {
         python.display()
     );
     eprintln!(
-        "SKIPPED: no Python with grpcio at {}: run scripts/setup test",
+        "NOT TESTED: no Python with grpcio at {}: run scripts/setup test",
         python.display()
     );
     None
@@ -119,6 +119,76 @@ fn a_client_of_another_implementation_passes_every_call() {
         assert!(
             told.lines().filter(|line| line.starts_with("ok ")).count() >= 100,
             "{told}"
+        );
+    }
+}
+
+/// The blocks of the page on the service that are in this language.
+fn blocks(language: &str) -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kv.md");
+    let text = std::fs::read_to_string(page).unwrap();
+    let fence = format!("```{language}\n");
+    let pieces = text.split(&fence).skip(1);
+    let blocks = pieces.filter_map(|piece| piece.split_once("\n```"));
+    blocks.map(|(block, _)| block.to_owned()).collect()
+}
+
+#[test]
+fn the_python_of_the_page_runs() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut served = serve(&folder, &["--listen", "127.0.0.1:0"]);
+    let address = served.word_after("listening on tkrzw://");
+    let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rpc/proto");
+    let run = |arguments: &[&str]| {
+        let output = Command::new(&python)
+            .args(arguments)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+    };
+    let include = format!("-I{}", proto.display());
+    run(&[
+        "-m",
+        "grpc_tools.protoc",
+        &include,
+        "--python_out=.",
+        "--grpc_python_out=.",
+        "tkrzw_rpc.proto",
+    ]);
+    let blocks = blocks("python");
+    assert!(blocks.len() >= 2);
+    for block in blocks {
+        run(&["-c", &block.replace("localhost:1978", &address)]);
+    }
+}
+
+#[test]
+fn the_command_lines_of_the_page_are_understood() {
+    let lines = blocks("sh").join("\n");
+    let lines = lines
+        .lines()
+        .filter_map(|line| line.strip_prefix("tsumugi "));
+    let lines: Vec<&str> = lines.collect();
+    assert!(lines.len() >= 6, "{lines:?}");
+    for line in lines {
+        let words = line
+            .split(" #")
+            .next()
+            .unwrap_or(line)
+            .split_whitespace()
+            .map(|word| word.trim_matches('\''));
+        let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+            .args(words)
+            .arg("--help")
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
         );
     }
 }

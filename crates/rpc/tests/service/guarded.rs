@@ -239,10 +239,13 @@ fn a_client_connects_again_when_its_server_is_back() {
                 async move { waiting.pop_first(Duration::from_secs(3_600)).await },
             );
         assert_eq!(kv.echo("here").await.unwrap(), "here");
-        // It ends as if it were killed.
+        // It ends at once; whether the last answer still comes is a matter of luck.
         drop(rig);
         let lost = waiting.await.unwrap();
-        assert!(matches!(lost, Err(Error::Lost { .. })), "{lost:?}");
+        assert!(
+            matches!(lost, Err(Error::Lost { .. }) | Ok(None)),
+            "{lost:?}"
+        );
         let again = kv.clone();
         let again = tokio::task::spawn_local(async move { again.echo("back").await });
         tokio::time::sleep(Duration::from_millis(200)).await;
