@@ -20,6 +20,7 @@ use crate::range::{Range, Seek};
 use crate::registry::{self, Closed};
 use crate::search::{SearchMode, search};
 use crate::spec::Spec;
+use crate::sweeper;
 use crate::watch::Watch;
 use crate::write::{Write, Written, check_key};
 
@@ -31,7 +32,7 @@ pub struct Database {
 
 /// What the clones share.
 pub(crate) struct Open {
-    engine: Box<dyn Engine>,
+    engine: Arc<dyn Engine>,
     shared: Arc<Shared>,
     waiters: Arc<Waiters>,
     closed: Arc<Closed>,
@@ -73,10 +74,12 @@ impl Database {
             watches: Arc::default(),
             counters: Counters::default(),
         });
-        let engine: Box<dyn Engine> = if spec.is_in_memory() {
-            Box::new(Memory::new(shared.clone()))
+        let engine: Arc<dyn Engine> = if spec.is_in_memory() {
+            let memory: Arc<dyn Engine> = Arc::new(Memory::new(shared.clone()));
+            sweeper::enlist(Arc::downgrade(&memory))?;
+            memory
         } else {
-            Box::new(Disk::open(shared.clone(), closed.clone())?)
+            Arc::new(Disk::open(shared.clone(), closed.clone())?)
         };
         Ok(Self {
             open: Arc::new(Open {

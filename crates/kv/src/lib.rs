@@ -35,6 +35,7 @@ mod record;
 mod registry;
 mod search;
 mod spec;
+mod sweeper;
 mod watch;
 mod write;
 
