@@ -81,8 +81,9 @@ bench-pool: bench-build ## 500 reads in one request, in four ways
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
-soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load (SOAK_SECONDS=600)
+soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
 	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
+	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 
 bench-build:

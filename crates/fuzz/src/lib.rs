@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod json;
+mod kv;
 mod postgres;
 mod sql;
 mod values;
@@ -18,6 +19,7 @@ use tsumugi_http::percent::{Plus, decode};
 use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
 
 pub use json::json;
+pub use kv::{kv_record, kv_spec};
 pub use postgres::{pg_backend, pg_scram};
 pub use sql::{sql_names, sql_raw};
 pub use values::pg_value;
@@ -26,9 +28,11 @@ pub use values::pg_value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 13] = [
     ("cookies", cookies),
     ("json", json),
+    ("kv_record", kv_record),
+    ("kv_spec", kv_spec),
     ("multipart", multipart),
     ("percent", percent),
     ("pg_backend", pg_backend),

@@ -56,7 +56,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "tsumugi-fuzz",
-        &["tsumugi-http", "tsumugi-pg-proto", "tsumugi-sql"],
+        &[
+            "tsumugi-http",
+            "tsumugi-kv",
+            "tsumugi-pg-proto",
+            "tsumugi-sql",
+        ],
     ),
     // It measures from outside, over sockets.
     ("tsumugi-bench", &[]),

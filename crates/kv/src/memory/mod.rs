@@ -76,11 +76,17 @@ impl Memory {
         }
     }
 
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// The part of a key: by bits of the hash that the part's own table uses least.
+    fn index_of(&self, hash: u64) -> usize {
+        (hash >> 32) as usize % self.shards.len()
+    }
+
     fn index(&self, key: &[u8]) -> usize {
-        if self.shards.len() == 1 {
-            return 0;
-        }
-        self.hasher.hash_one(key) as usize % self.shards.len()
+        self.index_of(self.hash(key))
     }
 
     fn lock(&self, index: usize) -> MutexGuard<'_, Shard> {
@@ -183,7 +189,7 @@ impl Memory {
     }
 
     fn remove(&self, shard: &mut Shard, key: &[u8]) {
-        if let Some(cost) = shard.remove(key) {
+        if let Some(cost) = shard.remove(self.hash(key), key) {
             self.used.fetch_sub(cost, SeqCst);
             self.count.fetch_sub(1, SeqCst);
         }
@@ -321,9 +327,11 @@ struct Locked<'a> {
 }
 
 impl Locked<'_> {
-    fn shard(&mut self, key: &[u8]) -> &mut Shard {
-        let index = self.memory.index(key) - self.first;
-        &mut self.guards[index]
+    /// The hash of a key, and the part it belongs to.
+    fn shard(&mut self, key: &[u8]) -> (u64, &mut Shard) {
+        let hash = self.memory.hash(key);
+        let index = self.memory.index_of(hash) - self.first;
+        (hash, &mut self.guards[index])
     }
 
     /// Makes the changes, all or none.
@@ -334,9 +342,9 @@ impl Locked<'_> {
         }
         let (mut before, mut after) = (0, 0);
         for (key, record) in &changes {
-            let shard = self.shard(key);
+            let (hash, shard) = self.shard(key);
             before += shard
-                .record(key)
+                .record(hash, key)
                 .map_or(0, |record| cost(key, &record.value));
             after += record.as_ref().map_or(0, |record| cost(key, &record.value));
         }
@@ -363,19 +371,19 @@ impl Locked<'_> {
             .counters
             .bytes_written
             .fetch_add(bytes as u64, Relaxed);
-        let shard = self.shard(&key);
+        let (hash, shard) = self.shard(&key);
         match record {
             Some(record) => {
                 if record.expires_ms != 0 {
                     memory.next_expiry_ms.fetch_min(record.expires_ms, SeqCst);
                 }
-                if shard.put(&key, record).is_none() {
+                if shard.put(hash, &key, record).is_none() {
                     memory.count.fetch_add(1, SeqCst);
                 }
                 memory.shared.tell(|| Changed::Put(key));
             }
             None => {
-                if shard.remove(&key).is_some() {
+                if shard.remove(hash, &key).is_some() {
                     memory.count.fetch_sub(1, SeqCst);
                     memory.shared.tell(|| Changed::Removed(key));
                 }
@@ -393,7 +401,8 @@ impl Locked<'_> {
 impl View for Locked<'_> {
     fn record(&mut self, key: &Bytes) -> Result<Option<Record>> {
         let now_ms = self.now_ms;
-        let record = self.shard(key).used(key);
+        let (hash, shard) = self.shard(key);
+        let record = shard.used(hash, key);
         Ok(record.filter(|record| record.is_live(now_ms)).cloned())
     }
 
@@ -421,9 +430,10 @@ fn keep_last(changes: &mut smallvec::SmallVec<[Change; 1]>) {
 
 impl Engine for Memory {
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
-        let mut shard = self.lock(self.index(key));
+        let hash = self.hash(key);
+        let mut shard = self.lock(self.index_of(hash));
         shard.reads += 1;
-        let Some(record) = shard.used(key) else {
+        let Some(record) = shard.used(hash, key) else {
             return Ok(None);
         };
         if record.expires_ms != 0 && !record.is_live(self.shared.clock.now_ms()) {

@@ -1,10 +1,11 @@
-//! One part of a database in memory: its records in order, in the order of their last use, and in the order they expire.
-//! Knows no lock, no capacity and no clock. Rule: the three orders hold the same records at all times.
+//! One part of a database in memory: its records by key, in order, in the order of their last use, and in the order they expire.
+//! Knows no lock, no capacity and no clock. Rule: the table and the orders hold the same records at all times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use bytes::Bytes;
+use hashbrown::HashTable;
 
 use super::key::Key;
 use crate::limits::RECORD_OVERHEAD_BYTES;
@@ -29,6 +30,7 @@ pub(super) enum Recency {
 
 #[derive(Debug)]
 struct Slot {
+    hash: u64,
     key: Key,
     record: Record,
     newer: u32,
@@ -37,6 +39,8 @@ struct Slot {
 
 #[derive(Debug)]
 pub(super) struct Shard {
+    /// A point read asks this one: it costs half of what the order does.
+    table: HashTable<u32>,
     order: BTreeMap<Key, u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
@@ -53,6 +57,7 @@ pub(super) struct Shard {
 impl Shard {
     pub(super) fn new(recency: Recency) -> Self {
         Self {
+            table: HashTable::new(),
             order: BTreeMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -71,15 +76,15 @@ impl Shard {
     }
 
     /// The record, expired or not; it counts as used.
-    pub(super) fn used(&mut self, key: &[u8]) -> Option<&Record> {
-        let at = *self.order.get(key)?;
+    pub(super) fn used(&mut self, hash: u64, key: &[u8]) -> Option<&Record> {
+        let at = self.find(hash, key)?;
         self.touch(at);
         Some(&self.slot(at).record)
     }
 
     /// The record, expired or not.
-    pub(super) fn record(&self, key: &[u8]) -> Option<&Record> {
-        let at = *self.order.get(key)?;
+    pub(super) fn record(&self, hash: u64, key: &[u8]) -> Option<&Record> {
+        let at = self.find(hash, key)?;
         Some(&self.slot(at).record)
     }
 
@@ -102,12 +107,12 @@ impl Shard {
     }
 
     /// Stores a record; returns what the one before it was charged.
-    pub(super) fn put(&mut self, key: &[u8], record: Record) -> Option<u64> {
+    pub(super) fn put(&mut self, hash: u64, key: &[u8], record: Record) -> Option<u64> {
         let record = Record {
             value: compact(record.value),
             ..record
         };
-        if let Some(at) = self.order.get(key).copied() {
+        if let Some(at) = self.find(hash, key) {
             let before = cost(key, &self.slot(at).record.value);
             self.set_expiry(at, record.expires_ms);
             self.slot_mut(at).record = record;
@@ -119,6 +124,7 @@ impl Shard {
             self.expiring.insert((record.expires_ms, key.clone()));
         }
         let slot = Slot {
+            hash,
             key: key.clone(),
             record,
             newer: NONE,
@@ -135,6 +141,10 @@ impl Shard {
             }
         };
         self.order.insert(key, at);
+        let slots = &self.slots;
+        self.table.insert_unique(hash, at, |at| {
+            slots[*at as usize].as_ref().map_or(0, |slot| slot.hash)
+        });
         if self.recency == Recency::Kept {
             self.link_newest(at);
         }
@@ -142,8 +152,12 @@ impl Shard {
     }
 
     /// Removes a record; returns what it was charged.
-    pub(super) fn remove(&mut self, key: &[u8]) -> Option<u64> {
-        let at = self.order.remove(key)?;
+    pub(super) fn remove(&mut self, hash: u64, key: &[u8]) -> Option<u64> {
+        let at = self.find(hash, key)?;
+        if let Ok(entry) = self.table.find_entry(hash, |other| *other == at) {
+            entry.remove();
+        }
+        self.order.remove(key);
         self.set_expiry(at, 0);
         if self.recency == Recency::Kept {
             self.unlink(at);
@@ -178,6 +192,12 @@ impl Shard {
             bytes_read: self.bytes_read,
             ..Self::new(self.recency)
         };
+    }
+
+    fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.table
+            .find(hash, |at| self.slot(*at).key.bytes() == key)
+            .copied()
     }
 
     fn slot(&self, at: u32) -> &Slot {
@@ -253,6 +273,11 @@ fn compact(value: Bytes) -> Bytes {
 mod tests {
     use super::*;
 
+    /// Two hashes for all keys, so that some are the same.
+    fn hash(key: &[u8]) -> u64 {
+        u64::from(key[0] % 2)
+    }
+
     fn record(expires_ms: u64) -> Record {
         Record {
             value: Bytes::from_static(b"value"),
@@ -263,7 +288,7 @@ mod tests {
     fn by_use(shard: &mut Shard) -> Vec<Bytes> {
         let mut keys = Vec::new();
         while let Some(key) = shard.oldest() {
-            shard.remove(&key);
+            shard.remove(hash(&key), &key);
             keys.push(key);
         }
         keys
@@ -273,12 +298,12 @@ mod tests {
     fn records_age_by_their_last_use() {
         let mut shard = Shard::new(Recency::Kept);
         for key in [b"a", b"b", b"c", b"d"] {
-            shard.put(key, record(0));
+            shard.put(hash(key), key, record(0));
         }
-        shard.used(b"a");
-        shard.put(b"b", record(0));
-        shard.remove(b"c");
-        shard.put(b"e", record(0));
+        shard.used(hash(b"a"), b"a");
+        shard.put(hash(b"b"), b"b", record(0));
+        shard.remove(hash(b"c"), b"c");
+        shard.put(hash(b"e"), b"e", record(0));
         assert_eq!(by_use(&mut shard), ["d", "a", "b", "e"]);
         assert_eq!(shard.len(), 0);
     }
@@ -287,14 +312,14 @@ mod tests {
     fn records_expire_by_their_last_time() {
         let mut shard = Shard::new(Recency::Ignored);
         for (key, expires_ms) in [("a", 3), ("b", 1), ("c", 0), ("d", 2), ("b", 4), ("d", 0)] {
-            shard.put(key.as_bytes(), record(expires_ms));
+            shard.put(hash(key.as_bytes()), key.as_bytes(), record(expires_ms));
         }
         assert_eq!(shard.next_expiry(), Some(3));
         assert_eq!(shard.expired(2), None);
         assert_eq!(shard.expired(9).unwrap(), "a");
-        shard.remove(b"a");
+        shard.remove(hash(b"a"), b"a");
         assert_eq!(shard.expired(9).unwrap(), "b");
-        shard.remove(b"b");
+        shard.remove(hash(b"b"), b"b");
         assert_eq!(shard.expired(9), None);
         assert_eq!(shard.len(), 2);
     }
