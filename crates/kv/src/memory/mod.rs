@@ -288,10 +288,10 @@ impl Cursor {
             return;
         }
         let records = shard.range(self.rest.bounds());
-        let take = |(key, record): (&[u8], &Record)| {
+        let take = |(key, record): (&[u8], Record)| {
             record
                 .is_live(now_ms)
-                .then(|| (Bytes::copy_from_slice(key), record.clone()))
+                .then(|| (Bytes::copy_from_slice(key), record))
         };
         match self.rest.direction {
             Direction::Forward => self.ahead.extend(records.filter_map(take).take(most)),
@@ -343,10 +343,10 @@ impl Locked<'_> {
         let (mut before, mut after) = (0, 0);
         for (key, record) in &changes {
             let (hash, shard) = self.shard(key);
-            before += shard
-                .record(hash, key)
-                .map_or(0, |record| cost(key, &record.value));
-            after += record.as_ref().map_or(0, |record| cost(key, &record.value));
+            before += shard.charged(hash, key);
+            after += record
+                .as_ref()
+                .map_or(0, |record| cost(key, record.value.len()));
         }
         let capacity = self.memory.shared.spec.capacity;
         if after > capacity {
@@ -403,7 +403,7 @@ impl View for Locked<'_> {
         let now_ms = self.now_ms;
         let (hash, shard) = self.shard(key);
         let record = shard.used(hash, key);
-        Ok(record.filter(|record| record.is_live(now_ms)).cloned())
+        Ok(record.filter(|record| record.is_live(now_ms)))
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
@@ -412,7 +412,7 @@ impl View for Locked<'_> {
             .iter()
             .filter_map(|shard| shard.first(self.now_ms))
             .min_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(first.map(|(key, record)| (Bytes::copy_from_slice(key), record.clone())))
+        Ok(first.map(|(key, record)| (Bytes::copy_from_slice(key), record)))
     }
 }
 
@@ -439,7 +439,7 @@ impl Engine for Memory {
         if record.expires_ms != 0 && !record.is_live(self.shared.clock.now_ms()) {
             return Ok(None);
         }
-        let value = record.value.clone();
+        let value = record.value;
         shard.hits += 1;
         shard.bytes_read += value.len() as u64;
         Ok(Some(value))

@@ -17,8 +17,47 @@ const NONE: u32 = u32::MAX;
 const COPY_BYTES_MAX: usize = 64 * 1024;
 
 /// What a record is charged against the capacity.
-pub(super) fn cost(key: &[u8], value: &[u8]) -> u64 {
-    (key.len() + value.len()) as u64 + RECORD_OVERHEAD_BYTES
+pub(super) fn cost(key: &[u8], value_bytes: usize) -> u64 {
+    (key.len() + value_bytes) as u64 + RECORD_OVERHEAD_BYTES
+}
+
+/// Longest value that is kept in its slot: another allocation would cost a read more of memory that is in no cache.
+const SHORT_BYTES_MAX: usize = 30;
+
+#[derive(Debug)]
+enum Value {
+    Short {
+        length: u8,
+        bytes: [u8; SHORT_BYTES_MAX],
+    },
+    Long(Bytes),
+}
+
+impl Value {
+    fn new(value: Bytes) -> Self {
+        let mut bytes = [0; SHORT_BYTES_MAX];
+        match (bytes.get_mut(..value.len()), u8::try_from(value.len())) {
+            (Some(start), Ok(length)) => {
+                start.copy_from_slice(&value);
+                Self::Short { length, bytes }
+            }
+            _ => Self::Long(compact(value)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Short { length, .. } => usize::from(*length),
+            Self::Long(value) => value.len(),
+        }
+    }
+
+    fn bytes(&self) -> Bytes {
+        match self {
+            Self::Short { length, bytes } => Bytes::copy_from_slice(&bytes[..usize::from(*length)]),
+            Self::Long(value) => value.clone(),
+        }
+    }
 }
 
 /// Whether the order of last use is kept; nobody asks for it when nothing is evicted.
@@ -32,9 +71,19 @@ pub(super) enum Recency {
 struct Slot {
     hash: u64,
     key: Key,
-    record: Record,
+    value: Value,
+    expires_ms: u64,
     newer: u32,
     older: u32,
+}
+
+impl Slot {
+    fn record(&self) -> Record {
+        Record {
+            value: self.value.bytes(),
+            expires_ms: self.expires_ms,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -76,23 +125,21 @@ impl Shard {
     }
 
     /// The record, expired or not; it counts as used.
-    pub(super) fn used(&mut self, hash: u64, key: &[u8]) -> Option<&Record> {
+    pub(super) fn used(&mut self, hash: u64, key: &[u8]) -> Option<Record> {
         let at = self.find(hash, key)?;
         self.touch(at);
-        Some(&self.slot(at).record)
+        Some(self.slot(at).record())
     }
 
-    /// The record, expired or not.
-    pub(super) fn record(&self, hash: u64, key: &[u8]) -> Option<&Record> {
-        let at = self.find(hash, key)?;
-        Some(&self.slot(at).record)
+    /// What the record at a key is charged, expired or not; 0 without one.
+    pub(super) fn charged(&self, hash: u64, key: &[u8]) -> u64 {
+        self.find(hash, key)
+            .map_or(0, |at| cost(key, self.slot(at).value.len()))
     }
 
     /// The first live record.
-    pub(super) fn first(&self, now_ms: u64) -> Option<(&[u8], &Record)> {
-        self.order
-            .iter()
-            .map(|(key, at)| (key.bytes(), &self.slot(*at).record))
+    pub(super) fn first(&self, now_ms: u64) -> Option<(&[u8], Record)> {
+        self.range((Bound::Unbounded, Bound::Unbounded))
             .find(|(_, record)| record.is_live(now_ms))
     }
 
@@ -100,33 +147,33 @@ impl Shard {
     pub(super) fn range<'a>(
         &'a self,
         bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>),
-    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a Record)> {
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], Record)> {
         self.order
             .range::<[u8], _>(bounds)
-            .map(|(key, at)| (key.bytes(), &self.slot(*at).record))
+            .map(|(key, at)| (key.bytes(), self.slot(*at).record()))
     }
 
     /// Stores a record; returns what the one before it was charged.
     pub(super) fn put(&mut self, hash: u64, key: &[u8], record: Record) -> Option<u64> {
-        let record = Record {
-            value: compact(record.value),
-            ..record
-        };
+        let Record { value, expires_ms } = record;
+        let value = Value::new(value);
         if let Some(at) = self.find(hash, key) {
-            let before = cost(key, &self.slot(at).record.value);
-            self.set_expiry(at, record.expires_ms);
-            self.slot_mut(at).record = record;
+            let before = cost(key, self.slot(at).value.len());
+            self.set_expiry(at, expires_ms);
+            let slot = self.slot_mut(at);
+            (slot.value, slot.expires_ms) = (value, expires_ms);
             self.touch(at);
             return Some(before);
         }
         let key = Key::new(key);
-        if record.expires_ms != 0 {
-            self.expiring.insert((record.expires_ms, key.clone()));
+        if expires_ms != 0 {
+            self.expiring.insert((expires_ms, key.clone()));
         }
         let slot = Slot {
             hash,
             key: key.clone(),
-            record,
+            value,
+            expires_ms,
             newer: NONE,
             older: NONE,
         };
@@ -164,7 +211,7 @@ impl Shard {
         }
         let slot = self.slots[at as usize].take()?;
         self.free.push(at);
-        Some(cost(key, &slot.record.value))
+        Some(cost(key, slot.value.len()))
     }
 
     /// The key that was not used for the longest time.
@@ -214,7 +261,7 @@ impl Shard {
 
     fn set_expiry(&mut self, at: u32, expires_ms: u64) {
         let slot = self.slot(at);
-        let before = slot.record.expires_ms;
+        let before = slot.expires_ms;
         if before == expires_ms {
             return;
         }
