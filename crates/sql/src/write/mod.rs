@@ -163,6 +163,12 @@ impl<'d> Writer<'d> {
         match self.dialect.placeholder {
             Placeholder::Question => self.sql.push('?'),
             Placeholder::Numbered => {
+                // In raw SQL a `?` may stand right after a word, which would swallow `$1`, or after a `$`.
+                let swallows =
+                    |c: char| c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
+                if self.sql.ends_with(swallows) {
+                    self.sql.push(' ');
+                }
                 self.sql.push('$');
                 let mut digits = itoa::Buffer::new();
                 self.sql.push_str(digits.format(self.binds.len()));

@@ -193,6 +193,13 @@ fn raw_sql_and_names() {
         "raw in a group",
         any([id().eq(1), raw("age > ? or age < ?", values![3, 1])]),
     );
+    case(
+        "raw with ? right after a word",
+        raw(
+            "1 in (select id from posts where id =? or'a' like?)",
+            values![1, "a"],
+        ),
+    );
     case("raw with the operator ?", raw("name ?? 'a'", []));
     case(
         "raw with too few values",
