@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use tsumugi_kv::limits::{QUEUE_BYTES_MAX, QUEUE_WRITES_MAX};
+use tsumugi_kv::limits::{QUEUE_BYTES_MAX, QUEUE_WRITES_MAX, VALUE_BYTES_DEFAULT};
 use tsumugi_kv::{
     Clock, Database, Durability, Error, Pending, Range, SetMode, Spec, Write, Written,
 };
@@ -266,4 +266,20 @@ fn popping_does_not_slow_down_with_what_was_popped() {
         let popped = kv.submit_wait(Write::PopFirst).unwrap();
         assert!(matches!(popped, Written::Popped { key, .. } if key == n.to_be_bytes()[..]));
     }
+}
+
+#[test]
+fn the_longest_value_is_kept_and_a_byte_more_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    let longest = vec![b'v'; VALUE_BYTES_DEFAULT];
+    kv.submit_wait(Write::set("a", longest.clone())).unwrap();
+    assert!(kv.get(b"a").unwrap().unwrap() == longest);
+    let error = kv.submit_wait(Write::set("b", vec![b'v'; VALUE_BYTES_DEFAULT + 1]));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("at most 67108864 (value_max)"), "{error}");
+    assert!(kv.close());
+    let kv = open(folder.path());
+    assert!(kv.get(b"a").unwrap().unwrap() == longest);
+    assert_eq!(kv.count().unwrap(), 1);
 }
