@@ -81,7 +81,10 @@ impl Connections {
         let seen = Arc::clone(&progress);
         let service = service_fn(move |request: Request<Incoming>| {
             let (door, progress) = (Rc::clone(&door), Arc::clone(&progress));
-            async move { Ok::<Response<Outbound>, Infallible>(door.answer(request, progress).await) }
+            // Boxed, because hyper and tokio move what they are to run several times before they do.
+            Box::pin(async move {
+                Ok::<Response<Outbound>, Infallible>(door.answer(request, progress).await)
+            })
         });
         let mut connection = pin!(self.http2.serve_connection(io, service));
         let mut open = true;
