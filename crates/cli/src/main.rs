@@ -122,9 +122,9 @@ enum Command {
     /// Run an application's tests
     #[command(after_help = TEST)]
     Test(test::Arguments),
-    /// Serve key-value databases to clients of Tkrzw-RPC
+    /// Serve key-value databases to clients of Tkrzw-RPC, or be such a client
     #[command(after_help = kv::HELP)]
-    Kv(kv::Arguments),
+    Kv(Box<kv::Arguments>),
     /// Make a new application
     #[command(after_help = NEW)]
     New(new::Arguments),
@@ -134,8 +134,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Commands that look at an application say themselves what they found. A statement of a database has a line where the application
     // asked for it, so it is shown.
-    let level = match arguments.command {
-        Command::Serve(_) | Command::Kv(_) => "info,tsumugi_db=debug",
+    let level = match &arguments.command {
+        Command::Serve(_) => "info,tsumugi_db=debug",
+        Command::Kv(arguments) if arguments.is_server() => "info",
         _ => "warn,tsumugi_db=debug",
     };
     tracing_subscriber::fmt()
@@ -152,7 +153,7 @@ fn main() -> ExitCode {
         Command::Routes(arguments) => check::routes(&arguments),
         Command::Console(arguments) => console::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
-        Command::Kv(arguments) => kv::run(arguments),
+        Command::Kv(arguments) => kv::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {

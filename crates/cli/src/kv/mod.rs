@@ -1,8 +1,20 @@
 //! `tsumugi kv`: the key-value store on its own. Without a word it serves databases; its words talk to a server.
 //! Knows neither gRPC nor files of databases.
 
+mod call;
+mod cursor;
+mod escape;
+mod interrupt;
 mod limit;
+mod list;
+mod outlet;
+mod progress;
+mod record;
+mod remote;
 mod serve;
+mod transfer;
+mod upkeep;
+mod words;
 
 use std::process::ExitCode;
 
@@ -10,9 +22,19 @@ use anyhow::Result;
 
 /// What `kv` is told.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    call: Option<call::Call>,
     #[command(flatten)]
     serve: serve::Options,
+}
+
+impl Arguments {
+    /// Whether this is the server.
+    pub fn is_server(&self) -> bool {
+        self.call.is_none()
+    }
 }
 
 /// What follows the options in the help.
@@ -31,12 +53,22 @@ A DATABASE is PATH#NAME=VALUE,NAME=VALUE; clients know it by its place in the li
   capacity=512m when_full=evict|refuse         of a database in memory
   cache=64m             memory for blocks of a database on disk
   value_max=64m         the longest value
+A path that is also one of the words above is written as ./get.
 
 Clients of Tkrzw-RPC connect as they are; others are generated from tkrzw_rpc.proto, or by reflection.
 Signals: SIGTERM or SIGINT lets running calls finish, a second one ends at once; SIGHUP reads
-certificates and tokens again.";
+certificates and tokens again.
 
-/// Serves until a signal.
+To a server that runs, on this machine or another:
+  tsumugi kv set greeting こんにちは
+  tsumugi kv get greeting
+  tsumugi kv list --prefix user: --address unix:/run/kv.sock
+  tsumugi kv export > casket.tsv               and tsumugi kv import casket.tsv";
+
+/// Serves until a signal, or makes one call.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    serve::run(arguments.serve)
+    match arguments.call {
+        Some(call) => call.run(),
+        None => serve::run(arguments.serve),
+    }
 }

@@ -1,0 +1,144 @@
+//! The words of `tsumugi kv`: which there are, and which of them waits for what. Reads no argument itself.
+//! Rule of all words: what was asked for goes to standard output and nothing else does; exit code 1 when it is not there.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use tokio::task::LocalSet;
+
+use super::{list, transfer, upkeep, words};
+
+const GET: &str = "\
+Examples:
+  tsumugi kv get greeting               the value, and a newline after it
+  tsumugi kv get photo --raw > a.jpg    the bytes of the value and nothing else
+  tsumugi kv get '\\x00\\x01' --escaped   a key that is no text; the value is escaped, too
+
+Exit codes: 0 found, 1 not there (or no answer), 2 wrong usage.";
+
+const SET: &str = "\
+Examples:
+  tsumugi kv set greeting hello
+  tsumugi kv set photo --file a.jpg     the bytes of the file; - is standard input
+  tsumugi kv set lock me --if-absent    exit code 1 if there is a record already";
+
+const INCREMENT: &str = "\
+Examples:
+  tsumugi kv increment visits           1 more, from 0; prints the number
+  tsumugi kv increment stock -3 --initial 100
+
+The number is kept as eight bytes, the highest first.";
+
+const LIST: &str = "\
+Examples:
+  tsumugi kv list                       KEY, a tab, VALUE; one record a line
+  tsumugi kv list --prefix user: --keys --limit 20
+  tsumugi kv list --from b --to d       from b to before d
+  tsumugi kv list --backward
+
+Tabs, newlines, backslashes, control characters and what is no UTF-8 are written as \\t, \\n, \\\\ and \\xHH.";
+
+const SEARCH: &str = "\
+Examples:
+  tsumugi kv search begin user:         keys that begin so, one a line, escaped as by list
+  tsumugi kv search regex '^user:[0-9]+$' --limit 10
+  tsumugi kv search edit greting --limit 3
+
+Modes: contain, begin, end, regex, edit, editbin, containcase, containword, containcaseword,
+upper, upperinc, lower, lowerinc.";
+
+const BACKUP: &str = "\
+Examples:
+  tsumugi kv backup .bak                copies the folder casket.tkt to casket.tkt.bak, on the server
+  tsumugi kv backup                     to casket.tkt.backup-SECONDS
+
+The server goes on serving. The copy opens like any database: tsumugi kv casket.tkt.bak";
+
+const IMPORT: &str = "\
+Examples:
+  tsumugi kv import casket.tsv
+  tsumugi kv import --format flat casket.flat
+  zcat casket.tsv.gz | tsumugi kv import --keep
+
+A line of TSV is KEY, a tab, VALUE, escaped as by list; a value may hold tabs as they are. flat is what
+tkrzw_dbm_util export writes. Records are stored in their order, so the last of two with one key stays;
+importing again does no harm.";
+
+const EXPORT: &str = "\
+Examples:
+  tsumugi kv export casket.tsv
+  tsumugi kv export --format flat casket.flat
+  tsumugi kv export | gzip > casket.tsv.gz
+
+A file appears under its name when it is complete; until then it is FILE.part.";
+
+const CLEAR: &str = "\
+Example:
+  tsumugi kv clear --index 1 --yes";
+
+/// One of the words.
+#[derive(clap::Subcommand)]
+pub enum Call {
+    /// Print the value at a key
+    #[command(after_help = GET)]
+    Get(words::Get),
+    /// Store a value
+    #[command(after_help = SET)]
+    Set(words::Set),
+    /// Remove a record
+    Remove(words::Remove),
+    /// Add to the end of a value
+    Append(words::Append),
+    /// Add to a number and print it
+    #[command(after_help = INCREMENT)]
+    Increment(words::Increment),
+    /// Print records in the order of their keys
+    #[command(after_help = LIST)]
+    List(list::List),
+    /// Print keys that fit a pattern
+    #[command(after_help = SEARCH)]
+    Search(words::Search),
+    /// Print what the server tells about a database
+    Inspect(words::Inspect),
+    /// Have the server copy a database on disk beside itself
+    #[command(after_help = BACKUP)]
+    Backup(upkeep::Backup),
+    /// Store the records of a file
+    #[command(after_help = IMPORT)]
+    Import(transfer::Import),
+    /// Write all records to a file
+    #[command(after_help = EXPORT)]
+    Export(transfer::Export),
+    /// Remove every record
+    #[command(after_help = CLEAR)]
+    Clear(upkeep::Clear),
+}
+
+impl Call {
+    /// Makes the call, on this thread.
+    pub fn run(self) -> Result<ExitCode> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("cannot start an event loop")?;
+        LocalSet::new().block_on(&runtime, self.called())
+    }
+
+    async fn called(self) -> Result<ExitCode> {
+        let done = match self {
+            Call::Get(get) => get.run().await,
+            Call::Set(set) => set.run().await,
+            Call::Remove(remove) => remove.run().await,
+            Call::Append(append) => append.run().await,
+            Call::Increment(increment) => increment.run().await,
+            Call::List(list) => list.run().await,
+            Call::Search(search) => search.run().await,
+            Call::Inspect(inspect) => inspect.run().await,
+            Call::Backup(backup) => backup.run().await,
+            Call::Import(import) => import.run().await,
+            Call::Export(export) => export.run().await,
+            Call::Clear(clear) => return clear.run().await,
+        };
+        done.map(|()| ExitCode::SUCCESS)
+    }
+}
