@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax --depth $(TARGET)/release/examples/depth --peers $(PEERS) $(if $(QUICK),--quick)
+BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax --depth $(TARGET)/release/examples/depth --calls $(TARGET)/release/examples/calls --peers $(PEERS) $(if $(QUICK),--quick)
 PEERS := bench-peers/target/release
 # Runs a command beside a PostgreSQL that is thrown away.
 RIG = $(TARGET)/release/tsumugi-pg-rig
@@ -19,7 +19,7 @@ RIG = $(TARGET)/release/tsumugi-pg-rig
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked bench-world bench-pg bench-pool bench-peers soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked bench-world bench-pg bench-pool bench-kv bench-peers soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -57,7 +57,7 @@ doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
 
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter)
-	@$(BENCH) hello tax parked
+	@$(BENCH) hello tax parked kv
 	@$(RIG) $(BENCH) world pg pool
 
 bench-hello: bench-build ## a one-line handler beside nginx+Lua and H2O
@@ -78,6 +78,9 @@ bench-pg: bench-build bench-peers ## the PostgreSQL driver alone beside tokio-po
 bench-pool: bench-build ## 500 reads in one request, in four ways
 	@$(RIG) $(BENCH) pool
 
+bench-kv: bench-build ## the key-value service: unary, in flight, streams, batches
+	@$(BENCH) kv
+
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
@@ -93,6 +96,7 @@ bench-build:
 	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
 	cargo build --release --package tsumugi-script --example tax
 	cargo build --release --package tsumugi-pg --example depth
+	cargo build --release --package tsumugi-rpc --example calls
 
 # Programs of others beside ours, and libpq's where its header is.
 bench-peers:

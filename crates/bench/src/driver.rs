@@ -208,7 +208,7 @@ impl Entrant {
 }
 
 /// Processor time of all children that have ended, in microseconds.
-fn children_us() -> Result<f64> {
+pub fn children_us() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let spent = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(spent as f64)

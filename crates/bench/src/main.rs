@@ -8,6 +8,7 @@ mod contest;
 mod driver;
 mod figures;
 mod hello;
+mod kv;
 mod limits;
 mod parked;
 mod process;
@@ -39,6 +40,9 @@ struct Arguments {
     /// The program of the suite pg
     #[arg(long, default_value = "target/release/examples/depth")]
     depth: PathBuf,
+    /// The clients of the suite kv
+    #[arg(long, default_value = "target/release/examples/calls")]
+    calls: PathBuf,
     /// Where the programs of bench-peers are
     #[arg(long, default_value = "bench-peers/target/release")]
     peers: PathBuf,
@@ -64,6 +68,8 @@ enum Suite {
     Pg,
     /// One request with 500 reads, in four ways
     Pool,
+    /// The key-value service beside the published figures of Tkrzw-RPC
+    Kv,
     /// Mixed load, reloads, drains: nothing may grow, nothing may fail
     Soak,
 }
@@ -120,6 +126,7 @@ fn main() -> Result<ExitCode> {
             Suite::World => world::world(&ours, &arguments.peers, folder.path(), length),
             Suite::Pg => driver::run(&arguments.depth, &arguments.peers, length),
             Suite::Pool => world::pool(&ours, folder.path(), length),
+            Suite::Kv => kv::run(&ours, &arguments.calls, folder.path(), length),
             Suite::Soak => soak::run(&ours, folder.path(), arguments.soak_seconds),
         };
         match verdict {

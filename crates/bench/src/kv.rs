@@ -1,0 +1,340 @@
+//! The suite kv: the key-value service under clients in a process of their own, over the source's matrix, and what else it can do.
+//! Beside each figure is what the original was measured at on another day and machine of two cores, so a ratio here says less than elsewhere;
+//! processor time for each call, of server and clients, does not depend on who else uses the machine.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::driver::children_us;
+use crate::figures::{Figures, thousands};
+use crate::process::{Process, free_address};
+use crate::servers::{Ours, WORKERS};
+use crate::{Length, Verdict};
+
+/// Records in the database.
+const RECORDS: u64 = 1_000_000;
+/// With `--quick`.
+const RECORDS_QUICK: u64 = 100_000;
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Echo,
+    Set,
+    Get,
+    /// A Jump and a Get each.
+    Iterate,
+    Remove,
+}
+
+const OPERATIONS: [Operation; 5] = [
+    Operation::Echo,
+    Operation::Set,
+    Operation::Get,
+    Operation::Iterate,
+    Operation::Remove,
+];
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Echo => "echo",
+            Operation::Set => "set",
+            Operation::Get => "get",
+            Operation::Iterate => "iterate",
+            Operation::Remove => "remove",
+        }
+    }
+
+    /// Calls a second of the original, one client on a UNIX socket: the middle of what was published.
+    fn original(self) -> f64 {
+        match self {
+            Operation::Echo => 18_500.0,
+            Operation::Set => 16_000.0,
+            Operation::Get => 17_000.0,
+            Operation::Iterate => 15_000.0,
+            Operation::Remove => 17_500.0,
+        }
+    }
+}
+
+/// What four clients got of the original over what one got, of Echo (29 thousand); nothing was published for the other calls.
+const ORIGINAL_FOUR: f64 = 29_000.0 / 18_500.0;
+/// Calls a second of its stream, one client: the middle.
+const ORIGINAL_STREAM: f64 = 28_500.0;
+/// Records a second of its calls with ten records: the middle.
+const ORIGINAL_MULTI: f64 = 145_000.0;
+
+/// One line: who calls what, and what the original did.
+struct Case {
+    operation: Operation,
+    kind: &'static str,
+    connections: u32,
+    depth: u32,
+    original: f64,
+    label: String,
+}
+
+/// Where the server listens.
+struct Target {
+    name: &'static str,
+    url: String,
+}
+
+struct Run {
+    per_second: f64,
+    server_us: f64,
+    clients_us: f64,
+}
+
+/// A server and the program that loads it.
+struct Contest<'a> {
+    calls: &'a Path,
+    server: Process,
+    records: u64,
+    length: Length,
+}
+
+/// The whole matrix, then calls in flight, streams and batches.
+pub fn run(ours: &Ours, calls: &Path, folder: &Path, length: Length) -> Result<Verdict> {
+    ensure!(
+        calls.is_file(),
+        "there is no {}; build it: cargo build --release --package tsumugi-rpc --example calls",
+        calls.display()
+    );
+    let is_quick = length.seconds < 5;
+    let (server, targets) = start(&ours.tsumugi, folder)?;
+    let contest = Contest {
+        calls,
+        server,
+        records: if is_quick { RECORDS_QUICK } else { RECORDS },
+        length,
+    };
+    contest.call(&targets[0].url, ["fill", "multi"], 1, 1)?;
+    println!(
+        "# kv: {} records of 8 and 8 bytes in memory, every answer checked; the original's figures are published ones (another run, 2 cores, UNIX \
+         socket); those with ~ are reckoned from them",
+        thousands(contest.records as f64)
+    );
+    let mut ratios = Figures::default();
+    for target in &targets {
+        for operation in OPERATIONS {
+            for case in matrix(operation) {
+                ratios.push(contest.line(target, &case)?);
+            }
+        }
+    }
+    println!(
+        "kv       unary, median over the matrix: {:.2} x the original",
+        ratios.median()
+    );
+    let mut ratios = Figures::default();
+    for case in flights() {
+        let ratio = contest.line(&targets[0], &case)?;
+        if case.kind == "stream" {
+            ratios.push(ratio);
+        }
+    }
+    println!(
+        "kv       stream with 64 in flight, median: {:.2} x the original",
+        ratios.median()
+    );
+    Ok(Verdict::Passed)
+}
+
+/// One call at a time by each of 1, 2 and 4 callers, each with a connection, or all on one. Clients of ours share a connection within a
+/// thread.
+fn matrix(operation: Operation) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for callers in [1, 2, 4] {
+        let original =
+            operation.original() * (1.0 + (ORIGINAL_FOUR - 1.0) * f64::from(callers - 1) / 3.0);
+        let mut add = |connections, depth, how: &str| {
+            let kind = "unary";
+            let label = format!("{callers} {how}");
+            cases.push(Case {
+                operation,
+                kind,
+                connections,
+                depth,
+                original,
+                label,
+            });
+        };
+        add(callers, 1, if callers == 1 { "alone" } else { "own" });
+        if callers > 1 {
+            add(1, callers, "shared");
+        }
+    }
+    cases
+}
+
+/// Calls in flight on one connection.
+fn flights() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |operation, kind, depth, original, label: String| {
+        cases.push(Case {
+            operation,
+            kind,
+            connections: 1,
+            depth,
+            original,
+            label,
+        });
+    };
+    for operation in [Operation::Echo, Operation::Set, Operation::Get] {
+        for depth in [1, 16, 64] {
+            let label = format!("{depth} in flight");
+            add(operation, "unary", depth, operation.original(), label);
+        }
+    }
+    for operation in OPERATIONS {
+        add(
+            operation,
+            "stream",
+            64,
+            ORIGINAL_STREAM,
+            "stream, 64 in flight".to_owned(),
+        );
+    }
+    for operation in [Operation::Set, Operation::Get, Operation::Remove] {
+        add(
+            operation,
+            "multi",
+            1,
+            ORIGINAL_MULTI,
+            "batches of 10".to_owned(),
+        );
+    }
+    cases
+}
+
+/// The shipped binary on a UNIX socket, IPv4 and IPv6, with its default limits and figures.
+fn start(tsumugi: &Path, folder: &Path) -> Result<(Process, Vec<Target>)> {
+    let (admin, four) = (free_address()?, free_address()?);
+    let socket: PathBuf = folder.join("kv.sock");
+    let mut command = Command::new(fs::canonicalize(tsumugi)?);
+    command.args([
+        "kv",
+        "--workers",
+        &WORKERS.to_string(),
+        "--admin",
+        &admin.to_string(),
+    ]);
+    let unix = format!("unix:{}", socket.display());
+    command.args(["--listen", &unix, "--listen", &four.to_string()]);
+    let mut targets = vec![
+        Target {
+            name: "UNIX",
+            url: format!("tkrzw+{unix}"),
+        },
+        Target {
+            name: "IPv4",
+            url: format!("tkrzw://{four}"),
+        },
+    ];
+    match TcpListener::bind("[::1]:0").and_then(|listener| listener.local_addr()) {
+        Ok(six) => {
+            command.args(["--listen", &six.to_string()]);
+            targets.push(Target {
+                name: "IPv6",
+                url: format!("tkrzw://{six}"),
+            });
+        }
+        Err(error) => println!("kv       IPv6 skipped: this machine has none ({error})"),
+    }
+    Ok((Process::start("kv", command, admin, folder)?, targets))
+}
+
+impl Contest<'_> {
+    /// Measures and prints; returns the ratio.
+    fn line(&self, target: &Target, case: &Case) -> Result<f64> {
+        let words = [case.operation.name(), case.kind];
+        let (mut rate, mut server, mut clients) =
+            (Figures::default(), Figures::default(), Figures::default());
+        for _ in 0..self.length.rounds.min(3) {
+            let run = self
+                .call(&target.url, words, case.connections, case.depth)
+                .with_context(|| format!("{} {} {}", target.name, words[0], case.label))?;
+            rate.push(run.per_second);
+            server.push(run.server_us);
+            clients.push(run.clients_us);
+        }
+        let ratio = rate.median() / case.original;
+        let is_published = case.kind != "unary"
+            || (case.connections * case.depth == 1
+                || case.operation == Operation::Echo && case.connections == 4)
+                && target.name == "UNIX";
+        println!(
+            "kv       {:<4} {:<7} {:<20} {:>8}/s   cpu us/call: server {:>5.2}, clients {:>5.2}   original {}{}/s   ratio {ratio:.2}",
+            target.name,
+            words[0],
+            case.label,
+            thousands(rate.median()),
+            server.median(),
+            clients.median(),
+            if is_published { "" } else { "~" },
+            thousands(case.original),
+        );
+        Ok(ratio)
+    }
+
+    fn call(&self, url: &str, words: [&str; 2], connections: u32, depth: u32) -> Result<Run> {
+        // A case of the matrix is short: there are many.
+        let seconds = if self.length.seconds < 5 { 0.3 } else { 1.5 };
+        let mut command = Command::new(self.calls);
+        command.arg(url).args(words);
+        command.args([connections, depth].map(|number| number.to_string()));
+        command.args([seconds.to_string(), self.records.to_string()]);
+        let (server, clients) = (self.server.processor_us()?, children_us()?);
+        let output = command
+            .output()
+            .with_context(|| format!("cannot run {}", self.calls.display()))?;
+        let server = self.server.processor_us()? - server;
+        let clients = children_us()? - clients;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            bail!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let (calls, seconds) = figures(&printed)
+            .with_context(|| format!("the clients printed what they should not: {printed}"))?;
+        Ok(Run {
+            per_second: calls / seconds,
+            server_us: server / calls,
+            clients_us: clients / calls,
+        })
+    }
+}
+
+/// `calls=N seconds=S`.
+fn figures(line: &str) -> Option<(f64, f64)> {
+    let (calls, seconds) = line.trim().split_once(' ')?;
+    let calls = calls.strip_prefix("calls=")?.parse().ok()?;
+    Some((calls, seconds.strip_prefix("seconds=")?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clients_print_their_figures() {
+        assert_eq!(figures("calls=100 seconds=0.5\n"), Some((100.0, 0.5)));
+        assert_eq!(figures("calls=100\n"), None);
+        assert_eq!(figures(""), None);
+    }
+
+    #[test]
+    fn more_callers_are_compared_with_more() {
+        let cases = matrix(Operation::Echo);
+        let originals: Vec<f64> = cases.iter().map(|case| case.original.round()).collect();
+        assert_eq!(
+            originals,
+            [18_500.0, 22_000.0, 22_000.0, 29_000.0, 29_000.0]
+        );
+    }
+}
