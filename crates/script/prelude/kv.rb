@@ -12,6 +12,9 @@ class KV
   # `KV.open "data/cache"` is on disk, in that folder; `KV.open "memory:sessions", capacity: "64m", when_full: :evict` in memory, for
   # all workers under that name. Settings: `durability:` (:process, :disk), `capacity:`, `when_full:` (:refuse, :evict), `cache:`,
   # `value_max:`. With `ttl:` everything that is stored through this object lives so many seconds unless the call says otherwise.
+  #
+  # `KV.open "tkrzw://host:1978/0"` (or `tkrzw+tls://…`, `tkrzw+unix:/path`) asks another server, with `index:`, `token:`, `timeout:` in
+  # seconds for a call, and `ca:`, the file of certificates that are trusted.
   def self.open(place = ":memory:", ttl: nil, **settings)
     Tsumugi.await(Tsumugi::Native.kv_open(place, ttl, settings))
   end
@@ -132,6 +135,28 @@ class KV
   # A store in memory answers at once, by methods of the same names that are written in Rust.
   class Memory
     def shift(wait: nil) = wait ? super(wait: wait) : __shift
+  end
+
+  # A store of another server, asked over its service (`tkrzw://host:port/index`). It knows no time to live and tells no changes.
+  class Remote
+    def get(key) = Tsumugi.await(Tsumugi::Native.kv_get(self, key))
+    alias [] get
+    def key?(key) = !get(key).nil?
+    alias has_key? key?
+    alias include? key?
+    alias member? key?
+    def number(key) = Tsumugi.await(Tsumugi::Native.kv_number(self, key))
+    def count = Tsumugi.await(Tsumugi::Native.kv_count(self))
+    alias size count
+    alias length count
+
+    def fetch(key, ttl: nil, &block)
+      raise Unsupported, "a store behind a service takes no ttl: keep what expires in a store of this process" if ttl
+
+      super(key, ttl: nil, &block)
+    end
+
+    def __cached(key) = Tsumugi.await(Tsumugi::Native.kv_cached(self, key))
   end
 
   # Records on their way.

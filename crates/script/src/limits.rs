@@ -39,6 +39,9 @@ pub(crate) const KV_PAGE_RECORDS: usize = 256;
 /// Keys that one `kv.search` answers.
 pub(crate) const KV_SEARCH_MAX: usize = 10_000;
 
+/// Calls under way on one stream to a store of another server.
+pub(crate) const KV_CALLS: usize = 64;
+
 /// Fibres of the process that wait for values that `kv.fetch` computes elsewhere.
 pub(crate) const FETCH_WAITERS_MAX: usize = 65_536;
 

@@ -31,7 +31,10 @@ impl Stores {
             if shown.iter().any(|seen| seen.place == store.place) {
                 continue;
             }
-            let Backend::Embedded(database) = &store.backend;
+            // A server tells its own figures.
+            let Backend::Embedded(database) = &store.backend else {
+                continue;
+            };
             shown.push(Seen {
                 place: Arc::clone(&store.place),
                 figures: database.metrics(),

@@ -38,6 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-db",
             "tsumugi-http",
             "tsumugi-kv",
+            "tsumugi-rpc",
             "tsumugi-pg-rig",
         ],
     ),

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use crate::rig::{Answer, Rig};
-use crate::{ALL, HELPERS, check, opening};
+use crate::{ALL, HELPERS, check, check_embedded, opening};
 
 #[test]
 fn a_hit_is_as_a_miss_was() {
@@ -50,7 +50,7 @@ fn a_hit_is_as_a_miss_was() {
 
 #[test]
 fn what_is_kept_expires() {
-    check(
+    check_embedded(
         "expiring",
         "",
         &[
@@ -145,7 +145,7 @@ fn together(rig: &Rig, path: &str, count: usize) -> Vec<String> {
 
 const STAMPEDE: &str = "
   runs = 0
-  get('/') { kv.fetch('a', ttl: 60) { runs += 1; sleep 0.2; { run: runs } } }
+  get('/') { kv.fetch('a') { runs += 1; sleep 0.2; { run: runs } } }
   get('/runs') { runs }
   get('/raise') { begin; kv.fetch('r') { runs += 1; sleep 0.02; raise 'no' if runs < 4; runs }; rescue => e; e.message; end }
   get('/halt') { kv.fetch('h') { runs += 1; sleep 0.02; halt 'halted' if runs == 1; 'value' } }

@@ -10,6 +10,7 @@ mod opening;
 mod queues;
 mod records;
 mod scanning;
+mod service;
 mod watching;
 
 use rig::Rig;
@@ -19,12 +20,15 @@ use rig::Rig;
 pub(crate) enum Store {
     Memory,
     Disk,
+    Remote,
 }
 
-pub(crate) const ALL: [Store; 2] = [Store::Memory, Store::Disk];
+pub(crate) const ALL: [Store; 3] = [Store::Memory, Store::Disk, Store::Remote];
+/// Those of this process.
+pub(crate) const EMBEDDED: [Store; 2] = [Store::Memory, Store::Disk];
 
 /// What every application here begins with. Stores in memory are the process', so that each test names its own; those on disk are in
-/// the rig's folder unless the name is a path.
+/// the rig's folder unless the name is a path, and those of another server on one of their own.
 pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
     let settings = match settings {
         "" => String::new(),
@@ -34,6 +38,7 @@ pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
         Store::Memory => format!("memory:{name}"),
         Store::Disk if name.starts_with('/') => name.to_owned(),
         Store::Disk => format!("#{{Tsumugi.data_dir}}/{name}"),
+        Store::Remote => format!("tkrzw://{}/1", service::start()),
     };
     format!("plugin(:kv) {{ KV.open \"{place}\"{settings} }}\n")
 }
@@ -64,6 +69,14 @@ pub(crate) fn check_on(store: Store, name: &str, setup: &str, lines: &[(&str, &s
         let text = rig.get(&format!("/{i}")).text();
         let text = text.split("<body>").last().unwrap_or_default();
         assert_eq!(text, *expected, "{store:?}: {line}");
+    }
+}
+
+/// The same on all of this process.
+#[track_caller]
+pub(crate) fn check_embedded(name: &str, setup: &str, lines: &[(&str, &str)]) {
+    for store in EMBEDDED {
+        check_on(store, name, setup, lines);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A store as a queue.
 
-use crate::check;
+use crate::{check, check_embedded};
 
 #[test]
 fn what_was_pushed_first_is_popped_first() {
@@ -34,5 +34,17 @@ fn who_waits_is_woken_by_a_push() {
             ),
             ("kv.count", "0"),
         ],
+    );
+}
+
+#[test]
+fn a_push_answers_the_key() {
+    check_embedded(
+        "keys",
+        "",
+        &[(
+            "keys = 3.times.map { |i| kv.push(i.to_s) }; [keys == kv.scan.keys, keys.uniq.size]",
+            "[true,3]",
+        )],
     );
 }

@@ -1,6 +1,6 @@
 //! Records one by one and several at once.
 
-use crate::check;
+use crate::{check, check_embedded};
 
 #[test]
 fn a_value_is_stored_read_and_removed() {
@@ -164,7 +164,7 @@ fn several_records_go_at_once() {
 
 #[test]
 fn records_live_as_long_as_their_time() {
-    check(
+    check_embedded(
         "times",
         "",
         &[

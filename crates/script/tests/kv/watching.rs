@@ -3,11 +3,11 @@
 use std::io::{Read as _, Write as _};
 
 use crate::rig::Rig;
-use crate::{ALL, check, opening};
+use crate::{EMBEDDED, check_embedded, opening};
 
 #[test]
 fn changes_are_told_in_order() {
-    check(
+    check_embedded(
         "watch",
         "def changes(prefix, count)
            told = []
@@ -26,7 +26,7 @@ fn changes_are_told_in_order() {
 
 #[test]
 fn a_watcher_that_does_not_listen_is_told_that_it_lost_some() {
-    check(
+    check_embedded(
         "lagging",
         "",
         &[(
@@ -40,7 +40,7 @@ fn a_watcher_that_does_not_listen_is_told_that_it_lost_some() {
 
 #[test]
 fn a_stream_of_events_tells_a_browser() {
-    for store in ALL {
+    for store in EMBEDDED {
         let rig = Rig::serve(&format!(
             "{}get('/') {{ events {{ |out| kv.watch('news:', ready: -> {{ out.comment 'ready' }}) {{ |c| out.event kv[c.key].to_s, event: c.kind }} }} }}
              get('/set') {{ kv['news:1'] = '朗報' }}",

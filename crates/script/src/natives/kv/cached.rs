@@ -2,14 +2,15 @@
 //! Rule: a hit, a miss and a wait answer the same value; what is stored says by its ending what it is, so nothing is guessed.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
 use tsumugi_kv::{SetMode, Write};
 use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
 
 use super::arguments::{key, ttl, with_key};
-use super::failure::{failure, raise};
+use super::failure::{Fault, failure, raise};
+use super::reads::value;
 use super::store::{Backend, Store, embedded, store};
 use super::writes::{at_once, submit};
 use crate::answer::{Answer, answer, raise as raised};
@@ -61,6 +62,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             Ok(Reply::Value(value))
         },
     )?;
+    // Of a store of another server.
+    natives.waiting("kv_cached", |host, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let key = key(scope, call.argument(1))?;
+        let host = Rc::downgrade(host);
+        Ok(Box::pin(async move {
+            match value(&store, key).await {
+                Ok(Some(stored)) => shown(host, stored),
+                Ok(None) => answer(|scope| Ok(Value::symbol(scope.intern("tsumugi.miss")))),
+                Err(fault) => failure(fault),
+            }
+        }))
+    })?;
     natives.maybe_waiting("kv_join", join)?;
     natives.maybe_waiting("kv_land", land)?;
     natives.plain("kv_give_up", |_, scope, call| {
@@ -85,14 +99,20 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
         lead,
     };
     match flights::join(&store.place, key.clone(), host.lineage()) {
-        Joined::Lead(lead) => match found(&store, &key).map_err(|error| raise(scope, &error))? {
-            // It was stored after this fibre had looked for it.
-            Some(stored) => {
-                lead.land(&stored);
-                decoded(host, scope, &stored).map(Maybe::Value)
+        Joined::Lead(lead) => {
+            let Backend::Embedded(database) = &store.backend else {
+                let host = Rc::downgrade(host);
+                return Ok(Maybe::Wait(Box::pin(led(host, store, key, lead))));
+            };
+            match database.get(&key).map_err(|error| raise(scope, &error))? {
+                // It was stored after this fibre had looked for it.
+                Some(stored) => {
+                    lead.land(&stored);
+                    decoded(host, scope, &stored).map(Maybe::Value)
+                }
+                None => begin(scope, computing(Some(lead))).map(Maybe::Value),
             }
-            None => begin(scope, computing(Some(lead))).map(Maybe::Value),
-        },
+        }
         Joined::Alone => begin(scope, computing(None)).map(Maybe::Value),
         Joined::Nested => {
             let message = "the block of fetch fetches the same key again: it would wait for itself";
@@ -107,24 +127,11 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
         Joined::Wait(waiting) => {
             let host = Rc::downgrade(host);
             Ok(Maybe::Wait(Box::pin(async move {
-                let stored = match waiting.await {
-                    Some(Outcome::Landed(stored)) => stored,
-                    Some(Outcome::Lead(lead)) => match found(&store, &key) {
-                        Ok(Some(stored)) => {
-                            lead.land(&stored);
-                            stored
-                        }
-                        Ok(None) => {
-                            let lead = Some(lead);
-                            return answer(move |scope| {
-                                begin(scope, Computing { store, key, lead })
-                            });
-                        }
-                        Err(error) => return failure(error),
-                    },
-                    None => return raised("KV::Closed", "the value's computation has ended"),
-                };
-                shown(host, stored)
+                match waiting.await {
+                    Some(Outcome::Landed(stored)) => shown(host, stored),
+                    Some(Outcome::Lead(lead)) => led(host, store, key, lead).await,
+                    None => raised("KV::Closed", "the value's computation has ended"),
+                }
             })))
         }
     }
@@ -134,13 +141,22 @@ fn begin<'c>(scope: &'c Scope<'_>, computing: Computing) -> Result<'c, Value<'c>
     scope.wrap(scope.constant("KV::Duty")?, RefCell::new(Some(computing)))
 }
 
-fn found(store: &Store, key: &[u8]) -> tsumugi_kv::Result<Option<Bytes>> {
-    match &store.backend {
-        Backend::Embedded(database) => database.get(key),
+/// What a new leader answers: the value, if it was stored meanwhile, or else the duty.
+async fn led(host: Weak<Host>, store: Rc<Store>, key: Bytes, lead: Lead) -> Answer {
+    match value(&store, key.clone()).await {
+        Ok(Some(stored)) => {
+            lead.land(&stored);
+            shown(host, stored)
+        }
+        Ok(None) => {
+            let lead = Some(lead);
+            answer(move |scope| begin(scope, Computing { store, key, lead }))
+        }
+        Err(fault) => failure(fault),
     }
 }
 
-fn shown(host: std::rc::Weak<Host>, stored: Bytes) -> Answer {
+fn shown(host: Weak<Host>, stored: Bytes) -> Answer {
     answer(move |scope| match host.upgrade() {
         Some(host) => decoded(&host, scope, &stored),
         None => Err(scope.error("RuntimeError", "the application is being replaced")),
@@ -168,7 +184,7 @@ fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
     if let Backend::Embedded(database) = &store.backend
         && database.is_in_memory()
     {
-        complain(at_once(database, write).err());
+        complain(at_once(database, write).err().map(Fault::from));
         if let Some(lead) = lead {
             lead.land(&stored);
         }
@@ -185,7 +201,7 @@ fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
 }
 
 /// A value that cannot be kept is as good as one that can, for those who asked for it.
-fn complain(error: Option<tsumugi_kv::Error>) {
+fn complain(error: Option<Fault>) {
     if let Some(error) = error {
         tracing::warn!(target: "app", "fetch could not store what its block answered: {error}");
     }

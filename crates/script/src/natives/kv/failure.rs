@@ -2,17 +2,50 @@
 
 use tsumugi_kv::Error;
 use tsumugi_mruby::{Raise, Scope};
+use tsumugi_rpc::Code;
 
 use crate::answer::{Answer, answer};
 
-/// The answer to an operation that failed.
-pub(super) fn failure(error: Error) -> Answer {
-    answer(move |scope| Err(raise(scope, &error)))
+/// Why an operation on a store failed, wherever the store is.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// A database of this process says so.
+    #[error(transparent)]
+    Store(#[from] Error),
+    /// The service of another server, or the way there.
+    #[error(transparent)]
+    Service(#[from] tsumugi_rpc::Error),
+    /// The service says that a value to be incremented is no number.
+    #[error("{0}")]
+    NotANumber(String),
+    /// This kind of store cannot do it; nothing was sent.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// The pool for blocking work.
+    #[error(transparent)]
+    Worker(#[from] tsumugi_worker::Error),
 }
 
-/// The exception of the class that says what can be done about it.
+/// The answer to an operation that failed.
+pub(super) fn failure(fault: impl Into<Fault>) -> Answer {
+    let fault = fault.into();
+    answer(move |scope| Err(scope.error(class_of(&fault), fault.to_string())))
+}
+
+/// The exception of a database's error.
 pub(super) fn raise<'c>(scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
     scope.error(class(error), error.to_string())
+}
+
+/// The class that says what can be done about it.
+fn class_of(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Store(error) => class(error),
+        Fault::Service(error) => service_class(error),
+        Fault::NotANumber(_) => "KV::NotANumber",
+        Fault::Unsupported(_) => "KV::Unsupported",
+        Fault::Worker(_) => "KV::Error",
+    }
 }
 
 fn class(error: &Error) -> &'static str {
@@ -29,6 +62,25 @@ fn class(error: &Error) -> &'static str {
         Error::Locked { .. } => "KV::Locked",
         Error::Conflict { .. } => "KV::Conflict",
         Error::Closed => "KV::Closed",
+        _ => "KV::Error",
+    }
+}
+
+fn service_class(error: &tsumugi_rpc::Error) -> &'static str {
+    use tsumugi_rpc::Error;
+    match error {
+        Error::Connect { .. } | Error::Lost { .. } => "KV::ConnectionLost",
+        Error::Deadline { .. } => "KV::Timeout",
+        Error::Refused { .. } => "KV::Refused",
+        Error::TooLarge { .. } => "KV::LimitExceeded",
+        Error::Target { .. } | Error::Usage(_) | Error::Certificate { .. } => "KV::UsageError",
+        Error::Database { code, .. } => match code {
+            Code::InvalidArgument => "KV::UsageError",
+            Code::NotImplemented => "KV::Unsupported",
+            Code::Permission => "KV::Refused",
+            Code::BrokenData => "KV::Broken",
+            _ => "KV::Error",
+        },
         _ => "KV::Error",
     }
 }

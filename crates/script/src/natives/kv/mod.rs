@@ -6,44 +6,46 @@ mod cached;
 mod failure;
 mod queue;
 mod reads;
+mod remote;
 mod scans;
+mod service;
 mod store;
 mod watching;
 mod writes;
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use tsumugi_kv::{Database, Spec};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use super::{Natives, text, wrong_type};
-use crate::answer::{Answer, Operation, answer, raise as raised};
+use crate::answer::{Answer, Operation, answer};
+use crate::host::Host;
 use failure::failure;
+use scans::done;
 pub(crate) use store::{Backend, Store};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let kv = scope.define_class(Value::nil(), "KV", scope.object_class())?;
     let embedded = scope.define_class(kv, "Embedded", kv)?;
-    for (name, parent) in [("Memory", embedded), ("Disk", embedded)] {
+    for (name, parent) in [("Memory", embedded), ("Disk", embedded), ("Remote", kv)] {
         scope.carries_data(scope.define_class(kv, name, parent)?);
     }
     natives.waiting("kv_open", |host, scope, call| {
         let ttl = arguments::ttl(scope, call.argument(1))?;
-        let spec = spec(scope, call.argument(0), call.argument(2))?;
+        let place = text(scope, call.argument(0), "the place of a store")?;
+        if place.starts_with("tkrzw") {
+            return service::open(host, scope, &place, call);
+        }
+        let spec = spec(scope, place, call.argument(2))?;
         let opening = host.worker.offload(move || Database::open(&spec));
         let host = Rc::downgrade(host);
         Ok(Box::pin(async move {
-            let database = match opening.await {
-                Ok(Ok(database)) => database,
-                Ok(Err(error)) => return failure(error),
-                Err(error) => return raised("KV::Error", error.to_string()),
-            };
-            let store = Rc::new(Store::embedded(database, ttl));
-            if let Some(host) = host.upgrade() {
-                host.keep_store(&store);
+            match done(opening.await) {
+                Ok(database) => wrap(&host, Store::embedded(database, ttl)),
+                Err(fault) => failure(fault),
             }
-            wrap(store)
         }) as Operation)
     })?;
     reads::install(natives)?;
@@ -55,11 +57,16 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The object of a store.
-fn wrap(store: Rc<Store>) -> Answer {
+fn wrap(host: &Weak<Host>, store: Store) -> Answer {
+    let store = Rc::new(store);
+    if let Some(host) = host.upgrade() {
+        host.keep_store(&store);
+    }
     answer(move |scope| {
         let class = match &store.backend {
             Backend::Embedded(database) if database.is_in_memory() => "KV::Memory",
             Backend::Embedded(_) => "KV::Disk",
+            Backend::Remote { .. } => "KV::Remote",
         };
         scope.wrap(scope.constant(class)?, store)
     })
@@ -69,8 +76,7 @@ fn wrap(store: Rc<Store>) -> Answer {
 const MEMORY_PREFIXES: [&str; 2] = [":memory:", "memory:"];
 
 /// The specification of a path with settings as keywords.
-fn spec<'c>(scope: &'c Scope<'c>, place: Value<'c>, settings: Value<'c>) -> Result<'c, Spec> {
-    let mut spelled = text(scope, place, "the place of a store")?;
+fn spec<'c>(scope: &'c Scope<'c>, mut spelled: String, settings: Value<'c>) -> Result<'c, Spec> {
     for (name, value) in scope.entries(settings)? {
         let name = text(scope, name, "the name of a setting")?;
         let known = ["durability", "capacity", "when_full", "cache", "value_max"];

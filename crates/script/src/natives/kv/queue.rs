@@ -9,7 +9,8 @@ use tsumugi_kv::{Write, Written};
 use tsumugi_mruby::{Reply, Result, Scope, Value, Waits};
 
 use super::arguments::wait;
-use super::failure::{failure, raise};
+use super::failure::{Fault, failure, raise};
+use super::remote;
 use super::store::{Backend, Store, embedded, store};
 use super::writes::{at_once, submit};
 use crate::answer::{Operation, answer};
@@ -39,8 +40,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-async fn pop(store: &Store, deadline: Option<Instant>) -> tsumugi_kv::Result<Written> {
-    let Backend::Embedded(database) = &store.backend;
+async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<Written, Fault> {
+    let database = match &store.backend {
+        Backend::Embedded(database) => database,
+        Backend::Remote { client, .. } => {
+            let wait = deadline.map(|deadline| deadline.duration_since(Instant::now()));
+            return remote::pop(client, wait.unwrap_or_default()).await;
+        }
+    };
     let Some(deadline) = deadline else {
         return submit(store, Write::PopFirst).await;
     };

@@ -8,9 +8,11 @@ use tsumugi_kv::{Database, Error};
 use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
 
 use super::arguments::{key, with_key};
-use super::failure::{failure, raise};
-use super::store::{Backend, embedded, store};
-use crate::answer::{Operation, answer, raise as raised};
+use super::failure::{Fault, failure, raise};
+use super::remote;
+use super::scans::done;
+use super::store::{Backend, Store, embedded, store};
+use crate::answer::{Answer, Operation, answer, nil};
 use crate::limits::KV_MULTI_MAX;
 use crate::natives::Natives;
 
@@ -52,10 +54,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     }
     many(natives)?;
     natives.plain("kv_name", |_, scope, call| {
-        match &store(scope, call.argument(0))?.backend {
+        let store = store(scope, call.argument(0))?;
+        match &store.backend {
             Backend::Embedded(database) => scope.string(database.spec().to_string()),
+            Backend::Remote { .. } => scope.string(&*store.place),
         }
     })?;
+    distant(natives)?;
     information(natives)
 }
 
@@ -114,11 +119,9 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let found = match &store.backend {
                 Backend::Embedded(database) => {
                     let database = database.clone();
-                    match worker.offload(move || found(&database, keys)).await {
-                        Ok(found) => found,
-                        Err(error) => return raised("KV::Error", error.to_string()),
-                    }
+                    done(worker.offload(move || found(&database, keys)).await)
                 }
+                Backend::Remote { client, .. } => remote::records(client, keys).await,
             };
             match found {
                 Ok(found) => answer(move |scope| hash(scope, &found)),
@@ -148,18 +151,69 @@ fn hash<'c>(scope: &'c Scope<'_>, records: &Records) -> Result<'c, Value<'c>> {
     Ok(hash)
 }
 
+/// Reads of a store of another server.
+fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("kv_get", |_, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let key = key(scope, call.argument(1))?;
+        Ok(Box::pin(async move {
+            match value(&store, key).await {
+                Ok(Some(value)) => answer(move |scope| scope.string(&value)),
+                Ok(None) => nil(),
+                Err(fault) => failure(fault),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("kv_number", |_, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let key = key(scope, call.argument(1))?;
+        Ok(Box::pin(async move {
+            match value(&store, key).await {
+                Ok(Some(value)) => answer(move |scope| number(scope, &value)),
+                Ok(None) => nil(),
+                Err(fault) => failure(fault),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("kv_count", |_, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        Ok(Box::pin(async move {
+            let count = match &store.backend {
+                Backend::Embedded(database) => database.count().map_err(Fault::from),
+                Backend::Remote { client, .. } => client.count().await.map_err(Fault::from),
+            };
+            match count {
+                Ok(count) => {
+                    answer(move |scope| Ok(scope.integer(i64::try_from(count).unwrap_or(i64::MAX))))
+                }
+                Err(fault) => failure(fault),
+            }
+        }) as Operation)
+    })
+}
+
+/// The value at a key, wherever the store is.
+pub(super) async fn value(store: &Store, key: Bytes) -> std::result::Result<Option<Bytes>, Fault> {
+    match &store.backend {
+        Backend::Embedded(database) => Ok(database.get(&key)?),
+        Backend::Remote { client, .. } => remote::get(client, key).await,
+    }
+}
+
 /// `kv.info`: as a Hash, because a size on disk is a look at files.
 fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_info", |host, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
         let worker = host.worker.clone();
         Ok(Box::pin(async move {
-            let Backend::Embedded(database) = &store.backend;
-            let database = database.clone();
+            let database = match &store.backend {
+                Backend::Embedded(database) => database.clone(),
+                Backend::Remote { client, .. } => return inspected(client.inspect().await),
+            };
             let told = worker.offload(move || (database.metrics(), database)).await;
             let (figures, database) = match told {
                 Ok(told) => told,
-                Err(error) => return raised("KV::Error", error.to_string()),
+                Err(error) => return failure(error),
             };
             answer(move |scope| {
                 let spec = database.spec();
@@ -187,5 +241,20 @@ fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Ok(hash)
             })
         }) as Operation)
+    })
+}
+
+/// What a server says of a database; names and texts are its own.
+fn inspected(told: tsumugi_rpc::Result<Vec<(String, String)>>) -> Answer {
+    let told = match told {
+        Ok(told) => told,
+        Err(error) => return failure(error),
+    };
+    answer(move |scope| {
+        let hash = scope.hash(told.len())?;
+        for (name, text) in &told {
+            scope.hash_set(hash, scope.string(name)?, scope.string(text)?)?;
+        }
+        Ok(hash)
     })
 }

@@ -1,5 +1,5 @@
 //! Pages of records, searches, and upkeep: what may look at many records or at files.
-//! Rule: a page of a store in memory is read in place; everything else here runs off the worker.
+//! Rule: a page of a store in memory is read in place; everything else runs off the worker or on another server.
 
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -7,13 +7,14 @@ use std::rc::Rc;
 use std::str::FromStr as _;
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Direction, Pair, Range, SearchMode};
+use tsumugi_kv::{Direction, Pair, Range, SearchMode};
 use tsumugi_mruby::{Reply, Result, Scope, Value, Waits};
 
 use super::arguments::{integer, key};
-use super::failure::{failure, raise};
+use super::failure::{Fault, failure, raise};
+use super::remote;
 use super::store::{Backend, embedded, store};
-use crate::answer::{Answer, Operation, answer, nil, raise as raised};
+use crate::answer::{Operation, answer, nil};
 use crate::limits::{KV_PAGE_RECORDS, KV_SEARCH_MAX};
 use crate::natives::{Natives, text};
 
@@ -30,66 +31,91 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("kv_page", |host, scope, call| {
         let (range, limit) = range(scope, call.arguments().get(1..).unwrap_or_default())?;
-        let database = database(scope, call.argument(0))?;
-        let page = host.worker.offload(move || database.page(&range, limit));
-        Ok(Box::pin(
-            async move { finished(page.await, |page| answer(move |scope| pairs(scope, &page))) },
-        ) as Operation)
-    })?;
-    natives.waiting("kv_search", |host, scope, call| {
-        let database = database(scope, call.argument(0))?;
-        let pattern = key(scope, call.argument(1))?;
-        let mode = text(scope, call.argument(2), "mode:")?;
-        let mode = SearchMode::from_str(&mode).map_err(|error| raise(scope, &error))?;
-        let limit = limit(scope, call.argument(3), KV_SEARCH_MAX)?;
-        if limit == 0 {
-            return Ok(Box::pin(async { answer(|scope| scope.array(0)) }) as Operation);
-        }
-        let search = host
-            .worker
-            .offload(move || database.search(mode, &pattern, limit));
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let worker = host.worker.clone();
         Ok(Box::pin(async move {
-            finished(search.await, |keys| {
-                answer(move |scope| strings(scope, &keys))
-            })
+            let page = match &store.backend {
+                Backend::Embedded(database) => {
+                    let database = database.clone();
+                    let page = worker.offload(move || database.page(&range, limit)).await;
+                    done(page)
+                }
+                Backend::Remote { client, .. } => remote::page(client, &range, limit).await,
+            };
+            match page {
+                Ok(page) => answer(move |scope| pairs(scope, &page)),
+                Err(fault) => failure(fault),
+            }
         }) as Operation)
     })?;
+    searching(natives)?;
     upkeep(natives)
+}
+
+fn searching<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("kv_search", |host, scope, call| {
+        let store = Rc::clone(store(scope, call.argument(0))?);
+        let pattern = key(scope, call.argument(1))?;
+        let mode = text(scope, call.argument(2), "mode:")?;
+        let known = SearchMode::from_str(&mode).map_err(|error| raise(scope, &error))?;
+        let limit = limit(scope, call.argument(3), KV_SEARCH_MAX)?;
+        let worker = host.worker.clone();
+        Ok(Box::pin(async move {
+            let keys = match &store.backend {
+                _ if limit == 0 => Ok(Vec::new()),
+                Backend::Embedded(database) => {
+                    let database = database.clone();
+                    let search = move || database.search(known, &pattern, limit);
+                    done(worker.offload(search).await)
+                }
+                Backend::Remote { client, .. } => {
+                    let capacity = i32::try_from(limit).unwrap_or(i32::MAX);
+                    let keys = client.search(&mode, pattern, capacity).await;
+                    keys.map_err(Fault::from)
+                }
+            };
+            match keys {
+                Ok(keys) => answer(move |scope| strings(scope, &keys)),
+                Err(fault) => failure(fault),
+            }
+        }) as Operation)
+    })
 }
 
 fn upkeep<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_sync", |_, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
         Ok(Box::pin(async move {
-            let Backend::Embedded(database) = &store.backend;
-            match database.synchronize().await {
-                Ok(_) => nil(),
-                Err(error) => failure(error),
+            let synchronized = match &store.backend {
+                Backend::Embedded(database) => {
+                    database.synchronize().await.map(drop).map_err(Fault::from)
+                }
+                Backend::Remote { client, .. } => client.synchronize().await.map_err(Fault::from),
+            };
+            match synchronized {
+                Ok(()) => nil(),
+                Err(fault) => failure(fault),
             }
         }) as Operation)
     })?;
     natives.waiting("kv_backup", |host, scope, call| {
-        let database = database(scope, call.argument(0))?;
+        let database = embedded(scope, call.argument(0))?.clone();
         let folder = PathBuf::from(text(scope, call.argument(1), "the folder of a backup")?);
         let backup = host.worker.offload(move || database.backup(&folder));
-        Ok(Box::pin(async move { finished(backup.await, |()| nil()) }) as Operation)
+        Ok(Box::pin(async move {
+            match done(backup.await) {
+                Ok(()) => nil(),
+                Err(fault) => failure(fault),
+            }
+        }) as Operation)
     })
 }
 
-/// The answer to work that was done off the worker.
-fn finished<T>(
+/// What became of work that was done off the worker.
+pub(super) fn done<T>(
     done: std::result::Result<tsumugi_kv::Result<T>, tsumugi_worker::Error>,
-    then: impl FnOnce(T) -> Answer,
-) -> Answer {
-    match done {
-        Ok(Ok(value)) => then(value),
-        Ok(Err(error)) => failure(error),
-        Err(error) => raised("KV::Error", error.to_string()),
-    }
-}
-
-fn database<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Database> {
-    embedded(scope, value).cloned()
+) -> std::result::Result<T, Fault> {
+    Ok(done??)
 }
 
 fn limit<'c>(scope: &'c Scope<'c>, value: Value<'c>, missing: usize) -> Result<'c, usize> {

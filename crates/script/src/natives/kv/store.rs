@@ -1,11 +1,13 @@
-//! The store behind a `KV` object: a database of this process. Knows no Ruby but how to find itself in an object.
+//! The store behind a `KV` object: a database of this process or of another server. Knows no Ruby but how to find itself in an object.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tsumugi_kv::Database;
 use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_rpc::{Client, Target};
 
 use crate::natives::wrong_type;
 
@@ -31,12 +33,35 @@ impl Store {
             ttl,
         }
     }
+
+    pub(super) fn remote(client: Client, link: Link) -> Store {
+        Store {
+            place: format!("{}/{}", link.target, client.index()).into(),
+            backend: Backend::Remote { client, link },
+            ttl: None,
+        }
+    }
 }
 
 /// Where the records are.
 pub(crate) enum Backend {
     /// A database of this process, the same for all workers.
     Embedded(Database),
+    /// A database of another server. The client is this VM's, whatever the number of stores on that server.
+    Remote {
+        client: Client,
+        /// How it was opened; the same for those who may share the client.
+        link: Link,
+    },
+}
+
+/// What a client is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub target: Target,
+    pub token: Option<String>,
+    pub timeout_ms: Option<u64>,
+    pub authority: Option<PathBuf>,
 }
 
 /// The store of an object.
@@ -50,5 +75,10 @@ pub(super) fn store<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'
 pub(super) fn embedded<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Database> {
     match &store(scope, value)?.backend {
         Backend::Embedded(database) => Ok(database),
+        Backend::Remote { .. } => {
+            let message =
+                "a store behind a service cannot do this: open the store in this process for it";
+            Err(scope.error("KV::Unsupported", message))
+        }
     }
 }

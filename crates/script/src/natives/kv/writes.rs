@@ -9,9 +9,10 @@ use tsumugi_kv::{Database, Desired, Error, Expected, RekeySource, SetMode, Write
 use tsumugi_mruby::{Kind, Reply, Result, Scope, Value, Waits};
 
 use super::arguments::{Options, Truth, integer, key, ttl, value};
-use super::failure::{failure, raise};
+use super::failure::{Fault, failure, raise};
 use super::queue::QUEUE_KEY;
 use super::reads::keys;
+use super::remote;
 use super::store::{Backend, Store, embedded, store};
 use crate::answer::{Operation, answer};
 use crate::limits::KV_MULTI_MAX;
@@ -130,13 +131,14 @@ pub(super) fn at_once(database: &Database, write: Write) -> tsumugi_kv::Result<W
 }
 
 /// Writes, and waits until it is acknowledged.
-pub(super) async fn submit(store: &Store, write: Write) -> tsumugi_kv::Result<Written> {
+pub(super) async fn submit(store: &Store, write: Write) -> std::result::Result<Written, Fault> {
     match &store.backend {
         Backend::Embedded(database) => {
             let written = database.submit(write).await;
             tell(database, &written);
-            written
+            Ok(written?)
         }
+        Backend::Remote { client, .. } => remote::write(client, write).await,
     }
 }
 

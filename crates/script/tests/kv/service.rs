@@ -1,0 +1,132 @@
+//! Stores of another server, and what they cannot do. The servers are in this process, each on a thread of its own.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+
+use tsumugi_kv::{Database, Spec};
+use tsumugi_rpc::server::{Settings, Store as Stores};
+use tsumugi_worker::{Address, Config, Handle, Server, Signals};
+
+use crate::rig::Rig;
+use crate::{HELPERS, Store, check_on};
+
+/// A server of two databases, until the tests end.
+pub(crate) fn start() -> SocketAddr {
+    let (address, _) = serve("127.0.0.1:0", |_| {});
+    // Nobody ends it but the process.
+    address
+}
+
+fn serve(listen: &str, change: impl FnOnce(&mut Settings)) -> (SocketAddr, Handle) {
+    let mut settings = Settings {
+        databases: (0..2)
+            .map(|_| Database::open(&Spec::memory()).unwrap())
+            .collect(),
+        ..Settings::default()
+    };
+    change(&mut settings);
+    let config = Config {
+        workers: NonZeroUsize::MIN,
+        listen: vec![listen.parse().unwrap()],
+        signals: Signals::Leave,
+        ..Config::default()
+    };
+    let server = Server::bind(config).unwrap();
+    let address = server.addresses().iter().find_map(|address| match address {
+        Address::Tcp(address) => Some(*address),
+        Address::Unix(_) => None,
+    });
+    let handle = server.handle();
+    let stores = Stores::new(settings).unwrap();
+    std::thread::spawn(move || server.run(move |worker| stores.service(worker)));
+    (address.unwrap(), handle)
+}
+
+#[test]
+fn what_a_service_cannot_do_is_refused_before_it_is_asked() {
+    check_on(
+        Store::Remote,
+        "",
+        "",
+        &[
+            ("failed { kv.set 'a', '1', ttl: 5 }", "KV::Unsupported"),
+            (
+                "failed { kv.set_multi({ 'a' => '1' }, ttl: 5) }",
+                "KV::Unsupported",
+            ),
+            ("failed { kv.cas 'a', nil, '1', ttl: 5 }", "KV::Unsupported"),
+            (
+                "ran = false; [failed { kv.fetch('a', ttl: 5) { ran = true } }, ran]",
+                r#"["KV::Unsupported",false]"#,
+            ),
+            ("failed { kv.watch { } }", "KV::Unsupported"),
+            ("failed { kv.backup 'x' }", "KV::Unsupported"),
+            ("kv.count", "0"),
+            ("kv.push('x').nil?", "true"),
+            (
+                "[kv.sync, kv.info['num_records'], kv.inspect.start_with?('#<KV::Remote tkrzw://127.0.0.1:')]",
+                r#"[null,"1",true]"#,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_reached_stops_the_start() {
+    let (address, _handle) = serve("127.0.0.1:0", |_| {});
+    for (line, expected) in [
+        (
+            "KV.open 'tkrzw://127.0.0.1:1', timeout: 0.3",
+            "KV::ConnectionLost",
+        ),
+        (
+            "KV.open 'tkrzw+unix:/none/kv.sock', timeout: 0.3",
+            "KV::ConnectionLost",
+        ),
+        ("KV.open 'tkrzw://'", "KV::UsageError"),
+        ("KV.open 'tkrzw://h', ttl: 5", "KV::Unsupported"),
+        (
+            "KV.open 'tkrzw://h', durability: :disk",
+            "ArgumentError: KV.open knows no durability: of a store behind a service; it knows index:",
+        ),
+        (&format!("KV.open 'tkrzw://{address}/2'"), "KV::"),
+        (
+            &format!("sessions kv: KV.open('tkrzw://{address}')"),
+            "KV::Unsupported",
+        ),
+    ] {
+        let error = Rig::refused(line, |_| {});
+        assert!(error.contains(expected), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_lost_server_is_said_and_found_again() {
+    let (address, handle) = serve("127.0.0.1:0", |_| {});
+    let rig = Rig::serve(&format!(
+        "plugin(:kv) {{ KV.open 'tkrzw://{address}', timeout: 2 }}\n{HELPERS}
+         get('/') {{ failed {{ kv['a'] = '1' }} }}
+         get('/there') {{ kv.key?('a') rescue 'lost' }}"
+    ));
+    assert_eq!(rig.get("/").text(), "RuntimeError"); // nothing was raised
+    handle.abort();
+    while rig.get("/there").text() != "lost" {
+        std::thread::yield_now();
+    }
+    let (_, _again) = serve(&address.to_string(), |_| {});
+    while rig.get("/there").text() == "lost" {
+        std::thread::yield_now();
+    }
+    assert_eq!(rig.get("/").text(), "RuntimeError");
+}
+
+#[test]
+fn indexes_are_stores_of_their_own() {
+    let address = start();
+    let rig = Rig::serve(&format!(
+        "plugin(:one) {{ KV.open 'tkrzw://{address}' }}
+         plugin(:two) {{ KV.open 'tkrzw://{address}', index: 1 }}
+         get('/') {{ one['a'] = '1'; [one['a'], two['a'], KV.open('tkrzw://{address}/0')['a']] }}"
+    ));
+    assert_eq!(rig.get("/").text(), r#"["1",null,"1"]"#);
+}
