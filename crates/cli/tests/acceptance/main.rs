@@ -6,4 +6,5 @@ mod isolation;
 mod process;
 mod returning;
 mod rig;
+mod stores;
 mod waiting;

@@ -143,6 +143,38 @@ fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
 }
 
 #[test]
+fn figures_of_key_value_stores_are_shown() {
+    let app = "plugin(:kv) { KV.open 'memory:seen' }\nplugin(:disk) { KV.open 'data/kv' }\nget('/') { kv['a'] = 'b'; disk['a'] = 'b'; kv['a'] + disk['a'] }";
+    let all: &[(&str, &[u8])] = &[("app.rb", app.as_bytes())];
+    let options = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+    let mut served = serve(folder(all), &options);
+    let address = served.word_after("listening on http://");
+    let admin = served.word_after("admin pages on http://");
+    assert_eq!(get(&address, "/").text(), "bb");
+    let place = served.path("data/kv").canonicalize().unwrap();
+    for (line, value) in [
+        ("writes_total{store=\"memory:seen\"}", "1"),
+        ("hits_total{store=\"memory:seen\"}", "1"),
+        ("read_bytes_total{store=\"memory:seen\"}", "1"),
+        ("records{store=\"memory:seen\"}", "1"),
+        ("commits_total{store=\"DISK\"}", "1"),
+        ("committed_total{store=\"DISK\"}", "1"),
+        ("write_duration_seconds_count{store=\"DISK\"}", "1"),
+        (
+            "write_duration_seconds_bucket{store=\"DISK\",le=\"+Inf\"}",
+            "1",
+        ),
+    ] {
+        let line = line.replace("DISK", place.to_str().unwrap());
+        let line = format!("tsumugi_kv_{line} {value}");
+        until(&line, || {
+            let text = get(&admin, "/metrics").text();
+            text.lines().any(|known| known == line)
+        });
+    }
+}
+
+#[test]
 fn ipv6_and_unix_sockets_are_listened_on_side_by_side() {
     let folder = folder(&[("app.rb", b"get('/') { request.ip.inspect }")]);
     let socket = folder.path().join("app.sock");
