@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax --depth $(TARGET)/release/examples/depth --calls $(TARGET)/release/examples/calls --peers $(PEERS) $(if $(QUICK),--quick)
+BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax --depth $(TARGET)/release/examples/depth --calls $(TARGET)/release/examples/calls --throughput $(TARGET)/release/examples/throughput --peers $(PEERS) $(if $(QUICK),--quick)
 PEERS := bench-peers/target/release
 # Runs a command beside a PostgreSQL that is thrown away.
 RIG = $(TARGET)/release/tsumugi-pg-rig
@@ -78,7 +78,7 @@ bench-pg: bench-build bench-peers ## the PostgreSQL driver alone beside tokio-po
 bench-pool: bench-build ## 500 reads in one request, in four ways
 	@$(RIG) $(BENCH) pool
 
-bench-kv: bench-build ## the key-value service: unary, in flight, streams, batches
+bench-kv: bench-build ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
 	@$(BENCH) kv
 
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
@@ -97,6 +97,7 @@ bench-build:
 	cargo build --release --package tsumugi-script --example tax
 	cargo build --release --package tsumugi-pg --example depth
 	cargo build --release --package tsumugi-rpc --example calls
+	cargo build --release --package tsumugi-kv --example throughput
 
 # Programs of others beside ours, and libpq's where its header is.
 bench-peers:

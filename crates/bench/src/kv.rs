@@ -13,7 +13,7 @@ use crate::driver::children_us;
 use crate::figures::{Figures, thousands};
 use crate::process::{Process, free_address};
 use crate::servers::{Ours, WORKERS};
-use crate::{Length, Verdict};
+use crate::{Length, Verdict, store};
 
 /// Records in the database.
 const RECORDS: u64 = 1_000_000;
@@ -99,8 +99,14 @@ struct Contest<'a> {
     length: Length,
 }
 
-/// The whole matrix, then calls in flight, streams and batches.
-pub fn run(ours: &Ours, calls: &Path, folder: &Path, length: Length) -> Result<Verdict> {
+/// The whole matrix, then calls in flight, streams and batches; stores in process at the end.
+pub fn run(
+    ours: &Ours,
+    calls: &Path,
+    throughput: &Path,
+    folder: &Path,
+    length: Length,
+) -> Result<Verdict> {
     ensure!(
         calls.is_file(),
         "there is no {}; build it: cargo build --release --package tsumugi-rpc --example calls",
@@ -143,6 +149,9 @@ pub fn run(ours: &Ours, calls: &Path, folder: &Path, length: Length) -> Result<V
         "kv       stream with 64 in flight, median: {:.2} x the original",
         ratios.median()
     );
+    // The service would take its share.
+    drop(contest);
+    store::run(ours, throughput, folder, length)?;
     Ok(Verdict::Passed)
 }
 

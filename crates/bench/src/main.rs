@@ -14,6 +14,7 @@ mod parked;
 mod process;
 mod servers;
 mod soak;
+mod store;
 mod world;
 mod wrk;
 
@@ -43,6 +44,9 @@ struct Arguments {
     /// The clients of the suite kv
     #[arg(long, default_value = "target/release/examples/calls")]
     calls: PathBuf,
+    /// The calls in process of the suite kv, from Rust
+    #[arg(long, default_value = "target/release/examples/throughput")]
+    throughput: PathBuf,
     /// Where the programs of bench-peers are
     #[arg(long, default_value = "bench-peers/target/release")]
     peers: PathBuf,
@@ -126,7 +130,10 @@ fn main() -> Result<ExitCode> {
             Suite::World => world::world(&ours, &arguments.peers, folder.path(), length),
             Suite::Pg => driver::run(&arguments.depth, &arguments.peers, length),
             Suite::Pool => world::pool(&ours, folder.path(), length),
-            Suite::Kv => kv::run(&ours, &arguments.calls, folder.path(), length),
+            Suite::Kv => {
+                let (calls, throughput) = (&arguments.calls, &arguments.throughput);
+                kv::run(&ours, calls, throughput, folder.path(), length)
+            }
             Suite::Soak => soak::run(&ours, folder.path(), arguments.soak_seconds),
         };
         match verdict {

@@ -1,0 +1,128 @@
+//! The second part of the suite kv: stores in process, called from Ruby by one worker, beside the same calls from Rust on one thread.
+//! A request does many operations and says how long they took, so that neither HTTP nor this program is in the figure.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::Length;
+use crate::client::Client;
+use crate::figures::{Figures, thousands};
+use crate::process::{Process, free_address};
+use crate::servers::{Ours, application_file};
+
+/// Operations of one request: a turn that is no stall.
+const OPERATIONS: u64 = 20_000;
+/// Requests of one figure.
+const REQUESTS: usize = 15;
+/// Calls of the program in Rust that are under way where it says so; it counts them together.
+const WINDOW: f64 = 64.0;
+
+/// From Ruby, and what Rust calls the same.
+const CASES: [(&str, &str, &str, f64); 5] = [
+    ("get", "/memory/get", "memory get", 1.0),
+    ("set", "/memory/set", "memory set", 1.0),
+    ("get, on disk", "/disk/get", "disk, process get", 1.0),
+    ("set, on disk", "/disk/set", "disk, process set", 1.0),
+    (
+        "set, on disk, 64 fibres",
+        "/disk/set64",
+        "disk, process set, 64 in flight",
+        WINDOW,
+    ),
+];
+
+/// Ruby beside Rust.
+pub fn run(ours: &Ours, throughput: &Path, folder: &Path, length: Length) -> Result<()> {
+    ensure!(
+        throughput.is_file(),
+        "there is no {}; build it: cargo build --release --package tsumugi-kv --example throughput",
+        throughput.display()
+    );
+    let ruby = from_ruby(ours, folder)?;
+    let rust = from_rust(throughput, length)?;
+    for ((case, _, peer, calls), ruby) in CASES.iter().zip(ruby) {
+        let line = rust.iter().filter(|(name, _)| name == peer);
+        let rust = line.map(|(_, rate)| rate * calls).reduce(f64::max);
+        let rust =
+            rust.with_context(|| format!("{} tells nothing of {peer}", throughput.display()))?;
+        println!(
+            "kv       in process {case:<24} from Ruby {:>9}/s a worker   from Rust {:>9}/s a thread   ratio {:.2}",
+            thousands(ruby),
+            thousands(rust),
+            ruby / rust
+        );
+    }
+    Ok(())
+}
+
+/// The shipped binary on `apps/kv.rb`, with one worker.
+fn from_ruby(ours: &Ours, folder: &Path) -> Result<Vec<f64>> {
+    let address = free_address()?;
+    let mut command = Command::new(&ours.tsumugi);
+    command.arg("serve").arg(application_file("kv.rb"));
+    command.args(["--workers", "1", "--listen", &address.to_string()]);
+    command.arg("--data").arg(folder.join("kv-data"));
+    command.env("KV_PATH", folder.join("kv-store"));
+    let _server = Process::start("kv-ruby", command, address, folder)?;
+    let mut client = Client::connect(address)?;
+    for store in ["memory", "disk"] {
+        client.post(&format!("/{store}/fill"), "application/json", "{}")?;
+        let answer = client.answer()?;
+        ensure!(answer.status == 200, "{store} cannot be filled: {answer:?}");
+    }
+    let mut rates = Vec::new();
+    for (_, path, _, _) in CASES {
+        let mut rate = Figures::default();
+        for _ in 0..REQUESTS {
+            let answer = client.fetch(&format!("{path}?n={OPERATIONS}"))?;
+            if answer.status != 200 {
+                bail!("{path} answers {answer:?}");
+            }
+            let answer: Value = serde_json::from_slice(&answer.body)?;
+            let seconds = answer["seconds"].as_f64();
+            rate.push(OPERATIONS as f64 / seconds.context("no seconds in the answer")?);
+        }
+        rates.push(rate.median());
+    }
+    Ok(rates)
+}
+
+/// Names and rates as the program in Rust prints them: a line of JSON each, among others.
+fn from_rust(throughput: &Path, length: Length) -> Result<Vec<(String, f64)>> {
+    let seconds = if length.seconds < 5 { "1" } else { "3" };
+    let output = Command::new(throughput)
+        .args(["10000", "1", seconds])
+        .output();
+    let output = output.with_context(|| format!("cannot run {}", throughput.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} failed: {}",
+        throughput.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let printed = String::from_utf8_lossy(&output.stdout);
+    Ok(printed.lines().filter_map(rate).collect())
+}
+
+fn rate(line: &str) -> Option<(String, f64)> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    Some((
+        line["name"].as_str()?.to_owned(),
+        line["per_second"].as_f64()?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_found_among_other_lines() {
+        let line = r#"{"name":"memory get","threads":1,"per_second":4000000}"#;
+        assert_eq!(rate(line), Some(("memory get".to_owned(), 4e6)));
+        assert_eq!(rate("memory: Metrics { reads: 1 }"), None);
+    }
+}
