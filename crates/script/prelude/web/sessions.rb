@@ -27,12 +27,12 @@ module Tsumugi
 
     # Raises ArgumentError when the cookie gets larger than browsers keep (4,096 bytes).
     def []=(key, value)
-      store(@data.merge(key.to_s => value))
+      change({ key.to_s => value })
       value
     end
 
     def update(values)
-      store(values.each_with_object(@data.dup) { |(key, value), data| data[key.to_s] = value })
+      change(values.each_with_object({}) { |(key, value), changed| changed[key.to_s] = value })
       self
     end
 
@@ -41,7 +41,7 @@ module Tsumugi
       return nil unless @data.key?(key)
 
       was = @data[key]
-      store(@data.reject { |other, _| other == key })
+      change({}, key)
       was
     end
 
@@ -54,7 +54,6 @@ module Tsumugi
     # Goes on as a new session with the same content: at a login or whenever a user may do more than before. What a store kept under
     # the old id is gone; an old cookie that holds its session by itself stays readable until it expires. Forms that are open are too old.
     def renew
-      forget
       store(to_h)
       self
     end
@@ -71,16 +70,29 @@ module Tsumugi
 
     private
 
+    def change(values, removed = nil) = store(changed(@data, values, removed))
+
+    # A token that is there already stays, or forms that show it would be too old.
+    def changed(data, values, removed)
+      data = data.merge(values) { |key, there, value| key == TOKEN ? there : value }
+      data.delete(removed) if removed
+      data
+    end
+
     def store(data)
       data.empty? ? Native.session_end(@context) : Native.session_write(@context, data)
       @data = data
     end
-
-    def forget; end
   end
 
   # A session whose content is in a key-value store. An id that the store does not know begins no session: a new one gets a new id.
+  #
+  # Requests that overlap change their own keys and leave each other's alone. When another one ended or renewed the session meanwhile,
+  # what this one writes to it is not stored, nor is its cookie sent: `clear` or `renew` begin a new one.
   class StoredSession < Session
+    # How often a change is tried again while other requests change the same session.
+    TRIES_MAX = 64
+
     class << self
       attr_reader :kv, :max_age
 
@@ -93,29 +105,102 @@ module Tsumugi
     def initialize(context)
       @context = context
       @id = Native.session_id(context)
-      text = @id && StoredSession.kv.get(Native.session_key(@id))
-      @id = nil unless text
-      @data = text ? JSON.parse(text) : {}
+      @lost = false
+      take_up(@id && kv.get(Native.session_key(@id)))
+      @id = nil unless @text
+    end
+
+    def stored? = !@id.nil?
+
+    def clear
+      kv.delete(Native.session_key(@id)) if @id
+      @id = nil
+      @lost = false
+      take_up(nil)
+      Native.session_end(@context)
+      self
+    end
+
+    def renew
+      try_while_kept do
+        content = to_h
+        return clear if content.empty?
+
+        id = Native.session_id_new
+        text = JSON.generate(content)
+        next false unless replaced?(id, text)
+
+        keep(id, text, content)
+        return self
+      end
+      # What this request alone wrote goes on, of what was ended nothing does.
+      @lost = false
+      begin_with(to_h) unless empty?
+      self
     end
 
     private
 
-    def store(data)
-      if data.empty?
-        forget
-        Native.session_end(@context)
-      else
-        id = @id || Native.session_id_new
-        StoredSession.kv.set(Native.session_key(id), JSON.generate(data), ttl: StoredSession.max_age)
-        Native.session_id_write(@context, id)
-        @id = id
+    def kv = StoredSession.kv
+
+    def change(values, removed = nil)
+      return @data = changed(@data, values, removed) if @lost
+      return begin_with(changed(@data, values, removed)) unless @id
+
+      try_while_kept do
+        data = changed(@data, values, removed)
+        text = data.empty? ? nil : JSON.generate(data)
+        next false unless kv.cas(Native.session_key(@id), @text, text, ttl: StoredSession.max_age)
+
+        text ? keep(@id, text, data) : clear
+        return
       end
+      @data = changed(@data, values, removed)
+    end
+
+    # Runs the block, which leaves once it has stored something, on what the store has, until that is gone.
+    def try_while_kept
+      tries = 0
+      while @id
+        yield
+        tries += 1
+        raise KV::Error, "other requests change this session all the time: try again" if tries == TRIES_MAX
+
+        take_up(kv.get(Native.session_key(@id)))
+        lose unless @text
+      end
+    end
+
+    def replaced?(id, text)
+      old, new = Native.session_key(@id), Native.session_key(id)
+      kv.cas_multi({ old => @text }, { old => nil, new => text }, ttl: StoredSession.max_age)
+    end
+
+    def begin_with(data)
+      return clear if data.empty?
+
+      id = Native.session_id_new
+      text = JSON.generate(data)
+      kv.set(Native.session_key(id), text, ttl: StoredSession.max_age)
+      keep(id, text, data)
+    end
+
+    def keep(id, text, data)
+      Native.session_id_write(@context, id)
+      @id = id
+      @text = text
       @data = data
     end
 
-    def forget
-      StoredSession.kv.delete(Native.session_key(@id)) if @id
+    def lose
+      Native.session_id_withdraw(@context)
       @id = nil
+      @lost = true
+    end
+
+    def take_up(text)
+      @text = text
+      @data = text ? JSON.parse(text) : {}
     end
   end
 
@@ -157,8 +242,9 @@ end
 
 class << self
   # Gives handlers `session`, kept in a cookie for +max_age+ seconds after it was last written. Needs TSUMUGI_SECRET outside
-  # development. With `kv: KV.open("data/sessions")` it is kept there, the cookie has only a random id, and no secret is needed. `secure:` sends it over TLS only (the default outside development). Forms of requests with a session are checked
-  # for `csrf_field` unless `csrf: false`.
+  # development. With `kv: KV.open("data/sessions")` it is kept there, the cookie has only a random id, and no secret is needed.
+  # `secure:` sends it over TLS only (the default outside development). Forms of requests with a session are checked for `csrf_field`
+  # unless `csrf: false`.
   def sessions(name: "session", same_site: :lax, max_age: 1_209_600, secure: !Tsumugi.development?, csrf: true, path: "/", domain: nil, kv: nil)
     raise TypeError, "kv: is a store, as KV.open answers it, not #{kv.class}" unless kv.nil? || kv.is_a?(KV)
     raise KV::Unsupported, "sessions expire, and a store behind a service knows no time to live: open one in this process" if kv.is_a?(KV::Remote)

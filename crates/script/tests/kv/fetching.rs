@@ -166,6 +166,21 @@ fn of_many_at_once_one_computes() {
 }
 
 #[test]
+fn two_spellings_of_a_path_are_one_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    std::fs::create_dir(format!("{folder}/real")).unwrap();
+    std::os::unix::fs::symlink(format!("{folder}/real"), format!("{folder}/link")).unwrap();
+    let rig = Rig::serve(&format!(
+        "plugin(:one) {{ KV.open '{folder}/real/store' }}
+         plugin(:two) {{ KV.open '{folder}/link/store' }}
+         plugin(:three) {{ KV.open '{folder}/real/../real/store' }}
+         get('/') {{ [one, two, three].map {{ |kv| -> {{ kv.fetch('a') {{ sleep 0.1; rand }} }} }}.then {{ |all| parallel(*all) }}.uniq.size }}"
+    ));
+    assert_eq!(rig.get("/").text(), "1");
+}
+
+#[test]
 fn of_many_workers_one_computes() {
     for store in ALL {
         let folder = tempfile::tempdir().unwrap();

@@ -115,6 +115,94 @@ fn a_session_expires_in_the_store() {
     assert_eq!(rig.get("/records").text(), "[]");
 }
 
+/// What handlers do in whose middle other requests are answered.
+const SLOW: &str = "
+  plugin(:gate) { KV.open 'memory:gate-STORE' }
+  def gated
+    gate['there'] = '1'
+    sleep 0.001 until gate.key?('open')
+  end
+  get('/there') { gate.key?('there') }
+  get('/open') { gate['open'] = '1'; status 204 }
+  get('/other') { session[:other] = 1; session.delete(:name); status 204 }
+  get('/slow/write') { session[:early] = 1; gated; session[:late] = 2; csrf_token; session.to_h }
+  get('/slow/delete') { session.to_h; gated; session.delete(:user_id); session.to_h }
+  get('/slow/renew') { session.to_h; gated; session.renew; session[:admin] = true; session.to_h }
+  get('/slow/login') { session.to_h; gated; session.clear; session[:admin] = true; session.to_h }
+";
+
+/// Sends a request with the cookie of a session, asks for `meanwhile` in its middle, and answers both and the cookie.
+fn overlapped(rig: &Rig, slow: &str, meanwhile: &str) -> (Answer, Answer, String) {
+    let cookie = rig.get("/in").cookie("session").unwrap();
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| with(rig, slow, &cookie));
+        while rig.get("/there").text() != "true" {
+            std::thread::yield_now();
+        }
+        let meanwhile = with(rig, meanwhile, &cookie);
+        assert_eq!(rig.get("/open").status, 204);
+        (slow.join().unwrap(), meanwhile, cookie.clone())
+    })
+}
+
+fn serve_slow(store: &str) -> Rig {
+    Rig::serve(&format!(
+        "{}{}",
+        app(store, ""),
+        SLOW.replace("STORE", store)
+    ))
+}
+
+#[test]
+fn a_session_that_was_ended_does_not_come_back() {
+    for slow in ["write", "delete", "renew"] {
+        let rig = serve_slow(&format!("ended-{slow}"));
+        let (answer, _, cookie) = overlapped(&rig, &format!("/slow/{slow}"), "/out");
+        assert_eq!(answer.status, 200, "{slow}");
+        assert_eq!(with(&rig, "/", &cookie).text(), "{}", "{slow}");
+        // One that is renewed begins anew, with nothing from before.
+        let records = match slow {
+            "renew" => r#"[[51,"{\"admin\":true}"]]"#,
+            _ => "[]",
+        };
+        assert_eq!(rig.get("/records").text(), records, "{slow}");
+        assert_eq!(answer.cookie("session").is_some(), slow == "renew");
+    }
+}
+
+#[test]
+fn a_session_that_was_renewed_has_no_second_life_under_its_old_id() {
+    let rig = serve_slow("renewed-meanwhile");
+    let (answer, renewed, cookie) = overlapped(&rig, "/slow/write", "/renew");
+    // What the request wrote after that is its own, and the client keeps the new cookie.
+    assert_eq!(answer.text(), r#"{"late":2}"#);
+    assert_eq!(answer.cookie("session"), None);
+    assert_eq!(with(&rig, "/", &cookie).text(), "{}");
+    let renewed = renewed.cookie("session").unwrap();
+    assert_eq!(
+        with(&rig, "/", &renewed).text(),
+        r#"{"user_id":1,"name":"日本","early":1,"admin":true}"#
+    );
+}
+
+#[test]
+fn requests_that_overlap_change_their_own_keys() {
+    for (slow, expected) in [
+        ("write", r#"{"user_id":1,"early":1,"other":1,"late":2}"#),
+        ("delete", r#"{"other":1}"#),
+        ("renew", r#"{"user_id":1,"other":1,"admin":true}"#),
+        ("login", r#"{"admin":true}"#),
+    ] {
+        let rig = serve_slow(&format!("two-{slow}"));
+        let (answer, _, cookie) = overlapped(&rig, &format!("/slow/{slow}"), "/other");
+        assert_eq!(answer.text(), expected, "{slow}");
+        let cookie = answer.cookie("session").unwrap_or(cookie);
+        assert_eq!(with(&rig, "/", &cookie).text(), expected, "{slow}");
+        let count = rig.get("/records").text().matches("[51,").count();
+        assert_eq!(count, 1, "{slow}");
+    }
+}
+
 #[test]
 fn forms_of_a_session_are_checked_and_others_are_not() {
     let rig = Rig::serve(&app("forms", ""));

@@ -23,6 +23,7 @@ pub(crate) struct Store {
 impl Store {
     pub(super) fn embedded(database: Database, ttl: Option<Duration>) -> Store {
         let path = &database.spec().path;
+        // The path of whoever opened it first, so that other ways to write it name the same store.
         let place = match database.is_in_memory() {
             true => path.clone(),
             false => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
@@ -55,8 +56,8 @@ pub(crate) enum Backend {
     },
 }
 
-/// What a client is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a client is made of. Not `Debug`: a token is a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     pub target: Target,
     pub token: Option<String>,

@@ -133,6 +133,14 @@ fn ids<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .set_cookie(key(sessions), header);
         Ok(Value::nil())
     })?;
+    // The client keeps the cookie that it has: another answer may have brought it a newer one.
+    natives.plain("session_id_withdraw", |host, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let sessions = declared(host, scope)?;
+        let mut draft = exchange.draft.borrow_mut();
+        draft.cookies.retain(|(other, _)| *other != key(sessions));
+        Ok(Value::nil())
+    })?;
     natives.plain("session_key", |_, scope, call| {
         let id = text(scope, call.argument(0), "the session's id")?;
         scope.string(session::key_of(&id))
