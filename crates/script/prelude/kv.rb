@@ -11,7 +11,9 @@ class KV
 
   # `KV.open "data/cache"` is on disk, in that folder; `KV.open "memory:sessions", capacity: "64m", when_full: :evict` in memory, for
   # all workers under that name. Settings: `durability:` (:process, :disk), `capacity:`, `when_full:` (:refuse, :evict), `cache:`,
-  # `value_max:`. With `ttl:` everything that is stored through this object lives so many seconds unless the call says otherwise.
+  # `value_max:`. With `ttl:` what this object stores by `set`, `[]=`, `set_multi`, `cas`, `cas_multi` and `fetch` lives so many seconds
+  # unless the call says otherwise. `incr`, `append` and `push` take no `ttl:`: what they add to lives as long as before, and what
+  # they begin lives for ever.
   #
   # `KV.open "tkrzw://host:1978/0"` (or `tkrzw+tls://…`, `tkrzw+unix:/path`) asks another server, with `index:`, `token:`, `timeout:` in
   # seconds for a call, and `ca:`, the file of certificates that are trusted.
@@ -59,7 +61,8 @@ class KV
   def delete_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_delete_multi(self, *keys))
 
   # A queue: `push` stores a value behind those pushed before and answers its key, which is the time; `pop` removes the record with
-  # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one.
+  # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one. A record is
+  # given at most once: it is gone when it is popped, also when the request that popped it is cancelled or fails before it is done.
   def push(value) = Tsumugi.await(Tsumugi::Native.kv_push(self, value))
   def shift(wait: nil) = Tsumugi.await(Tsumugi::Native.kv_shift(self, wait))
 

@@ -1,6 +1,7 @@
 //! Opening stores: places, settings, and that all who open one have the same.
 
 use crate::rig::Rig;
+use crate::{EMBEDDED, HELPERS, opening};
 
 fn refused(line: &str, expected: &str) {
     let error = Rig::refused(line, |_| {});
@@ -70,4 +71,22 @@ fn a_store_may_have_a_time_to_live_of_its_own() {
                     [before, kv.scan.keys] }",
     );
     assert_eq!(rig.get("/").text(), r#"[5,["b","d"]]"#);
+}
+
+#[test]
+fn counters_texts_and_queues_take_no_time_to_live() {
+    for store in EMBEDDED {
+        let opening = opening(store, "lasting", "ttl: 0.05");
+        let rig = Rig::serve(&format!(
+            "{opening}{HELPERS}
+             get('/') {{ kv.incr('n'); kv.append('a', 'x'); kv.push('p'); kv['s'] = '1'; sleep 0.1
+               [kv.number('n'), kv['a'], kv.key?('s'), kv.pop] }}
+             get('/begun') {{ kv.cas('m', nil, [0].pack('Q>')); kv.incr('m'); n = kv.number('m'); sleep 0.1; [n, kv.key?('m')] }}
+             get('/told') {{ [failed {{ kv.incr('n', ttl: 5) }}, failed {{ kv.append('a', 'y', ttl: 5) }},
+               failed {{ kv.append('a', 'y', ',', ttl: 5) }}].uniq }}"
+        ));
+        assert_eq!(rig.get("/").text(), r#"[1,"x",false,"p"]"#, "{store:?}");
+        assert_eq!(rig.get("/begun").text(), "[1,false]", "{store:?}");
+        assert_eq!(rig.get("/told").text(), r#"["ArgumentError"]"#, "{store:?}");
+    }
 }

@@ -48,3 +48,15 @@ fn a_push_answers_the_key() {
         )],
     );
 }
+
+#[test]
+fn a_push_takes_no_keyword() {
+    check_embedded(
+        "keywords",
+        "",
+        &[(
+            "[failed { kv.push('x', ttl: 5) }, kv.count]",
+            r#"["ArgumentError",0]"#,
+        )],
+    );
+}

@@ -130,3 +130,23 @@ fn indexes_are_stores_of_their_own() {
     ));
     assert_eq!(rig.get("/").text(), r#"["1",null,"1"]"#);
 }
+
+#[test]
+fn of_several_records_all_are_tried_when_one_is_refused() {
+    let (address, _handle) = serve("127.0.0.1:0", |settings| {
+        let mut small = Spec::memory();
+        small.value_max = 16;
+        settings.databases = vec![Database::open(&small).unwrap()];
+    });
+    for place in [
+        format!("'tkrzw://{address}'"),
+        "'memory:tried', value_max: 16".to_owned(),
+    ] {
+        let rig = Rig::serve(&format!(
+            "plugin(:kv) {{ KV.open {place} }}\n{HELPERS}
+             get('/') {{ kind = exception {{ kv.set_multi({{ 'a' => '1', 'b' => 'x' * 17, 'c' => '3' }}) }}.is_a?(KV::Error)
+               [kind, kv.scan.keys] }}"
+        ));
+        assert_eq!(rig.get("/").text(), r#"[true,["a","c"]]"#, "{place}");
+    }
+}

@@ -116,7 +116,11 @@ impl<'c> Options<'c> {
         for (name, _) in &entries {
             let name = scope.text(*name).unwrap_or_default();
             if !known.contains(&name.as_str()) {
-                let message = format!("unknown keyword: {name}; known are {}:", known.join(":, "));
+                let known = match known {
+                    [] => "there are none".to_owned(),
+                    known => format!("known are {}:", known.join(":, ")),
+                };
+                let message = format!("unknown keyword: {name}; {known}");
                 return Err(scope.error("ArgumentError", message));
             }
         }

@@ -214,13 +214,17 @@ async fn exchange_multi(
     })
 }
 
-/// Each write by itself, on one stream, so that each has an outcome of its own.
+/// Each write by itself, on one stream. All are tried, as in a database of this process; then the first that was refused is told.
 async fn batch(client: &Client, writes: Vec<Write>) -> Outcome<Written> {
     let mut stream = client.stream(KV_CALLS).await?;
     let mut each = Vec::with_capacity(writes.len());
+    let mut refused = None;
     for write in writes {
         if stream.is_full() {
-            each.push(outcome(stream.receive().await?)?);
+            match outcome(stream.receive().await?)? {
+                Ok(written) => each.push(Ok(written)),
+                Err(fault) => refused = refused.or(Some(fault)),
+            }
         }
         let dbm_index = client.index();
         let request = match write {
@@ -242,20 +246,22 @@ async fn batch(client: &Client, writes: Vec<Write>) -> Outcome<Written> {
         stream.send(&request).await?;
     }
     while stream.owed() > 0 {
-        each.push(outcome(stream.receive().await?)?);
+        match outcome(stream.receive().await?)? {
+            Ok(written) => each.push(Ok(written)),
+            Err(fault) => refused = refused.or(Some(fault)),
+        }
     }
-    Ok(Written::Each(each))
+    refused.map_or(Ok(Written::Each(each)), Err)
 }
 
-fn outcome(
-    answer: Option<tsumugi_rpc::proto::StreamResponse>,
-) -> Outcome<tsumugi_kv::Result<Written>> {
+/// What became of one write of a batch; an error is the stream's, after which nothing comes.
+fn outcome(answer: Option<tsumugi_rpc::proto::StreamResponse>) -> Outcome<Outcome<Written>> {
     let status = match answer.and_then(|answer| answer.response_oneof) {
         Some(ResponseOneof::SetResponse(answer)) => answer.status,
         Some(ResponseOneof::RemoveResponse(answer)) => answer.status,
         _ => return Err(broken_off()),
     };
-    Ok(Ok(done_or_missing(succeeded(status)?)))
+    Ok(succeeded(status).map(done_or_missing))
 }
 
 fn broken_off() -> Fault {
@@ -284,8 +290,9 @@ pub(super) async fn page(client: &Client, range: &Range, limit: usize) -> Outcom
     }
     let mut stream = client.iterate(KV_CALLS).await?;
     stream.send(&jump(client, range)).await?;
-    // A jump says whether there is a record, and so does the step that follows.
-    stream.receive().await?.ok_or_else(broken_off)?;
+    // A jump may be refused; whether there is a record is said by the step that follows alone.
+    let jumped = stream.receive().await?.ok_or_else(broken_off)?;
+    succeeded(jumped.status)?;
     loop {
         let steps = (KV_CALLS / 2).min(limit - page.len());
         for _ in 0..steps {

@@ -182,6 +182,12 @@ fn set<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'
 }
 
 fn append<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    // What it adds to may live for ever or not: it takes no time to live, and says so.
+    let options_at = match at(given, 2).kind() {
+        Kind::Hash => 2,
+        _ => 3,
+    };
+    Options::after(options_at, scope, given, &[])?;
     let delimiter = match at(given, 2) {
         missing if missing.is_nil() => Bytes::new(),
         delimiter => value(scope, delimiter)?,
@@ -298,6 +304,7 @@ fn rekey<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c,
 }
 
 fn push<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+    Options::after(1, scope, given, &[])?;
     Ok(Write::PushLast {
         value: value(scope, at(given, 0))?,
         at: None,
