@@ -172,7 +172,8 @@ fn the_command_lines_of_the_page_are_understood() {
     let lines = blocks("sh").join("\n");
     let lines = lines
         .lines()
-        .filter_map(|line| line.strip_prefix("tsumugi "));
+        .flat_map(|line| line.split(" && "))
+        .filter_map(|command| command.strip_prefix("tsumugi "));
     let lines: Vec<&str> = lines.collect();
     assert!(lines.len() >= 6, "{lines:?}");
     for line in lines {
