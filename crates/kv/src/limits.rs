@@ -64,3 +64,5 @@ pub const GROUP_WRITES_MAX: usize = 4_096;
 pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A commit of a backup ends with the record that takes it past this size.
 pub const BACKUP_BYTES: usize = 4 * 1024 * 1024;
+/// Unfinished backups of one name, those that a crash left among them.
+pub const PARTIAL_COPIES_MAX: u32 = 100;

@@ -1,6 +1,7 @@
-//! The thread that sweeps databases in memory, one for the process. Those on disk have threads of their own.
+//! The thread that sweeps databases in memory, one for the process, and frees what they discard. Those on disk have threads of their own.
 //! Rule: it keeps no database open, and waits without waking while there is none.
 
+use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,7 @@ const EVERY: Duration = Duration::from_secs(1);
 static SWEEPER: Sweeper = Sweeper {
     list: Mutex::new(List {
         engines: Vec::new(),
+        discarded: None,
         is_running: false,
     }),
     grown: Condvar::new(),
@@ -26,6 +28,8 @@ struct Sweeper {
 
 struct List {
     engines: Vec<Weak<dyn Engine>>,
+    /// Waits to be freed; one at a time, so that who discards faster than memory can be freed frees it himself.
+    discarded: Option<Box<dyn Any + Send>>,
     is_running: bool,
 }
 
@@ -48,20 +52,41 @@ pub(crate) fn enlist(engine: Weak<dyn Engine>) -> Result<()> {
     Ok(())
 }
 
+/// Frees what takes long to free, away from the caller where that can be.
+pub(crate) fn discard(what: Box<dyn Any + Send>) {
+    let mut list = SWEEPER.list.lock().unwrap_or_else(PoisonError::into_inner);
+    if list.is_running && list.discarded.is_none() {
+        list.discarded = Some(what);
+        SWEEPER.grown.notify_one();
+        return;
+    }
+    drop(list);
+    drop(what);
+}
+
 fn run() {
+    let mut list = SWEEPER.list.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
-        let list = SWEEPER.list.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut list = SWEEPER
+        list = SWEEPER
             .grown
-            .wait_while(list, |list| list.engines.is_empty())
+            .wait_while(list, |list| {
+                list.engines.is_empty() && list.discarded.is_none()
+            })
             .unwrap_or_else(PoisonError::into_inner);
+        let discarded = list.discarded.take();
         list.engines.retain(|engine| engine.strong_count() > 0);
         let engines: Vec<_> = list.engines.iter().filter_map(Weak::upgrade).collect();
         drop(list);
+        drop(discarded);
         for engine in engines {
             engine.sweep();
         }
-        thread::park_timeout(EVERY);
+        list = SWEEPER.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list = SWEEPER
+            .grown
+            .wait_timeout_while(list, EVERY, |list| list.discarded.is_none())
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
     }
 }
 
@@ -89,5 +114,23 @@ mod tests {
             std::thread::park_timeout(super::EVERY / 20);
         }
         assert_eq!(kv.file_size().unwrap(), 0);
+    }
+
+    #[test]
+    fn what_is_discarded_is_freed_away_from_its_owner() {
+        let _kv = Database::open(&Spec::memory()).unwrap();
+        let (told, freed) = std::sync::mpsc::channel();
+        struct Told(std::sync::mpsc::Sender<()>);
+        impl Drop for Told {
+            fn drop(&mut self) {
+                let _ = self.0.send(());
+            }
+        }
+        for _ in 0..3 {
+            super::discard(Box::new(Told(told.clone())));
+        }
+        for _ in 0..3 {
+            freed.recv_timeout(super::EVERY * 30).unwrap();
+        }
     }
 }

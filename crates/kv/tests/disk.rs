@@ -157,6 +157,29 @@ fn a_backup_has_the_records_of_one_moment() {
 }
 
 #[test]
+fn of_backups_to_one_name_one_is_made_and_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = Database::open(&Spec::memory()).unwrap();
+    fill(&kv, 0..15_000);
+    let copy = folder.path().join("copy");
+    // Somebody else's; it is neither used nor removed.
+    let other = folder.path().join("copy.partial-0");
+    fs::create_dir(&other).unwrap();
+    let made = std::thread::scope(|scope| {
+        let backups = [0; 3].map(|_| scope.spawn(|| kv.backup(&copy)));
+        backups.map(|backup| backup.join().unwrap())
+    });
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 1);
+    for error in made.into_iter().filter_map(Result::err) {
+        assert!(error.to_string().contains("does not exist yet"), "{error}");
+    }
+    let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+    assert_eq!(restored.count().unwrap(), 15_000);
+    let names = fs::read_dir(folder.path()).unwrap().count();
+    assert!(other.exists() && names == 2, "{names} folders");
+}
+
+#[test]
 fn a_database_in_memory_is_backed_up_to_disk() {
     let folder = tempfile::tempdir().unwrap();
     let kv = Database::open(&Spec::memory()).unwrap();

@@ -58,6 +58,10 @@ impl Default for Limits {
 /// A value of 64 MiB, the longest key, and what surrounds them.
 pub const MESSAGE_BYTES_DEFAULT: usize = 64 * 1024 * 1024 + 128 * 1024;
 
+/// Most entries of one repeated field in a client's message: as many writes as a batch may have. An empty entry is two bytes on the
+/// wire and up to 72 in memory.
+pub(crate) const MESSAGE_ENTRIES_MAX: usize = tsumugi_kv::limits::BATCH_WRITES_MAX;
+
 /// Messages up to this size are not counted against the bytes a worker holds for its clients: `streams_max` bounds them.
 pub(crate) const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 

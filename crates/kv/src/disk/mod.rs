@@ -7,8 +7,9 @@ mod overlay;
 mod store;
 mod writer;
 
+use std::io::ErrorKind;
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence,
 };
@@ -25,7 +26,8 @@ use self::writer::{Job, Writer};
 use crate::engine::{Engine, Pair, Shared, write_bytes};
 use crate::error::{Error, Result};
 use crate::limits::{
-    BACKUP_BYTES, PAGE_BYTES_MAX, PAGE_RECORDS_MAX, QUEUE_BYTES_MAX, QUEUE_WRITES_MAX,
+    BACKUP_BYTES, PAGE_BYTES_MAX, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX, QUEUE_BYTES_MAX,
+    QUEUE_WRITES_MAX,
 };
 use crate::metrics::{Latencies, Snapshot};
 use crate::pending::Pending;
@@ -120,11 +122,14 @@ impl Disk {
         let (jobs, waiting) = bounded(QUEUE_WRITES_MAX);
         let writer = Writer::new(inner.clone(), waiting, meta);
         closed.open();
-        let ending = closed.clone();
+        let ending = Ending {
+            closed: closed.clone(),
+            inner: inner.clone(),
+        };
         let thread = thread::Builder::new()
             .name("tsumugi-kv".to_owned())
             .spawn(move || {
-                let _closed = ClosedAtEnd(ending);
+                let _ending = ending;
                 writer.run();
             });
         match thread {
@@ -154,12 +159,20 @@ impl Disk {
     }
 }
 
-/// Tells that the database is closed, however its thread ends.
-struct ClosedAtEnd(Arc<Closed>);
+/// Tells that the database is closed, however its thread ends; and that it takes no writes, when that was no wish of its users.
+struct Ending {
+    closed: Arc<Closed>,
+    inner: Arc<Inner>,
+}
 
-impl Drop for ClosedAtEnd {
+impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.close();
+        if thread::panicking() {
+            let path = self.inner.shared.spec.path.display();
+            tracing::error!(%path, "the thread that writes to a database has died; restart the server");
+            self.inner.healthy.store(false, SeqCst);
+        }
+        self.closed.close();
     }
 }
 
@@ -434,25 +447,18 @@ pub(crate) fn write_copy(
     folder: &Path,
     records: impl Iterator<Item = Result<(Bytes, Record)>>,
 ) -> Result<u64> {
+    let taken = || broken(folder, "a backup needs a folder that does not exist yet");
     let exists = folder.try_exists();
     if exists.map_err(|error| failed("looking for", folder, error))? {
-        return Err(broken(
-            folder,
-            "a backup needs a folder that does not exist yet",
-        ));
+        return Err(taken());
     }
-    let mut name = folder.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    let partial = folder.with_file_name(name);
+    let partial = make_partial(folder)?;
     let written = copy_to(spec, &partial, records).and_then(|count| {
-        std::fs::rename(&partial, folder)
-            .and_then(|()| {
-                let parent = folder
-                    .parent()
-                    .filter(|parent| !parent.as_os_str().is_empty());
-                std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-            })
-            .map_err(|error| failed("naming", folder, error))?;
+        name_copy(&partial, folder).map_err(|error| match error.kind() {
+            // Another backup to the same folder was faster.
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => taken(),
+            _ => failed("naming", folder, error),
+        })?;
         Ok(count)
     });
     if written.is_err() {
@@ -462,23 +468,48 @@ pub(crate) fn write_copy(
     written
 }
 
+/// Makes the folder of a copy that is not finished, beside where it will be. Nobody else writes there.
+fn make_partial(folder: &Path) -> Result<PathBuf> {
+    for number in 0..PARTIAL_COPIES_MAX {
+        let mut name = folder.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".partial-{number}"));
+        let partial = folder.with_file_name(name);
+        match std::fs::create_dir(&partial) {
+            Ok(()) => return Ok(partial),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed("making", &partial, error)),
+        }
+    }
+    Err(broken(
+        folder,
+        format!(
+            "there are {PARTIAL_COPIES_MAX} unfinished backups beside it (PARTIAL_COPIES_MAX); remove those that do not run"
+        ),
+    ))
+}
+
+/// Gives a copy its name, in a way that outlives a crash.
+fn name_copy(partial: &Path, folder: &Path) -> std::io::Result<()> {
+    std::fs::rename(partial, folder)?;
+    let parent = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
 fn copy_to(
     spec: &Spec,
     folder: &Path,
     records: impl Iterator<Item = Result<(Bytes, Record)>>,
 ) -> Result<u64> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(failed("removing", folder, error));
-        }
-        _ => {}
-    }
     let spec = Spec {
         path: folder.to_owned(),
         durability: Durability::Process,
         ..spec.clone()
     };
     let (store, mut meta) = Store::open(&spec, None)?;
+    // What a crash leaves of it is no database.
+    store.mark_creating()?;
     let convert = |error| match error {
         CommitError::Failed(error) => error,
         CommitError::Stopped => broken(folder, "the engine stopped"),
@@ -509,5 +540,6 @@ fn copy_to(
     }
     commit(&mut batch, &mut meta)?;
     store.synchronize().map_err(convert)?;
+    store.mark_ready()?;
     Ok(meta.count)
 }

@@ -130,6 +130,15 @@ impl Store {
         Ok((store, meta))
     }
 
+    /// Until it is marked as ready, what is in the folder is thrown away when it is opened.
+    pub(super) fn mark_creating(&self) -> Result<()> {
+        mark(&self.path, CREATING)
+    }
+
+    pub(super) fn mark_ready(&self) -> Result<()> {
+        mark(&self.path, READY)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -45,6 +45,8 @@ pub(super) struct Writer {
     first: Bytes,
     /// Whether records of earlier epochs may be left.
     garbage: bool,
+    /// Whether it was told that sweeping fails.
+    neglected: bool,
     failed: Option<Failed>,
 }
 
@@ -71,6 +73,7 @@ impl Writer {
             meta,
             first: Bytes::new(),
             garbage: true,
+            neglected: false,
             failed: None,
         }
     }
@@ -340,6 +343,14 @@ impl Writer {
         (is_due && self.sweep()) || (self.garbage && self.reclaim())
     }
 
+    /// Tells once that what has expired or is garbage stays.
+    fn neglect(&mut self, error: &Error) {
+        if !std::mem::replace(&mut self.neglected, true) {
+            let path = self.inner.shared.spec.path.display();
+            tracing::error!(%path, %error, "what has expired cannot be removed from a database");
+        }
+    }
+
     /// Removes some of what has expired; says whether there is more.
     fn sweep(&mut self) -> bool {
         let inner = self.inner.clone();
@@ -366,8 +377,15 @@ impl Writer {
             }
             Ok((overlay.finish(), expired, u64::MAX))
         });
-        let Ok((outcome, expired, next)) = swept else {
-            return false;
+        let (outcome, expired, next) = match swept {
+            Ok(swept) => {
+                self.neglected = false;
+                swept
+            }
+            Err(error) => {
+                self.neglect(&error);
+                return false;
+            }
         };
         if let Some(outcome) = outcome
             && self.commit(outcome, 0).is_err()
@@ -396,8 +414,12 @@ impl Writer {
             }
             Ok(stored)
         });
-        let Ok(mut stored) = found else {
-            return false;
+        let mut stored = match found {
+            Ok(stored) => stored,
+            Err(error) => {
+                self.neglect(&error);
+                return false;
+            }
         };
         if stored.is_empty() {
             self.garbage = false;

@@ -23,6 +23,7 @@ use crate::pending::Pending;
 use crate::range::{Direction, Range};
 use crate::record::Record;
 use crate::spec::WhenFull;
+use crate::sweeper;
 use crate::watch::Changed;
 use crate::write::{Write, Written};
 
@@ -153,13 +154,13 @@ impl Memory {
 
     fn clear(&self) -> Result<Written> {
         let mut guards: Vec<_> = (0..self.shards.len()).map(|at| self.lock(at)).collect();
-        for guard in &mut guards {
-            guard.clear();
-        }
+        let cleared: Vec<Shard> = guards.iter_mut().map(|guard| guard.clear()).collect();
         self.used.store(0, SeqCst);
         self.count.store(0, SeqCst);
         self.next_expiry_ms.store(NEVER, SeqCst);
         self.shared.tell(|| Changed::Cleared);
+        drop(guards);
+        sweeper::discard(Box::new(cleared));
         Ok(Written::Done)
     }
 

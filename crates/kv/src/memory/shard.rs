@@ -13,8 +13,6 @@ use crate::record::Record;
 
 /// The end of a list, and of the free slots.
 const NONE: u32 = u32::MAX;
-/// A value up to this size is copied, so that it does not keep a larger buffer alive that it is a part of.
-const COPY_BYTES_MAX: usize = 64 * 1024;
 
 /// What a record is charged against the capacity.
 pub(super) fn cost(key: &[u8], value_bytes: usize) -> u64 {
@@ -41,7 +39,7 @@ impl Value {
                 start.copy_from_slice(&value);
                 Self::Short { length, bytes }
             }
-            _ => Self::Long(compact(value)),
+            _ => Self::Long(compact(&value)),
         }
     }
 
@@ -231,14 +229,16 @@ impl Shard {
         self.expiring.first().map(|(expires_ms, _)| *expires_ms)
     }
 
-    /// Removes all records; the figures stay.
-    pub(super) fn clear(&mut self) {
-        *self = Self {
+    /// Removes all records; the figures stay. Returns the records, which may take long to free.
+    #[must_use]
+    pub(super) fn clear(&mut self) -> Self {
+        let empty = Self {
             reads: self.reads,
             hits: self.hits,
             bytes_read: self.bytes_read,
             ..Self::new(self.recency)
         };
+        std::mem::replace(self, empty)
     }
 
     fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
@@ -308,12 +308,10 @@ impl Shard {
     }
 }
 
-/// The same bytes in memory of their own size.
-fn compact(value: Bytes) -> Bytes {
-    if value.len() > COPY_BYTES_MAX && value.is_unique() {
-        return value;
-    }
-    Bytes::copy_from_slice(&value)
+/// The same bytes in memory of their own size. Also when nobody else holds them: they may be what is left of a far larger buffer,
+/// and no `Bytes` can tell.
+fn compact(value: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(value)
 }
 
 #[cfg(test)]
@@ -374,9 +372,15 @@ mod tests {
     #[test]
     fn a_value_keeps_no_buffer_alive() {
         let buffer = Bytes::from(vec![0; 1_000_000]);
-        assert!(!compact(buffer.slice(..10)).is_empty());
-        assert!(buffer.is_unique());
-        let kept = compact(buffer.slice(..500_000));
-        assert!(buffer.is_unique() && kept.len() == 500_000);
+        for length in [10, 70_000, 1_000_000] {
+            let part = buffer.slice(..length);
+            let kept = compact(&part);
+            assert!(part == kept && part.as_ptr() != kept.as_ptr());
+        }
+        let part = buffer.slice(..70_000);
+        drop(buffer);
+        assert!(part.is_unique(), "nothing tells that it is a part");
+        let kept = Value::new(part.clone()).bytes();
+        assert!(part.is_unique() && kept.len() == part.len());
     }
 }

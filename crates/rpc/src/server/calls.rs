@@ -10,6 +10,7 @@ use futures_util::Stream;
 use tonic::{Request, Response, Status, Streaming};
 use tsumugi_kv::{self as kv, Database, Write, Written};
 
+use super::budget::Claim;
 use super::conversation::Conversation;
 use super::cursor::Iteration;
 use super::lane::Lane;
@@ -85,12 +86,30 @@ pub(crate) fn echo(request: EchoRequest) -> EchoResponse {
     }
 }
 
+/// What an exchange came to. One that changed its record is answered whatever else waits: a refusal would say that it did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exchanged {
+    Changed,
+    AsItWas,
+}
+
+impl Exchanged {
+    /// What holds its answer.
+    pub(crate) fn claim(self, claim: Result<Claim, Status>) -> Result<Claim, Status> {
+        match self {
+            Exchanged::Changed => Ok(claim.unwrap_or_default()),
+            Exchanged::AsItWas => claim,
+        }
+    }
+}
+
 /// CompareExchange, also within a stream.
 pub(crate) async fn exchange(
     lane: &Lane,
     database: &Database,
     request: CompareExchangeRequest,
-) -> CompareExchangeResponse {
+) -> (CompareExchangeResponse, Exchanged) {
+    let changes = !request.desire_no_update;
     let (key, retry_wait) = (request.key.clone(), request.retry_wait);
     let (notify, get_actual) = (request.notify, request.get_actual);
     let write = outcome::exchange(request);
@@ -99,20 +118,23 @@ pub(crate) async fn exchange(
     if notify && matches!(written, Ok(Written::Exchanged { .. })) {
         waiting::notify(database, subject);
     }
+    let exchanged = match &written {
+        Ok(Written::Exchanged { .. }) if changes => Exchanged::Changed,
+        _ => Exchanged::AsItWas,
+    };
     let status = Some(of_write(&written));
-    let (Ok(Written::Exchanged { actual }) | Ok(Written::Mismatch { actual })) = written else {
-        return CompareExchangeResponse {
-            status,
-            ..CompareExchangeResponse::default()
-        };
+    let actual = match written {
+        Ok(Written::Exchanged { actual } | Written::Mismatch { actual }) => actual,
+        _ => None,
     };
     let found = actual.is_some();
     let actual = actual.filter(|_| get_actual).unwrap_or_default();
-    CompareExchangeResponse {
+    let answer = CompareExchangeResponse {
         status,
         actual,
         found,
-    }
+    };
+    (answer, exchanged)
 }
 
 /// The time that PushLast names; `None` for now.
@@ -247,10 +269,12 @@ impl DbmService for Calls {
     ) -> Answer<CompareExchangeResponse> {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
-        let mut answer = exchange(&self.lane, database, request).await;
+        let (mut answer, exchanged) = exchange(&self.lane, database, request).await;
         answer.status = answer.status.and_then(|status| self.told(status));
-        let bytes = answer.actual.len();
-        self.large(answer, bytes)
+        let claim = exchanged.claim(self.lane.claim(answer.actual.len()))?;
+        let mut response = Response::new(answer);
+        response.extensions_mut().insert(claim);
+        Ok(response)
     }
 
     async fn increment(&self, request: Request<IncrementRequest>) -> Answer<IncrementResponse> {

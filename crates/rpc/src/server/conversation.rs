@@ -13,7 +13,7 @@ use tonic::{Status, Streaming};
 use tsumugi_kv::{self as kv, Pending, Written};
 
 use super::budget::Claim;
-use super::calls::{self, Calls};
+use super::calls::{self, Calls, Exchanged};
 use super::lane::Lane;
 use super::outcome;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
@@ -58,7 +58,7 @@ enum Wants {
 enum Work {
     Done(ResponseOneof),
     Write(Pending, Kind),
-    Exchange(Pin<Box<dyn Future<Output = CompareExchangeResponse> + Send>>),
+    Exchange(Pin<Box<dyn Future<Output = (CompareExchangeResponse, Exchanged)> + Send>>),
 }
 
 /// Which answer a write has.
@@ -96,13 +96,16 @@ impl Conversation {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<StreamResponse, Status>>> {
         while let Some(step) = self.underway.front_mut() {
+            let mut exchanged = Exchanged::AsItWas;
             let answer = match &mut step.work {
                 Work::Done(answer) => {
                     std::mem::replace(answer, ResponseOneof::SetResponse(SetResponse::default()))
                 }
                 Work::Write(pending, kind) => kind.answer(&ready!(Pin::new(pending).poll(context))),
                 Work::Exchange(exchange) => {
-                    ResponseOneof::CompareExchangeResponse(ready!(exchange.as_mut().poll(context)))
+                    let answer;
+                    (answer, exchanged) = ready!(exchange.as_mut().poll(context));
+                    ResponseOneof::CompareExchangeResponse(answer)
                 }
             };
             let Some(step) = self.underway.pop_front() else {
@@ -115,7 +118,7 @@ impl Conversation {
                 let response = StreamResponse {
                     response_oneof: Some(answer),
                 };
-                match self.lane().claim(response.encoded_len()) {
+                match exchanged.claim(self.lane().claim(response.encoded_len())) {
                     // Held until the next answer is asked for.
                     Ok(claim) => self._claim = claim,
                     Err(status) => return Poll::Ready(Some(Err(status))),

@@ -96,7 +96,7 @@ impl Door {
             let answer = self.calls.borrow_mut().call(request);
             answer.await
         } else {
-            self.side.answer(request).await
+            self.side.answer(request, self.lane.drain()).await
         };
         match answer {
             Ok(response) => response,

@@ -1,9 +1,13 @@
 //! The services beside the databases: health and reflection, as tonic's crates serve them. Knows no database.
-//! Both kinds of reflection are there, because older tools only know the first.
+//! Both kinds of reflection are there, because older tools only know the first. Streams end with the server: nobody ends a Watch.
 
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
-use http::{Request, Response};
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service as _;
@@ -59,11 +63,23 @@ impl Side {
         path.starts_with(HEALTH)
     }
 
-    /// Answers what is not for a database.
+    /// Answers what is not for a database. An answer that has nothing to tell when `drain` resolves ends then.
     pub(crate) async fn answer(
         &self,
         request: Request<Inbound>,
+        drain: impl Future<Output = ()> + Send + 'static,
     ) -> Result<Response<Body>, Infallible> {
+        let drain: Drain = Box::pin(drain);
+        let answer = self.dispatch(request).await?;
+        Ok(answer.map(|body| {
+            Body::new(Ending {
+                body,
+                drain: Some(drain),
+            })
+        }))
+    }
+
+    async fn dispatch(&self, request: Request<Inbound>) -> Result<Response<Body>, Infallible> {
         let path = request.uri().path();
         if Self::is_health(path) {
             let service = HealthService::from_health_reporter(self.reporter.clone());
@@ -75,5 +91,47 @@ impl Side {
         } else {
             Ok(Status::unimplemented("there is no such service here").into_http())
         }
+    }
+}
+
+type Drain = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A body that ends with the server.
+struct Ending {
+    body: Body,
+    /// Nothing once it has ended the body.
+    drain: Option<Drain>,
+}
+
+impl http_body::Body for Ending {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = self.get_mut();
+        let Some(drain) = &mut this.drain else {
+            return Poll::Ready(None);
+        };
+        // What there is to tell is told first.
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        ready!(drain.as_mut().poll(context));
+        this.drain = None;
+        let mut trailers = HeaderMap::new();
+        let ended = Status::unavailable("the server is ending; connect again");
+        let ended = ended.add_header(&mut trailers);
+        Poll::Ready(Some(ended.map(|()| Frame::trailers(trailers))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.drain.is_none() || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
     }
 }

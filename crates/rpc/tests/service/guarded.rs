@@ -11,6 +11,7 @@ use tsumugi_rpc::server::{TokenFile, UnixClients};
 use tsumugi_rpc::{Client, ClientLimits, Error, Target};
 use tsumugi_worker::{Address, Exit};
 
+use crate::bare::{Bare, frame, told};
 use crate::rig::{Rig, on_loop};
 
 /// An authority and what it has signed, as PEM files.
@@ -192,6 +193,11 @@ fn a_drain_answers_what_waits_and_ends_streams() {
         cursor.send(&Default::default()).await.unwrap();
         cursor.receive().await.unwrap().unwrap();
         let mut stream = kv.stream(1).await.unwrap();
+        let bare = Bare::connect(rig.tcp()).await;
+        let (watch, mut watching) = bare.begin("/grpc.health.v1.Health/Watch").await.unwrap();
+        watching.send_data(frame(b"").into(), true).unwrap();
+        let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+        let (reflected, _asking) = bare.begin(reflection).await.unwrap();
         let waiting = kv.clone();
         let waiting =
             tokio::task::spawn_local(
@@ -199,6 +205,9 @@ fn a_drain_answers_what_waits_and_ends_streams() {
             );
         tokio::time::sleep(Duration::from_millis(100)).await;
         handle.drain();
+        for side in [watch, reflected] {
+            assert_eq!(told(side).await.code, tonic::Code::Unavailable as i32);
+        }
         assert_eq!(waiting.await.unwrap().unwrap(), None);
         for ended in [
             cursor.receive().await.map(drop),

@@ -109,6 +109,35 @@ fn a_value_of_64_mib_is_stored_and_one_byte_more_is_refused_by_name() {
 }
 
 #[test]
+fn entries_beyond_the_limit_are_refused_before_they_are_decoded() {
+    let rig = Rig::start();
+    on_loop(async {
+        let most = tsumugi_kv::limits::BATCH_WRITES_MAX;
+        for (name, field) in [
+            ("GetMulti", 2),
+            ("SetMulti", 2),
+            ("RemoveMulti", 2),
+            ("AppendMulti", 2),
+            ("CompareExchangeMulti", 2),
+            ("CompareExchangeMulti", 3),
+        ] {
+            let entries = |count: usize| b(field, "").repeat(count);
+            for (count, code) in [
+                (most, 0),
+                (most + 1, RESOURCE_EXHAUSTED),
+                (32 * 1024 * 1024, RESOURCE_EXHAUSTED),
+            ] {
+                let bare = Bare::connect(rig.tcp()).await;
+                let told = bare.call(name, &[entries(count)]).await;
+                assert_eq!(told.code, code, "{name} {count}: {}", told.message);
+                assert!(code == 0 || told.message.contains("MESSAGE_ENTRIES_MAX"));
+            }
+        }
+        serves(&rig).await;
+    });
+}
+
+#[test]
 fn a_message_beyond_the_limit_is_refused_at_its_prefix() {
     let rig = limited(|limits| limits.message_bytes_max = 100);
     on_loop(async {
@@ -322,6 +351,26 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
         }
         let error = kv.get("k").await.unwrap_err();
         assert!(error.to_string().contains("outbound_bytes_max"), "{error}");
+        // An exchange is refused as long as it changes nothing; one that took place is answered.
+        let other = Bare::connect(rig.tcp()).await;
+        let exchange = |rest| [b(2, "k"), n(3, 1), n(5, 1), n(9, 1), rest].concat();
+        let refused = other.call("CompareExchange", &[exchange(n(8, 1))]).await;
+        assert_eq!(refused.code, RESOURCE_EXHAUSTED, "{}", refused.message);
+        let answered = other.call("CompareExchange", &[exchange(n(6, 1))]).await;
+        assert_eq!(answered.code, 0, "{}", answered.message);
+        assert!(answered.messages[0].len() > 100_000);
+        kv.set("k", vec![7; 100_000], SetMode::Overwrite)
+            .await
+            .unwrap();
+        let refused = [b(6, exchange(n(8, 1)))];
+        let refused = other.call("Stream", &refused).await;
+        assert_eq!(refused.code, RESOURCE_EXHAUSTED, "{}", refused.message);
+        let answered = [b(6, exchange(n(6, 1)))];
+        let answered = other.call("Stream", &answered).await;
+        assert_eq!(answered.code, 0, "{}", answered.message);
+        kv.set("k", vec![7; 100_000], SetMode::Overwrite)
+            .await
+            .unwrap();
         drop(held);
         drop(bare);
         let again = async {
