@@ -244,3 +244,28 @@ fn a_missing_file_of_the_engine_is_no_new_database() {
         assert!(left.len() + 2 >= found.len(), "without {}", name.display());
     }
 }
+
+#[test]
+fn zeros_in_a_damaged_batch_are_no_crash_of_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("zeros");
+    let kv = open(&path).unwrap();
+    for number in 0..4 {
+        kv.submit_wait(Write::set(key(number), vec![0; 4_000]))
+            .unwrap();
+    }
+    assert!(kv.close());
+    let kv = open(&path).unwrap();
+    assert!(kv.close());
+    let length = fs::metadata(journal(&path)).unwrap().len();
+    // In the middle of the file, with whole commits behind it.
+    flip(&journal(&path), length / 2);
+    let damaged = fs::read(journal(&path)).unwrap();
+    assert!(matches!(open(&path), Err(Error::Broken { .. })));
+    assert!(fs::read(journal(&path)).unwrap() == damaged);
+    // After a crash of the machine, nobody could tell.
+    fs::write(path.join("boot"), "another run").unwrap();
+    let kv = open(&path).unwrap();
+    assert!(kv.count().unwrap() < 4);
+    assert!(kv.close());
+}

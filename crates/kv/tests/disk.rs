@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tsumugi_kv::limits::{QUEUE_BYTES_MAX, QUEUE_WRITES_MAX, VALUE_BYTES_DEFAULT};
 use tsumugi_kv::{
     Clock, Database, Durability, Error, Pending, Range, SetMode, Spec, Write, Written,
@@ -218,7 +219,8 @@ fn writes_that_wait_have_bounds() {
     }
     assert!(refused > 0, "more were taken than the queue holds");
     long.wait().unwrap();
-    let large = vec![b'v'; 60 * 1024 * 1024];
+    // Cheap to hand over, so that the thread does not keep up.
+    let large = Bytes::from(vec![b'v'; 60 * 1024 * 1024]);
     let pending: Vec<Pending> = (0..QUEUE_BYTES_MAX / large.len() + 2)
         .map(|n| kv.submit(Write::set(n.to_be_bytes().to_vec(), large.clone())))
         .collect();

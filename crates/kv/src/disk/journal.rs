@@ -43,8 +43,16 @@ pub(super) enum Refused {
     Damaged(String),
 }
 
+/// Whether zeros may be what the system never wrote. Zeros are values like others, so they are believed to be that only after a
+/// crash of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holes {
+    Possible,
+    Impossible,
+}
+
 /// Reads all journals of the engine's folder in order, and cuts off what comes after the commit `keep`, if that is given.
-pub(super) fn examine(folder: &Path, keep: Option<u64>) -> Result<Examined, Refused> {
+pub(super) fn examine(folder: &Path, keep: Option<u64>, holes: Holes) -> Result<Examined, Refused> {
     let mut examined = Examined::default();
     let files = journals(folder)?;
     if files.is_empty() {
@@ -58,7 +66,7 @@ pub(super) fn examine(folder: &Path, keep: Option<u64>) -> Result<Examined, Refu
         let end = loop {
             let start = scan.position;
             let Some(batch) = scan.batch().map_err(at)? else {
-                break end_of(&mut scan, &path, start, examined.last_commit)?;
+                break end_of(&mut scan, &path, start, examined.last_commit, holes)?;
             };
             let follows = examined
                 .last_commit
@@ -118,6 +126,7 @@ fn end_of(
     path: &Path,
     start: u64,
     last: Option<u64>,
+    holes: Holes,
 ) -> Result<Option<u64>, Refused> {
     let at = |error| Refused::Io(path.to_owned(), error);
     let rest = scan.rest(start).map_err(at)?;
@@ -128,7 +137,11 @@ fn end_of(
         scan.seek(candidate).map_err(at)?;
         let later = scan.batch().map_err(at)?;
         let is_later = later.is_some_and(|batch| last.is_none_or(|last| batch.commit > last));
-        if is_later && !scan.has_hole(start, candidate).map_err(at)? {
+        if !is_later {
+            continue;
+        }
+        let is_torn = holes == Holes::Possible && scan.has_hole(start, candidate).map_err(at)?;
+        if !is_torn {
             return Err(Refused::Damaged(format!(
                 "{} is damaged at byte {start}, and commits follow",
                 path.display()
@@ -359,10 +372,10 @@ mod tests {
         for (number, bytes) in files.iter().enumerate() {
             std::fs::write(folder.path().join(format!("{number}.jnl")), bytes).unwrap();
         }
-        match (examine(folder.path(), keep), expected) {
+        match (examine(folder.path(), keep, Holes::Possible), expected) {
             (Ok(examined), Ok(expected)) => {
                 assert_eq!((examined.last_commit, examined.cut_bytes), expected);
-                let again = examine(folder.path(), None).unwrap();
+                let again = examine(folder.path(), None, Holes::Possible).unwrap();
                 assert_eq!((again.last_commit, again.cut_bytes), (expected.0, 0));
             }
             (Err(Refused::Damaged(reason)), Err(expected)) => {
@@ -412,7 +425,7 @@ mod tests {
                 bytes[at] ^= 1 << bit;
                 let folder = tempfile::tempdir().unwrap();
                 std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
-                match examine(folder.path(), None) {
+                match examine(folder.path(), None, Holes::Possible) {
                     Err(Refused::Damaged(_)) => {}
                     // The keyspace and the sequence within its neighbours are the engine's own matter.
                     Ok(examined) => assert_eq!(examined.last_commit, Some(4), "byte {at}"),
@@ -428,6 +441,10 @@ mod tests {
         let two = run(1..3).len();
         bytes[two + 600..two + 2600].fill(0);
         let cut = (bytes.len() - two) as u64;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
+        let unbelieved = examine(folder.path(), None, Holes::Impossible);
+        assert!(matches!(unbelieved, Err(Refused::Damaged(_))));
         check(&[&bytes], None, Ok((Some(2), cut)));
     }
 

@@ -543,3 +543,35 @@ fn copy_to(
     store.mark_ready()?;
     Ok(meta.count)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::metrics::Counters;
+
+    #[test]
+    fn a_thread_that_dies_leaves_no_healthy_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Arc::new(Shared {
+            spec: Spec::disk(folder.path(), Durability::Process),
+            clock: Clock::default(),
+            watches: Arc::default(),
+            counters: Counters::default(),
+        });
+        let disk = Disk::open(shared, Arc::default()).unwrap();
+        let ending = || Ending {
+            closed: Arc::default(),
+            inner: disk.inner.clone(),
+        };
+        drop(ending());
+        assert!(disk.is_healthy());
+        let dying = ending();
+        let died = thread::spawn(move || {
+            let _ending = dying;
+            panic!("as a bug would");
+        });
+        assert!(died.join().is_err());
+        assert!(!disk.is_healthy());
+    }
+}

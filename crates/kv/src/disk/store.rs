@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fjall::{AbstractTree as _, KeyspaceCreateOptions, PersistMode, Readable as _};
 
-use super::journal::{Refused, examine};
+use super::journal::{Holes, Refused, examine};
 use super::layout::{META_KEY, Meta};
 use crate::error::{Error, Result};
 use crate::spec::{Durability, Spec};
@@ -19,6 +19,9 @@ const LOCK: &str = "lock";
 const MARKER: &str = "tsumugi-kv";
 const MARKER_NEW: &str = "tsumugi-kv.new";
 const PROBE: &str = "probe";
+/// Holds the system's name for the run of the machine that the folder was last opened in.
+const BOOT: &str = "boot";
+const BOOT_NOW: &str = "/proc/sys/kernel/random/boot_id";
 const ENGINE: &str = "engine";
 const CREATING: &str = "tsumugi-kv 1 creating\n";
 const READY: &str = "tsumugi-kv 1 ready\n";
@@ -97,6 +100,7 @@ impl Store {
             last_commit = check_files(path, &engine, keep)?;
         }
         let (database, records) = open_engine(path, &engine, spec.cache)?;
+        note_boot(path);
         let store = Self {
             records,
             database,
@@ -353,6 +357,23 @@ fn is_empty(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// Whether the machine may have crashed since the folder was opened. While it is opened again after a failure, what was written
+/// is no more certain than after a crash.
+fn holes(path: &Path, keep: Option<u64>) -> Holes {
+    match (fs::read(path.join(BOOT)), fs::read(BOOT_NOW)) {
+        (Ok(then), Ok(now)) if then == now && keep.is_none() => Holes::Impossible,
+        _ => Holes::Possible,
+    }
+}
+
+/// Notes in which run of the machine the folder is open. A note that is missing or torn is none: a crash is then thought possible.
+fn note_boot(path: &Path) {
+    let noted = fs::read(BOOT_NOW).and_then(|now| fs::write(path.join(BOOT), now));
+    if let Err(error) = noted {
+        tracing::debug!(path = %path.display(), %error, "the run of the machine was not noted");
+    }
+}
+
 /// Looks at what the engine would pass over; returns the last commit of its journals.
 fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u64>> {
     for name in ENGINE_FILES {
@@ -360,7 +381,7 @@ fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u
             return Err(broken(path, format!("the engine's file {name} is missing")));
         }
     }
-    let examined = examine(engine, keep).map_err(|refused| match refused {
+    let examined = examine(engine, keep, holes(path, keep)).map_err(|refused| match refused {
         Refused::Io(file, error) => failed("reading", &file, error),
         Refused::Damaged(reason) => broken(path, reason),
     })?;
