@@ -1,6 +1,7 @@
 //! The embedded key-value store: ordered records in memory or on disk, atomic writes, times to live, watches.
 //! Knows no socket, no Ruby and no event loop: what waits is a future that anything may poll.
-//! Rule: a read never waits for a write, and what was acknowledged is kept as the database's durability says.
+//! Rule: a read waits for no write, only while a database on disk is opened again after a failure; what was acknowledged is kept as
+//! the database's durability says.
 //!
 //! ```
 //! use tsumugi_kv::{Database, Range, Spec, Write, Written};

@@ -1,5 +1,5 @@
 //! `tsumugi kv`: the key-value store on its own. Without a word it serves databases; its words talk to a server.
-//! Knows neither gRPC nor files of databases.
+//! Calls are made by the client of `tsumugi-rpc`, and what a database's folder holds is the store's affair.
 
 mod call;
 mod cursor;
