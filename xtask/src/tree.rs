@@ -1,6 +1,6 @@
 //! The checkout as the rules see it: paths and texts in memory. No rule opens a file itself.
 //! It does not ask git: a fresh archive and a checkout of another user are read in the same way.
-//! Rule: what cargo built (marked by CACHEDIR.TAG), `.git`, the root's `data` and what fuzzing leaves are not part of the project.
+//! Rule: what cargo and set-up built (`target`, marked directories), `.git`, the root's `data` and what fuzzing leaves are not part of the project.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -115,8 +115,15 @@ impl Tree {
     }
 }
 
-/// Directories that running and fuzzing make.
-const MADE: [&str; 4] = ["data", "fuzz/artifacts", "fuzz/coverage", "fuzz/found"];
+/// Directories that building, running and fuzzing make. Cargo marks `target` with CACHEDIR.TAG only when it is the first to write there.
+const MADE: [&str; 6] = [
+    "target",
+    "data",
+    "fuzz/target",
+    "fuzz/artifacts",
+    "fuzz/coverage",
+    "fuzz/found",
+];
 
 fn walk(directory: &Path, path: &str, files: &mut Vec<File>) -> io::Result<()> {
     if directory.join("CACHEDIR.TAG").exists() {

@@ -118,7 +118,8 @@ impl Drop for Terminal {
 impl Terminal {
     fn open(folder: &std::path::Path) -> Terminal {
         std::fs::write(folder.join("app.rb"), APP).unwrap();
-        let command = format!("{} console", env!("CARGO_BIN_EXE_tsumugi"));
+        // `exec`: a shell that stays would end itself by the Ctrl-C that the console survives, as dash does.
+        let command = format!("exec {} console", env!("CARGO_BIN_EXE_tsumugi"));
         // A screen that never shows what is expected ends, so that the test fails instead of waiting.
         let mut child = Command::new("timeout")
             .args([
@@ -157,6 +158,13 @@ impl Terminal {
         self.seen.drain(..end);
     }
 
+    /// What the screen shows until it closes.
+    fn rest(&mut self) -> String {
+        let mut bytes = Vec::new();
+        self.screen.read_to_end(&mut bytes).unwrap();
+        format!("{}{}", self.seen, String::from_utf8_lossy(&bytes))
+    }
+
     fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
@@ -181,6 +189,7 @@ fn ctrl_c_interrupts_what_runs_and_forgets_what_was_begun() {
     terminal.expect("=> 42");
     terminal.expect("tsumugi> ");
     terminal.press("\x04");
+    let rest = terminal.rest();
     let status = terminal.child.wait().unwrap();
-    assert!(status.success(), "{status}");
+    assert!(status.success(), "{status} after {rest:?}");
 }
