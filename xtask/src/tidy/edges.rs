@@ -9,6 +9,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-worker", &[]),
     ("tsumugi-mruby", &[]),
     ("tsumugi-pg-proto", &[]),
+    ("tsumugi-firebird-proto", &[]),
     ("tsumugi-kv", &[]),
     // Test servers: a dev-dependency, and it knows nothing of ours.
     ("tsumugi-pg-rig", &[]),

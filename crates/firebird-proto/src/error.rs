@@ -1,0 +1,101 @@
+//! Everything here that can fail, by what the caller can do about it. Not a driver's errors: there is no I/O here.
+//! Rule: what the server did and what the caller did wrong are different enums, and neither is a panic.
+
+use thiserror::Error as Thiserror;
+
+use crate::limits;
+
+/// The result of everything here that can fail in more than one way.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a connection could not be opened, a request not written or an answer not read.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, Thiserror)]
+pub enum Error {
+    /// The server broke the protocol. The connection is dead; open another.
+    #[error("the server broke the protocol: {0}")]
+    Protocol(#[from] Violation),
+    /// The two sides could not agree on who they are or how they speak. Retrying cannot help; change the settings.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// The caller misused the crate. Fix the code; retrying cannot help.
+    #[error("{0}")]
+    Usage(#[from] Misuse),
+}
+
+/// How a server broke the protocol. Nothing of the connection can be trusted any more.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Thiserror)]
+pub enum Violation {
+    /// An answer of a kind that cannot come at this point, or that does not exist.
+    #[error("operation {op} came where {expected} was expected")]
+    Unexpected {
+        /// The number of the operation that came.
+        op: u32,
+        /// What could have come.
+        expected: &'static str,
+    },
+    /// Something is longer than the limit of its kind.
+    #[error("{what} has the impossible length {length}")]
+    Length {
+        /// Of what.
+        what: &'static str,
+        /// As sent.
+        length: u32,
+    },
+    /// A part of an answer ended before what it must contain.
+    #[error("the {0} ends too early")]
+    Truncated(&'static str),
+    /// A number is none of those that the protocol has for this place.
+    #[error("{what} has the unknown value {value}")]
+    Value {
+        /// Of what.
+        what: &'static str,
+        /// As sent.
+        value: u32,
+    },
+    /// An answer came that nobody asked for.
+    #[error("operation {0} came unasked")]
+    Unsolicited(u32),
+    /// The server says more than a limit allows.
+    #[error("the server sent more than {max} {what}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        max: usize,
+    },
+}
+
+/// Why the two sides did not come together.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, Thiserror)]
+pub enum Refusal {
+    /// The server speaks none of the versions that were offered.
+    #[error(
+        "the server speaks none of the protocol's versions 13 to 17; it is older than Firebird 3.0 or set not to"
+    )]
+    Version,
+}
+
+/// What the caller did wrong. Nothing was written.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Thiserror)]
+pub enum Misuse {
+    /// A text or a block is longer than may be sent.
+    #[error("a {what} of {length} bytes was given; at most {max} can be sent", max = limits::SENT_BYTES_MAX)]
+    Length {
+        /// What.
+        what: &'static str,
+        /// Its bytes.
+        length: usize,
+    },
+    /// A parameter of a block is longer than the byte that counts it can say.
+    #[error("a {what} of {length} bytes was given; at most 255 can be sent")]
+    ClumpletLength {
+        /// What.
+        what: &'static str,
+        /// Its bytes.
+        length: usize,
+    },
+}
