@@ -2,7 +2,8 @@
 # Run: DATABASE_URL=postgres://… tsumugi serve examples/world/app.rb, or see README.md for a server that is thrown away.
 URL = ENV["DATABASE_URL"] || raise("DATABASE_URL is not set: examples/world/README.md says how to run this")
 
-plugin(:db) { DB.connect URL, pool: 8 }
+# Statements share connections, and two are enough for a worker: more only make the server's processes take turns on its cores.
+plugin(:db) { DB.connect URL, pool: 2 }
 
 views "views"
 
@@ -43,12 +44,13 @@ end
 ONE = "#{URL}#{URL.include?("?") ? "&" : "?"}application_name=one"
 UNPREPARED = "#{URL}#{URL.include?("?") ? "&" : "?"}statement_cache=0"
 plugin(:one) { DB.connect ONE, pool: 1 }
+plugin(:pooled) { DB.connect URL, pool: 8 }
 plugin(:unprepared) { DB.connect UNPREPARED, pool: 8 }
 
 WAYS = {
   "single_prepared" => ->(handler) { handler.in_turn(handler.one) },
   "pool_unprepared" => ->(handler) { handler.at_once(handler.unprepared) },
-  "pool_prepared" => ->(handler) { handler.at_once(handler.db) },
+  "pool_prepared" => ->(handler) { handler.at_once(handler.pooled) },
   "pipelined" => ->(handler) { handler.in_one_write(handler.db) }
 }.freeze
 
