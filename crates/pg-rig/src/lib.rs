@@ -12,7 +12,6 @@
 
 mod account;
 mod certificates;
-mod guard;
 mod limits;
 mod pooler;
 mod programs;

@@ -1,8 +1,6 @@
 //! How long the rig waits and how often it tries again. Generous: a busy machine must not fail a test.
 //! Rule: each limit is named in the message of the panic that it causes.
 
-use std::time::Duration;
-
 /// From the start of a server to its readiness; a restart after a kill recovers first.
 pub const START_S_MAX: u64 = 60;
 
@@ -14,6 +12,3 @@ pub const PORT_TRIES_MAX: usize = 5;
 
 /// Lines of a server's log that a failure shows.
 pub const LOG_LINES_MAX: usize = 60;
-
-/// Between two looks at something that is awaited.
-pub const LOOK_AGAIN: Duration = Duration::from_millis(10);

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use tsumugi_rig::{Guard, free_port, pause};
+
 use crate::account::Account;
-use crate::guard::Guard;
 use crate::limits::{PORT_TRIES_MAX, START_S_MAX};
 use crate::programs;
-use crate::server::{Server, free_port, pause};
+use crate::server::{IMMEDIATE, Server};
 
 /// A running PgBouncer.
 pub struct Pooler {
@@ -31,7 +32,7 @@ impl Pooler {
             .tempdir()
             .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
             .keep();
-        let mut guard = Guard::over(&folder);
+        let mut guard = Guard::over(&folder, IMMEDIATE);
         account.own(&folder);
         for _ in 0..PORT_TRIES_MAX {
             let port = free_port();

@@ -1,8 +1,7 @@
 //! Where PostgreSQL's programs are. Debian keeps those of the server off the PATH.
 //! Rule: a program that is not there is a panic that names the command that installs it.
 
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::PathBuf;
 
 /// The path of a program: of the newest PostgreSQL under the usual directories, else on the PATH.
 pub fn find(name: &str) -> PathBuf {
@@ -37,19 +36,4 @@ fn versions() -> Vec<PathBuf> {
         .collect();
     found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
     found.into_iter().map(|(_, directory)| directory).collect()
-}
-
-/// What a program printed; a failure is a panic with what it said.
-pub fn printed(program: &Path, output: Output) -> String {
-    assert!(
-        output.status.success(),
-        "{} failed ({}):\n{}{}",
-        program.display(),
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout)
-        .trim_end()
-        .to_owned()
 }

@@ -2,7 +2,6 @@
 //! It ends with its value, or with the process when it is shared; see the guard.
 
 use std::fs::{File, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -13,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tsumugi_rig::{Guard, free_port, pause, printed};
 
 use crate::account::Account;
 use crate::certificates::Certificates;
-use crate::guard::Guard;
-use crate::limits::{LOG_LINES_MAX, LOOK_AGAIN, PORT_TRIES_MAX, START_S_MAX, STOP_S_MAX};
+use crate::limits::{LOG_LINES_MAX, PORT_TRIES_MAX, START_S_MAX, STOP_S_MAX};
 use crate::user::{User, escaped};
 use crate::{programs, template, world};
 
@@ -35,6 +34,9 @@ const SETTINGS: [(&str, &str); 11] = [
     ("timezone", "UTC"),
     ("log_timezone", "UTC"),
 ];
+
+/// The signal for PostgreSQL's immediate shutdown; it ends PgBouncer too.
+pub(crate) const IMMEDIATE: &str = "QUIT";
 
 /// Whether the server speaks TLS, and what its certificate says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,7 +158,7 @@ impl Server {
             .tempdir_in(short_directory())
             .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
             .keep();
-        let guard = Guard::over(&folder);
+        let guard = Guard::over(&folder, IMMEDIATE);
         let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned()));
         // Clients of other accounts reach the socket in it.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("it is ours");
@@ -194,7 +196,7 @@ impl Server {
             .args(["--port", &self.port().to_string()])
             .output()
             .unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
-        programs::printed(&program, output);
+        printed(&program, output);
         standby.settings = self.settings.clone();
         standby.certificates = self.certificates.clone();
         standby.start_somewhere();
@@ -581,14 +583,4 @@ fn short_directory() -> PathBuf {
     } else {
         PathBuf::from("/tmp")
     }
-}
-
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("127.0.0.1 has a free port");
-    listener.local_addr().expect("it is bound").port()
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test's thread serves nobody")]
-pub(crate) fn pause() {
-    std::thread::sleep(LOOK_AGAIN);
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 
+use tsumugi_rig::{build_directory, printed};
+
 use crate::account::Account;
 use crate::{programs, user};
 
@@ -32,21 +34,12 @@ fn place(initdb: &Path) -> PathBuf {
     let output = std::process::Command::new(initdb).arg("--version").output();
     let output = output.unwrap_or_else(|error| panic!("cannot run {}: {error}", initdb.display()));
     // "initdb (PostgreSQL) 15.18 (…)"
-    let printed = programs::printed(initdb, output);
+    let printed = printed(initdb, output);
     let version = printed.split_whitespace().nth(2).unwrap_or("unknown");
     let folder = build_directory().join("tmp");
     std::fs::create_dir_all(&folder)
         .unwrap_or_else(|error| panic!("cannot make {}: {error}", folder.display()));
     folder.join(format!("pg-template-{version}-{REVISION}"))
-}
-
-/// `target`, which cargo marks as a cache, above the running test program.
-fn build_directory() -> PathBuf {
-    let program = std::env::current_exe().unwrap_or_default();
-    program
-        .ancestors()
-        .find(|directory| directory.join("CACHEDIR.TAG").is_file())
-        .map_or_else(std::env::temp_dir, Path::to_path_buf)
 }
 
 fn make(account: Account, initdb: &Path, template: &Path) {
@@ -66,7 +59,7 @@ fn make(account: Account, initdb: &Path, template: &Path) {
         .args(["--wal-segsize", "1", "--no-sync"])
         .output();
     let output = output.unwrap_or_else(|error| panic!("cannot run {}: {error}", initdb.display()));
-    programs::printed(initdb, output);
+    printed(initdb, output);
     for database in ["template1", "postgres"] {
         alone(account, folder.path(), &data, database);
     }
@@ -107,7 +100,7 @@ fn alone(account: Account, folder: &Path, data: &Path, database: &str) {
     drop(pipe);
     let output = child.wait_with_output().expect("the child was started");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    programs::printed(&program, output);
+    printed(&program, output);
     assert!(
         !said.contains("ERROR"),
         "a single-user server said:\n{said}"

@@ -11,8 +11,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-pg-proto", &[]),
     ("tsumugi-firebird-proto", &[]),
     ("tsumugi-kv", &[]),
-    // Test servers: a dev-dependency, and it knows nothing of ours.
-    ("tsumugi-pg-rig", &[]),
+    // Test servers: dev-dependencies, and they know nothing of ours.
+    ("tsumugi-rig", &[]),
+    ("tsumugi-pg-rig", &["tsumugi-rig"]),
+    ("tsumugi-firebird-rig", &["tsumugi-rig"]),
     ("tsumugi-sql", &["tsumugi-pg-rig"]),
     ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-pg-rig"]),
     (

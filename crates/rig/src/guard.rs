@@ -1,4 +1,4 @@
-//! Ends a server and removes its directory when the test process is gone, however it went. Starts nothing.
+//! Ends a server and removes its directory when the test process is gone, however it went. Starts no server.
 //! It is a shell that reads a pipe only this process holds: the pipe's end is the sign. That is also how a server is dropped,
 //! so the two ways cannot differ.
 
@@ -8,14 +8,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Reads process numbers, the last one counts; at the end of the pipe ends that process and removes the directory.
-/// SIGQUIT is PostgreSQL's immediate shutdown, and ends PgBouncer too.
 const SCRIPT: &str = r#"
 trap '' INT HUP TERM
 pid=''
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
     kill -CONT "$pid" 2>/dev/null
-    kill -QUIT "$pid" 2>/dev/null
+    kill -"$2" "$pid" 2>/dev/null
     tries=0
     while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do tries=$((tries + 1)); sleep 0.05; done
     kill -KILL "$pid" 2>/dev/null
@@ -29,11 +28,13 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Begins to watch. The directory goes when the guard goes.
-    pub fn over(directory: &Path) -> Guard {
+    /// Begins to watch. The directory goes when the guard goes; a process is ended by `signal` first, named as kill(1) does,
+    /// and after five seconds by KILL.
+    pub fn over(directory: &Path, signal: &str) -> Guard {
         let shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "guard"])
             .arg(directory)
+            .arg(signal)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,0 +1,384 @@
+//! One throwaway server: start, kill, start again, freeze, databases, SQL through isql. It knows no driver.
+//! It ends with its value, or with the process when it is shared. Rule: it listens on 127.0.0.1 only.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tsumugi_rig::{Guard, free_port, pause};
+
+use crate::limits::{LOG_LINES_MAX, PORT_TRIES_MAX, START_S_MAX, STOP_S_MAX};
+use crate::user::User;
+use crate::{programs, template};
+
+/// How a server is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    settings: String,
+}
+
+impl Options {
+    /// Adds a line of firebird.conf, such as `WireCrypt`, `Enabled`.
+    pub fn setting(mut self, name: &str, value: &str) -> Options {
+        self.settings += &format!("{name} = {value}\n");
+        self
+    }
+
+    /// Starts it.
+    pub fn start(self) -> Server {
+        Server::make(self)
+    }
+}
+
+/// A running, or stopped, server.
+pub struct Server {
+    folder: PathBuf,
+    settings: String,
+    port: AtomicU16,
+    databases: AtomicUsize,
+    process: Mutex<Process>,
+}
+
+struct Process {
+    guard: Guard,
+    child: Option<Child>,
+}
+
+/// How an attempt to start went.
+enum Attempt {
+    Ready,
+    /// It ended at once: its port was taken, or its log says why.
+    Ended,
+    Late,
+}
+
+impl Server {
+    /// A server as the package configures it: Srp, encryption required.
+    pub fn start() -> Server {
+        Options::default().start()
+    }
+
+    /// One server for the whole test process, started at the first call. Take a [`Server::database`] of it and leave
+    /// the server itself alone: others use it too.
+    pub fn shared() -> &'static Server {
+        static SHARED: OnceLock<Server> = OnceLock::new();
+        SHARED.get_or_init(Server::start)
+    }
+
+    fn make(options: Options) -> Server {
+        let template = template::directory();
+        let folder = tempfile::Builder::new()
+            .prefix("tsumugi-firebird-")
+            .tempdir()
+            .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
+            .keep();
+        // A server that nobody has told to stop may take its time; nothing in it is worth that.
+        let guard = Guard::over(&folder, "KILL");
+        programs::furnish(&folder).expect("the directory is ours");
+        std::fs::copy(
+            template.join(template::SECURITY),
+            folder.join(template::SECURITY),
+        )
+        .and_then(|_| std::fs::copy(template.join(template::EMPTY), folder.join(template::EMPTY)))
+        .unwrap_or_else(|error| panic!("cannot copy {}: {error}", template.display()));
+        let server = Server {
+            folder,
+            settings: options.settings,
+            port: AtomicU16::new(0),
+            databases: AtomicUsize::new(0),
+            process: Mutex::new(Process { guard, child: None }),
+        };
+        server.start_somewhere();
+        server
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port.load(Ordering::Relaxed)
+    }
+
+    /// The directory that its files are in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A new, empty database of its own, in UTF8; its file goes with its value.
+    #[track_caller]
+    pub fn database(&self) -> Database<'_> {
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("data/test_{number}.fdb"));
+        std::fs::copy(self.folder.join(template::EMPTY), &path)
+            .unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
+        Database { server: self, path }
+    }
+
+    /// The URL of any file or alias on this server. A path begins with `/`, and so has two of them.
+    pub fn url_of(&self, user: User, database: &str) -> String {
+        let (user, port) = (user.in_url(), self.port());
+        format!("firebird://{user}@127.0.0.1:{port}/{database}")
+    }
+
+    /// Kills it, as a crash does.
+    #[track_caller]
+    pub fn kill_9(&self) {
+        let mut process = self.process();
+        let mut child = process.child.take().expect("it runs");
+        send(&child, Signal::SIGKILL);
+        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+        while child.try_wait().expect("the process is ours").is_none() {
+            assert!(
+                Instant::now() < until,
+                "the server did not stop within STOP_S_MAX ({STOP_S_MAX} s)\n{}",
+                self.log()
+            );
+            pause();
+        }
+        process.guard.forget();
+    }
+
+    /// Starts it on its old port after [`Server::kill_9`].
+    #[track_caller]
+    pub fn start_again(&self) {
+        let until = Instant::now() + Duration::from_secs(START_S_MAX);
+        loop {
+            match self.attempt() {
+                Attempt::Ready => return,
+                Attempt::Ended if Instant::now() < until => pause(),
+                _ => panic!("the server did not start again\n{}", self.log()),
+            }
+        }
+    }
+
+    /// Stops it in its tracks: connections stay open and nothing answers, as when a machine is gone.
+    #[track_caller]
+    pub fn freeze(&self) {
+        let process = self.process();
+        let child = process.child.as_ref().expect("it runs");
+        send(child, Signal::SIGSTOP);
+        // A thread on another core goes on for a moment.
+        let stat = format!("/proc/{}/stat", child.id());
+        let stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
+        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+        while !stopped() {
+            assert!(Instant::now() < until, "the server goes on");
+            pause();
+        }
+    }
+
+    /// Lets a frozen server go on.
+    #[track_caller]
+    pub fn thaw(&self) {
+        let process = self.process();
+        send(process.child.as_ref().expect("it runs"), Signal::SIGCONT);
+    }
+
+    /// The last lines of its log.
+    pub fn log(&self) -> String {
+        let mut text = String::new();
+        for name in ["output", "firebird.log"] {
+            let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
+            text += &String::from_utf8_lossy(&bytes);
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        let shown = &lines[lines.len().saturating_sub(LOG_LINES_MAX)..];
+        format!("--- the server's log ---\n{}\n---", shown.join("\n"))
+    }
+
+    fn start_somewhere(&self) {
+        for _ in 0..PORT_TRIES_MAX {
+            self.port.store(free_port(), Ordering::Relaxed);
+            match self.attempt() {
+                Attempt::Ready => return,
+                Attempt::Ended => {}
+                Attempt::Late => panic!(
+                    "the server was not ready within START_S_MAX ({START_S_MAX} s)\n{}",
+                    self.log()
+                ),
+            }
+        }
+        panic!(
+            "the server did not start in PORT_TRIES_MAX ({PORT_TRIES_MAX}) tries\n{}",
+            self.log()
+        );
+    }
+
+    fn attempt(&self) -> Attempt {
+        self.configure();
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.join("output"));
+        let log = log.expect("the directory is ours");
+        let program = programs::find("firebird");
+        // Its option for a port would make it listen on every address.
+        let child = programs::command(&program, &self.folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("it is open"))
+            .stderr(log)
+            // Not in the terminal's group: an interrupt of the tests is not one of the server.
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
+        let mut process = self.process();
+        process.guard.watch(&child);
+        let attempt = self.wait_until_ready(process.child.insert(child));
+        if !matches!(attempt, Attempt::Ready) {
+            let mut child = process.child.take().expect("it was just put there");
+            let _ = child.kill();
+            let _ = child.wait();
+            process.guard.forget();
+        }
+        attempt
+    }
+
+    fn configure(&self) {
+        let folder = self.folder.display();
+        let settings = format!(
+            "RemoteBindAddress = 127.0.0.1\nRemoteServicePort = {}\nSecurityDatabase = {folder}/{}\n\
+             DatabaseAccess = Full\nTempDirectories = {folder}/tmp\n{}",
+            self.port(),
+            template::SECURITY,
+            self.settings
+        );
+        let databases = format!(
+            "security.db = {folder}/{}\n{{\nRemoteAccess = false\n}}\n{} = {folder}/{}\n",
+            template::SECURITY,
+            self.alias(),
+            template::EMPTY
+        );
+        for (name, text) in [("firebird.conf", settings), ("databases.conf", databases)] {
+            std::fs::write(self.folder.join(name), text).expect("the directory is ours");
+        }
+    }
+
+    /// A name for a database that no other server knows.
+    fn alias(&self) -> String {
+        let name = self.folder.file_name().unwrap_or_default();
+        name.display().to_string().replace('-', "_")
+    }
+
+    fn wait_until_ready(&self, child: &mut Child) -> Attempt {
+        let until = Instant::now() + Duration::from_secs(START_S_MAX);
+        loop {
+            if child.try_wait().expect("the process is ours").is_some() {
+                return Attempt::Ended;
+            }
+            // Somebody else may listen there: only this server knows the alias.
+            if TcpStream::connect(("127.0.0.1", self.port())).is_ok()
+                && self.try_isql(&self.alias(), "quit;").is_ok()
+            {
+                return Attempt::Ready;
+            }
+            if Instant::now() >= until {
+                return Attempt::Late;
+            }
+            pause();
+        }
+    }
+
+    /// Runs a script of isql as the superuser over TCP.
+    fn try_isql(&self, database: &str, script: &str) -> Result<String, String> {
+        let isql = programs::find("isql-fb");
+        let mut child = programs::command(&isql, &self.folder)
+            .args(["-q", "-bail", "-ch", "UTF8", "-user", User::ADMIN.name])
+            .args(["-password", User::ADMIN.password])
+            .arg(format!("127.0.0.1/{}:{database}", self.port()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot run {}: {error}", isql.display()));
+        let mut pipe = child.stdin.take().expect("the pipe was asked for");
+        // Whatever ends it early is in what it printed.
+        let _ = pipe.write_all(script.as_bytes());
+        drop(pipe);
+        let output = child.wait_with_output().expect("the child was started");
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        // A database that it cannot open is only said.
+        if output.status.success() && said.is_empty() {
+            let printed = String::from_utf8_lossy(&output.stdout);
+            Ok(printed.trim().to_owned())
+        } else {
+            Err(said)
+        }
+    }
+
+    fn process(&self) -> MutexGuard<'_, Process> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+        let mut process = self.process();
+        let child = process.child.take();
+        process.guard.end(child);
+    }
+}
+
+#[track_caller]
+fn send(child: &Child, signal: Signal) {
+    let number = i32::try_from(child.id()).expect("a process number fits");
+    kill(Pid::from_raw(number), signal).expect("the process is ours");
+}
+
+/// A database of one test.
+pub struct Database<'a> {
+    server: &'a Server,
+    path: PathBuf,
+}
+
+impl Database<'_> {
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The server it is on.
+    pub fn server(&self) -> &Server {
+        self.server
+    }
+
+    /// It, for the superuser.
+    pub fn url(&self) -> String {
+        self.url_as(User::ADMIN)
+    }
+
+    /// It, for another user, who may do in it what the superuser granted.
+    pub fn url_as(&self, user: User) -> String {
+        self.server.url_of(user, &self.path.display().to_string())
+    }
+
+    /// Runs a script of isql in it as the superuser and gives what it printed. The script is UTF-8; statements end with `;`.
+    #[track_caller]
+    pub fn isql(&self, script: &str) -> String {
+        match self
+            .server
+            .try_isql(&self.path.display().to_string(), script)
+        {
+            Ok(printed) => printed,
+            Err(reason) => panic!("{script}: {reason}\n{}", self.server.log()),
+        }
+    }
+}
+
+impl Drop for Database<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.server.log());
+        }
+        // A server that still has it open keeps it until its last connection goes.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

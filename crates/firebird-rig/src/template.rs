@@ -1,0 +1,103 @@
+//! A security database with the rig's users and an empty database, made once and copied for every server. Not a server.
+//! They lie in the build directory, named after what they were made with; whoever makes them first renames them into place.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+
+use tsumugi_rig::{build_directory, printed};
+
+use crate::{programs, user};
+
+/// Changes with what [`make`] does.
+const REVISION: u32 = 1;
+
+/// The security database's file.
+pub const SECURITY: &str = "security3.fdb";
+
+/// The empty database's file.
+pub const EMPTY: &str = "empty.fdb";
+
+/// The directory of both files.
+pub fn directory() -> PathBuf {
+    // Threads of one process take turns; processes race, and the first wins.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = build_directory().join("tmp");
+    std::fs::create_dir_all(&folder)
+        .unwrap_or_else(|error| panic!("cannot make {}: {error}", folder.display()));
+    let template = folder.join(format!("firebird-template-3.0-{REVISION}"));
+    if !template.is_dir() {
+        make(&template);
+    }
+    template
+}
+
+fn make(template: &Path) {
+    let folder = tempfile::Builder::new()
+        .prefix("tsumugi-firebird-template-")
+        .tempdir()
+        .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"));
+    let root = folder.path();
+    let (security, empty) = (root.join(SECURITY), root.join(EMPTY));
+    programs::furnish(root).expect("the directory is ours");
+    let settings = format!(
+        "SecurityDatabase = {}\nUserManager = Srp, Legacy_UserManager\n",
+        security.display()
+    );
+    std::fs::write(root.join("firebird.conf"), settings).expect("the directory is ours");
+    std::fs::write(root.join("databases.conf"), "").expect("the directory is ours");
+
+    let create = format!("create database '{}';", security.display());
+    embedded(root, None, &create);
+    let script = std::fs::read_to_string(programs::security_script()).expect("it can be read");
+    embedded(root, Some(&security), &script);
+    embedded(root, Some(&security), &(user::statements() + "commit;"));
+    let create = format!(
+        "create database '{}' page_size 8192 default character set UTF8;",
+        empty.display()
+    );
+    embedded(root, None, &create);
+    for file in [&security, &empty] {
+        // What lives for seconds need not reach the disk.
+        let gfix = programs::find("gfix");
+        let output = programs::command(&gfix, root)
+            .args(["-user", "SYSDBA", "-write", "async"])
+            .arg(file)
+            .output();
+        printed(&gfix, output.expect("it was just found"));
+    }
+    let mut partial = template.to_owned();
+    partial
+        .as_mut_os_string()
+        .push(format!("-partial-{}", std::process::id()));
+    let kept = std::fs::create_dir(&partial)
+        .and_then(|()| std::fs::copy(&security, partial.join(SECURITY)))
+        .and_then(|_| std::fs::copy(&empty, partial.join(EMPTY)));
+    kept.unwrap_or_else(|error| panic!("cannot make {}: {error}", partial.display()));
+    if std::fs::rename(&partial, template).is_err() {
+        // Another test process was faster.
+        let _ = std::fs::remove_dir_all(&partial);
+        assert!(template.is_dir(), "cannot make {}", template.display());
+    }
+}
+
+/// Runs SQL without a server: isql opens the file itself, and asks nobody for a password.
+fn embedded(root: &Path, database: Option<&Path>, sql: &str) {
+    let isql = programs::find("isql-fb");
+    let mut child = programs::command(&isql, root)
+        .args(["-q", "-bail", "-ch", "UTF8", "-user", "SYSDBA"])
+        .args(database)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot run {}: {error}", isql.display()));
+    let mut pipe = child.stdin.take().expect("the pipe was asked for");
+    // Whatever ends it early is in what it printed.
+    let _ = pipe.write_all(sql.as_bytes());
+    drop(pipe);
+    let output = child.wait_with_output().expect("the child was started");
+    printed(&isql, output);
+}

@@ -1,0 +1,54 @@
+//! The servers of the rig do what tests rely on. Not about Firebird itself.
+//! Rule: what is checked here is what a driver's test would otherwise report as the driver's fault.
+
+use std::net::TcpStream;
+
+use tsumugi_firebird_rig::{Options, Server, User};
+
+fn answers(server: &Server) -> bool {
+    TcpStream::connect(("127.0.0.1", server.port())).is_ok()
+}
+
+#[test]
+fn a_database_takes_sql_in_every_character_set() {
+    let database = Server::shared().database();
+    let printed = database.isql(
+        "create table word (u varchar(9) character set utf8, s varchar(9) character set sjis_0208, w varchar(9) character set win1251);
+         insert into word values ('日本', '日本語', 'Привет'); commit;
+         set heading off; select trim(u) || '/' || s || '/' || w from word;",
+    );
+    assert!(printed.contains("日本/日本語/Привет"), "{printed}");
+    assert!(
+        database
+            .url()
+            .starts_with("firebird://SYSDBA:masterkey@127.0.0.1:")
+    );
+    assert!(
+        database
+            .url_as(User::QUOTED)
+            .contains("%22Mixed%20Case%22:mixed@")
+    );
+}
+
+#[test]
+fn a_server_that_was_killed_starts_again_with_its_databases() {
+    let server = Options::default().setting("WireCrypt", "Enabled").start();
+    let database = server.database();
+    database.isql("create table t (n int); commit;");
+    server.kill_9();
+    assert!(!answers(&server));
+    server.start_again();
+    database.isql("insert into t values (1); commit;");
+    server.freeze();
+    server.thaw();
+    database.isql("drop table t; commit;");
+}
+
+#[test]
+fn a_server_goes_with_its_value() {
+    let server = Server::start();
+    let folder = server.folder().to_owned();
+    assert!(folder.is_dir() && answers(&server));
+    drop(server);
+    assert!(!folder.exists());
+}

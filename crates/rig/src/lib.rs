@@ -1,0 +1,50 @@
+//! What throwaway servers of every kind share: somebody who ends them for sure, free ports, a place for templates. It knows no server.
+//! What fails here panics and says what to do, because a test has no better answer.
+
+#![forbid(unsafe_code)]
+#![cfg(unix)]
+
+mod guard;
+mod limits;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+pub use self::guard::Guard;
+
+/// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("127.0.0.1 has a free port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// Waits a moment between two looks at something that is awaited.
+#[expect(clippy::disallowed_methods, reason = "a test's thread serves nobody")]
+pub fn pause() {
+    std::thread::sleep(limits::LOOK_AGAIN);
+}
+
+/// `target`, which cargo marks as a cache, above the running test program; else the directory for temporary files.
+pub fn build_directory() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    program
+        .ancestors()
+        .find(|directory| directory.join("CACHEDIR.TAG").is_file())
+        .map_or_else(std::env::temp_dir, Path::to_path_buf)
+}
+
+/// What a program printed; a failure is a panic with what it said.
+pub fn printed(program: &Path, output: Output) -> String {
+    assert!(
+        output.status.success(),
+        "{} failed ({}):\n{}{}",
+        program.display(),
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
