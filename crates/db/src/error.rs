@@ -173,6 +173,14 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
+    /// The statement is larger than one may be. Nothing ran. Split it.
+    #[error("{limit} is exceeded: at most {max}; nothing was run")]
+    Limit {
+        /// The limit.
+        limit: &'static str,
+        /// Its value.
+        max: usize,
+    },
     /// The database refused for another reason.
     #[error("{message} ({code})")]
     Database {
@@ -216,7 +224,7 @@ impl Error {
             Error::Syntax { .. } => "SyntaxError",
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
             Error::Timeout { .. } => "QueryCanceled",
-            Error::TooLarge { .. } => "LimitExceeded",
+            Error::TooLarge { .. } | Error::Limit { .. } => "LimitExceeded",
             Error::InvalidText { .. } | Error::Malformed { .. } => "DataError",
             Error::RolledBack { .. } => "TransactionRolledBack",
             Error::Closed { .. }
@@ -310,7 +318,20 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Lost { .. }
             | Error::Unsupported { .. }
+            | Error::Limit { .. }
             | Error::Malformed { .. } => None,
+        }
+    }
+}
+
+/// What the builder refuses before there is SQL.
+impl From<tsumugi_sql::Error> for Error {
+    fn from(error: tsumugi_sql::Error) -> Self {
+        use tsumugi_sql::Error as Refused;
+        match error {
+            Refused::Unsupported { database, what } => Error::Unsupported { database, what },
+            Refused::Limit { limit, max } => Error::Limit { limit, max },
+            other => Error::usage(other.to_string()),
         }
     }
 }

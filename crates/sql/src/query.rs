@@ -7,7 +7,9 @@ use crate::condition::all;
 use crate::expr::{Distinct, Expr};
 use crate::limits::DEPTH_MAX;
 use crate::name::Name;
-use crate::parts::{Conflict, Cte, Item, Join, Lock, Named, Order, Several, Side, Source, Wait};
+use crate::parts::{
+    Conflict, Cte, Item, Join, Lock, Named, Order, Origin, Several, Side, Source, Wait,
+};
 use crate::record::Record;
 
 /// A table's rows, narrowed down step by step, to be read, updated or deleted, or a table to be inserted into.
@@ -56,6 +58,14 @@ impl Query {
     /// One row without columns, to select expressions from.
     pub fn of_nothing() -> Self {
         Self(Arc::default())
+    }
+
+    /// The table whose rows they are; none of a query of a query, of raw SQL or of nothing.
+    pub fn table_name(&self) -> Option<&Name> {
+        match &self.0.source.as_ref()?.of {
+            Origin::Table(name) => Some(name),
+            Origin::Query(_) | Origin::Raw(_) => None,
+        }
     }
 
     pub(crate) fn parts(&self) -> &Parts {

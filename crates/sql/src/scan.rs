@@ -79,6 +79,11 @@ pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(Sent<'
     }
 }
 
+/// Whether `$1` right after this text would be a part of its last word.
+pub fn swallows_number(before: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii())
+}
+
 /// SQL that is ready to be sent as [`translate`] takes it: with `??` for each question mark that is an operator.
 pub fn doubled(sql: &str, lexicon: Lexicon) -> Cow<'_, str> {
     if !sql.contains('?') {

@@ -42,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-rpc",
+            "tsumugi-sql",
             "tsumugi-pg-rig",
         ],
     ),

@@ -81,6 +81,9 @@ fn numbered(sql: &str) -> String {
         Sent::Same(text) => out.push_str(text),
         Sent::Question => out.push('?'),
         Sent::Placeholder(number) => {
+            if scan::swallows_number(&out) {
+                out.push(' ');
+            }
             out.push('$');
             out.push_str(itoa::Buffer::new().format(number));
         }
@@ -115,10 +118,11 @@ pub(super) fn source_offset(sql: &str, position: u32) -> Option<usize> {
         if found.is_some() {
             return;
         }
+        let space = || usize::from(sql.get(..at).is_some_and(scan::swallows_number));
         let characters = match sent {
             Sent::Same(text) => text.chars().count(),
             Sent::Question => 1,
-            Sent::Placeholder(number) => 1 + itoa::Buffer::new().format(number).len(),
+            Sent::Placeholder(number) => space() + 1 + itoa::Buffer::new().format(number).len(),
         };
         if before >= characters {
             before -= characters;
@@ -235,6 +239,7 @@ mod tests {
         check("select $1", "select $1");
         check("where a=?", "where a=$1");
         check("(?,?)", "($1,$2)");
+        check("limit? offset?", "limit $1 offset $2");
     }
 
     #[test]
@@ -271,6 +276,7 @@ mod tests {
             "select ^?",
             "select ^??",
             "select ?, ^",
+            "select 1 limit? offset ^x",
         ] {
             let (before, after) = sql.split_once('^').unwrap();
             let sent = numbered(before).chars().count();

@@ -164,9 +164,7 @@ impl<'d> Writer<'d> {
             Placeholder::Question => self.sql.push('?'),
             Placeholder::Numbered => {
                 // In raw SQL a `?` may stand right after a word, which would swallow `$1`, or after a `$`.
-                let swallows =
-                    |c: char| c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
-                if self.sql.ends_with(swallows) {
+                if scan::swallows_number(&self.sql) {
                     self.sql.push(' ');
                 }
                 self.sql.push('$');

@@ -1,0 +1,105 @@
+//! Statements that the builder made (`tsumugi_sql`), run on a connection of a database's choice, in a transaction or in a session.
+//! Builds nothing itself. Rule: what the builder wrote reaches the database as it is; nothing in it is a placeholder but its own.
+
+use std::sync::Arc;
+
+use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
+use tsumugi_sql::{Dialect, Name, POSTGRES, SQLITE, Statement, scan};
+
+use crate::database::{Database, Executed, RowStream, Transaction};
+use crate::error::Result;
+use crate::rows::Rows;
+use crate::session::Session;
+use crate::value::{Value, ValueRef};
+
+/// SQL and values as the methods that take text want them: `query`, `execute`, `stream`, `pipeline`.
+pub fn sendable(statement: Statement, dialect: &Dialect) -> (Arc<str>, Vec<Value>) {
+    let Statement { sql, binds } = statement;
+    let sql = if *dialect == POSTGRES {
+        // There `?` is an operator by now, and the driver would take it for a placeholder.
+        scan::doubled(&sql, dialect.lexicon).into()
+    } else {
+        sql.into()
+    };
+    (sql, binds.into_iter().map(Value::from).collect())
+}
+
+impl Database {
+    /// The SQL that the builder writes for this database.
+    pub fn dialect(&self) -> &'static Dialect {
+        match self {
+            Database::Sqlite(_) => &SQLITE,
+            Database::Postgres(_) => &POSTGRES,
+        }
+    }
+}
+
+impl Transaction {
+    /// The SQL that the builder writes for this database.
+    pub fn dialect(&self) -> &'static Dialect {
+        match self {
+            Transaction::Sqlite(_) => &SQLITE,
+            Transaction::Postgres(_) => &POSTGRES,
+        }
+    }
+}
+
+impl Session {
+    /// The SQL that the builder writes for this database.
+    pub fn dialect(&self) -> &'static Dialect {
+        match self {
+            Session::Postgres(_) => &POSTGRES,
+        }
+    }
+}
+
+/// The same for whatever runs statements.
+macro_rules! runs {
+    ($($of:ty),*) => {
+        $(impl $of {
+            /// Runs a statement of the builder and gives its rows, as `query` does.
+            pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
+                let (sql, values) = sendable(statement, self.dialect());
+                self.query(sql, values).await
+            }
+
+            /// Runs a statement of the builder and says what it changed, as `execute` does.
+            pub async fn run(&self, statement: Statement) -> Result<Executed> {
+                let (sql, values) = sendable(statement, self.dialect());
+                self.execute(sql, values).await
+            }
+
+            /// Runs a statement of the builder that only reads and gives its rows in batches, as `stream` does.
+            pub async fn follow(&self, statement: Statement) -> Result<RowStream> {
+                let (sql, values) = sendable(statement, self.dialect());
+                self.stream(sql, values).await
+            }
+
+            /// What the database says of a table; none if there is no such table.
+            pub async fn describe(&self, table: impl Into<Name>) -> Result<Option<Description>> {
+                let dialect = self.dialect();
+                let catalog = Catalog::of(table, dialect)?;
+                let rows = CatalogRows {
+                    columns: texts(&self.fetch(catalog.columns).await?),
+                    keys: texts(&self.fetch(catalog.keys).await?),
+                    foreign_keys: texts(&self.fetch(catalog.foreign_keys).await?),
+                    checks: texts(&self.fetch(catalog.checks).await?),
+                };
+                Ok(Description::read(&rows, dialect))
+            }
+        })*
+    };
+}
+
+runs!(Database, Transaction, Session);
+
+/// Rows of text and NULL.
+fn texts(rows: &Rows) -> Vec<Vec<Option<String>>> {
+    let text = |value: ValueRef<'_>| match Value::from(value) {
+        Value::Text(text) => Some(text),
+        _ => None,
+    };
+    rows.iter()
+        .map(|row| row.values().map(text).collect())
+        .collect()
+}
