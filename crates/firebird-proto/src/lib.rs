@@ -12,6 +12,8 @@
     )
 )]
 
+pub mod auth;
+pub mod crypt;
 mod error;
 pub mod limits;
 pub mod op;
