@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi-bench --tsumugi $(TARGET)/release/tsumugi --tax $(TARGET)/release/examples/tax --depth $(TARGET)/release/examples/depth --calls $(TARGET)/release/examples/calls --throughput $(TARGET)/release/examples/throughput --peers $(PEERS) $(if $(QUICK),--quick)
+BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick)
 PEERS := bench-peers/target/release
 # Runs a command beside a PostgreSQL that is thrown away.
 RIG = $(TARGET)/release/tsumugi-pg-rig
@@ -92,7 +92,7 @@ soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed und
 
 bench-build:
 	@scripts/setup bench
-	cargo build --release --package tsumugi-cli --package tsumugi-bench
+	cargo build --release --package tsumugi-cli
 	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
 	cargo build --release --package tsumugi-script --example tax
 	cargo build --release --package tsumugi-pg --example depth

@@ -101,6 +101,13 @@ Example:
 Lines run in the application, with its helpers and plugins and the client of its tests. Waits
 work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console";
 
+const BENCH: &str = "\
+Example:
+  tsumugi bench hello --quick
+
+Servers are started on free ports of this machine and end with the command. What is missing
+here is named with the package to install.";
+
 const NEW: &str = "\
 Example:
   tsumugi new blog && cd blog && tsumugi serve --dev";
@@ -125,6 +132,9 @@ enum Command {
     /// Serve key-value databases to clients of Tkrzw-RPC, or be such a client
     #[command(after_help = kv::HELP)]
     Kv(Box<kv::Arguments>),
+    /// Measure this server beside others on this machine
+    #[command(after_help = BENCH)]
+    Bench(Box<tsumugi_bench::Arguments>),
     /// Make a new application
     #[command(after_help = NEW)]
     New(new::Arguments),
@@ -154,6 +164,7 @@ fn main() -> ExitCode {
         Command::Console(arguments) => console::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Kv(arguments) => kv::run(*arguments),
+        Command::Bench(arguments) => tsumugi_bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
