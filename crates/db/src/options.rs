@@ -107,6 +107,9 @@ pub enum TransactionMode {
     Immediate,
     /// At the beginning. In WAL mode the same as immediate.
     Exclusive,
+    /// At the beginning, to make tables anew: until the commit no foreign key is looked at, so dropping a table deletes nothing in
+    /// others; the commit fails if one then refers to nothing. PostgreSQL needs no such thing, and takes it for the default.
+    Rebuild,
 }
 
 /// How a transaction sees the changes of others. SQLite's are always serializable.

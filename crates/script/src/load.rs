@@ -76,6 +76,7 @@ const PRELUDE: &[(&str, &str)] = &[
         "tsumugi/db_values.rb",
         include_str!("../prelude/db_values.rb"),
     ),
+    ("tsumugi/schema.rb", include_str!("../prelude/schema.rb")),
     ("tsumugi/kv.rb", include_str!("../prelude/kv.rb")),
     (
         "tsumugi/ngx_mruby.rb",

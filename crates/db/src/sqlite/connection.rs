@@ -45,6 +45,8 @@ pub(super) struct Connection {
     role: Access,
     /// What may run now: less than its role in a read-only transaction.
     access: Access,
+    /// Whether foreign keys may be off.
+    forgot_references: bool,
 }
 
 /// What a connection keeps from one result to the next.
@@ -134,6 +136,7 @@ impl Opening {
             desk,
             role,
             access: role,
+            forgot_references: false,
         })
     }
 }
@@ -148,6 +151,36 @@ impl Connection {
     pub(super) fn restore_settings(&self) -> rusqlite::Result<()> {
         self.sqlite
             .execute_batch("PRAGMA foreign_keys = ON; PRAGMA legacy_alter_table = OFF")
+    }
+
+    /// Notes that foreign keys are going to be off until [`Connection::remember_references`].
+    pub(super) fn forget_references(&mut self) {
+        self.forgot_references = true;
+    }
+
+    /// Whether foreign keys may be off.
+    pub(super) fn forgot_references(&self) -> bool {
+        self.forgot_references
+    }
+
+    /// Puts the setting back, outside of a transaction.
+    pub(super) fn remember_references(&mut self) -> rusqlite::Result<()> {
+        if self.forgot_references {
+            self.restore_settings()?;
+            self.forgot_references = false;
+        }
+        Ok(())
+    }
+
+    /// A row that refers to nothing, if there is one: which table refers to which.
+    pub(super) fn broken_reference(&self) -> rusqlite::Result<Option<String>> {
+        let mut check = self.sqlite.prepare("PRAGMA foreign_key_check")?;
+        let mut rows = check.query([])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        let (from, to): (String, String) = (row.get(0)?, row.get(2)?);
+        Ok(Some(format!("a row of {from} refers to no row of {to}")))
     }
 
     /// Narrows what may run until [`Connection::unrestrict`].

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use tracing::debug;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Failed, Result};
 use crate::limits::TIMEOUT_MAX;
 use crate::log::Line;
 use crate::metrics::Counters;
@@ -113,12 +113,15 @@ impl Seat {
             return;
         };
         connection.unrestrict();
-        if !connection.is_clean() {
+        let mut is_clean = connection.is_clean();
+        if !is_clean || connection.forgot_references() {
             watch::arm(None, TIMEOUT_MAX, Policy::Internal);
-            let _ = connection.own("ROLLBACK");
+            if !is_clean {
+                let _ = connection.own("ROLLBACK");
+            }
+            is_clean = connection.is_clean() && connection.remember_references().is_ok();
             watch::disarm();
         }
-        let is_clean = connection.is_clean();
         if !(is_clean && served.is_ok()) && self.opening.path.is_some() {
             self.connection = None;
         }
@@ -257,6 +260,11 @@ impl Service<'_> {
             (Access::ReadWrite, TransactionMode::Deferred) => "BEGIN DEFERRED",
             (Access::ReadWrite, TransactionMode::Immediate) => "BEGIN IMMEDIATE",
             (Access::ReadWrite, TransactionMode::Exclusive) => "BEGIN EXCLUSIVE",
+            // Within a transaction the setting could not be changed any more.
+            (Access::ReadWrite, TransactionMode::Rebuild) => {
+                self.connection.forget_references();
+                "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE"
+            }
         };
         let (reply, began) = self.own(begin, Some(reply));
         let has_begun = began.is_ok();
@@ -310,11 +318,32 @@ impl Service<'_> {
 
     /// Ends the transaction. Not stopped when the caller goes away: it has asked, and half an end does not exist.
     fn finish(&mut self, sql: &str, ended: Ended, reply: Option<Reply>, end: &End) {
+        if let Some(refusal) = self.refuse_commit(ended) {
+            return answer(reply, Err(refusal));
+        }
         let (_, outcome) = self.own(sql, None);
         if outcome.is_ok() {
             end.set(ended);
         }
         answer(reply, outcome);
+    }
+
+    /// What keeps a transaction from being committed in which no foreign key was looked at.
+    fn refuse_commit(&mut self, ended: Ended) -> Option<Error> {
+        if ended != Ended::Committed || !self.connection.forgot_references() {
+            return None;
+        }
+        watch::arm(None, TIMEOUT_MAX, Policy::Internal);
+        let broken = self.connection.broken_reference();
+        let seen = watch::disarm();
+        match broken {
+            Ok(None) => None,
+            Ok(Some(constraint)) => Some(Error::ForeignKeyViolation {
+                constraint: Some(constraint),
+                statement: Failed::none(),
+            }),
+            Err(cause) => Some(failure::own(cause, &seen, "COMMIT", self.options)),
+        }
     }
 
     fn own_and_answer(&mut self, sql: &str, reply: Option<Reply>) {

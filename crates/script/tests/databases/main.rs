@@ -10,6 +10,7 @@ mod errors;
 mod listening;
 mod logged;
 mod pipelines;
+mod schema;
 mod sessions;
 mod streams;
 mod transactions;

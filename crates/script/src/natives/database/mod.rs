@@ -5,6 +5,7 @@ mod copy;
 mod failure;
 mod listen;
 mod pipeline;
+mod schema;
 mod target;
 pub(super) mod values;
 
@@ -66,6 +67,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     statements(natives)?;
     streams(natives)?;
     pipeline::install(natives)?;
+    schema::install(natives)?;
     copy::install(natives)?;
     listen::install(natives)?;
     sessions(natives)?;
@@ -183,9 +185,10 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
             Some("exclusive") => TransactionOptions::write(TransactionMode::Exclusive),
+            Some("rebuild") => TransactionOptions::write(TransactionMode::Rebuild),
             Some("read_only") => TransactionOptions::read_only(),
             Some(other) => {
-                let message = format!("transaction takes mode: :immediate, :deferred, :exclusive or :read_only, not {other}");
+                let message = format!("transaction takes mode: :immediate, :deferred, :exclusive, :rebuild or :read_only, not {other}");
                 return Err(scope.error("ArgumentError", message));
             }
         };

@@ -1,0 +1,145 @@
+//! Tables: what a database says of one, and the statements that make, change and drop one. Which to run when is Ruby's
+//! (prelude/schema.rb). Rule: nothing here asks a database for anything but its catalog.
+
+mod read;
+
+use tsumugi_db::Rows;
+use tsumugi_mruby::{Raise, Result, Scope, Value};
+use tsumugi_sql::schema::{Catalog, CatalogRows, Description, Rebuild, drop_table};
+use tsumugi_sql::{Dialect, Error, POSTGRES, SQLITE, Statement, scan};
+
+use super::failure::failure;
+use super::target::{Target, target};
+use crate::answer::{Operation, answer, nil};
+use crate::natives::{Natives, text};
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.data_class("Description")?;
+    natives.waiting("schema_describe", |_, scope, call| {
+        let target = target(scope, call.argument(0))?;
+        let dialect = dialect(scope, call.argument(1))?;
+        let table = text(scope, call.argument(2), "the table's name")?;
+        let catalog = Catalog::of(table, dialect).map_err(|error| refused(scope, error))?;
+        Ok(Box::pin(async move {
+            match described(&target, catalog).await {
+                Err(error) => failure(error),
+                Ok(rows) => match Description::read(&rows, dialect) {
+                    None => nil(),
+                    Some(description) => answer(move |scope| {
+                        scope.wrap(scope.constant("Tsumugi::Native::Description")?, description)
+                    }),
+                },
+            }
+        }) as Operation)
+    })?;
+    natives.plain("schema_create", |host, scope, call| {
+        let dialect = dialect(scope, call.argument(0))?;
+        let depth_max = host.settings.limits.json_depth_max;
+        let table = read::table(scope, call.argument(1), depth_max)?;
+        // Said first, so that what could not be made is refused also where something is there.
+        let statements = table
+            .create(dialect)
+            .map_err(|error| refused(scope, error))?;
+        let Some(found) = scope.data::<Description>(call.argument(2)) else {
+            return list(scope, &statements);
+        };
+        table
+            .compare(found, dialect)
+            .map_err(|error| refused(scope, error))?;
+        list(scope, &[])
+    })?;
+    // The statements, and whether they make the table anew.
+    natives.plain("schema_alter", |host, scope, call| {
+        let dialect = dialect(scope, call.argument(0))?;
+        let depth_max = host.settings.limits.json_depth_max;
+        let (name, alteration) = read::alteration(scope, call.argument(1), depth_max)?;
+        let restored = match scope.data::<Description>(call.argument(2)) {
+            Some(found) if *dialect == SQLITE => found.table(name, dialect).map(Some),
+            _ => Ok(None),
+        };
+        let current = restored.as_ref().ok().and_then(Option::as_ref);
+        let altered = match (alteration.statements(dialect, current), &restored) {
+            // What stands in the way is what the table has, not what was asked for.
+            (Err(Error::Unsupported { .. }), Err(strange)) => Err(strange.clone()),
+            (altered, _) => altered,
+        };
+        let altered = altered.map_err(|error| refused(scope, error))?;
+        let pair = scope.array(2)?;
+        scope.push(pair, list(scope, &altered.statements)?)?;
+        scope.push(pair, Value::boolean(altered.rebuild == Rebuild::Yes))?;
+        Ok(pair)
+    })?;
+    natives.plain("schema_drop", |_, scope, call| {
+        let dialect = dialect(scope, call.argument(0))?;
+        let table = text(scope, call.argument(1), "the table's name")?;
+        let statement = drop_table(table, dialect).map_err(|error| refused(scope, error))?;
+        scope.string(statement)
+    })?;
+    natives.waiting("schema_run", |_, scope, call| {
+        let target = target(scope, call.argument(0))?;
+        let dialect = dialect(scope, call.argument(1))?;
+        let sql = text(scope, call.argument(2), "the SQL")?;
+        Ok(Box::pin(async move {
+            // These statements bind nothing, so a `?` in them is never a placeholder.
+            let sql = match *dialect == POSTGRES {
+                true => scan::doubled(&sql, dialect.lexicon).into_owned(),
+                false => sql,
+            };
+            match target.execute(sql, Vec::new()).await {
+                Ok(_) => nil(),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })
+}
+
+/// The dialect of a database whose URL begins so.
+fn dialect<'c>(scope: &'c Scope<'c>, scheme: Value<'c>) -> Result<'c, &'static Dialect> {
+    match scope.text(scheme).as_deref() {
+        Some("postgres") => Ok(&POSTGRES),
+        Some("sqlite") => Ok(&SQLITE),
+        _ => Err(scope.error("DB::Unsupported", "this database has no schema builder")),
+    }
+}
+
+/// Asks the questions.
+async fn described(target: &Target, catalog: Catalog) -> tsumugi_db::Result<CatalogRows> {
+    Ok(CatalogRows {
+        columns: texts(target, catalog.columns).await?,
+        keys: texts(target, catalog.keys).await?,
+        foreign_keys: texts(target, catalog.foreign_keys).await?,
+        checks: texts(target, catalog.checks).await?,
+    })
+}
+
+async fn texts(
+    target: &Target,
+    question: Statement,
+) -> tsumugi_db::Result<Vec<Vec<Option<String>>>> {
+    let binds = question.binds.into_iter().map(Into::into).collect();
+    let rows: Rows = target.query(question.sql, binds).await?;
+    let text = |value: tsumugi_db::ValueRef<'_>| value.as_text().map(str::to_owned);
+    Ok(rows
+        .iter()
+        .map(|row| row.values().map(text).collect())
+        .collect())
+}
+
+fn list<'c>(scope: &'c Scope<'c>, statements: &[String]) -> Result<'c, Value<'c>> {
+    let list = scope.array(statements.len())?;
+    for statement in statements {
+        scope.push(list, scope.string(statement)?)?;
+    }
+    Ok(list)
+}
+
+/// The exception for what was refused before any SQL.
+fn refused<'c>(scope: &'c Scope<'_>, error: Error) -> Raise<'c> {
+    let class = match &error {
+        Error::Different { .. } => "DB::TableDiffers",
+        Error::Unsupported { .. } => "DB::Unsupported",
+        Error::Limit { .. } => "DB::LimitExceeded",
+        _ => "DB::UsageError",
+    };
+    scope.error(class, error.to_string())
+}

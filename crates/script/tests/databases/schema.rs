@@ -1,0 +1,248 @@
+//! Tables made, changed and dropped from Ruby, on both databases.
+
+use crate::{Engine, check, check_on};
+
+const USERS: &str = "
+  def users(**more)
+    db.create(:users) do
+      increments :id
+      string :name, 100, **more
+      decimal :balance, 10, 2, default: 0
+      boolean :active, default: true
+      timestamps
+    end
+  end
+  def failing
+    yield
+    'nothing was raised'
+  rescue DB::Error, ArgumentError => e
+    \"#{e.class}: #{e.message}\"
+  end
+";
+
+#[test]
+fn a_table_is_made_once_and_a_different_one_is_named() {
+    check(
+        USERS,
+        &[
+            ("json(users(unique: true))", "true"),
+            ("json(users(unique: true))", "false"),
+            (
+                "failing { users }",
+                "DB::TableDiffers: the table users exists and is different: there is a unique index on (name), and none is wanted",
+            ),
+            (
+                "failing { users(unique: true, nullable: true) }",
+                "DB::TableDiffers: the table users exists and is different: the column name must not be NULL, and it may be is wanted",
+            ),
+            (
+                "db.execute(\"insert into users(name) values ('a')\"); db.query('select active, name from users').first.to_a.flatten.inspect.sub(', 1', ', true')",
+                "[:active, true, :name, \"a\"]",
+            ),
+            (
+                "json([db.table?(:users), db.table?('absent')])",
+                "[true,false]",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn every_kind_and_modifier_makes_a_table_that_compares_as_the_same() {
+    let all = "
+      def all
+        db.create(:others) { increments :id }
+        db.create(:everything) do |t|
+          t.big_integer :key
+          small_integer(:small).unsigned.default(3)
+          medium_integer :medium, index: true
+          integer :plain, default: -5
+          bigInteger :big, nullable: true
+          decimal :exact, 12, 3, default: '1.500'
+          double :wide, default: 0.5
+          float :narrow, nullable: true
+          uuid :guid, nullable: true
+          char :code, 2, default: 'it'
+          string :words, default: \"it's a ?\"
+          text :story, comment: 'long: what?'
+          date :day, default_now: true
+          datetime :at, default_now: true
+          time :clock, default_now: true
+          timestamp :moment, default_now: true
+          binary :bytes, default: DB.blob('ab')
+          boolean :truth, default: false
+          enum :colour, %w[red blue], default: 'red'
+          json :document, default: { a: 1 }
+          foreign(:other_id).reference(:id).on(:others).on_delete(:cascade)
+          foreign :second_id, on: :others, nullable: true, on_delete: :set_null
+          timestamps
+          soft_delete
+          primary :key, :small
+          unique :plain, :big
+          index :day
+          comment 'all of it'
+        end
+      end
+      def columns(sql) = db.query(sql).columns
+    ";
+    check(
+        all,
+        &[
+            ("json(all)", "true"),
+            ("json(all)", "false"),
+            (
+                "columns('select * from everything').join(' ')",
+                "key small medium plain big exact wide narrow guid code words story day at clock moment bytes truth colour document other_id second_id created_at updated_at deleted_at",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_table_is_altered_renamed_and_dropped() {
+    check(
+        USERS,
+        &[
+            (
+                "users; db.execute(\"insert into users(name) values ('a')\").to_s",
+                "1",
+            ),
+            (
+                "db.alter(:users) { add.string :nick, 20, nullable: true, unique: true; rename_column :name, :full_name; drop_column :updated_at; add_index :full_name }; 'ok'",
+                "ok",
+            ),
+            (
+                "db.query('select * from users').columns.join(' ')",
+                "id full_name balance active created_at nick",
+            ),
+            (
+                "db.alter(:users) { change.text :full_name, default: 'none'; drop_unique :nick }; 'ok'",
+                "ok",
+            ),
+            (
+                "db.execute('insert into users(nick) values (null)'); db.query('select full_name from users order by id').map { |row| row[:full_name] }.join(' ')",
+                "a none",
+            ),
+            (
+                "db.rename :users, :people; json([db.table?(:users), db.table?(:people)])",
+                "[false,true]",
+            ),
+            ("db.drop :people; json(db.table?(:people))", "false"),
+            (
+                "failing { db.alter(:people) { drop_column :x } }",
+                "DB::UsageError: there is no table people",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_refers_to_a_table_that_is_made_anew_stays() {
+    let setup = "
+      db.create(:owners) { increments :id; string :name }
+      db.create(:pets) { increments :id; foreign :owner_id, on: :owners, on_delete: :cascade }
+      db.execute \"insert into owners(name) values ('a')\"
+      db.execute 'insert into pets(owner_id) values (1)'
+      def failing
+        yield
+        'nothing was raised'
+      rescue DB::Error => e
+        e.class.to_s
+      end
+    ";
+    check(
+        setup,
+        &[
+            (
+                "db.alter(:owners) { change.string :name, 50, nullable: true }; json(db.query('select count(*) as n from pets').first)",
+                "{\"n\":1}",
+            ),
+            (
+                "failing { db.execute 'insert into pets(owner_id) values (7)' }",
+                "DB::ForeignKeyViolation",
+            ),
+            (
+                "db.execute 'delete from owners'; json(db.query('select count(*) as n from pets').first)",
+                "{\"n\":0}",
+            ),
+        ],
+    );
+    check_on(
+        Engine::Sqlite,
+        setup,
+        &[
+            (
+                "failing { db.transaction { db.alter(:owners) { change.text :name } } }",
+                "DB::Schema::NeedsRebuild",
+            ),
+            (
+                "db.transaction(mode: :rebuild) { db.alter(:owners) { change.text :name } }; json(db.query('select count(*) as n from pets').first)",
+                "{\"n\":1}",
+            ),
+            (
+                "failing { db.transaction(mode: :rebuild) { db.execute 'delete from owners' } }",
+                "DB::ForeignKeyViolation",
+            ),
+            (
+                "json(db.query('select count(*) as n from owners').first)",
+                "{\"n\":1}",
+            ),
+            (
+                "failing { db.execute 'insert into pets(owner_id) values (7)' }",
+                "DB::ForeignKeyViolation",
+            ),
+            ("failing { db.drop :owners }", "DB::UsageError"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_table_is_refused_with_what_would_be() {
+    check(
+        USERS,
+        &[
+            (
+                "failing { db.create(:t) { string :a, 0 } }",
+                "DB::UsageError: text of a column has 1 to 10485760 characters, not 0: longer text is of kind text",
+            ),
+            (
+                "failing { db.create(:t) { string :a, -1 } }",
+                "ArgumentError: the length of a column must be a whole number that it can have",
+            ),
+            (
+                "failing { db.create(:t) { string :a, colour: :red } }",
+                "ArgumentError: the column a has no colour: there are nullable, unsigned, default, default_now, default_raw, primary, unique, index, comment, reference, on, on_delete",
+            ),
+            (
+                "failing { db.create(:t) { foreign :a } }",
+                "DB::UsageError: say with on which table a refers to",
+            ),
+            (
+                "failing { db.create(:t) { foreign :a, on: :b, on_delete: :forget } }",
+                "ArgumentError: on_delete is :no_action, :restrict, :cascade, :set_null or :set_default",
+            ),
+            (
+                "failing { db.create(:t) }",
+                "ArgumentError: create t needs a block",
+            ),
+            (
+                "failing { db.create(:t) {} }",
+                "DB::UsageError: the table t has no column",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_schema_that_fails_in_the_middle_is_as_it_was() {
+    check(
+        "db.create(:t) { increments :id; integer :a }; db.execute 'insert into t(a) values (1)'; db.execute 'insert into t(a) values (1)'",
+        &[
+            (
+                "begin; db.alter(:t) { add.integer :b, default: 0; add_unique :a }; rescue DB::UniqueViolation; 'refused'; end",
+                "refused",
+            ),
+            ("db.query('select * from t').columns.join(' ')", "id a"),
+        ],
+    );
+}
