@@ -177,7 +177,7 @@ class DB
   # Is there a table of this name?
   def table?(name) = !__described(name).nil?
 
-  def __described(table) = Tsumugi.await(Tsumugi::Native.schema_describe(__target, @scheme, table))
+  def __described(table) = Tsumugi.await(Tsumugi::Native.schema_describe(__target, table))
 
   def __run_schema(statements)
     statements.each do |sql|

@@ -367,3 +367,36 @@ fn transactions_are_counted_as_busy_while_they_last() {
         .await;
     });
 }
+
+#[test]
+fn a_table_is_made_anew_without_losing_what_refers_to_it() {
+    run(async {
+        let f = open("").await;
+        let db = &f.db;
+        db.execute_script(
+        "create table a(id integer primary key); create table b(a integer references a on delete cascade);
+         insert into a values (1); insert into b values (1)",
+    )
+    .await
+    .unwrap();
+        let rebuild = || TransactionOptions::write(TransactionMode::Rebuild);
+        let tx = db.begin(rebuild()).await.unwrap();
+        tx.execute_script("create table n(id integer primary key, x text); insert into n(id) select id from a; drop table a; alter table n rename to a")
+        .await
+        .unwrap();
+        tx.commit().await.unwrap();
+        let left = db.query("select a from b", []).await.unwrap();
+        assert_eq!(left.len(), 1);
+
+        let tx = db.begin(rebuild()).await.unwrap();
+        tx.execute("delete from a", []).await.unwrap();
+        let refused = tx.commit().await.unwrap_err();
+        assert_eq!(
+            refused.constraint(),
+            Some("a row of b refers to no row of a")
+        );
+        drop(tx);
+        let late = db.execute("insert into b values (7)", []).await;
+        assert!(matches!(late, Err(Error::ForeignKeyViolation { .. })));
+    });
+}

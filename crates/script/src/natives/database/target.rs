@@ -10,6 +10,8 @@ use tsumugi_db::{
     TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_sql::Name;
+use tsumugi_sql::schema::Description;
 
 use crate::natives::wrong_type;
 
@@ -54,9 +56,17 @@ impl Target {
         }
     }
 
+    pub(super) async fn describe(&self, table: Name) -> tsumugi_db::Result<Option<Description>> {
+        match self {
+            Target::Database(database) => database.describe(table).await,
+            Target::Session(session) => session.describe(table).await,
+            Target::Transaction(transaction) => transaction.describe(table).await,
+        }
+    }
+
     pub(super) async fn execute(
         &self,
-        sql: String,
+        sql: impl Into<Arc<str>>,
         binds: Vec<Bind>,
     ) -> tsumugi_db::Result<Executed> {
         match self {

@@ -3,13 +3,13 @@
 
 mod read;
 
-use tsumugi_db::Rows;
+use tsumugi_db::sendable;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
-use tsumugi_sql::schema::{Catalog, CatalogRows, Description, Rebuild, drop_table};
-use tsumugi_sql::{Dialect, Error, POSTGRES, SQLITE, Statement, scan};
+use tsumugi_sql::schema::{Description, Rebuild, drop_table};
+use tsumugi_sql::{Dialect, Error, POSTGRES, SQLITE, Statement};
 
 use super::failure::failure;
-use super::target::{Target, target};
+use super::target::target;
 use crate::answer::{Operation, answer, nil};
 use crate::natives::{Natives, text};
 
@@ -17,21 +17,22 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Description")?;
     natives.waiting("schema_describe", |_, scope, call| {
         let target = target(scope, call.argument(0))?;
-        let dialect = dialect(scope, call.argument(1))?;
-        let table = text(scope, call.argument(2), "the table's name")?;
-        let catalog = Catalog::of(table, dialect).map_err(|error| refused(scope, error))?;
+        let table = text(scope, call.argument(1), "the table's name")?;
         Ok(Box::pin(async move {
-            match described(&target, catalog).await {
+            match target.describe(table.into()).await {
                 Err(error) => failure(error),
-                Ok(rows) => match Description::read(&rows, dialect) {
-                    None => nil(),
-                    Some(description) => answer(move |scope| {
-                        scope.wrap(scope.constant("Tsumugi::Native::Description")?, description)
-                    }),
-                },
+                Ok(None) => nil(),
+                Ok(Some(description)) => answer(move |scope| {
+                    scope.wrap(scope.constant("Tsumugi::Native::Description")?, description)
+                }),
             }
         }) as Operation)
     })?;
+    making(natives)?;
+    changing(natives)
+}
+
+fn making<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("schema_create", |host, scope, call| {
         let dialect = dialect(scope, call.argument(0))?;
         let depth_max = host.settings.limits.json_depth_max;
@@ -47,7 +48,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .compare(found, dialect)
             .map_err(|error| refused(scope, error))?;
         list(scope, &[])
-    })?;
+    })
+}
+
+fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The statements, and whether they make the table anew.
     natives.plain("schema_alter", |host, scope, call| {
         let dialect = dialect(scope, call.argument(0))?;
@@ -80,12 +84,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let dialect = dialect(scope, call.argument(1))?;
         let sql = text(scope, call.argument(2), "the SQL")?;
         Ok(Box::pin(async move {
-            // These statements bind nothing, so a `?` in them is never a placeholder.
-            let sql = match *dialect == POSTGRES {
-                true => scan::doubled(&sql, dialect.lexicon).into_owned(),
-                false => sql,
-            };
-            match target.execute(sql, Vec::new()).await {
+            let binds = Vec::new();
+            let (sql, binds) = sendable(Statement { sql, binds }, dialect);
+            match target.execute(sql, binds).await {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
             }
@@ -100,29 +101,6 @@ fn dialect<'c>(scope: &'c Scope<'c>, scheme: Value<'c>) -> Result<'c, &'static D
         Some("sqlite") => Ok(&SQLITE),
         _ => Err(scope.error("DB::Unsupported", "this database has no schema builder")),
     }
-}
-
-/// Asks the questions.
-async fn described(target: &Target, catalog: Catalog) -> tsumugi_db::Result<CatalogRows> {
-    Ok(CatalogRows {
-        columns: texts(target, catalog.columns).await?,
-        keys: texts(target, catalog.keys).await?,
-        foreign_keys: texts(target, catalog.foreign_keys).await?,
-        checks: texts(target, catalog.checks).await?,
-    })
-}
-
-async fn texts(
-    target: &Target,
-    question: Statement,
-) -> tsumugi_db::Result<Vec<Vec<Option<String>>>> {
-    let binds = question.binds.into_iter().map(Into::into).collect();
-    let rows: Rows = target.query(question.sql, binds).await?;
-    let text = |value: tsumugi_db::ValueRef<'_>| value.as_text().map(str::to_owned);
-    Ok(rows
-        .iter()
-        .map(|row| row.values().map(text).collect())
-        .collect())
 }
 
 fn list<'c>(scope: &'c Scope<'c>, statements: &[String]) -> Result<'c, Value<'c>> {
