@@ -4,6 +4,7 @@
 use thiserror::Error as Thiserror;
 
 use crate::limits;
+use crate::status::ServerError;
 
 /// The result of everything here that can fail in more than one way.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,6 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Thiserror)]
 pub enum Error {
+    /// The server refused. During the handshake the connection is over; afterwards it is usable.
+    #[error("{0}")]
+    Server(#[source] Box<ServerError>),
     /// The server broke the protocol. The connection is dead; open another.
     #[error("the server broke the protocol: {0}")]
     Protocol(#[from] Violation),
@@ -98,4 +102,31 @@ pub enum Misuse {
         /// Its bytes.
         length: usize,
     },
+    /// A piece of a blob, or several at once, are longer than 16 bits say. Send less at once.
+    #[error("{length} bytes of a blob were given at once; at most {max} can be sent", max = limits::SEGMENT_BYTES_MAX)]
+    SegmentLength {
+        /// Bytes, with those of their lengths if there are several.
+        length: usize,
+    },
+    /// The number that stands for the statement allocated last was to be executed or fetched from. Use the handle that the server gave.
+    #[error("a statement is executed and fetched from by the handle that the server gave it")]
+    LastStatement,
+    /// Too many answers are awaited. Read some first.
+    #[error("{} answers are awaited already", limits::PIPELINE_MAX)]
+    PipelineFull,
+    /// A result has more columns, or longer rows, than are read. Select less.
+    #[error("a row of {columns} columns and up to {bytes} bytes is too big")]
+    RowTooBig {
+        /// Its columns.
+        columns: usize,
+        /// The bytes it may have.
+        bytes: usize,
+    },
+    /// No names of events, too many, or one that is empty or too long.
+    #[error(
+        "events are 1 to {} names of 1 to {} bytes each",
+        limits::EVENT_NAMES_MAX,
+        limits::EVENT_NAME_BYTES_MAX
+    )]
+    EventNames,
 }

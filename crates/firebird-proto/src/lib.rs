@@ -13,12 +13,34 @@
 )]
 
 pub mod auth;
+pub mod blob;
+mod clumplet;
+pub mod connect;
+pub mod connection;
 pub mod crypt;
+pub mod describe;
 mod error;
+pub mod events;
+pub mod handle;
+pub mod handshake;
+pub mod info;
 pub mod limits;
 pub mod op;
+pub mod parameters;
+pub mod request;
+mod response;
+pub mod row;
+pub mod service;
+pub mod status;
 mod version;
 pub mod wire;
 
+pub use connect::{Compression, WireCrypt};
+pub use connection::{Connection, Event, Expect, FetchEnd};
+pub use describe::{Column, Kind, StatementKind};
 pub use error::{Error, Misuse, Refusal, Result, Violation};
+pub use request::Requests;
+pub use response::{Outcome, Response};
+pub use row::{Field, Format, Row, Rows};
+pub use status::{GdsCode, ServerError, SqlState};
 pub use version::Version;

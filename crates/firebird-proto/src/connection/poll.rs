@@ -1,0 +1,280 @@
+//! Cutting what the socket delivered into events. Looks at lengths; decodes responses only.
+//! Rule: a row that was measured is not measured again however the rest arrives, and nothing of it is copied.
+
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use super::{Connection, Event, Expect, FetchEnd, Scan};
+use crate::error::Violation;
+use crate::limits::{ROW_BYTES_MAX, ROWS_BYTES_MAX};
+use crate::op;
+use crate::response::RawResponse;
+use crate::row::{Format, HEAD_BYTES, Rows};
+use crate::wire::{Reader, Stop, Taken};
+
+const STATUS_EOF: u32 = 100;
+/// op_sql_response's operation and how many rows follow.
+const SQL_HEAD_BYTES: usize = 8;
+
+const NOT_A_FAILURE: Violation = Violation::Unexpected {
+    op: op::RESPONSE,
+    expected: "rows or an error",
+};
+
+/// One packet of a fetch.
+enum Fetched {
+    Row,
+    End(FetchEnd),
+    Error,
+}
+
+impl<T: Clone> Connection<T> {
+    /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
+    ///
+    /// # Errors
+    /// A [`Violation`]: the connection is dead; close it and tell who waits.
+    #[inline]
+    pub fn poll(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
+        if input.len() < self.scan.wanted {
+            self.missing = self.scan.wanted - input.len();
+            return Ok(None);
+        }
+        match self.step(input) {
+            Ok(event) => Ok(Some(event)),
+            Err(Stop::Missing(count)) => {
+                self.scan.wanted = input.len() + count;
+                self.missing = count;
+                Ok(None)
+            }
+            Err(Stop::Wrong(violation)) => Err(violation),
+        }
+    }
+
+    fn step(&mut self, input: &mut BytesMut) -> Taken<Event<T>> {
+        self.pass_over(input)?;
+        let Some((token, expect)) = self.expected.front() else {
+            return Err(Violation::Unsolicited(Reader::new(input).u32()?).into());
+        };
+        let token = token.clone();
+        match expect {
+            Expect::Response | Expect::Deferred => self.response(token, input),
+            Expect::Sql(format) => {
+                let format = Arc::clone(format);
+                self.sql(token, &format, input)
+            }
+            Expect::Fetch(format) => {
+                let format = Arc::clone(format);
+                self.fetch(token, &format, input)
+            }
+        }
+    }
+
+    /// Removes packets that say nothing, from where the current answer goes on.
+    fn pass_over(&mut self, input: &mut BytesMut) -> Taken<()> {
+        loop {
+            let mut reader = Reader::new(rest(input, self.scan.at));
+            match reader.u32()? {
+                op::DUMMY => {}
+                op::RESPONSE_PIGGYBACK => {
+                    RawResponse::read(&mut reader)?;
+                }
+                _ => return Ok(()),
+            }
+            let length = reader.position();
+            if self.scan.at == 0 {
+                input.advance(length);
+            } else {
+                // It came between two rows of one piece, which from here on are not together any more.
+                let tail = input.split_off(self.scan.at);
+                input.extend_from_slice(rest(&tail, length));
+            }
+            self.scan.wanted = 0;
+        }
+    }
+
+    fn response(&mut self, token: T, input: &mut BytesMut) -> Taken<Event<T>> {
+        let mut reader = Reader::new(input);
+        operation(&mut reader, op::RESPONSE, "a response")?;
+        RawResponse::read(&mut reader)?;
+        let length = reader.position();
+        let packet = input.split_to(length).freeze();
+        self.finished();
+        let outcome = read_response(&packet, 0)?;
+        Ok(Event::Response { token, outcome })
+    }
+
+    fn sql(&mut self, token: T, format: &Arc<Format>, input: &mut BytesMut) -> Taken<Event<T>> {
+        let mut reader = Reader::new(input);
+        let mut rows = 0;
+        let expected = "the answer to an execution";
+        match reader.u32()? {
+            // It failed before there was a message to answer with.
+            op::RESPONSE => reader = Reader::new(input),
+            op::SQL_RESPONSE => {
+                rows = reader.u32()?;
+                match rows {
+                    0 => {}
+                    1 => row(format, &mut reader)?,
+                    value => {
+                        let what = "the number of rows of an execution";
+                        return Err(Violation::Value { what, value }.into());
+                    }
+                }
+            }
+            op => return Err(Violation::Unexpected { op, expected }.into()),
+        }
+        let after_row = reader.position();
+        pass(&mut reader)?;
+        let response = reader.position();
+        operation(&mut reader, op::RESPONSE, expected)?;
+        RawResponse::read(&mut reader)?;
+        let length = reader.position();
+        let packet = input.split_to(length).freeze();
+        self.finished();
+        let row = (rows == 1).then(|| Rows {
+            format: Arc::clone(format),
+            bytes: packet.slice(..after_row),
+            head: SQL_HEAD_BYTES,
+            count: 1,
+        });
+        let outcome = read_response(&packet, response)?;
+        Ok(Event::Sql {
+            token,
+            row,
+            outcome,
+        })
+    }
+
+    fn fetch(&mut self, token: T, format: &Arc<Format>, input: &mut BytesMut) -> Taken<Event<T>> {
+        loop {
+            let mut reader = Reader::new(rest(input, self.scan.at));
+            let packet = fetched(format, &mut reader)?;
+            let length = reader.position();
+            match packet {
+                Fetched::Row => {
+                    self.scan.at += length;
+                    self.scan.rows += 1;
+                    if self.scan.at < ROWS_BYTES_MAX {
+                        self.pass_over(input)?;
+                        continue;
+                    }
+                    let rows = self.take_rows(format, input);
+                    return Ok(Event::Rows {
+                        token,
+                        rows,
+                        end: None,
+                    });
+                }
+                Fetched::End(end) => {
+                    let rows = self.take_rows(format, input);
+                    input.advance(length);
+                    self.finished();
+                    return Ok(Event::Rows {
+                        token,
+                        rows,
+                        end: Some(Ok(end)),
+                    });
+                }
+                Fetched::Error => {
+                    let rows = self.take_rows(format, input);
+                    let packet = input.split_to(length).freeze();
+                    self.finished();
+                    // Only a failure is told this way.
+                    let error = read_response(&packet, 0)?.err().ok_or(NOT_A_FAILURE)?;
+                    let end = Some(Err(error));
+                    return Ok(Event::Rows { token, rows, end });
+                }
+            }
+        }
+    }
+
+    /// The rows that have been measured.
+    fn take_rows(&mut self, format: &Arc<Format>, input: &mut BytesMut) -> Rows {
+        let scan = std::mem::take(&mut self.scan);
+        Rows {
+            format: Arc::clone(format),
+            bytes: input.split_to(scan.at).freeze(),
+            head: HEAD_BYTES,
+            count: scan.rows,
+        }
+    }
+
+    /// The head of the queue has got its answer.
+    fn finished(&mut self) {
+        self.scan = Scan::default();
+        self.expected.pop_front();
+        self.owed = self.owed.min(self.expected.len());
+    }
+}
+
+fn rest(input: &[u8], at: usize) -> &[u8] {
+    input.get(at..).unwrap_or_default()
+}
+
+fn operation(reader: &mut Reader<'_>, wanted: u32, expected: &'static str) -> Taken<()> {
+    match reader.u32()? {
+        op if op == wanted => Ok(()),
+        op => Err(Violation::Unexpected { op, expected }.into()),
+    }
+}
+
+/// Goes past packets that say nothing.
+fn pass(reader: &mut Reader<'_>) -> Taken<()> {
+    loop {
+        let mut ahead = *reader;
+        match ahead.u32()? {
+            op::DUMMY => {}
+            op::RESPONSE_PIGGYBACK => {
+                RawResponse::read(&mut ahead)?;
+            }
+            _ => return Ok(()),
+        }
+        *reader = ahead;
+    }
+}
+
+/// One row, whose length is within the limit because its format's is.
+fn row(format: &Format, reader: &mut Reader<'_>) -> Taken<()> {
+    let start = reader.position();
+    format.skip(reader)?;
+    debug_assert!(
+        reader.position() - start <= ROW_BYTES_MAX,
+        "its format says so"
+    );
+    Ok(())
+}
+
+fn fetched(format: &Format, reader: &mut Reader<'_>) -> Taken<Fetched> {
+    match reader.u32()? {
+        op::FETCH_RESPONSE => {}
+        op::RESPONSE => {
+            RawResponse::read(reader)?;
+            return Ok(Fetched::Error);
+        }
+        op => {
+            let expected = "rows or an error";
+            return Err(Violation::Unexpected { op, expected }.into());
+        }
+    }
+    let status = reader.u32()?;
+    match (status, reader.u32()?) {
+        (0, 1) => {
+            row(format, reader)?;
+            Ok(Fetched::Row)
+        }
+        (0, 0) => Ok(Fetched::End(FetchEnd::More)),
+        (STATUS_EOF, 0) => Ok(Fetched::End(FetchEnd::Eof)),
+        (_, value) => {
+            let what = "the number or the status of a batch's rows";
+            Err(Violation::Value { what, value }.into())
+        }
+    }
+}
+
+/// The response at `at` in `packet`, which was read before.
+fn read_response(packet: &Bytes, at: usize) -> Taken<crate::Outcome> {
+    let mut reader = Reader::new(rest(packet, at));
+    reader.u32()?;
+    Ok(RawResponse::read(&mut reader)?.outcome(packet))
+}

@@ -1,0 +1,38 @@
+//! Handles: the numbers by which the server knows what it has open for a connection. No state of what is open.
+//! Rule: a handle of one kind cannot be passed for another.
+
+/// What stands for the object that the connection created last, where the protocol allows that.
+const LAST: u32 = 0xffff;
+
+macro_rules! handles {
+    ($($(#[$about:meta])* $name:ident;)*) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub struct $name(pub u32);
+        )*
+    };
+}
+
+handles! {
+    /// An attached database.
+    Database;
+    /// An open transaction.
+    Transaction;
+    /// An allocated statement. The server gives the lowest number that is free, from 1, to whatever is created.
+    Statement;
+    /// An open blob. Not its id, which names what is stored.
+    Blob;
+    /// An attached service manager.
+    Service;
+}
+
+impl Statement {
+    /// The one that was allocated last, for preparing and describing in one write with it. Executing it by this number would end the connection.
+    pub const LAST: Self = Self(LAST);
+}
+
+impl Blob {
+    /// The one that was opened last, for reading and closing in one write with it.
+    pub const LAST: Self = Self(LAST);
+}

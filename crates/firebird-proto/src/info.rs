@@ -1,0 +1,219 @@
+//! Answers to requests for information: a tag, a length of two bytes, a value, again and again, little-endian. Knows a few tags; who asks
+//! for others walks [`items`]. Rule: an answer that was cut says so; what it has is still sound.
+
+use crate::Violation;
+
+/// What ends an answer.
+const END: u8 = 1;
+/// What ends an answer that did not fit.
+const TRUNCATED: u8 = 2;
+/// A piece of information the server does not have.
+const ERROR: u8 = 3;
+
+/// Tags of what may be asked about a blob.
+pub mod blob {
+    /// How many segments it has.
+    pub const SEGMENTS: u8 = 4;
+    /// The longest of them.
+    pub const SEGMENT_MAX: u8 = 5;
+    /// Its bytes.
+    pub const LENGTH: u8 = 6;
+    /// 0: segments, 1: a stream.
+    pub const STORAGE: u8 = 7;
+}
+
+/// Tags of what may be asked about a database.
+pub mod database {
+    /// Bytes of a page.
+    pub const PAGE_SIZE: u8 = 14;
+    /// The structure of its files: 12 is Firebird 3's, 13 Firebird 4's.
+    pub const ODS_VERSION: u8 = 32;
+    /// The SQL dialect.
+    pub const SQL_DIALECT: u8 = 62;
+    /// The server's version, for people: [`super::version`] reads it.
+    pub const FIREBIRD_VERSION: u8 = 103;
+}
+
+/// Tags of what may be asked about a statement.
+pub mod statement {
+    /// How many rows the last execution affected: [`super::affected`] reads the answer.
+    pub const RECORDS: u8 = 23;
+}
+
+/// One piece of information, or why there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// What was asked for.
+    Value {
+        /// Its tag.
+        tag: u8,
+        /// Its bytes.
+        bytes: &'a [u8],
+    },
+    /// The rest did not fit.
+    Truncated,
+}
+
+/// The pieces of an answer, in the order they were asked for. What the server does not have is left out.
+pub fn items(data: &[u8]) -> impl Iterator<Item = Result<Item<'_>, Violation>> {
+    let mut rest = Some(data);
+    std::iter::from_fn(move || {
+        loop {
+            let (&tag, after) = rest.take()?.split_first()?;
+            match tag {
+                END => return None,
+                TRUNCATED => return Some(Ok(Item::Truncated)),
+                _ => {}
+            }
+            let Some((bytes, after)) = value(after) else {
+                return Some(Err(Violation::Truncated("piece of information")));
+            };
+            rest = Some(after);
+            if tag != ERROR {
+                return Some(Ok(Item::Value { tag, bytes }));
+            }
+        }
+    })
+}
+
+/// A value with its length before it.
+pub(crate) fn value(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, after) = data.split_first_chunk()?;
+    after.split_at_checked(u16::from_le_bytes(*length).into())
+}
+
+/// A number of up to eight bytes, little-endian, with its sign.
+pub fn number(bytes: &[u8]) -> Option<i64> {
+    let (last, _) = bytes.split_last()?;
+    let mut extended = [if *last < 0x80 { 0 } else { 0xff }; 8];
+    extended.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(i64::from_le_bytes(extended))
+}
+
+/// How many rows an execution touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Affected {
+    /// Read.
+    pub selected: u64,
+    /// Inserted.
+    pub inserted: u64,
+    /// Updated.
+    pub updated: u64,
+    /// Deleted.
+    pub deleted: u64,
+}
+
+impl Affected {
+    /// Inserted, updated or deleted.
+    pub fn changed(&self) -> u64 {
+        let Self {
+            inserted,
+            updated,
+            deleted,
+            ..
+        } = *self;
+        inserted.saturating_add(updated).saturating_add(deleted)
+    }
+}
+
+/// Reads the answer to [`statement::RECORDS`].
+///
+/// # Errors
+/// A [`Violation`] if it is not sound.
+pub fn affected(data: &[u8]) -> Result<Affected, Violation> {
+    let mut affected = Affected::default();
+    for item in items(data) {
+        let Item::Value {
+            tag: statement::RECORDS,
+            bytes,
+        } = item?
+        else {
+            continue;
+        };
+        for count in items(bytes) {
+            let Item::Value { tag, bytes } = count? else {
+                continue;
+            };
+            let count = number(bytes)
+                .and_then(|count| u64::try_from(count).ok())
+                .ok_or(Violation::Truncated("number of rows"))?;
+            match tag {
+                13 => affected.selected = count,
+                14 => affected.inserted = count,
+                15 => affected.updated = count,
+                16 => affected.deleted = count,
+                _ => {}
+            }
+        }
+    }
+    Ok(affected)
+}
+
+/// The server's version, such as `LI-V3.0.11.33703 Firebird 3.0`, out of the value of [`database::FIREBIRD_VERSION`].
+pub fn version(bytes: &[u8]) -> Option<String> {
+    let (_lines, rest) = bytes.split_first()?;
+    let (length, rest) = rest.split_first()?;
+    let line = rest.get(..usize::from(*length))?;
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(data: &[u8], expected: &[Result<Item<'_>, Violation>]) {
+        assert_eq!(items(data).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn pieces_come_in_order_up_to_the_end() {
+        let value = |tag, bytes| Ok(Item::Value { tag, bytes });
+        check(
+            b"\x04\x01\0a\x05\0\0\x01ignored",
+            &[value(4, b"a"), value(5, b"")],
+        );
+        check(b"\x03\x01\0x\x04\x01\0a", &[value(4, b"a")]);
+        check(b"", &[]);
+    }
+
+    #[test]
+    fn a_cut_answer_says_so() {
+        check(b"\x02", &[Ok(Item::Truncated)]);
+        check(
+            b"\x04\x02\0a",
+            &[Err(Violation::Truncated("piece of information"))],
+        );
+        check(
+            b"\x04\x02",
+            &[Err(Violation::Truncated("piece of information"))],
+        );
+    }
+
+    #[test]
+    fn numbers_keep_their_sign_whatever_their_length() {
+        for (bytes, expected) in [
+            (&b"\x01\0\0\0"[..], Some(1)),
+            (b"\xfe\xff\xff\xff", Some(-2)),
+            (b"\xff\xff\0", Some(65_535)),
+            (b"\x80", Some(-128)),
+            (b"\xff\xff\xff\xff\xff\xff\xff\x7f", Some(i64::MAX)),
+            (b"", None),
+            (b"123456789", None),
+        ] {
+            assert_eq!(number(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn affected_rows_are_counted_by_what_happened_to_them() {
+        let data = b"\x17\x1d\0\x0f\x04\0\x02\0\0\0\x10\x04\0\0\0\0\0\x0d\x04\0\x05\0\0\0\x0e\x04\0\x01\0\0\0\x01\x01";
+        let affected = affected(data).unwrap();
+        assert_eq!((affected.selected, affected.changed()), (5, 3));
+    }
+
+    #[test]
+    fn a_version_is_the_first_line() {
+        assert_eq!(version(b"\x02\x03abc\x01d").as_deref(), Some("abc"));
+        assert_eq!(version(b"\x01\x03ab"), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Requests about blobs: create, open, read, write, seek, close. What is read is cut by `blob`.
+//! Rule: a piece is at most as long as 16 bits say.
+
+use bytes::BufMut;
+
+use crate::error::Misuse;
+use crate::handle::{Blob, Transaction};
+use crate::limits::SEGMENT_BYTES_MAX;
+use crate::op;
+use crate::wire::{padding, put_cstring, sendable};
+
+use super::{Items, Requests};
+
+/// From where a seek counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whence {
+    /// The blob's beginning.
+    Start,
+    /// Where reading stands.
+    Current,
+    /// The blob's end; the offset is negative.
+    End,
+}
+
+impl Requests<'_> {
+    /// op_create_blob2. Answered by a response with the handle, and the new blob's id as its quad.
+    ///
+    /// # Errors
+    /// [`Misuse::Length`].
+    pub fn create_blob(
+        &mut self,
+        transaction: Transaction,
+        parameters: &[u8],
+    ) -> Result<(), Misuse> {
+        sendable(parameters, "parameter block")?;
+        self.words([op::CREATE_BLOB2]);
+        put_cstring(self.out, parameters);
+        self.words([transaction.0, 0, 0]);
+        Ok(())
+    }
+
+    /// op_open_blob2: opens the blob with this id for reading. Answered by a response with the handle.
+    ///
+    /// # Errors
+    /// [`Misuse::Length`].
+    pub fn open_blob(
+        &mut self,
+        transaction: Transaction,
+        id: u64,
+        parameters: &[u8],
+    ) -> Result<(), Misuse> {
+        sendable(parameters, "parameter block")?;
+        self.words([op::OPEN_BLOB2]);
+        put_cstring(self.out, parameters);
+        self.words([transaction.0]);
+        self.out.put_u64(id);
+        Ok(())
+    }
+
+    /// op_get_segment: as many segments as fit in `bytes_max`, each with its length before it. Answered by a response: the data are
+    /// [`crate::blob::segments`], the object says what is left.
+    pub fn read_segments(&mut self, blob: Blob, bytes_max: u16) {
+        self.words([op::GET_SEGMENT, blob.0, bytes_max.into(), 0]);
+    }
+
+    /// op_put_segment: appends one segment. Answered by a response.
+    ///
+    /// # Errors
+    /// [`Misuse::SegmentLength`]; nothing was written.
+    pub fn put_segment(&mut self, blob: Blob, segment: &[u8]) -> Result<(), Misuse> {
+        let length = segment_length(segment)?;
+        self.words([op::PUT_SEGMENT, blob.0, length.into()]);
+        put_cstring(self.out, segment);
+        Ok(())
+    }
+
+    /// op_batch_segments: appends several segments, which together with two bytes for each fit in 65,535. Answered by a response.
+    ///
+    /// # Errors
+    /// [`Misuse::SegmentLength`]; nothing was written.
+    pub fn batch_segments(&mut self, blob: Blob, segments: &[&[u8]]) -> Result<(), Misuse> {
+        let mut total = 0_usize;
+        for segment in segments {
+            segment_length(segment)?;
+            total = total.saturating_add(segment.len() + 2);
+        }
+        let length = u16::try_from(total).map_err(|_| Misuse::SegmentLength { length: total })?;
+        self.words([op::BATCH_SEGMENTS, blob.0, length.into(), length.into()]);
+        for segment in segments {
+            // Looked at above.
+            self.out
+                .put_u16_le(u16::try_from(segment.len()).unwrap_or(u16::MAX));
+            self.out.put_slice(segment);
+        }
+        self.out.put_bytes(0, padding(total));
+        Ok(())
+    }
+
+    /// op_seek_blob, of a blob stored as a stream. Answered by a response whose object is the new place.
+    pub fn seek_blob(&mut self, blob: Blob, whence: Whence, offset: i32) {
+        let mode = match whence {
+            Whence::Start => 0,
+            Whence::Current => 1,
+            Whence::End => 2,
+        };
+        self.words([op::SEEK_BLOB, blob.0, mode]);
+        self.out.put_i32(offset);
+    }
+
+    /// op_close_blob: a blob that was written exists from now on. Answered by a response.
+    pub fn close_blob(&mut self, blob: Blob) {
+        self.words([op::CLOSE_BLOB, blob.0]);
+    }
+
+    /// op_cancel_blob: a blob that was being written is forgotten. Answered by a response.
+    pub fn cancel_blob(&mut self, blob: Blob) {
+        self.words([op::CANCEL_BLOB, blob.0]);
+    }
+
+    /// op_info_blob. Answered by a response with [`crate::info`] as data.
+    ///
+    /// # Errors
+    /// [`Misuse::Length`].
+    pub fn blob_info(&mut self, blob: Blob, asked: Items<'_>) -> Result<(), Misuse> {
+        self.info(op::INFO_BLOB, blob.0, asked)
+    }
+}
+
+fn segment_length(segment: &[u8]) -> Result<u16, Misuse> {
+    u16::try_from(segment.len())
+        .ok()
+        .filter(|length| usize::from(*length) <= SEGMENT_BYTES_MAX)
+        .ok_or(Misuse::SegmentLength {
+            length: segment.len(),
+        })
+}
