@@ -39,6 +39,14 @@ impl Of {
         self.pool.log(self.begun, &self.sql, &[], rows);
     }
 
+    /// What came of opening it, told and counted.
+    fn opened<C>(&self, copy: tsumugi_pg::Result<C>) -> Result<C> {
+        if let Err(error) = &copy {
+            self.ended(Err(error));
+        }
+        self.pool.counted(copy.map_err(|error| self.failed(error)))
+    }
+
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
         let attempt = self.pool.attempt(Arc::clone(&self.sql), Vec::new());
         attempt.driver(error)
@@ -67,13 +75,8 @@ impl CopyIn {
             begun,
             _own: own,
         };
-        if let Err(error) = &copy {
-            of.ended(Err(error));
-        }
-        match of.pool.counted(copy.map_err(|error| of.failed(error))) {
-            Ok(copy) => Ok(CopyIn { copy, of }),
-            Err(error) => Err(error),
-        }
+        let copy = of.opened(copy)?;
+        Ok(CopyIn { copy, of })
     }
 
     pub(crate) async fn send(&mut self, data: &[u8]) -> Result<()> {
@@ -102,13 +105,8 @@ impl CopyOut {
             begun,
             _own: own,
         };
-        if let Err(error) = &copy {
-            of.ended(Err(error));
-        }
-        match of.pool.counted(copy.map_err(|error| of.failed(error))) {
-            Ok(copy) => Ok(CopyOut { copy, of }),
-            Err(error) => Err(error),
-        }
+        let copy = of.opened(copy)?;
+        Ok(CopyOut { copy, of })
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>> {
