@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use tsumugi_front::{Board, Desk, Front};
 use tsumugi_http::access_log::{AccessLog, Target};
 use tsumugi_http::{Tls, admin};
-use tsumugi_script::{Board, Desk, Front, Mode};
+use tsumugi_script::Mode;
 use tsumugi_worker::{Address, Handle};
 
 /// Options of `serve` about what stands before the application.

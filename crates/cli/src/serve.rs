@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use tsumugi_script::{Front, Mode, Service, Settings};
+use tsumugi_front::{Front, Service};
+use tsumugi_script::{Mode, Program, Settings};
 use tsumugi_worker::{Address, Config, ERRORS, OUTPUT, Server, Signals};
 
 use crate::limit::Limit;
@@ -92,7 +93,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     arguments.front.start_admin(server.handle(), &front)?;
     let access_log = front.access_log.clone();
-    let exit = server.run(move |worker| Service::new(worker, settings.clone(), front.clone()))?;
+    let exit = server.run(move |worker| {
+        let program = Program::new(settings.clone());
+        Service::new(worker, settings.http.clone(), program, front.clone())
+    })?;
     if let Some(log) = access_log {
         log.close(Duration::from_millis(LAST_LINES_MS_MAX));
     }

@@ -29,6 +29,7 @@ mod files;
 pub mod json;
 mod limits;
 pub mod multipart;
+mod on_worker;
 pub mod percent;
 pub mod query;
 mod request;
@@ -48,6 +49,7 @@ pub use self::{
     figures::Figures,
     files::{Files, Folder},
     limits::{Limits, SEGMENTS_MAX},
+    on_worker::OnWorker,
     request::{Headers, Request, RequestBody, RequestNumber},
     response::{Body, Response},
     router::{Allow, Capture, Captures, Found, Match, Router, Value},

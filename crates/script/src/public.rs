@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use http::{HeaderValue, Method, StatusCode};
-use tsumugi_http::{Files, Folder, Request, Response};
+use tsumugi_http::{Files, Folder, OnWorker, Request, Response};
 use tsumugi_mruby::{Scope, Value};
 
 use crate::error::Error;
 use crate::host::Host;
-use crate::on_worker::OnWorker;
 
 pub(crate) struct Public {
     files: Files<OnWorker>,

@@ -33,12 +33,27 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["tsumugi-worker", "tsumugi-http", "tsumugi-kv"],
     ),
     (
+        "tsumugi-front",
+        &["tsumugi-worker", "tsumugi-db", "tsumugi-http", "tsumugi-kv"],
+    ),
+    (
+        "tsumugi-app",
+        &[
+            "tsumugi-worker",
+            "tsumugi-front",
+            "tsumugi-db",
+            "tsumugi-http",
+            "tsumugi-kv",
+        ],
+    ),
+    (
         "tsumugi-script",
         &[
             "tsumugi-client",
             "tsumugi-worker",
             "tsumugi-mruby",
             "tsumugi-db",
+            "tsumugi-front",
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-rpc",
@@ -55,6 +70,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-worker",
             "tsumugi-mruby",
             "tsumugi-db",
+            "tsumugi-front",
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-rpc",

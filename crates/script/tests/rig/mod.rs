@@ -11,7 +11,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tsumugi_script::{Front, Mode, Secret, Service, Settings};
+use tsumugi_front::{Front, Service};
+use tsumugi_script::{Mode, Program, Secret, Settings};
 use tsumugi_worker::{Address, Config, Exit, Handle, Server, Signals};
 
 /// What signs in tests.
@@ -80,7 +81,10 @@ impl Rig {
             .unwrap();
         let handle = server.handle();
         let thread = std::thread::spawn(move || {
-            server.run(move |worker| Service::new(worker, settings.clone(), Front::default()))
+            server.run(move |worker| {
+                let program = Program::new(settings.clone());
+                Service::new(worker, settings.http.clone(), program, Front::default())
+            })
         });
         let mut rig = Rig {
             directory,

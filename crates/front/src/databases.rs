@@ -1,13 +1,10 @@
 //! Figures of the databases that applications connected to, for the admin pages. Knows no SQL and no connection.
 //! Rule: a worker looks at its own by the clock and leaves them here; the admin thread only reads what was left.
 
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use tsumugi_db::{Extent, Snapshot, Watched};
 use tsumugi_http::exposition::{Exposition, Kind};
-
-use crate::app::App;
 
 /// What one worker sees of its databases.
 #[derive(Debug, Default)]
@@ -21,15 +18,14 @@ struct Seen {
 }
 
 impl Databases {
-    /// Looks at the databases of these applications. Waits for nobody: while somebody reads, what was seen before stays.
-    pub(crate) fn look(&self, apps: &[Rc<App>]) {
+    /// Looks at the databases of a worker's applications. Waits for nobody: while somebody reads, what was seen before stays.
+    pub(crate) fn look<'w>(&self, watched: impl Iterator<Item = &'w Watched>) {
         let Ok(mut shown) = self.0.try_lock() else {
             return;
         };
         shown.clear();
-        let watched: Vec<_> = apps.iter().map(|app| app.host().databases()).collect();
         let mut distinct: Vec<&Watched> = Vec::new();
-        for watched in watched.iter().flat_map(|watched| watched.iter()) {
+        for watched in watched {
             if distinct.iter().any(|other| other.is(watched)) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! The application as a service of workers: connections are served over HTTP or HTTPS, each request by the app that is current.
-//! Knows no Ruby. What is switched off costs a request one look at an empty option.
+//! An application as a service of workers: connections are served over HTTP or HTTPS, each request by the app that is current.
+//! Knows no route. What is switched off costs a request one look at an empty option.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -10,35 +10,35 @@ use std::time::Duration;
 use http::header::ACCEPT_ENCODING;
 use tsumugi_http::access_log::{Entry, Lane};
 use tsumugi_http::compress::{Accepted, Compression};
-use tsumugi_http::{Acceptor, Finished, Handler, Origin, Protocol, Request, Response, Server};
+use tsumugi_http::{
+    Acceptor, Finished, Handler, Limits, OnWorker, Origin, Protocol, Request, Response, Server,
+};
 use tsumugi_worker::{BoxError, Connection, Current, Peer, Worker};
 
-use crate::app::App;
+use crate::application::{Application, Program, Shown, VmFigures};
 use crate::front::{Column, Front};
-use crate::host::Settings;
-use crate::on_worker::OnWorker;
 
-/// How often a worker shows the figures of its VM.
-const VM_FIGURES_EVERY: Duration = Duration::from_secs(1);
+/// How often a worker shows the figures of its applications.
+const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
 /// Serves one application on one worker.
-pub struct Service {
+pub struct Service<P: Program> {
     worker: Worker,
-    settings: Rc<Settings>,
+    program: P,
     server: Server<OnWorker>,
     front: Front,
     /// What the last load read; connections that have it keep it.
     tls: RefCell<Option<Acceptor>>,
     records: Rc<Records>,
     /// Applications that were loaded and may still answer.
-    apps: Rc<RefCell<Vec<Weak<App>>>>,
+    apps: Rc<RefCell<Vec<Weak<P::App>>>>,
     loads: Cell<usize>,
 }
 
-impl Service {
+impl<P: Program> Service<P> {
     /// The service of one worker. Must be made on that worker's thread.
-    pub fn new(worker: &Worker, settings: Settings, front: Front) -> Service {
-        let server = Server::new(settings.http.clone(), OnWorker(worker.clone()));
+    pub fn new(worker: &Worker, limits: Limits, program: P, front: Front) -> Service<P> {
+        let server = Server::new(limits, OnWorker(worker.clone()));
         let records = Rc::new(Records {
             compression: Compression::new(OnWorker(worker.clone())),
             lane: front.access_log.as_ref().map(|log| log.lane()),
@@ -46,7 +46,7 @@ impl Service {
         });
         let service = Service {
             worker: worker.clone(),
-            settings: Rc::new(settings),
+            program,
             server,
             front,
             tls: RefCell::new(None),
@@ -55,27 +55,22 @@ impl Service {
             loads: Cell::new(0),
         };
         if let Some(column) = &service.records.column {
-            service.show_vm(Arc::clone(column));
+            service.show(Arc::clone(column));
         }
         service
     }
 
-    /// Shows what only this thread can see of its VMs, by the clock, so that the admin thread need not ask a worker that may be stuck.
-    fn show_vm(&self, column: Arc<Column>) {
+    /// Shows what only this thread can see of its applications, by the clock, so that the admin thread need not ask a worker that may be stuck.
+    fn show(&self, column: Arc<Column>) {
         let apps = Rc::clone(&self.apps);
         let drain = self.worker.drain_started();
         let shown = Arc::clone(&column);
         drop(self.worker.spawn(async move {
             loop {
-                let alive: Vec<Rc<App>> = apps.borrow().iter().filter_map(Weak::upgrade).collect();
-                let sum = |of: fn(&App) -> usize| alive.iter().map(|app| of(app) as u64).sum();
-                shown.vm_bytes.store(sum(App::vm_bytes), Relaxed);
-                shown.vm_objects.store(sum(App::vm_objects), Relaxed);
-                shown.requests.store(sum(App::requests), Relaxed);
-                shown.databases.look(&alive);
-                shown.stores.look(&alive);
+                let alive: Vec<_> = apps.borrow().iter().filter_map(Weak::upgrade).collect();
+                shown.look(alive.iter().map(|app| app.show()).collect());
                 drop(alive);
-                tokio::time::sleep(VM_FIGURES_EVERY).await;
+                tokio::time::sleep(FIGURES_EVERY).await;
             }
         }));
         drop(self.worker.spawn(async move {
@@ -101,12 +96,12 @@ struct Records {
     column: Option<Arc<Column>>,
 }
 
-struct Door {
-    app: Current<App>,
+struct Door<A> {
+    app: Current<A>,
     records: Rc<Records>,
 }
 
-impl Handler for Door {
+impl<A: Application> Handler for Door<A> {
     type Note = Option<Box<Entry>>;
 
     fn begun(&self, request: &Request) -> Option<Box<Entry>> {
@@ -140,18 +135,17 @@ impl Handler for Door {
     }
 }
 
-impl tsumugi_worker::Service for Service {
-    type App = App;
+impl<P: Program> tsumugi_worker::Service for Service<P> {
+    type App = P::App;
 
-    async fn load(&self) -> Result<Rc<App>, BoxError> {
+    async fn load(&self) -> Result<Rc<P::App>, BoxError> {
         self.read_certificate().await?;
         // The signal that reloads is the one that log rotation sends; once for all workers is enough.
         let loads = self.loads.replace(self.loads.get() + 1);
         if let (1.., 0, Some(log)) = (loads, self.worker.id(), &self.front.access_log) {
             log.reopen();
         }
-        let app = App::load(&self.worker, Rc::clone(&self.settings)).await?;
-        app.start_timers();
+        let app = self.program.load(&self.worker).await?;
         let mut apps = self.apps.borrow_mut();
         apps.retain(|app| app.strong_count() > 0);
         apps.push(Rc::downgrade(&app));
@@ -161,7 +155,7 @@ impl tsumugi_worker::Service for Service {
         Ok(app)
     }
 
-    async fn serve(&self, connection: Connection, app: Current<App>) {
+    async fn serve(&self, connection: Connection, app: Current<P::App>) {
         let Connection {
             stream, slot, peer, ..
         } = connection;
@@ -203,7 +197,24 @@ impl tsumugi_worker::Service for Service {
         drop(slot);
     }
 
-    async fn retire(&self, app: Rc<App>) {
+    async fn retire(&self, app: Rc<P::App>) {
         app.retire().await;
+    }
+}
+
+impl Column {
+    /// Keeps what applications show, for the admin thread, which need not ask a worker that may be stuck.
+    fn look(&self, shown: Vec<Shown<'_>>) {
+        let vms = || shown.iter().filter_map(|shown| shown.vm);
+        self.vm.store(vms().next().is_some(), Relaxed);
+        let sum = |of: fn(VmFigures) -> usize| vms().map(|vm| of(vm) as u64).sum();
+        self.vm_bytes.store(sum(|vm| vm.bytes), Relaxed);
+        self.vm_objects.store(sum(|vm| vm.objects), Relaxed);
+        self.requests.store(sum(|vm| vm.requests), Relaxed);
+        let databases = shown.iter().filter_map(|shown| shown.databases.as_ref());
+        self.databases
+            .look(databases.flat_map(|databases| databases.iter()));
+        let stores = shown.iter().flat_map(|shown| shown.stores.iter().cloned());
+        self.stores.look(stores);
     }
 }

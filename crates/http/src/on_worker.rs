@@ -1,14 +1,15 @@
-//! The worker as the HTTP crate wants it: something that starts tasks and takes blocking work. Holds nothing of its own.
+//! The worker as this crate wants it: something that starts tasks and takes blocking work. Holds nothing of its own.
 
 use std::io;
 
-use tsumugi_http::Spawn;
-use tsumugi_http::upload::Offload;
 use tsumugi_worker::Worker;
+
+use crate::connection::Spawn;
+use crate::upload::Offload;
 
 /// Tasks run under the worker's watchdog, blocking work on the process-wide pool.
 #[derive(Clone, Debug)]
-pub(crate) struct OnWorker(pub Worker);
+pub struct OnWorker(pub Worker);
 
 impl Spawn for OnWorker {
     fn spawn(&self, future: impl Future<Output = ()> + 'static) {

@@ -1,14 +1,10 @@
 //! Figures of the key-value stores that applications opened, for the admin pages. Opens none and keeps none open.
 //! Rule: a worker looks at its own by the clock and leaves them here; a store that several workers have is told once.
 
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tsumugi_http::exposition::{Exposition, Kind};
 use tsumugi_kv::{Histogram, LATENCY_BUCKETS_US, Snapshot};
-
-use crate::app::App;
-use crate::natives::kv::Backend;
 
 /// What one worker sees of its stores.
 #[derive(Debug, Default)]
@@ -21,24 +17,16 @@ struct Seen {
 }
 
 impl Stores {
-    /// Looks at the stores of these applications. Waits for nobody: while somebody reads, what was seen before stays.
-    pub(crate) fn look(&self, apps: &[Rc<App>]) {
+    /// Keeps the figures of a worker's stores. Waits for nobody: while somebody reads, what was seen before stays.
+    pub(crate) fn look(&self, stores: impl Iterator<Item = (Arc<str>, Snapshot)>) {
         let Ok(mut shown) = self.0.try_lock() else {
             return;
         };
         shown.clear();
-        for store in apps.iter().flat_map(|app| app.host().stores()) {
-            if shown.iter().any(|seen| seen.place == store.place) {
-                continue;
+        for (place, figures) in stores {
+            if !shown.iter().any(|seen| seen.place == place) {
+                shown.push(Seen { place, figures });
             }
-            // A server tells its own figures.
-            let Backend::Embedded(database) = &store.backend else {
-                continue;
-            };
-            shown.push(Seen {
-                place: Arc::clone(&store.place),
-                figures: database.metrics(),
-            });
         }
     }
 }

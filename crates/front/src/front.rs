@@ -35,6 +35,8 @@ pub(crate) struct Column {
     pub figures: Figures,
     pub loaded: AtomicBool,
     pub draining: AtomicBool,
+    /// Whether there is a VM.
+    pub vm: AtomicBool,
     pub vm_bytes: AtomicU64,
     pub vm_objects: AtomicU64,
     pub requests: AtomicU64,
@@ -133,9 +135,14 @@ impl admin::Desk for Desk {
 
 /// Figures of the VMs, as old as the worker's last look at them: up to a second.
 fn write_vms(columns: &[Arc<Column>], text: &mut Exposition) {
+    let with_vm = columns.iter().filter(|column| column.vm.load(Relaxed));
+    let columns: Vec<&Arc<Column>> = with_vm.collect();
+    if columns.is_empty() {
+        return;
+    }
     let mut gauge = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
         text.family(name, Kind::Gauge, help);
-        for column in columns {
+        for column in &columns {
             let worker = column.worker.to_string();
             text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));
         }

@@ -1,0 +1,144 @@
+//! A request on its way through middleware and extractors to its handler. Knows no connection.
+//! Rule: the body is taken at most once, and whoever comes second is told so.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Uri};
+use smallvec::SmallVec;
+use tsumugi_http::{Match, Request, RequestBody};
+
+use crate::error::{Error, Result};
+use crate::loaded::Loaded;
+use crate::plugin::Worker;
+
+/// A request and what belongs to it.
+pub struct Context<S> {
+    request: Request,
+    body: Ownership,
+    captures: Captures,
+    server: Rc<Loaded<S>>,
+    extensions: Vec<Box<dyn Any>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ownership {
+    Here,
+    Taken,
+}
+
+/// What the pattern of the route captured, decoded, with the names.
+pub(crate) type Captures = SmallVec<[(Rc<str>, Box<str>); 2]>;
+
+impl<S> Context<S> {
+    pub(crate) fn new(request: Request, captures: Captures, server: Rc<Loaded<S>>) -> Context<S> {
+        Context {
+            request,
+            body: Ownership::Here,
+            captures,
+            server,
+            extensions: Vec::new(),
+        }
+    }
+
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.request.method
+    }
+
+    /// The target.
+    pub fn uri(&self) -> &Uri {
+        &self.request.uri
+    }
+
+    /// The header fields.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.request.headers
+    }
+
+    /// The request; without its body, once that has been taken.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The plugin of this worker.
+    pub fn state(&self) -> &Rc<S> {
+        self.server.state()
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> &Worker {
+        self.server.worker()
+    }
+
+    /// Leaves a value for whoever comes later: middleware for the handler. One of each type is kept.
+    pub fn put<T: 'static>(&mut self, value: T) {
+        self.extensions.retain(|known| !known.is::<T>());
+        self.extensions.push(Box::new(value));
+    }
+
+    /// The value of this type that was left.
+    pub fn find<T: 'static>(&self) -> Option<&T> {
+        self.extensions
+            .iter()
+            .find_map(|value| value.downcast_ref())
+    }
+
+    pub(crate) fn captures(&self) -> &Captures {
+        &self.captures
+    }
+
+    /// The body, with the header fields beside it.
+    pub(crate) fn take_body(&mut self) -> Result<RequestBody> {
+        match std::mem::replace(&mut self.body, Ownership::Taken) {
+            Ownership::Here => {
+                let empty = RequestBody::in_memory(Bytes::new());
+                Ok(std::mem::replace(&mut self.request.body, empty))
+            }
+            Ownership::Taken => Err(Error::Usage(
+                "two arguments of a handler want the body of the request; only one can have it"
+                    .into(),
+            )),
+        }
+    }
+
+    /// The request as it came.
+    pub(crate) fn take_request(&mut self) -> Result<Request> {
+        let body = self.take_body()?;
+        Ok(Request {
+            method: self.request.method.clone(),
+            uri: self.request.uri.clone(),
+            version: self.request.version,
+            headers: HeaderMap::clone(&self.request.headers).into(),
+            body,
+            peer: self.request.peer,
+            received_at: self.request.received_at,
+            number: self.request.number,
+        })
+    }
+
+    /// The request for an application that is mounted here.
+    pub(crate) fn into_request(self) -> Request {
+        self.request
+    }
+}
+
+/// What a search captured, as it outlives the request's path.
+pub(crate) fn captures<T>(found: &Match<'_, '_, T>, names: &[Rc<str>]) -> Captures {
+    let Match::Found(found) = found else {
+        return Captures::new();
+    };
+    let text = |value: &tsumugi_http::Value<'_>| match value {
+        tsumugi_http::Value::Text(text) => Box::from(&**text),
+        tsumugi_http::Value::Integer(integer) => integer.to_string().into(),
+        tsumugi_http::Value::Float(float) => float.to_string().into(),
+    };
+    let pairs = names.iter().cloned().zip(found.captures.iter().map(text));
+    pairs.collect()
+}
+
+/// What is told of a value of the request that has another form than the handler expects.
+pub(crate) fn unfit(status: StatusCode, what: &str, reason: impl std::fmt::Display) -> Error {
+    Error::refused(status, format!("{what}: {reason}"))
+}

@@ -1,0 +1,144 @@
+//! The one error of handlers, and the response that it is unless the application says otherwise. Knows no route.
+//! Rule: what is not the client's doing is logged and not told to it.
+
+use std::borrow::Cow;
+
+use http::StatusCode;
+use tsumugi_http::Response;
+
+/// What handlers, extractors and plugins return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why there is no answer of the ordinary kind. [`Router::map_err`](crate::Router::map_err) has the last word on each.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The handler, or an extractor before it, refuses. The client is told why.
+    #[error("{message}")]
+    Refused {
+        /// The status of the response.
+        status: StatusCode,
+        /// Its text.
+        message: Cow<'static, str>,
+    },
+    /// The request could not be read.
+    #[error(transparent)]
+    Http(#[from] tsumugi_http::Error),
+    /// The database failed, or refused the statement.
+    #[error(transparent)]
+    Db(#[from] tsumugi_db::Error),
+    /// The key-value store failed.
+    #[error(transparent)]
+    Kv(#[from] tsumugi_kv::Error),
+    /// A variable of the environment is missing. Set it.
+    #[error("{name} is not set in the environment, or is not UTF-8")]
+    Environment {
+        /// Its name.
+        name: String,
+    },
+    /// The handler took too long and was dropped.
+    #[error("the handler took longer than request_ms_max ({limit_ms} ms)")]
+    Deadline {
+        /// The limit.
+        limit_ms: u64,
+    },
+    /// Too many requests of this worker wait. Nothing of this one was run.
+    #[error("requests_max is reached; try again later")]
+    Busy {
+        /// The limit.
+        max: usize,
+    },
+    /// The code of the application misuses an interface. Fix it.
+    #[error("{0}")]
+    Usage(Cow<'static, str>),
+    /// Anything else.
+    #[error(transparent)]
+    Other(#[from] Box<dyn std::error::Error>),
+}
+
+impl Error {
+    /// An answer with this status and text.
+    pub fn refused(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Error {
+        Error::Refused {
+            status,
+            message: message.into(),
+        }
+    }
+
+    /// 400.
+    pub fn bad_request(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::refused(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// 401.
+    pub fn unauthorized(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::refused(StatusCode::UNAUTHORIZED, message)
+    }
+
+    /// 403.
+    pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::refused(StatusCode::FORBIDDEN, message)
+    }
+
+    /// 404.
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::refused(StatusCode::NOT_FOUND, message)
+    }
+
+    /// 409.
+    pub fn conflict(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::refused(StatusCode::CONFLICT, message)
+    }
+
+    /// 422.
+    pub fn unprocessable(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::refused(StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    /// An error of another crate.
+    pub fn other(error: impl std::error::Error + 'static) -> Error {
+        Error::Other(Box::new(error))
+    }
+
+    /// The status of the response that this is.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Error::Refused { status, .. } => *status,
+            Error::Http(error) => error.status(),
+            Error::Deadline { .. } => StatusCode::GATEWAY_TIMEOUT,
+            Error::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The response that this is.
+    pub(crate) fn response(&self) -> Response {
+        match self.status() {
+            StatusCode::INTERNAL_SERVER_ERROR if !matches!(self, Error::Refused { .. }) => {
+                Response::internal_error()
+            }
+            status => Response::refusal(status, &self.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Error {
+        Error::other(error)
+    }
+}
+
+/// An error with its causes, each text once.
+pub(crate) fn story(error: &dyn std::error::Error) -> String {
+    let mut story = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !story.contains(&text) {
+            story.push_str(": ");
+            story.push_str(&text);
+        }
+        cause = error.source();
+    }
+    story
+}

@@ -1,0 +1,139 @@
+//! Extractors of the body: JSON, forms, uploads, bytes, text, a stream, the whole request. One of them per handler.
+//! Rule: nothing of the body is read before the content type is looked at, and never more than a limit of HTTP.
+
+use bytes::Bytes;
+use http::{StatusCode, header::CONTENT_TYPE};
+use serde::de::DeserializeOwned;
+use tsumugi_http::upload::{Content, Part, read_form};
+use tsumugi_http::{OnWorker, Request, RequestBody, query};
+
+use super::words::from_pairs;
+use super::{Extract, bad};
+use crate::context::{Context, unfit};
+use crate::error::{Error, Result};
+use crate::response::Json;
+
+/// The content type before its parameters, in lower case.
+fn essence<S>(context: &Context<S>) -> String {
+    let value = context.headers().get(CONTENT_TYPE);
+    let text = value.and_then(|value| value.to_str().ok());
+    let essence = text.unwrap_or_default().split(';').next();
+    essence.unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_json(essence: &str) -> bool {
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+impl<S, T: DeserializeOwned> Extract<S> for Json<T> {
+    async fn extract(context: &mut Context<S>) -> Result<Json<T>> {
+        if !is_json(&essence(context)) {
+            return Err(tsumugi_http::Error::ContentType("application/json").into());
+        }
+        let bytes = context.take_body()?.read_all().await?;
+        serde_json::from_slice(&bytes)
+            .map(Json)
+            .map_err(|error| match error.classify() {
+                serde_json::error::Category::Data => {
+                    unfit(StatusCode::UNPROCESSABLE_ENTITY, "body", error)
+                }
+                _ => bad("body", error),
+            })
+    }
+}
+
+/// A body of type `application/x-www-form-urlencoded` as a struct. Another type is answered 415, one that does not fit 422.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form<T>(pub T);
+
+impl<S, T: DeserializeOwned> Extract<S> for Form<T> {
+    async fn extract(context: &mut Context<S>) -> Result<Form<T>> {
+        let expected = "application/x-www-form-urlencoded";
+        if essence(context) != expected {
+            return Err(tsumugi_http::Error::ContentType(expected).into());
+        }
+        let bytes = context.take_body()?.read_all().await?;
+        let pairs = query::form(&bytes, context.worker().settings().http.parameters_max)?;
+        from_pairs(pairs)
+            .map(Form)
+            .map_err(|reason| unfit(StatusCode::UNPROCESSABLE_ENTITY, "form", reason))
+    }
+}
+
+/// The parts of a body of type `multipart/form-data`, in order. Large files lie on disk until the parts are dropped.
+#[derive(Debug)]
+pub struct Multipart(pub Vec<Upload>);
+
+/// A part: its `head` says name, file name and type; its `content` is in memory or on disk.
+pub type Upload = Part<OnWorker>;
+
+impl Multipart {
+    /// The first part of this name.
+    pub fn find(&self, name: &str) -> Option<&Upload> {
+        self.0.iter().find(|part| part.head.name == name)
+    }
+
+    /// The text of the first part of this name that is no file.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match &self.find(name)?.content {
+            Content::Memory(bytes) => std::str::from_utf8(bytes).ok(),
+            Content::Disk(_) => None,
+        }
+    }
+}
+
+impl<S> Extract<S> for Multipart {
+    async fn extract(context: &mut Context<S>) -> Result<Multipart> {
+        let value = context.headers().get(CONTENT_TYPE);
+        let content_type = value.and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        let mut body = context.take_body()?;
+        let worker = context.worker();
+        let (limits, on_worker) = (&worker.settings().http, OnWorker(worker.inner().clone()));
+        let folder = std::env::temp_dir();
+        let parts = read_form(&mut body, &content_type, limits, &folder, &on_worker);
+        Ok(Multipart(parts.await?))
+    }
+}
+
+/// The body as it comes, piece by piece.
+#[derive(Debug)]
+pub struct BodyStream(RequestBody);
+
+impl BodyStream {
+    /// The next piece; none at the end. Only the time is limited, the handler counts the bytes.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>> {
+        Ok(self.0.piece().await?)
+    }
+
+    /// The bytes still to come, when the client has told.
+    pub fn length(&self) -> Option<u64> {
+        self.0.length()
+    }
+}
+
+impl<S> Extract<S> for BodyStream {
+    async fn extract(context: &mut Context<S>) -> Result<BodyStream> {
+        context.take_body().map(BodyStream)
+    }
+}
+
+impl<S> Extract<S> for Request {
+    async fn extract(context: &mut Context<S>) -> Result<Request> {
+        context.take_request()
+    }
+}
+
+impl<S> Extract<S> for Bytes {
+    async fn extract(context: &mut Context<S>) -> Result<Bytes> {
+        Ok(context.take_body()?.read_all().await?)
+    }
+}
+
+impl<S> Extract<S> for String {
+    async fn extract(context: &mut Context<S>) -> Result<String> {
+        let bytes = context.take_body()?.read_all().await?;
+        String::from_utf8(bytes.into()).map_err(|_| Error::bad_request("the body is not UTF-8"))
+    }
+}

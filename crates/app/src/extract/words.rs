@@ -1,0 +1,388 @@
+//! Texts of a request (captures, query parameters, fields of forms) as values of the author's types, through serde. Pure.
+//! Rule: a text becomes what the type asks for or is refused; nothing is guessed from its looks.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// Why texts do not fit a type.
+#[derive(Debug)]
+pub(super) struct Unfit(String);
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl de::Error for Unfit {
+    fn custom<T: fmt::Display>(message: T) -> Unfit {
+        Unfit(message.to_string())
+    }
+}
+
+/// Pairs as a struct or map: the values of a name that repeats are a sequence, and the last of them a single value.
+pub(super) fn from_pairs<'p, T: DeserializeOwned>(
+    pairs: impl IntoIterator<Item = (Cow<'p, str>, Cow<'p, str>)>,
+) -> Result<T, Unfit> {
+    let mut grouped: Vec<(Cow<'p, str>, Words<'p>)> = Vec::new();
+    for (name, value) in pairs {
+        match grouped.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, words)) => words.0.push(Word(value)),
+            None => grouped.push((name, Words(vec![Word(value)]))),
+        }
+    }
+    T::deserialize(MapDeserializer::new(grouped.into_iter()))
+}
+
+/// Captures as one value, a tuple, a sequence, or a struct by their names.
+pub(super) struct Captured<'c>(pub &'c [(std::rc::Rc<str>, Box<str>)]);
+
+impl<'c> Captured<'c> {
+    fn words(&self) -> impl Iterator<Item = Word<'c>> + use<'c> {
+        self.0.iter().map(|(_, text)| Word(Cow::Borrowed(&**text)))
+    }
+
+    fn only(&self) -> Result<Word<'c>, Unfit> {
+        let mut words = self.words();
+        match (words.next(), words.next()) {
+            (Some(word), None) => Ok(word),
+            _ => Err(Unfit(format!(
+                "the route captures {} values and the handler wants one",
+                self.0.len()
+            ))),
+        }
+    }
+}
+
+macro_rules! only {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            self.only()?.$method(visitor)
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Captured<'_> {
+    type Error = Unfit;
+
+    only! {
+        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
+        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option
+        deserialize_identifier
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.only()?.deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_seq(SeqDeserializer::new(self.words()))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        if length != self.0.len() {
+            return Err(Unfit(format!(
+                "the route captures {} values and the handler wants {length}",
+                self.0.len()
+            )));
+        }
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        let pairs = self.0.iter();
+        let pairs = pairs.map(|(name, text)| (&**name, Word(Cow::Borrowed(&**text))));
+        visitor.visit_map(MapDeserializer::new(pairs))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.deserialize_map(visitor)
+    }
+}
+
+/// One text.
+#[derive(Clone, Debug)]
+struct Word<'w>(Cow<'w, str>);
+
+/// The texts of one name; never none.
+#[derive(Clone, Debug)]
+struct Words<'w>(Vec<Word<'w>>);
+
+impl<'de> IntoDeserializer<'de, Unfit> for Word<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Unfit> for Words<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! parsed {
+    ($($method:ident $visit:ident $type:ty, $expected:literal;)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            match self.0.parse::<$type>() {
+                Ok(value) => visitor.$visit(value),
+                Err(_) => Err(Unfit(format!("{:?} is not {}", self.0, $expected))),
+            }
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Word<'_> {
+    type Error = Unfit;
+
+    parsed! {
+        deserialize_bool visit_bool bool, "true or false";
+        deserialize_i8 visit_i8 i8, "an integer of 8 bits";
+        deserialize_i16 visit_i16 i16, "an integer of 16 bits";
+        deserialize_i32 visit_i32 i32, "an integer of 32 bits";
+        deserialize_i64 visit_i64 i64, "an integer of 64 bits";
+        deserialize_i128 visit_i128 i128, "an integer of 128 bits";
+        deserialize_u8 visit_u8 u8, "a natural number of 8 bits";
+        deserialize_u16 visit_u16 u16, "a natural number of 16 bits";
+        deserialize_u32 visit_u32 u32, "a natural number of 32 bits";
+        deserialize_u64 visit_u64 u64, "a natural number of 64 bits";
+        deserialize_u128 visit_u128 u128, "a natural number of 128 bits";
+        deserialize_f32 visit_f32 f32, "a number";
+        deserialize_f64 visit_f64 f64, "a number";
+        deserialize_char visit_char char, "one character";
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_string(self.0.into_owned())
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_enum(self.0.into_owned().into_deserializer())
+    }
+
+    forward_to_deserialize_any! {
+        str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+impl<'w> Words<'w> {
+    fn last(mut self) -> Word<'w> {
+        self.0.pop().unwrap_or(Word(Cow::Borrowed("")))
+    }
+}
+
+macro_rules! last {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            self.last().$method(visitor)
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Words<'_> {
+    type Error = Unfit;
+
+    last! {
+        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
+        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_unit
+        deserialize_map deserialize_identifier deserialize_ignored_any
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_seq(SeqDeserializer::new(self.0.into_iter()))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unfit> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.last().deserialize_unit_struct(name, visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.last().deserialize_struct(name, fields, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.last().deserialize_enum(name, variants, visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::rc::Rc;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "lowercase")]
+    enum Order {
+        Asc,
+        Desc,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Search {
+        q: String,
+        page: Option<u32>,
+        #[serde(default)]
+        tag: Vec<String>,
+        order: Option<Order>,
+    }
+
+    fn search(query: &str) -> Result<Search, Unfit> {
+        let pairs = tsumugi_http::query::pairs(query, 100).unwrap();
+        from_pairs(pairs)
+    }
+
+    #[test]
+    fn a_struct_takes_its_fields_by_name() {
+        let expected = Search {
+            q: "rust".to_owned(),
+            page: Some(3),
+            tag: vec!["a".to_owned(), "b".to_owned()],
+            order: Some(Order::Desc),
+        };
+        let found = search("tag=a&q=x&page=3&tag=b&order=desc&q=rust&other=1").unwrap();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (query, expected) in [
+            ("page=1", "missing field `q`"),
+            ("q=x&page=one", "\"one\" is not a natural number of 32 bits"),
+            ("q=x&order=up", "unknown variant `up`"),
+        ] {
+            let error = search(query).unwrap_err().to_string();
+            assert!(error.contains(expected), "{query}: {error}");
+        }
+    }
+
+    #[test]
+    fn captures_fit_a_value_a_tuple_and_a_struct() {
+        let captures: [(Rc<str>, Box<str>); 2] =
+            [("id".into(), "7".into()), ("name".into(), "x y".into())];
+        let pair = <(i64, String)>::deserialize(Captured(&captures)).unwrap();
+        assert_eq!(pair, (7, "x y".to_owned()));
+        let map = HashMap::<String, String>::deserialize(Captured(&captures)).unwrap();
+        assert_eq!(map["name"], "x y");
+        assert_eq!(i64::deserialize(Captured(&captures[..1])).unwrap(), 7);
+        let error = i64::deserialize(Captured(&captures)).unwrap_err();
+        assert!(error.to_string().contains("captures 2 values"), "{error}");
+    }
+}

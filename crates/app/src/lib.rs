@@ -1,0 +1,62 @@
+//! The Rust face: an application is a function that makes a [`Router`], and a [`Plugin`] of which every worker has its own value.
+//! Knows no listener, no command line and no Ruby. Rule: nothing here is `Send` or shared between workers, so an author needs neither
+//! locks nor atomics; a request's future is dropped when its client goes, and what it holds is released by that.
+//!
+//! ```
+//! use tsumugi_app::{Json, Path, Plugin, Result, Router, State, Worker, get, trial};
+//! use std::cell::Cell;
+//!
+//! struct App { served: Cell<u64> }
+//!
+//! impl Plugin for App {
+//!     async fn start(_: &Worker) -> Result<App> {
+//!         Ok(App { served: Cell::new(0) })
+//!     }
+//! }
+//!
+//! async fn greet(app: State<App>, Path(name): Path<String>) -> Json<(String, u64)> {
+//!     app.served.set(app.served.get() + 1);
+//!     Json((format!("hello {name}"), app.served.get()))
+//! }
+//!
+//! fn routes() -> Router<App> {
+//!     Router::new().route("/greet/{name}", get(greet))
+//! }
+//!
+//! trial::run(routes, async |client| {
+//!     assert_eq!(client.get("/greet/Ada").await.text(), r#"["hello Ada",1]"#);
+//! });
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod context;
+mod error;
+mod extract;
+mod handler;
+mod layer;
+mod limits;
+mod loaded;
+mod plugin;
+mod response;
+mod router;
+mod streaming;
+mod timers;
+pub mod trial;
+
+pub use context::Context;
+pub use error::{Error, Result};
+pub use extract::{
+    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,
+    Query, State, Upload,
+};
+pub use handler::{Handler, Local, Methods, any, delete, get, head, options, patch, post, put};
+pub use layer::{Next, Verdict};
+pub use limits::Limits;
+pub use loaded::{Loaded, Mode, RouteLine, Settings};
+pub use plugin::{Plugin, Worker};
+pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
+pub use router::{Mount, Mounted, Router};
+pub use streaming::{Event, Events, Output, Sse, Streamed};
+pub use timers::{On, Ticked};
+pub use tsumugi_http::Request;

@@ -1,0 +1,19 @@
+//! The limits of applications in Rust. Those of connections and bodies are HTTP's.
+
+/// What one worker's application may use.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Requests of one worker that wait for something. One more is answered 503.
+    pub requests_max: usize,
+    /// From the end of the request's header to the response, in milliseconds. Then the handler's future is dropped: 504.
+    pub request_ms_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            requests_max: 16_384,
+            request_ms_max: 30_000,
+        }
+    }
+}

@@ -1,0 +1,524 @@
+//! An application loaded on one worker, answering requests. Knows no connection.
+//! Rule: the plugin stops after the last request, stream and tick that can use it.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use http::{Method, StatusCode, Uri};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tsumugi_http::{Allow, Body, Files, Folder, Match, OnWorker, Request};
+
+use crate::context::{Captures, Context, captures};
+use crate::error::{Error, Result, story};
+use crate::handler::{Endpoint, Local};
+use crate::layer::Mapper;
+use crate::limits::Limits;
+use crate::plugin::{Plugin, Worker};
+use crate::response::{Producer, Response};
+use crate::router::{Mounted, Router, translated};
+use crate::streaming::Output;
+use crate::timers;
+
+/// How an application is run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Where its data lives.
+    pub data_dir: PathBuf,
+    /// Development or production.
+    pub mode: Mode,
+    /// The limits of handlers.
+    pub limits: Limits,
+    /// The limits of HTTP that handlers meet: bodies, parameters, streams.
+    pub http: tsumugi_http::Limits,
+}
+
+/// How much a response to an error shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The text of the error, with its causes.
+    Development,
+    /// Errors that are not the client's are logged and nothing of them is shown.
+    #[default]
+    Production,
+}
+
+/// A route as `routes` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteLine {
+    /// Its method.
+    pub method: Method,
+    /// Its pattern, as it was written.
+    pub pattern: String,
+    /// `file:line` of it.
+    pub location: String,
+}
+
+/// One application with its plugin, on one worker.
+pub struct Loaded<S> {
+    state: Rc<S>,
+    worker: Worker,
+    lines: Vec<RouteLine>,
+    router: tsumugi_http::Router<Routed<S>>,
+    not_found: Option<Endpoint<S>>,
+    /// The longest prefix first.
+    mounts: Vec<Mounting<S>>,
+    folders: Vec<(String, Folder<OnWorker>)>,
+    mapper: Option<Mapper>,
+    waiting: Cell<usize>,
+    /// Requests and streams that can use the plugin.
+    jobs: Cell<usize>,
+    ended: Notify,
+    stop_timers: Rc<Stop>,
+    timers: RefCell<Vec<JoinHandle<()>>>,
+}
+
+struct Routed<S> {
+    names: Rc<[Rc<str>]>,
+    endpoint: Endpoint<S>,
+}
+
+struct Mounting<S> {
+    prefix: String,
+    endpoint: Endpoint<S>,
+    mounted: Rc<dyn Mounted>,
+}
+
+#[derive(Default)]
+struct Stop {
+    given: Cell<bool>,
+    notify: Notify,
+}
+
+impl Stop {
+    async fn given(&self) {
+        let mut notified = std::pin::pin!(self.notify.notified());
+        notified.as_mut().enable();
+        if !self.given.get() {
+            notified.await;
+        }
+    }
+}
+
+impl<S: Plugin> Loaded<S> {
+    /// Loads on this worker what `routes` makes: the patterns are looked at, then the plugin is started, then mounted applications.
+    pub async fn load(
+        worker: &tsumugi_worker::Worker,
+        settings: Rc<Settings>,
+        routes: impl Fn() -> Router<S>,
+    ) -> Result<Rc<Loaded<S>>> {
+        let worker = Worker::new(worker.clone(), settings);
+        let mut declared = routes();
+        let lines = lines(&declared);
+        let router = router(&mut declared)?;
+        let folders = folders(&worker, &mut declared).await?;
+        let not_found = declared.take_not_found();
+        let not_found = not_found.map(|endpoint| declared.around_endpoint(endpoint));
+        let mapper = declared.mapper();
+        let state = Rc::new(S::start(&worker).await?);
+        let mut mounts = Vec::with_capacity(declared.mounts.len());
+        for (prefix, mount) in std::mem::take(&mut declared.mounts) {
+            match mount.load(&worker).await {
+                Ok(mounted) => mounts.push(mounting(&declared, prefix, mounted)),
+                Err(error) => {
+                    for Mounting { mounted, .. } in &mounts {
+                        mounted.retire().await;
+                    }
+                    state.stop().await;
+                    return Err(error);
+                }
+            }
+        }
+        mounts.sort_by_key(|mounting| std::cmp::Reverse(mounting.prefix.len()));
+        let loaded = Rc::new(Loaded {
+            state,
+            worker,
+            lines,
+            router,
+            not_found,
+            mounts,
+            folders,
+            mapper,
+            waiting: Cell::new(0),
+            jobs: Cell::new(0),
+            ended: Notify::new(),
+            stop_timers: Rc::default(),
+            timers: RefCell::default(),
+        });
+        let started = declared.timers.into_iter().filter_map(|timer| {
+            let stop = Rc::clone(&loaded.stop_timers);
+            timers::start(&loaded, timer, async move { stop.given().await })
+        });
+        loaded.timers.borrow_mut().extend(started);
+        Ok(loaded)
+    }
+
+    /// Waits for the last request and stream, ends the timers, then stops the plugin.
+    pub async fn retire(&self) {
+        self.stop_timers.given.set(true);
+        self.stop_timers.notify.notify_waiters();
+        let timers: Vec<JoinHandle<()>> = self.timers.borrow_mut().drain(..).collect();
+        for timer in timers {
+            let _ = timer.await; // it ends by the signal; a panic in it is in the log
+        }
+        while self.jobs.get() > 0 {
+            self.ended.notified().await;
+        }
+        for mounting in &self.mounts {
+            mounting.mounted.retire().await;
+        }
+        self.state.stop().await;
+    }
+}
+
+impl<S> Loaded<S> {
+    /// The plugin.
+    pub fn state(&self) -> &Rc<S> {
+        &self.state
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> &Worker {
+        &self.worker
+    }
+
+    /// The routes, in the order of the code.
+    pub fn routes(&self) -> &[RouteLine] {
+        &self.lines
+    }
+}
+
+impl<S: 'static> Loaded<S> {
+    /// Answers one request.
+    pub async fn answer(self: &Rc<Self>, request: Request) -> tsumugi_http::Response {
+        let job = Job::begin(self);
+        let found = self.router.find(&request.method, request.uri.path());
+        let (captures, endpoint, pattern) = match &found {
+            Match::Found(found_route) => {
+                let routed = found_route.value;
+                let captures = captures(&found, &routed.names);
+                (
+                    captures,
+                    Rc::clone(&routed.endpoint),
+                    Some(found_route.pattern.clone()),
+                )
+            }
+            Match::Malformed => {
+                return tsumugi_http::Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+            }
+            other => {
+                let allow = match other {
+                    Match::MethodNotAllowed(allow) => {
+                        Some((allow.clone(), StatusCode::METHOD_NOT_ALLOWED))
+                    }
+                    Match::Options(allow) => Some((allow.clone(), StatusCode::NO_CONTENT)),
+                    _ => None,
+                };
+                drop(found);
+                return Box::pin(self.elsewhere(job, request, allow)).await;
+            }
+        };
+        drop(found);
+        let mut response = self.run(job, request, captures, endpoint).await;
+        response.account.pattern = pattern;
+        response
+    }
+
+    /// What there is for a request that no route answers: a file, a mounted application, `not_found`.
+    async fn elsewhere(
+        self: &Rc<Self>,
+        job: Job<S>,
+        request: Request,
+        allow: Option<(Allow, StatusCode)>,
+    ) -> tsumugi_http::Response {
+        let path = request.uri.path();
+        if matches!(request.method, Method::GET | Method::HEAD) {
+            for (at, folder) in &self.folders {
+                if let Some(below) = below(path, at)
+                    && let Some(response) = folder.answer(&request, below).await
+                {
+                    return response;
+                }
+            }
+        }
+        let mounting = |mounting: &&Mounting<S>| below(path, &mounting.prefix).is_some();
+        if let Some(mounting) = self.mounts.iter().find(mounting) {
+            let endpoint = Rc::clone(&mounting.endpoint);
+            return self.run(job, request, Captures::new(), endpoint).await;
+        }
+        match (allow, &self.not_found) {
+            (Some((allow, StatusCode::NO_CONTENT)), _) => tsumugi_http::Response::options(&allow),
+            (Some((allow, _)), _) => tsumugi_http::Response::method_not_allowed(&allow),
+            (None, Some(endpoint)) => {
+                let endpoint = Rc::clone(endpoint);
+                self.run(job, request, Captures::new(), endpoint).await
+            }
+            (None, None) => tsumugi_http::Response::not_found(),
+        }
+    }
+
+    async fn run(
+        self: &Rc<Self>,
+        job: Job<S>,
+        request: Request,
+        captures: Captures,
+        endpoint: Endpoint<S>,
+    ) -> tsumugi_http::Response {
+        let subject = Subject {
+            method: request.method.clone(),
+            uri: request.uri.clone(),
+            received_at: request.received_at,
+        };
+        let context = Context::new(request, captures, Rc::clone(self));
+        let mut future = endpoint(context);
+        let (outcome, waited) = match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
+            Poll::Ready(outcome) => (outcome, Duration::ZERO),
+            Poll::Pending => {
+                let since = Instant::now();
+                let outcome = self.wait(future, subject.received_at).await;
+                (outcome, since.elapsed())
+            }
+        };
+        let response = match outcome {
+            Ok(response) => response,
+            Err(error) => self.failed(&subject, error),
+        };
+        let (mut response, producer) = response.into_parts();
+        response.account.waited = waited;
+        if let Some(producer) = producer.filter(|_| subject.method != Method::HEAD) {
+            response.body = self.produce(job, subject, producer);
+        }
+        response
+    }
+
+    /// Waits for a handler within the limits.
+    async fn wait(
+        &self,
+        future: Local<Result<Response>>,
+        received_at: Instant,
+    ) -> Result<Response> {
+        let limits = &self.worker.settings().limits;
+        let max = limits.requests_max;
+        if self.waiting.get() >= max {
+            tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
+            return self.mapped(Error::Busy { max });
+        }
+        let _place = Place::take(&self.waiting);
+        let limit_ms = limits.request_ms_max;
+        let deadline = received_at + Duration::from_millis(limit_ms);
+        match tokio::time::timeout_at(deadline.into(), future).await {
+            Ok(outcome) => outcome,
+            Err(_) => self.mapped(Error::Deadline { limit_ms }),
+        }
+    }
+
+    fn mapped(&self, error: Error) -> Result<Response> {
+        match &self.mapper {
+            Some(mapper) => Ok(mapper(error)),
+            None => Err(error),
+        }
+    }
+
+    /// The response to an error that nobody mapped.
+    fn failed(&self, subject: &Subject, error: Error) -> Response {
+        let response: Response = error.response().into();
+        if !response.status.is_server_error() {
+            return response;
+        }
+        let Subject { method, uri, .. } = subject;
+        tracing::error!("{method} {}: {}", uri.path(), story(&error));
+        match self.worker.mode() {
+            Mode::Development => {
+                let text = format!("{}\n", story(&error));
+                tsumugi_http::Response::text(response.status, text).into()
+            }
+            Mode::Production => response,
+        }
+    }
+
+    /// A body that is fed by a task of its own.
+    fn produce(self: &Rc<Self>, job: Job<S>, subject: Subject, producer: Producer) -> Body {
+        let (sender, body) = Body::channel(&self.worker.settings().http);
+        drop(self.worker.spawn(async move {
+            if let Err(error) = producer(Output::new(sender)).await {
+                let Subject { method, uri, .. } = subject;
+                let path = uri.path();
+                match error {
+                    Error::Http(error) => tracing::debug!("{method} {path}: {error}"),
+                    error => tracing::error!(
+                        "{method} {path}: while its body was sent: {}",
+                        story(&error)
+                    ),
+                }
+            }
+            drop(job);
+        }));
+        body
+    }
+}
+
+/// What remains of a request for the log.
+struct Subject {
+    method: Method,
+    uri: Uri,
+    received_at: Instant,
+}
+
+/// Keeps the plugin from being stopped.
+struct Job<S>(Rc<Loaded<S>>);
+
+impl<S> Job<S> {
+    fn begin(loaded: &Rc<Loaded<S>>) -> Job<S> {
+        loaded.jobs.set(loaded.jobs.get() + 1);
+        Job(Rc::clone(loaded))
+    }
+}
+
+impl<S> Drop for Job<S> {
+    fn drop(&mut self) {
+        let jobs = self.0.jobs.get() - 1;
+        self.0.jobs.set(jobs);
+        if jobs == 0 {
+            self.0.ended.notify_one();
+        }
+    }
+}
+
+/// A place among `requests_max`.
+struct Place<'c>(&'c Cell<usize>);
+
+impl<'c> Place<'c> {
+    fn take(waiting: &'c Cell<usize>) -> Place<'c> {
+        waiting.set(waiting.get() + 1);
+        Place(waiting)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+fn lines<S>(declared: &Router<S>) -> Vec<RouteLine> {
+    let line = |route: &crate::router::Route<S>| RouteLine {
+        method: route.method.clone(),
+        pattern: route.pattern.clone(),
+        location: format!("{}:{}", route.location.file(), route.location.line()),
+    };
+    declared.routes.iter().map(line).collect()
+}
+
+/// The routes with their middleware around them.
+fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::Router<Routed<S>>> {
+    let mut router = tsumugi_http::Router::new();
+    for route in std::mem::take(&mut declared.routes) {
+        let place = |error: Error| {
+            Error::Usage(
+                format!(
+                    "{}:{}: {error}",
+                    route.location.file(),
+                    route.location.line()
+                )
+                .into(),
+            )
+        };
+        let pattern = translated(&route.pattern).map_err(place)?;
+        let names = pattern.split('/').filter_map(|segment| {
+            let name = segment.strip_prefix([':', '*'])?;
+            Some(Rc::from(name))
+        });
+        let routed = Routed {
+            names: names.collect(),
+            endpoint: declared.around_endpoint(route.endpoint),
+        };
+        let inserted = router.insert(route.method, &pattern, &[], routed);
+        inserted.map_err(|error| place(error.into()))?;
+    }
+    Ok(router)
+}
+
+async fn folders<S>(
+    worker: &Worker,
+    declared: &mut Router<S>,
+) -> Result<Vec<(String, Folder<OnWorker>)>> {
+    let on_worker = OnWorker(worker.inner().clone());
+    let files = Files::new(on_worker, worker.settings().http.clone());
+    let mut folders = Vec::with_capacity(declared.folders.len());
+    for folder in std::mem::take(&mut declared.folders) {
+        let opened = files.folder(folder.path.clone(), folder.cache).await;
+        let opened = opened.map_err(|error| {
+            let path = folder.path.display();
+            Error::Usage(format!("cannot serve the folder {path}: {error}").into())
+        })?;
+        folders.push((folder.at, opened));
+    }
+    folders.sort_by_key(|(at, _)| std::cmp::Reverse(at.len()));
+    Ok(folders)
+}
+
+fn mounting<S: 'static>(
+    declared: &Router<S>,
+    prefix: String,
+    mounted: Rc<dyn Mounted>,
+) -> Mounting<S> {
+    let (inner, inside) = (Rc::clone(&mounted), prefix.clone());
+    let endpoint: Endpoint<S> = Rc::new(move |context| {
+        let mut request = context.into_request();
+        if let Some(uri) =
+            below(request.uri.path(), &inside).and_then(|path| moved(&request.uri, path))
+        {
+            request.uri = uri;
+        }
+        let answered = inner.answer(request);
+        Box::pin(async move { Ok(answered.await.into()) })
+    });
+    Mounting {
+        endpoint: declared.around_endpoint(endpoint),
+        prefix,
+        mounted,
+    }
+}
+
+/// What is left of a path below a prefix, which has no slash at its end. It begins with a slash.
+fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+    match path.strip_prefix(prefix)? {
+        "" => Some("/"),
+        rest if rest.starts_with('/') => Some(rest),
+        _ => None,
+    }
+}
+
+/// The same target with another path.
+fn moved(uri: &Uri, path: &str) -> Option<Uri> {
+    let target = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(target.parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_at_a_slash() {
+        assert_eq!(below("/a/b", "/a"), Some("/b"));
+        assert_eq!(below("/a", "/a"), Some("/"));
+        assert_eq!(below("/ab", "/a"), None);
+        assert_eq!(below("/b", ""), Some("/b"));
+    }
+
+    #[test]
+    fn a_moved_target_keeps_its_query() {
+        let uri: Uri = "/a/b?x=1".parse().unwrap();
+        assert_eq!(moved(&uri, "/b").unwrap(), "/b?x=1");
+    }
+}

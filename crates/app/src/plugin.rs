@@ -1,0 +1,100 @@
+//! What an application owns on each worker, and the worker as its author sees it. The framework knows none of a plugin's fields.
+//! Rule: a plugin is made, used and stopped on one thread.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::error::{Error, Result};
+use crate::loaded::{Mode, Settings};
+
+/// The value that every worker makes for itself before its first request: connections, caches, counters. `Rc` and `Cell` are fine.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no plugin",
+    note = "write `impl Plugin for {Self}` with `async fn start(worker: &Worker) -> Result<Self>`"
+)]
+pub trait Plugin: Sized + 'static {
+    /// Makes the value for this worker; may wait. An error keeps the server from starting, or the old application in place.
+    fn start(worker: &Worker) -> impl Future<Output = Result<Self>>;
+
+    /// Called after the last request, the last stream and the last tick have ended. Dropping the value follows.
+    fn stop(&self) -> impl Future<Output = ()> {
+        async {}
+    }
+}
+
+/// Nothing, for applications that need nothing.
+impl Plugin for () {
+    async fn start(_: &Worker) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The worker that a plugin lives on. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    inner: tsumugi_worker::Worker,
+    settings: Rc<Settings>,
+}
+
+impl Worker {
+    pub(crate) fn new(inner: tsumugi_worker::Worker, settings: Rc<Settings>) -> Worker {
+        Worker { inner, settings }
+    }
+
+    /// Its number, from 0.
+    pub fn id(&self) -> usize {
+        self.inner.id()
+    }
+
+    /// How many workers there are.
+    pub fn count(&self) -> usize {
+        self.inner.count()
+    }
+
+    /// A variable of the environment.
+    pub fn env(&self, name: &str) -> Result<String> {
+        std::env::var(name).map_err(|_| Error::Environment {
+            name: name.to_owned(),
+        })
+    }
+
+    /// The folder for the application's data.
+    pub fn data_dir(&self) -> &Path {
+        &self.settings.data_dir
+    }
+
+    /// Development or production.
+    pub fn mode(&self) -> Mode {
+        self.settings.mode
+    }
+
+    /// Runs blocking work on a thread of the process-wide pool: file I/O, hashing, a client that blocks.
+    pub async fn offload<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.inner.offload(work).await.map_err(Error::other)
+    }
+
+    /// Runs a future on this worker, beside requests. It is dropped when the worker ends.
+    pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
+        self.inner.spawn(future)
+    }
+
+    /// Waits without keeping anybody else from running.
+    pub async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    /// The worker of the crate below, for what is not told here.
+    pub fn inner(&self) -> &tsumugi_worker::Worker {
+        &self.inner
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}

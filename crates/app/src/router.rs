@@ -1,0 +1,296 @@
+//! Routes of one application as its author writes them: patterns, middleware, nested routers, timers, folders of files.
+//! Builds, and answers nothing: [`Loaded`](crate::Loaded) does. Rule: a mistake in a pattern is told with its line when the application
+//! is loaded, before any plugin starts.
+
+use std::future::Future;
+use std::panic::Location;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http::{HeaderValue, Method};
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::extract::Extract;
+use crate::handler::{Endpoint, Handler, Local, Methods, endpoint};
+use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
+use crate::plugin::Worker;
+use crate::response::{Answer, IntoResponse, Response};
+use crate::timers::{self, On, Ticked, Timer};
+
+/// Routes with what stands around them. Made anew on each worker by the function given to the server.
+///
+/// A segment `{name}` of a pattern captures one segment of a path, `{*name}` at the end the rest of it. A literal segment goes before a
+/// capture, whatever the order of the routes.
+pub struct Router<S> {
+    pub(crate) routes: Vec<Route<S>>,
+    layers: Vec<Layer<S>>,
+    mapper: Option<Mapper>,
+    not_found: Option<Endpoint<S>>,
+    pub(crate) timers: Vec<Timer<S>>,
+    pub(crate) folders: Vec<Declared>,
+    pub(crate) mounts: Vec<(String, Rc<dyn Mount>)>,
+}
+
+/// One method of one pattern.
+pub(crate) struct Route<S> {
+    pub(crate) method: Method,
+    pub(crate) pattern: String,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) endpoint: Endpoint<S>,
+}
+
+/// A folder of files.
+pub(crate) struct Declared {
+    pub(crate) at: String,
+    pub(crate) path: PathBuf,
+    pub(crate) cache: Option<HeaderValue>,
+}
+
+/// An application of another kind below a prefix.
+pub trait Mount: 'static {
+    /// Loads it on a worker, after the plugin has started.
+    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn Mounted>>>;
+}
+
+/// An application of another kind, loaded.
+pub trait Mounted {
+    /// Answers a request; the prefix is no longer in its path.
+    fn answer(&self, request: tsumugi_http::Request) -> Local<tsumugi_http::Response>;
+
+    /// Called after its last request.
+    fn retire(&self) -> Local<()>;
+}
+
+impl<S: 'static> Default for Router<S> {
+    fn default() -> Router<S> {
+        Router::new()
+    }
+}
+
+impl<S: 'static> Router<S> {
+    /// A router without routes.
+    pub fn new() -> Router<S> {
+        Router {
+            routes: Vec::new(),
+            layers: Vec::new(),
+            mapper: None,
+            not_found: None,
+            timers: Vec::new(),
+            folders: Vec::new(),
+            mounts: Vec::new(),
+        }
+    }
+
+    /// Answers the methods of this pattern: `.route("/users/{id}", get(show).delete(remove))`.
+    #[track_caller]
+    #[must_use]
+    pub fn route(mut self, pattern: &str, methods: Methods<S>) -> Router<S> {
+        let location = Location::caller();
+        let routes = methods.endpoints.into_iter();
+        self.routes.extend(routes.map(|(method, endpoint)| Route {
+            method,
+            pattern: pattern.to_owned(),
+            location,
+            endpoint,
+        }));
+        self
+    }
+
+    /// Adds the routes of another router below a prefix, with the middleware and the mapper of errors that it has. Its `not_found` is
+    /// not taken: there is one for an application.
+    #[must_use]
+    pub fn nest(mut self, prefix: &str, inner: Router<S>) -> Router<S> {
+        let prefix = prefix.trim_end_matches('/');
+        let Router {
+            routes,
+            layers,
+            mapper,
+            timers,
+            folders,
+            mounts,
+            not_found: _,
+        } = inner;
+        let below = |pattern: &str| match pattern {
+            "/" if !prefix.is_empty() => prefix.to_owned(),
+            _ => format!("{prefix}{pattern}"),
+        };
+        self.routes.extend(routes.into_iter().map(|route| Route {
+            pattern: below(&route.pattern),
+            endpoint: compose(&layers, mapper.as_ref(), route.endpoint),
+            ..route
+        }));
+        self.timers.extend(timers);
+        self.folders
+            .extend(folders.into_iter().map(|folder| Declared {
+                at: format!("{prefix}{}", folder.at),
+                ..folder
+            }));
+        let mounts = mounts.into_iter();
+        self.mounts
+            .extend(mounts.map(|(at, mount)| (format!("{prefix}{at}"), mount)));
+        self
+    }
+
+    /// Adds the routes of another router at the same place, under the same conditions as [`Router::nest`].
+    #[must_use]
+    pub fn merge(self, inner: Router<S>) -> Router<S> {
+        self.nest("", inner)
+    }
+
+    /// Calls this before every handler of this router, also those of routes that are added later. Its arguments are extractors. An error
+    /// or a response ends the request.
+    #[must_use]
+    pub fn before<A, H>(mut self, handler: H) -> Router<S>
+    where
+        A: Extract<S> + 'static,
+        H: Handler<A>,
+        H::Output: Verdict,
+    {
+        self.layers.push(layer::before(handler));
+        self
+    }
+
+    /// Calls this with every response of this router's handlers that is no error.
+    #[must_use]
+    pub fn after<F, T>(mut self, change: F) -> Router<S>
+    where
+        F: Fn(Response) -> T + 'static,
+        T: Future,
+        T::Output: Answer,
+    {
+        self.layers.push(layer::after(change));
+        self
+    }
+
+    /// Puts this around every handler of this router: it may change the request's context, answer in the handler's place, or change
+    /// what comes back. Layers that are added first are outermost.
+    #[must_use]
+    pub fn around<F, T>(mut self, layer: F) -> Router<S>
+    where
+        F: Fn(Context<S>, Next<S>) -> T + 'static,
+        T: Future + 'static,
+        T::Output: Answer,
+    {
+        self.layers.push(layer::around(layer));
+        self
+    }
+
+    /// Makes responses of the errors of handlers, extractors and middleware: the last word on each.
+    #[must_use]
+    pub fn map_err<F, R>(mut self, map: F) -> Router<S>
+    where
+        F: Fn(Error) -> R + 'static,
+        R: IntoResponse,
+    {
+        self.mapper = Some(Rc::new(move |error| map(error).into_response()));
+        self
+    }
+
+    /// Answers requests for which there is no route, file or mount; the status is the handler's business.
+    #[must_use]
+    pub fn not_found<A, H>(mut self, handler: H) -> Router<S>
+    where
+        A: Extract<S> + 'static,
+        H: Handler<A>,
+        H::Output: Answer,
+    {
+        self.not_found = Some(endpoint(handler));
+        self
+    }
+
+    /// Runs this by the clock.
+    #[track_caller]
+    #[must_use]
+    pub fn every<F, R>(mut self, period: Duration, on: On, tick: F) -> Router<S>
+    where
+        F: AsyncFn(&S) -> R + 'static,
+        R: Ticked,
+    {
+        self.timers.push(Timer {
+            period,
+            on,
+            location: Location::caller(),
+            job: timers::job(tick),
+        });
+        self
+    }
+
+    /// Serves the files of a folder to everybody, for paths below `at` that no route answers. Middleware does not see these requests.
+    #[must_use]
+    pub fn files(mut self, at: &str, path: impl Into<PathBuf>) -> Router<S> {
+        self.folders.push(Declared {
+            at: at.trim_end_matches('/').to_owned(),
+            path: path.into(),
+            cache: None,
+        });
+        self
+    }
+
+    /// Gives what no route answers below this prefix to an application of another kind. `/` is everything.
+    #[must_use]
+    pub fn mount(mut self, prefix: &str, mount: impl Mount) -> Router<S> {
+        let prefix = prefix.trim_end_matches('/').to_owned();
+        self.mounts.push((prefix, Rc::new(mount)));
+        self
+    }
+
+    /// The router's layers and mapper around an endpoint.
+    pub(crate) fn around_endpoint(&self, endpoint: Endpoint<S>) -> Endpoint<S> {
+        compose(&self.layers, self.mapper.as_ref(), endpoint)
+    }
+
+    pub(crate) fn take_not_found(&mut self) -> Option<Endpoint<S>> {
+        self.not_found.take()
+    }
+
+    /// What this router makes of an error that no endpoint has had to do with.
+    pub(crate) fn mapper(&self) -> Option<Mapper> {
+        self.mapper.clone()
+    }
+}
+
+/// A pattern as the router of the HTTP crate has it.
+pub(crate) fn translated(pattern: &str) -> Result<String> {
+    let segments: Vec<String> = pattern
+        .split('/')
+        .map(|segment| {
+            let inside = segment
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix('}'));
+            match inside {
+                Some(name) if name.starts_with('*') => Ok(name.to_owned()),
+                Some(name) => Ok(format!(":{name}")),
+                None if segment.contains(['{', '}']) => Err(Error::Usage(
+                    format!("route {pattern} has a capture that is not a whole segment").into(),
+                )),
+                // What would be a capture there is a literal here.
+                None => Ok(segment.replace(':', "%3A").replace('*', "%2A")),
+            }
+        })
+        .collect::<Result<_>>()?;
+    Ok(segments.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, expected: &str) {
+        let outcome = translated(pattern).unwrap_or_else(|error| error.to_string());
+        assert_eq!(outcome, expected, "{pattern}");
+    }
+
+    #[test]
+    fn braces_capture_segments_and_nothing_else_does() {
+        check("/", "/");
+        check("/users/{id}", "/users/:id");
+        check("/files/{*path}", "/files/*path");
+        check("/a:b/*", "/a%3Ab/%2A");
+        check(
+            "/{id}.json",
+            "route /{id}.json has a capture that is not a whole segment",
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! A client in the same process, for tests of applications: no socket, no thread, the same answers. Serves nobody else.
+//! Rule: what a request meets here is what it meets on a worker of a server, but connections and their limits.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted};
+
+use crate::loaded::{Loaded, Mode, Settings};
+use crate::plugin::Plugin;
+use crate::router::Router;
+
+/// Loads the application in development mode on a worker of its own, runs the test and stops the plugin.
+///
+/// # Panics
+/// When the application does not load, when the test panics, and inside an asynchronous runtime.
+pub fn run<S: Plugin, T>(
+    routes: impl Fn() -> Router<S>,
+    test: impl AsyncFnOnce(&Client<S>) -> T,
+) -> T {
+    let settings = Settings {
+        mode: Mode::Development,
+        ..Settings::default()
+    };
+    run_with(settings, routes, test)
+}
+
+/// The same with settings.
+///
+/// # Panics
+/// See [`run`].
+pub fn run_with<S: Plugin, T>(
+    settings: Settings,
+    routes: impl Fn() -> Router<S>,
+    test: impl AsyncFnOnce(&Client<S>) -> T,
+) -> T {
+    let limits = tsumugi_worker::Limits::default();
+    let outcome = tsumugi_worker::alone(limits, async |worker| {
+        let loaded = Loaded::load(&worker, Rc::new(settings), routes).await;
+        let loaded =
+            loaded.unwrap_or_else(|error| panic!("the application does not load: {error}"));
+        let client = Client { loaded };
+        let value = test(&client).await;
+        client.loaded.retire().await;
+        value
+    });
+    outcome.unwrap_or_else(|error| panic!("no worker for the test: {error}"))
+}
+
+/// Calls the application.
+pub struct Client<S> {
+    loaded: Rc<Loaded<S>>,
+}
+
+/// A request in the making; await it.
+#[must_use = "a request is sent when it is awaited"]
+pub struct Call<S> {
+    loaded: Rc<Loaded<S>>,
+    method: Method,
+    target: String,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// A whole response.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The header fields.
+    pub headers: HeaderMap,
+    /// The body, or that it was broken off.
+    pub body: Result<Bytes, StreamAborted>,
+}
+
+macro_rules! calls {
+    ($($name:ident $method:ident)*) => {
+        $(
+            #[doc = concat!("A request with ", stringify!($method), ".")]
+            pub fn $name(&self, target: &str) -> Call<S> {
+                self.request(Method::$method, target)
+            }
+        )*
+    };
+}
+
+impl<S: 'static> Client<S> {
+    calls!(get GET post POST put PUT patch PATCH delete DELETE head HEAD options OPTIONS);
+
+    /// A request with any method.
+    pub fn request(&self, method: Method, target: &str) -> Call<S> {
+        Call {
+            loaded: Rc::clone(&self.loaded),
+            method,
+            target: target.to_owned(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// The plugin, to look at what requests have done to it.
+    pub fn state(&self) -> &S {
+        self.loaded.state()
+    }
+}
+
+impl<S> Call<S> {
+    /// With a header field more.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn header(mut self, name: &str, value: &str) -> Call<S> {
+        let name: HeaderName = name.parse().expect("the name of a header field");
+        let value = HeaderValue::from_str(value).expect("the value of a header field");
+        self.headers.append(name, value);
+        self
+    }
+
+    /// With this body.
+    pub fn body(mut self, content_type: &'static str, body: impl Into<Bytes>) -> Call<S> {
+        self.headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        self.body = body.into();
+        self
+    }
+
+    /// With a body of JSON.
+    ///
+    /// # Panics
+    /// When JSON cannot hold the value.
+    pub fn json(self, value: &impl Serialize) -> Call<S> {
+        let body = serde_json::to_vec(value).expect("a value that JSON can hold");
+        self.body("application/json", body)
+    }
+
+    /// With a form, already encoded: `a=1&b=2`.
+    pub fn form(self, body: impl Into<Bytes>) -> Call<S> {
+        self.body("application/x-www-form-urlencoded", body)
+    }
+}
+
+impl<S: 'static> IntoFuture for Call<S> {
+    type Output = Reply;
+    type IntoFuture = Pin<Box<dyn Future<Output = Reply>>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let request = Request {
+                method: self.method,
+                uri: self.target.parse().expect("the target of a request"),
+                version: Version::HTTP_11,
+                headers: self.headers.into(),
+                body: RequestBody::in_memory(self.body),
+                peer: None,
+                received_at: Instant::now(),
+                number: RequestNumber::default(),
+            };
+            let is_head = request.method == Method::HEAD;
+            let response = self.loaded.answer(request).await;
+            let body = match is_head {
+                true => Body::Empty,
+                false => response.body,
+            };
+            Reply {
+                status: response.status,
+                headers: response.headers,
+                body: body.read_all().await,
+            }
+        })
+    }
+}
+
+impl Reply {
+    /// The body as text.
+    ///
+    /// # Panics
+    /// When it was broken off or is not UTF-8.
+    pub fn text(&self) -> &str {
+        let bytes = self.body.as_ref().expect("a body that came to its end");
+        std::str::from_utf8(bytes).expect("a body of UTF-8")
+    }
+
+    /// The body as a value of JSON.
+    ///
+    /// # Panics
+    /// When it is none of this type.
+    pub fn json<T: DeserializeOwned>(&self) -> T {
+        let text = self.text();
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// A header field as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}

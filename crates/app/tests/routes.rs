@@ -1,0 +1,510 @@
+//! What applications in Rust answer: routes, extractors, responses, middleware, errors, streams, plugins.
+//! Every test runs an application on a worker of its own, through the client of the same process.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tsumugi_app::{
+    BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
+    IntoResponse, Json, Limits, Multipart, Next, On, Path, Plugin, Query, Redirect, Request,
+    Response, Result, Router, Settings, Sse, State, Streamed, Worker, any, get, post, put, trial,
+};
+
+/// Sends each request and compares status and text: `GET /path` or `POST /path body`, of JSON.
+fn check<S: Plugin>(routes: impl Fn() -> Router<S>, cases: &[(&str, &str)]) {
+    trial::run(routes, async |client| {
+        for (request, expected) in cases {
+            let mut words = request.splitn(3, ' ');
+            let method = words.next().unwrap().parse().unwrap();
+            let call = client.request(method, words.next().unwrap());
+            let reply = match words.next() {
+                Some(body) => call.body("application/json", body.to_owned()).await,
+                None => call.await,
+            };
+            let answer = format!("{} {}", reply.status.as_u16(), reply.text().trim_end());
+            assert_eq!(answer.trim_end(), *expected, "{request}");
+        }
+    });
+}
+
+#[derive(Deserialize, Serialize)]
+struct Point {
+    x: i64,
+    y: i64,
+}
+
+#[test]
+fn arguments_are_made_from_the_request() {
+    #[derive(Deserialize)]
+    struct Paging {
+        page: Option<u32>,
+    }
+    async fn path(Path((a, b)): Path<(String, u8)>) -> String {
+        format!("{a}:{b}")
+    }
+    async fn query(Query(paging): Query<Paging>) -> String {
+        format!("{:?}", paging.page)
+    }
+    async fn json(Json(point): Json<Point>) -> Json<i64> {
+        Json(point.x + point.y)
+    }
+    async fn raw(request: Request) -> String {
+        format!("{} {}", request.method, request.uri)
+    }
+    async fn lenient(json: Result<Json<Point>>) -> String {
+        json.map_or_else(
+            |error| format!("none: {}", error.status()),
+            |_| "one".into(),
+        )
+    }
+    let routes = || {
+        Router::<()>::new()
+            .route("/path/{a}/{b}", get(path))
+            .route("/rest/{*rest}", get(async |Path(rest): Path<String>| rest))
+            .route("/query", get(query))
+            .route("/json", post(json).put(lenient))
+            .route("/raw/{x}", any(raw))
+            .route("/text", post(async |text: String| text))
+            .route(
+                "/worker",
+                get(async |worker: Worker| worker.id().to_string()),
+            )
+    };
+    check(
+        routes,
+        &[
+            ("GET /path/x%20y/7", "200 x y:7"),
+            ("GET /path/x/256", "404 not found"),
+            ("GET /rest/a/b%2Fc", "200 a/b/c"),
+            ("GET /query?page=3", "200 Some(3)"),
+            ("GET /query", "200 None"),
+            (
+                "GET /query?page=x",
+                "400 query: \"x\" is not a natural number of 32 bits",
+            ),
+            ("POST /json {\"x\":1,\"y\":2}", "200 3"),
+            (
+                "POST /json {\"x\":1}",
+                "422 body: missing field `y` at line 1 column 7",
+            ),
+            (
+                "POST /json {",
+                "400 body: EOF while parsing an object at line 1 column 1",
+            ),
+            ("POST /json", "415 content type is not application/json"),
+            ("PUT /json", "200 none: 415 Unsupported Media Type"),
+            ("DELETE /raw/7?a=b", "200 DELETE /raw/7?a=b"),
+            ("POST /text hello", "200 hello"),
+            ("GET /worker", "200 0"),
+            ("GET /json", "405 method not allowed"),
+            ("OPTIONS /json", "204"),
+            ("GET /nothing", "404 not found"),
+            ("GET /path/%zz/1", "400 malformed path"),
+        ],
+    );
+}
+
+#[test]
+fn header_fields_and_cookies_are_arguments() {
+    struct Version(u32);
+    impl std::str::FromStr for Version {
+        type Err = std::num::ParseIntError;
+        fn from_str(text: &str) -> Result<Version, Self::Err> {
+            text.parse().map(Version)
+        }
+    }
+    impl FromHeader for Version {
+        const NAME: &'static str = "x-version";
+    }
+    async fn show(Header(version): Header<Version>, headers: Headers, cookies: Cookies) -> String {
+        let agent = headers.text("user-agent").unwrap_or("nobody").to_owned();
+        format!("{} {agent} {:?}", version.0, cookies.find("theme"))
+    }
+    let routes = || Router::<()>::new().route("/", get(show));
+    trial::run(routes, async |client| {
+        let reply = client.get("/").header("x-version", "4");
+        let reply = reply.header("cookie", "a=1; theme=dark").await;
+        assert_eq!(reply.text(), "4 nobody Some(\"dark\")");
+        let reply = client.get("/").await;
+        assert_eq!(reply.text(), "x-version: the header field is missing\n");
+        assert_eq!(reply.status, 400);
+    });
+}
+
+#[test]
+fn forms_and_uploads_are_arguments() {
+    #[derive(Deserialize)]
+    struct Task {
+        title: String,
+        #[serde(default)]
+        tag: Vec<String>,
+    }
+    async fn form(Form(task): Form<Task>) -> String {
+        format!("{} {:?}", task.title, task.tag)
+    }
+    async fn upload(form: Multipart) -> String {
+        let file = form.find("file").unwrap();
+        let name = file.head.filename.as_deref().unwrap_or_default();
+        format!("{:?} {name} {}", form.text("title"), file.content.length())
+    }
+    async fn stream(mut body: BodyStream) -> Result<String> {
+        let mut bytes = 0;
+        while let Some(piece) = body.piece().await? {
+            bytes += piece.len();
+        }
+        Ok(bytes.to_string())
+    }
+    let routes = || {
+        Router::<()>::new()
+            .route("/form", post(form))
+            .route("/upload", post(upload))
+            .route("/stream", put(stream))
+    };
+    trial::run(routes, async |client| {
+        let reply = client
+            .post("/form")
+            .form("title=Milk+now&tag=a&tag=b")
+            .await;
+        assert_eq!(reply.text(), "Milk now [\"a\", \"b\"]");
+        assert_eq!(client.post("/form").form("tag=a").await.status, 422);
+        let body = "--B\r\ncontent-disposition: form-data; name=title\r\n\r\nMilk\r\n--B\r\n\
+                    content-disposition: form-data; name=file; filename=a.txt\r\n\r\n12345\r\n--B--\r\n";
+        let upload = client.post("/upload");
+        let reply = upload.body("multipart/form-data; boundary=B", body).await;
+        assert_eq!(reply.text(), "Some(\"Milk\") a.txt 5");
+        let stream = client.put("/stream").body("text/plain", "123").await;
+        assert_eq!(stream.text(), "3");
+    });
+}
+
+#[test]
+fn two_arguments_cannot_have_the_body() {
+    async fn greedy(a: String, b: Bytes) -> String {
+        format!("{a}{}", b.len())
+    }
+    let routes = || Router::<()>::new().route("/", post(greedy));
+    trial::run(routes, async |client| {
+        let reply = client.post("/").body("text/plain", "x").await;
+        assert_eq!(reply.status, 500);
+        assert!(reply.text().contains("only one can have it"));
+    });
+}
+
+#[test]
+fn what_a_handler_returns_is_a_response() {
+    let routes = || {
+        Router::<()>::new()
+            .route("/text", get(async || "text"))
+            .route("/nothing", get(async || ()))
+            .route("/html", get(async || Html("<p>")))
+            .route("/json", get(async || Json(Point { x: 1, y: 2 })))
+            .route("/status", post(async || (201, Json(7))))
+            .route("/wrong", get(async || (42, "x")))
+            .route("/none", get(async || None::<String>))
+            .route("/away", get(async || Redirect("/text".to_owned())))
+            .route(
+                "/refused",
+                get(async || Err::<(), _>(Error::conflict("taken"))),
+            )
+            .route(
+                "/failed",
+                get(async || Err::<(), _>(Error::other(std::fmt::Error))),
+            )
+    };
+    let cases = [
+        ("GET /text", "200 text"),
+        ("GET /nothing", "204"),
+        ("GET /html", "200 <p>"),
+        ("GET /json", "200 {\"x\":1,\"y\":2}"),
+        ("POST /status", "201 7"),
+        ("GET /wrong", "500 internal server error"),
+        ("GET /none", "404 not found"),
+        ("GET /away", "303"),
+        ("GET /refused", "409 taken"),
+        (
+            "GET /failed",
+            "500 an error occurred when formatting an argument",
+        ),
+    ];
+    check(routes, &cases);
+    trial::run_with(Settings::default(), routes, async |client| {
+        let reply = client.get("/failed").await;
+        assert_eq!(reply.text(), "internal server error\n");
+    });
+}
+
+/// The order in which layers and handlers of a request ran.
+#[derive(Default)]
+struct Trace(RefCell<Vec<&'static str>>);
+
+impl Plugin for Trace {
+    async fn start(_: &Worker) -> Result<Trace> {
+        Ok(Trace::default())
+    }
+}
+
+impl Trace {
+    fn note(&self, what: &'static str) {
+        self.0.borrow_mut().push(what);
+    }
+}
+
+async fn outer(context: Context<Trace>, next: Next<Trace>) -> Result<Response> {
+    let trace = Rc::clone(context.state());
+    trace.note("outer in");
+    let answered = next.run(context).await;
+    trace.note("outer out");
+    answered
+}
+
+#[test]
+fn layers_run_from_the_outside_in_and_back() {
+    async fn guard(trace: State<Trace>, headers: Headers) -> Result<()> {
+        trace.note("guard");
+        match headers.text("authorization") {
+            Some(_) => Ok(()),
+            None => Err(Error::unauthorized("who are you")),
+        }
+    }
+    async fn handler(trace: State<Trace>) -> &'static str {
+        trace.note("handler");
+        "in"
+    }
+    let routes = || {
+        let inside = Router::new()
+            .before(guard)
+            .after(async |mut response: Response| {
+                response.status = http::StatusCode::ACCEPTED;
+                response
+            })
+            .route("/", get(handler));
+        Router::<Trace>::new().around(outer).nest("/admin", inside)
+    };
+    trial::run(routes, async |client| {
+        let reply = client.get("/admin").header("authorization", "me").await;
+        assert_eq!((reply.status.as_u16(), reply.text()), (202, "in"));
+        let seen = client.state().0.take();
+        assert_eq!(seen, ["outer in", "guard", "handler", "outer out"]);
+        assert_eq!(client.get("/admin").await.status, 401);
+        assert_eq!(client.state().0.take(), ["outer in", "guard", "outer out"]);
+    });
+}
+
+#[test]
+fn middleware_leaves_values_for_the_handler() {
+    #[derive(Clone)]
+    struct User(&'static str);
+    async fn login(mut context: Context<()>, next: Next<()>) -> Result<Response> {
+        if context.headers().contains_key("x-user") {
+            context.put(User("Ada"));
+        }
+        next.run(context).await
+    }
+    let routes = || {
+        Router::<()>::new()
+            .around(login)
+            .route("/", get(async |Extension(user): Extension<User>| user.0))
+    };
+    trial::run(routes, async |client| {
+        assert_eq!(client.get("/").header("x-user", "1").await.text(), "Ada");
+        assert_eq!(client.get("/").await.status, 500);
+    });
+}
+
+#[test]
+fn the_innermost_mapper_has_the_last_word_on_an_error() {
+    let fails = || get(async || Err::<(), _>(Error::not_found("x")));
+    let routes = move || {
+        let inside = Router::new()
+            .map_err(|error| (410, format!("inside: {error}")))
+            .route("/a", fails());
+        Router::<()>::new()
+            .map_err(|error| (418, format!("outside: {error}")))
+            .nest("/in", inside)
+            .route("/a", fails())
+    };
+    check(
+        routes,
+        &[("GET /in/a", "410 inside: x"), ("GET /a", "418 outside: x")],
+    );
+}
+
+#[test]
+fn a_handler_that_takes_too_long_is_dropped() {
+    struct Dropped(Rc<Cell<bool>>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+    struct App(Rc<Cell<bool>>);
+    impl Plugin for App {
+        async fn start(_: &Worker) -> Result<App> {
+            Ok(App(Rc::default()))
+        }
+    }
+    async fn slow(app: State<App>) {
+        let _held = Dropped(Rc::clone(&app.0));
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+    }
+    let settings = Settings {
+        limits: Limits {
+            request_ms_max: 20,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    };
+    let routes = || Router::<App>::new().route("/", get(slow));
+    trial::run_with(settings, routes, async |client| {
+        let reply = client.get("/").await;
+        assert_eq!(reply.status, 504);
+        assert!(reply.text().contains("request_ms_max (20 ms)"));
+        assert!(client.state().0.get());
+    });
+}
+
+#[test]
+fn one_waiting_request_more_than_the_limit_is_refused() {
+    let settings = Settings {
+        limits: Limits {
+            requests_max: 1,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    };
+    let routes = || {
+        Router::<()>::new()
+            .route(
+                "/slow",
+                get(async || tokio::time::sleep(Duration::from_millis(50)).await),
+            )
+            .route("/quick", get(async || "quick"))
+    };
+    trial::run_with(settings, routes, async |client| {
+        let (first, second, quick) = tokio::join!(
+            client.get("/slow"),
+            client.get("/slow"),
+            client.get("/quick")
+        );
+        assert_eq!(first.status, 204);
+        assert_eq!(second.status, 503);
+        assert!(second.text().contains("requests_max"));
+        assert_eq!(quick.text(), "quick");
+    });
+}
+
+#[test]
+fn bodies_are_written_while_they_are_sent() {
+    let routes = || {
+        let pieces = async || {
+            Streamed::new("text/plain", async |out| {
+                for piece in ["a", "b", "c"] {
+                    out.write(piece).await?;
+                    tokio::task::yield_now().await;
+                }
+                Ok(())
+            })
+        };
+        let broken = async || {
+            Streamed::new("text/plain", async |out| {
+                out.write("a").await?;
+                Err(Error::Usage("no more".into()))
+            })
+        };
+        let events = async || {
+            Sse::new(async |events| {
+                events.send("one").await?;
+                let event = Event {
+                    name: Some("two".to_owned()),
+                    ..Event::default()
+                };
+                events.send_event(event).await
+            })
+        };
+        Router::<()>::new()
+            .route("/pieces", get(pieces))
+            .route("/broken", get(broken))
+            .route("/events", get(events))
+    };
+    trial::run(routes, async |client| {
+        assert_eq!(client.get("/pieces").await.text(), "abc");
+        assert!(client.get("/broken").await.body.is_err());
+        let events = client.get("/events").await;
+        assert_eq!(events.header("content-type"), Some("text/event-stream"));
+        assert_eq!(events.text(), "data: one\n\nevent: two\ndata: \n\n");
+    });
+}
+
+#[test]
+fn a_plugin_stops_after_timers_and_streams() {
+    thread_local!(static LOG: RefCell<Vec<String>> = RefCell::default());
+    fn log(what: impl Into<String>) {
+        LOG.with_borrow_mut(|log| log.push(what.into()));
+    }
+    struct App(Cell<u32>);
+    impl Plugin for App {
+        async fn start(_: &Worker) -> Result<App> {
+            log("start");
+            Ok(App(Cell::new(0)))
+        }
+        async fn stop(&self) {
+            log(format!("stop after a tick: {}", self.0.get() > 0));
+        }
+    }
+    impl Drop for App {
+        fn drop(&mut self) {
+            log("drop");
+        }
+    }
+    let routes = || {
+        Router::<App>::new()
+            .every(
+                Duration::from_millis(1),
+                On::OneWorker,
+                async |app: &App| {
+                    app.0.set(app.0.get() + 1);
+                },
+            )
+            .route("/", get(async |app: State<App>| app.0.get().to_string()))
+    };
+    trial::run(routes, async |client| {
+        while client.get("/").await.text() == "0" {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    let log = LOG.take();
+    assert_eq!(log, ["start", "stop after a tick: true", "drop"]);
+}
+
+#[test]
+fn files_are_served_where_no_route_is() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "file").unwrap();
+    let path = folder.path().to_owned();
+    let routes = move || {
+        Router::<()>::new()
+            .files("/public", path.clone())
+            .route("/public/b.txt", get(async || "route"))
+            .not_found(async |request: Request| {
+                (404, format!("no {}", request.uri)).into_response()
+            })
+    };
+    check(
+        routes,
+        &[
+            ("GET /public/a.txt", "200 file"),
+            ("GET /public/b.txt", "200 route"),
+            ("GET /public/c.txt", "404 no /public/c.txt"),
+        ],
+    );
+}
+
+#[test]
+#[should_panic(expected = "tests/routes.rs")]
+fn a_wrong_pattern_is_told_with_its_line() {
+    let routes = || Router::<()>::new().route("/{a}x", get(async || ""));
+    trial::run(routes, async |_| {});
+}

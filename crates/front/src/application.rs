@@ -1,0 +1,60 @@
+//! What an application is to its server: something that loads on each worker, answers requests and retires. Decides nothing.
+//! Rule: all of it stays on one thread, so none of it is `Send`.
+
+use std::cell::Ref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tsumugi_db::Watched;
+use tsumugi_http::{Request, Response};
+use tsumugi_worker::{BoxError, Worker};
+
+/// Loads applications on one worker, at start and at each reload.
+pub trait Program: 'static {
+    /// What is loaded.
+    type App: Application;
+
+    /// Loads one; may wait.
+    fn load(&self, worker: &Worker) -> impl Future<Output = Result<Rc<Self::App>, BoxError>>;
+}
+
+/// A loaded application.
+pub trait Application: 'static {
+    /// Answers one request.
+    fn answer(self: &Rc<Self>, request: Request) -> impl Future<Output = Response>;
+
+    /// Whether responses may be compressed.
+    fn compresses(&self) -> bool {
+        true
+    }
+
+    /// Resolves when the last request has ended and what the application holds is given back.
+    fn retire(&self) -> impl Future<Output = ()>;
+
+    /// What the admin pages show of it. Asked once a second.
+    fn show(&self) -> Shown<'_> {
+        Shown::default()
+    }
+}
+
+/// What an application has, for the admin pages.
+#[derive(Default)]
+pub struct Shown<'a> {
+    /// Its VM, if it has one.
+    pub vm: Option<VmFigures>,
+    /// The databases it connected to.
+    pub databases: Option<Ref<'a, Vec<Watched>>>,
+    /// The key-value stores of this process that it opened, by place.
+    pub stores: Vec<(Arc<str>, tsumugi_kv::Snapshot)>,
+}
+
+/// Figures of a Ruby VM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VmFigures {
+    /// Bytes that it has allocated.
+    pub bytes: usize,
+    /// Live objects.
+    pub objects: usize,
+    /// Requests in it, parked ones included.
+    pub requests: usize,
+}
