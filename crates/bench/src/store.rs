@@ -3,6 +3,7 @@
 //! The two take turns. With 64 in flight they differ: a fibre goes on when its own write is done, Rust when all 64 are.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -79,18 +80,26 @@ fn from_ruby(ours: &Ours, folder: &Path) -> Result<Vec<f64>> {
     command.args(["--workers", "1", "--listen", &address.to_string()]);
     command.arg("--data").arg(folder.join("kv-data"));
     command.env("KV_PATH", folder.join("kv-store"));
-    let _server = Process::start("kv-ruby", command, address, folder)?;
+    let server = Process::start("kv-ruby", command, address, folder)?;
+    ask(address).with_context(|| format!("the server has told this:\n{}", server.output()))
+}
+
+/// Fills both stores and asks for the figures of every case.
+fn ask(address: SocketAddr) -> Result<Vec<f64>> {
     let mut client = Client::connect(address)?;
     for store in ["memory", "disk"] {
         client.post(&format!("/{store}/fill"), "application/json", "{}")?;
-        let answer = client.answer()?;
+        let answer = client
+            .answer()
+            .with_context(|| format!("filling {store}"))?;
         ensure!(answer.status == 200, "{store} cannot be filled: {answer:?}");
     }
     let mut rates = Vec::new();
     for (_, path, _, _) in CASES {
         let mut rate = Figures::default();
         for _ in 0..REQUESTS {
-            let answer = client.fetch(&format!("{path}?n={OPERATIONS}"))?;
+            let answer = client.fetch(&format!("{path}?n={OPERATIONS}"));
+            let answer = answer.with_context(|| format!("asking {path}"))?;
             if answer.status != 200 {
                 bail!("{path} answers {answer:?}");
             }

@@ -11,12 +11,12 @@ use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::engine::{Engine, Pair, Shared};
 use crate::error::Result;
-use crate::limits::PAGE_RECORDS_MAX;
+use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX};
 use crate::memory::Memory;
 use crate::metrics::{Counters, Snapshot};
 use crate::notify::{Waiter, Waiters};
 use crate::pending::Pending;
-use crate::range::{Range, Seek};
+use crate::range::{Range, Seek, Sought};
 use crate::registry::{self, Closed};
 use crate::search::{SearchMode, search};
 use crate::spec::Spec;
@@ -126,9 +126,17 @@ impl Database {
         self.open.engine.value(key)
     }
 
-    /// How many records there are, exactly.
+    /// How many records there are, exactly. While many have expired that were not swept yet, it looks at each of them: call it where
+    /// blocking is allowed, or ask [`known_count`](Self::known_count) first.
     pub fn count(&self) -> Result<u64> {
         self.open.engine.count()
+    }
+
+    /// [`count`](Self::count), if it is known without a look at records; `None` while some have expired that were not swept yet, and for
+    /// moments in which records change.
+    #[must_use]
+    pub fn known_count(&self) -> Option<u64> {
+        self.open.engine.known_count()
     }
 
     /// Bytes that the database takes: of memory as the capacity counts them, or of disk.
@@ -136,17 +144,34 @@ impl Database {
         self.open.engine.size()
     }
 
-    /// The record at a place in the order.
+    /// The record at a place in the order. Passes over all that has expired before it: call it where blocking is allowed.
     pub fn seek(&self, seek: &Seek) -> Result<Option<Pair>> {
-        // A cursor that was sent to a key mostly finds it. That is one look at a table; the order of a database in memory is in many
-        // parts, and each has to say what is next in it.
+        let mut sought = self.seek_step(seek)?;
+        loop {
+            match sought {
+                Sought::Found(pair) => return Ok(Some(pair)),
+                Sought::Nothing => return Ok(None),
+                Sought::Farther(seek) => sought = self.seek_step(&seek)?,
+            }
+        }
+    }
+
+    /// [`seek`](Self::seek) that looks at no more than [`SEEK_LOOKS_MAX`] records and says where to go on.
+    pub fn seek_step(&self, seek: &Seek) -> Result<Sought> {
+        // A cursor that was sent to a key mostly finds it, and a look at a table costs less than one at the order.
         if let Seek::AtOrAfter(key) | Seek::AtOrBefore(key) = seek
             && check_key(key).is_ok()
             && let Some(value) = self.open.engine.value(key)?
         {
-            return Ok(Some((key.clone(), value)));
+            return Ok(Sought::Found((key.clone(), value)));
         }
-        Ok(self.open.engine.page(&Range::from(seek), 1)?.pop())
+        let range = Range::from(seek);
+        let mut read = self.open.engine.read(&range, 1, SEEK_LOOKS_MAX)?;
+        Ok(match (read.pairs.pop(), read.seen) {
+            (Some(pair), _) => Sought::Found(pair),
+            (None, Some(seen)) => Sought::Farther(seek.beyond(seen)),
+            (None, None) => Sought::Nothing,
+        })
     }
 
     /// The first records of a range: at most `limit`, [`PAGE_RECORDS_MAX`], and fewer when their size reaches
@@ -157,15 +182,26 @@ impl Database {
         if range.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
-        self.open.engine.page(range, limit.min(PAGE_RECORDS_MAX))
+        let limit = limit.min(PAGE_RECORDS_MAX);
+        Ok(self.open.engine.read(range, limit, usize::MAX)?.pairs)
     }
 
     /// Keys that fit a pattern, at most `capacity`, or
-    /// [`SEARCH_MATCHES_MAX`](crate::limits::SEARCH_MATCHES_MAX) when that is 0.
+    /// [`SEARCH_MATCHES_MAX`](crate::limits::SEARCH_MATCHES_MAX) when that is 0. It ends early, with what was found so far, once
+    /// `wanted` answers false, which it is asked at every key.
     ///
     /// Looks at every key in most modes: call it where blocking is allowed.
-    pub fn search(&self, mode: SearchMode, pattern: &[u8], capacity: usize) -> Result<Vec<Bytes>> {
-        search(mode, pattern, capacity, |range, limit| {
+    ///
+    /// # Errors
+    /// For a pattern that cannot be used, and when the keys are more than [`SEARCH_BYTES_MAX`](crate::limits::SEARCH_BYTES_MAX).
+    pub fn search(
+        &self,
+        mode: SearchMode,
+        pattern: &[u8],
+        capacity: usize,
+        wanted: impl Fn() -> bool,
+    ) -> Result<Vec<Bytes>> {
+        search(mode, pattern, capacity, wanted, |range, limit| {
             self.page(range, limit)
         })
     }

@@ -19,12 +19,22 @@ use crate::write::{Desired, Expected, Write};
 /// A key and its value.
 pub type Pair = (Bytes, Bytes);
 
+/// What was read of a range.
+#[derive(Default)]
+pub(crate) struct Read {
+    pub(crate) pairs: Vec<Pair>,
+    /// The last key that was looked at, when that ended the read.
+    pub(crate) seen: Option<Bytes>,
+}
+
 pub(crate) trait Engine: Send + Sync {
     /// The value at a key. Never waits for a write.
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>>;
-    /// The first records of a range, at most `limit`, which is 1 or more.
-    fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>>;
+    /// The first records of a range, at most `limit`, which is 1 or more; no further than the record that is looked at as number `looks`.
+    fn read(&self, range: &Range, limit: usize, looks: usize) -> Result<Read>;
     fn count(&self) -> Result<u64>;
+    /// The count, if it is known without a look at records and without waiting.
+    fn known_count(&self) -> Option<u64>;
     /// Bytes in memory, or on disk.
     fn size(&self) -> Result<u64>;
     /// Applies a write that was checked.

@@ -47,7 +47,7 @@ pub use error::{Error, Result};
 pub use metrics::{Histogram, LATENCY_BUCKETS_US, Snapshot};
 pub use notify::Waiter;
 pub use pending::Pending;
-pub use range::{Direction, Range, Seek};
+pub use range::{Direction, Range, Seek, Sought};
 pub use record::Record;
 pub use search::SearchMode;
 pub use spec::{Durability, Ignored, Spec, WhenFull};

@@ -30,10 +30,14 @@ pub const RECORD_OVERHEAD_BYTES: u64 = 160;
 pub const SHARDS: usize = 32;
 /// Most records that one call to `page` returns.
 pub const PAGE_RECORDS_MAX: usize = 10_000;
+/// Most records that one step of a look for a record passes over because they have expired.
+pub const SEEK_LOOKS_MAX: usize = 1_000;
 /// A page ends with the record that takes it past this size.
 pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Most keys that one search returns; also what a capacity of 0 means.
 pub const SEARCH_MATCHES_MAX: usize = 1_000_000;
+/// Most bytes of keys that one search returns.
+pub const SEARCH_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest pattern of a search.
 pub const PATTERN_BYTES_MAX: usize = 64 * 1024;
 /// Longest pattern of a search by edit distance, which costs its length for every byte of every key.

@@ -5,6 +5,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
+use crate::engine::Pair;
+
 /// One record by its place in the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seek {
@@ -20,6 +22,27 @@ pub enum Seek {
     AtOrBefore(Bytes),
     /// The greatest key that is less than this one.
     Before(Bytes),
+}
+
+impl Seek {
+    /// What is sought beyond `key`, in the same direction.
+    pub(crate) fn beyond(&self, key: Bytes) -> Self {
+        match self {
+            Self::First | Self::AtOrAfter(_) | Self::After(_) => Self::After(key),
+            Self::Last | Self::AtOrBefore(_) | Self::Before(_) => Self::Before(key),
+        }
+    }
+}
+
+/// What became of one step of a look for a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// The record.
+    Found(Pair),
+    /// There is none.
+    Nothing,
+    /// So many expired records lay before it that the step ended. It is still to be sought from here.
+    Farther(Seek),
 }
 
 /// Which way a range is read.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::engine::Pair;
 use crate::error::{Error, Result};
 use crate::limits::{
-    EDIT_PATTERN_BYTES_MAX, PAGE_RECORDS_MAX, PATTERN_BYTES_MAX, REGEX_BYTES_MAX,
+    EDIT_PATTERN_BYTES_MAX, PAGE_RECORDS_MAX, PATTERN_BYTES_MAX, REGEX_BYTES_MAX, SEARCH_BYTES_MAX,
     SEARCH_MATCHES_MAX,
 };
 use crate::range::{Direction, Range};
@@ -81,6 +81,7 @@ pub(crate) fn search(
     mode: SearchMode,
     pattern: &[u8],
     capacity: usize,
+    wanted: impl Fn() -> bool,
     mut page: impl FnMut(&Range, usize) -> Result<Vec<Pair>>,
 ) -> Result<Vec<Bytes>> {
     check_many(
@@ -94,18 +95,25 @@ pub(crate) fn search(
         capacity => capacity.min(SEARCH_MATCHES_MAX),
     };
     if matches!(mode, SearchMode::Edit | SearchMode::EditBin) {
-        return nearest(mode, pattern, most, &mut page);
+        return nearest(mode, pattern, most, wanted, &mut page);
     }
     let range = range_of(mode, pattern);
     let fits = matcher(mode, pattern)?;
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (Vec::new(), 0);
     each_key(range, &mut page, |key| {
         if fits(&key) {
+            bytes += key.len();
             found.push(key);
         }
-        found.len() < most
+        found.len() < most && bytes <= SEARCH_BYTES_MAX && wanted()
     })?;
+    check_bytes(bytes)?;
     Ok(found)
+}
+
+fn check_bytes(bytes: usize) -> Result<()> {
+    let what = "bytes or more of keys that fit; ask for fewer";
+    check_many(what, bytes, SEARCH_BYTES_MAX, "SEARCH_BYTES_MAX")
 }
 
 /// Calls `visit` for the keys of a range until it answers false.
@@ -214,6 +222,7 @@ fn nearest(
     mode: SearchMode,
     pattern: &[u8],
     most: usize,
+    wanted: impl Fn() -> bool,
     page: &mut impl FnMut(&Range, usize) -> Result<Vec<Pair>>,
 ) -> Result<Vec<Bytes>> {
     check_many(
@@ -223,20 +232,25 @@ fn nearest(
         "EDIT_PATTERN_BYTES_MAX",
     )?;
     let characters = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().collect::<Vec<_>>();
-    let wanted = characters(pattern);
+    let target = characters(pattern);
     let mut row = Vec::new();
     let mut best: BinaryHeap<Candidate> = BinaryHeap::new();
+    let mut bytes = 0;
     each_key(Range::all(), page, |key| {
         let distance = match mode {
-            SearchMode::Edit => distance(&characters(&key), &wanted, &mut row),
+            SearchMode::Edit => distance(&characters(&key), &target, &mut row),
             _ => distance(&key, pattern, &mut row),
         };
+        bytes += key.len();
         best.push(Candidate { distance, key });
-        if best.len() > most {
-            best.pop();
+        if best.len() > most
+            && let Some(farthest) = best.pop()
+        {
+            bytes -= farthest.key.len();
         }
-        true
+        bytes <= SEARCH_BYTES_MAX && wanted()
     })?;
+    check_bytes(bytes)?;
     let sorted = best.into_sorted_vec();
     Ok(sorted.into_iter().map(|candidate| candidate.key).collect())
 }
@@ -295,7 +309,7 @@ mod tests {
         };
         let found = mode
             .parse()
-            .and_then(|mode| search(mode, pattern.as_bytes(), capacity, page));
+            .and_then(|mode| search(mode, pattern.as_bytes(), capacity, || true, page));
         match (found, expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{mode} {pattern}"),
             (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
@@ -353,6 +367,31 @@ mod tests {
         check_most("edit", "りんこ", 2, Ok(&["りんご", ""]));
         check_most("editbin", "りんこ", 1, Ok(&["りんご"]));
         check_most("edit", "aple", 3, Ok(&["apple", "Apple", ""]));
+    }
+
+    #[test]
+    fn a_search_ends_when_it_is_wanted_no_more() {
+        for mode in [SearchMode::Contain, SearchMode::EditBin] {
+            let looks = std::cell::Cell::new(0_usize);
+            // There are keys without end.
+            let page = |_: &Range, _| {
+                let pair = |number: u8| (Bytes::copy_from_slice(&[number]), Bytes::new());
+                Ok((0..10).map(pair).collect())
+            };
+            let wanted = || looks.replace(looks.get() + 1) < 100;
+            let found = search(mode, b"", 0, wanted, page).unwrap();
+            assert_eq!(found.len(), 101, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_found_have_a_bound_in_bytes() {
+        let key = Bytes::from(vec![b'k'; 65_000]);
+        for mode in [SearchMode::Contain, SearchMode::Upper] {
+            let page = |_: &Range, _| Ok(vec![(key.clone(), Bytes::new()); 100]);
+            let error = search(mode, b"", 0, || true, page).unwrap_err();
+            assert!(error.to_string().contains("SEARCH_BYTES_MAX"), "{error}");
+        }
     }
 
     #[test]

@@ -140,6 +140,13 @@ class KV
     def shift(wait: nil) = wait ? super(wait: wait) : __shift
   end
 
+  # A store on disk. Its count is known at once, but while records have expired that were not removed yet.
+  class Disk
+    def count = __known_count || Tsumugi.await(Tsumugi::Native.kv_count(self))
+    alias size count
+    alias length count
+  end
+
   # A store of another server, asked over its service (`tkrzw://host:port/index`). It knows no time to live and tells no changes.
   class Remote
     def get(key) = Tsumugi.await(Tsumugi::Native.kv_get(self, key))

@@ -23,7 +23,7 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use self::layout::{META_KEY, Meta, expiry_key, own_key, record_key, records_end};
 use self::store::{CommitError, Sight, Store, broken, failed};
 use self::writer::{Job, Writer};
-use crate::engine::{Engine, Pair, Shared, write_bytes};
+use crate::engine::{Engine, Read, Shared, write_bytes};
 use crate::error::{Error, Result};
 use crate::limits::{
     BACKUP_BYTES, PAGE_BYTES_MAX, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX, QUEUE_BYTES_MAX,
@@ -56,7 +56,8 @@ struct Inner {
     /// No record expires before.
     next_expiry_ms: AtomicU64,
     healthy: AtomicBool,
-    backups: AtomicUsize,
+    /// Backups and rebuilds that use parts of the engine.
+    borrowers: AtomicUsize,
     queued_bytes: AtomicUsize,
     reads: AtomicU64,
     hits: AtomicU64,
@@ -108,7 +109,7 @@ impl Disk {
             count: AtomicU64::new(meta.count),
             next_expiry_ms: AtomicU64::new(next_expiry_ms),
             healthy: AtomicBool::new(true),
-            backups: AtomicUsize::new(0),
+            borrowers: AtomicUsize::new(0),
             queued_bytes: AtomicUsize::new(0),
             reads: AtomicU64::new(0),
             hits: AtomicU64::new(0),
@@ -244,7 +245,7 @@ impl Inner {
         Ok(is_live.then_some(record.value))
     }
 
-    fn page(&self, store: &Store, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+    fn page(&self, store: &Store, range: &Range, limit: usize, looks: usize) -> Result<Read> {
         let (sight, epoch) = self.sight(store)?;
         let now_ms = self.shared.clock.now_ms();
         let key = |bound: &Bytes| record_key(epoch, bound);
@@ -260,9 +261,9 @@ impl Inner {
             from.as_ref().map(|key| &key[..]),
             to.as_ref().map(|key| &key[..]),
         ));
-        let mut page = Vec::new();
-        let mut bytes = 0;
-        while page.len() < limit && bytes < PAGE_BYTES_MAX {
+        let mut page = Read::default();
+        let (mut bytes, mut left) = (0, looks);
+        while page.pairs.len() < limit && bytes < PAGE_BYTES_MAX {
             let pair = match range.direction {
                 Direction::Forward => pairs.next(),
                 Direction::Backward => pairs.next_back(),
@@ -270,12 +271,16 @@ impl Inner {
             let Some(pair) = pair else { break };
             let (stored_key, stored) = pair?;
             let Record { value, expires_ms } = overlay::decode(store, stored)?;
-            if expires_ms != 0 && expires_ms <= now_ms {
-                continue;
+            let own = || own_key(&stored_key).map_err(|reason| broken(store.path(), reason));
+            left = left.saturating_sub(1);
+            if expires_ms == 0 || expires_ms > now_ms {
+                let key = own()?;
+                bytes += key.len() + value.len();
+                page.pairs.push((key, value));
+            } else if left == 0 {
+                page.seen = Some(own()?);
+                break;
             }
-            let key = own_key(&stored_key).map_err(|reason| broken(store.path(), reason))?;
-            bytes += key.len() + value.len();
-            page.push((key, value));
         }
         Ok(page)
     }
@@ -313,28 +318,32 @@ impl Engine for Disk {
         Ok(value)
     }
 
-    fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+    fn read(&self, range: &Range, limit: usize, looks: usize) -> Result<Read> {
         if range.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Read::default());
         }
-        let page = self
-            .inner
-            .with_store(|store| self.inner.page(store, range, limit))?;
-        self.inner.shared.counters.scanned(page.len());
-        Ok(page)
+        let inner = &self.inner;
+        let read = inner.with_store(|store| inner.page(store, range, limit, looks))?;
+        inner.shared.counters.scanned(read.pairs.len());
+        Ok(read)
     }
 
     fn count(&self) -> Result<u64> {
+        let inner = &self.inner;
+        match self.known_count() {
+            Some(count) => Ok(count),
+            None => inner.with_store(|store| inner.exact_count(store)),
+        }
+    }
+
+    fn known_count(&self) -> Option<u64> {
         let inner = &self.inner;
         let plain = inner.sequence.undisturbed(|| {
             let count = inner.count.load(SeqCst);
             let next_ms = inner.next_expiry_ms.load(SeqCst);
             (next_ms == u64::MAX || next_ms > inner.shared.clock.now_ms()).then_some(count)
         });
-        match plain.flatten() {
-            Some(count) => Ok(count),
-            None => inner.with_store(|store| inner.exact_count(store)),
-        }
+        plain.flatten()
     }
 
     fn size(&self) -> Result<u64> {
@@ -368,7 +377,12 @@ impl Engine for Disk {
     }
 
     fn rebuild(&self) -> Result<()> {
-        self.inner.with_store(Store::rebuild)
+        // Not within `with_store`: it takes long, and while it held the lock nobody could read once the folder is to be opened again.
+        let running = Running::new(&self.inner.borrowers);
+        let engine = self.inner.with_store(|store| Ok(store.engine()))?;
+        let rebuilt = engine.rebuild();
+        drop((engine, running));
+        rebuilt
     }
 
     fn sweep(&self) {
@@ -379,7 +393,7 @@ impl Engine for Disk {
 
     fn backup(&self, folder: &Path) -> Result<()> {
         let inner = &self.inner;
-        let running = Running::new(&inner.backups);
+        let running = Running::new(&inner.borrowers);
         let (sight, epoch) = inner.with_store(|store| inner.sight(store))?;
         let count = sight.meta()?.count;
         let from = record_key(epoch, b"");
@@ -425,7 +439,7 @@ impl Engine for Disk {
     }
 }
 
-/// Counts a backup while it runs.
+/// Counts what uses parts of the engine while it runs.
 struct Running<'a>(&'a AtomicUsize);
 
 impl<'a> Running<'a> {

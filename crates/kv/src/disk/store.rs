@@ -56,6 +56,13 @@ pub(super) struct Sight {
     path: PathBuf,
 }
 
+/// The engine for one long piece of work beside reads and writes.
+pub(super) struct Borrowed {
+    records: fjall::Keyspace,
+    database: fjall::Database,
+    path: PathBuf,
+}
+
 /// Whether a commit can be tried again.
 #[derive(Debug)]
 pub(super) enum CommitError {
@@ -194,7 +201,7 @@ impl Store {
 
     /// Whether the engine takes no more commits, be it that its own threads failed.
     pub(super) fn is_stopped(&self) -> bool {
-        self.database.persist(PersistMode::Buffer).is_err()
+        is_stopped(&self.database)
     }
 
     pub(super) fn synchronize(&self) -> Result<(), CommitError> {
@@ -216,17 +223,13 @@ impl Store {
         Ok(())
     }
 
-    /// Moves what is in memory to tables, and those into one run.
-    pub(super) fn rebuild(&self) -> Result<()> {
-        let at = |error| self.error(error);
-        self.records.rotate_memtable().map_err(at)?;
-        while self.records.tree.sealed_memtable_count() > 0 {
-            if self.is_stopped() {
-                return Err(at(fjall::Error::Poisoned));
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(1));
+    /// The engine, for work that takes long. The folder cannot be opened again before it is dropped.
+    pub(super) fn engine(&self) -> Borrowed {
+        Borrowed {
+            records: self.records.clone(),
+            database: self.database.clone(),
+            path: self.path.clone(),
         }
-        self.records.major_compact().map_err(at)
     }
 
     pub(super) fn disk_bytes(&self) -> Result<u64> {
@@ -257,6 +260,25 @@ impl Store {
     fn error(&self, error: fjall::Error) -> Error {
         convert(&self.path, error)
     }
+}
+
+impl Borrowed {
+    /// Moves what is in memory to tables, and those into one run.
+    pub(super) fn rebuild(&self) -> Result<()> {
+        let at = |error| convert(&self.path, error);
+        self.records.rotate_memtable().map_err(at)?;
+        while self.records.tree.sealed_memtable_count() > 0 {
+            if is_stopped(&self.database) {
+                return Err(at(fjall::Error::Poisoned));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
+        self.records.major_compact().map_err(at)
+    }
+}
+
+fn is_stopped(database: &fjall::Database) -> bool {
+    database.persist(PersistMode::Buffer).is_err()
 }
 
 impl Sight {

@@ -449,11 +449,11 @@ impl Inner {
             .store
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        // A backup keeps parts of the engine open, and with them its lock.
-        if self.backups.load(SeqCst) > 0 {
+        // What a backup or a rebuild uses stays open, and with it the engine's lock.
+        if self.borrowers.load(SeqCst) > 0 {
             return Err(broken(
                 &self.shared.spec.path,
-                "it is opened again when its backup has ended",
+                "it is opened again when its backup or rebuild has ended",
             ));
         }
         *guard = None;

@@ -1,10 +1,11 @@
-//! The engine in memory: records in ordered parts, each behind a lock of its own that is held for one step. Nothing outlives it.
-//! Rule: a lock is never held while waiting for anything but another part's lock, and those are taken in order.
+//! The engine in memory: records in parts, each behind a lock of its own that is held for one step; the order of all keys beside them.
+//! Nothing outlives it. Rule: a lock is never held while waiting for anything but another part's lock, and those are taken in order,
+//! the one of the order last.
 
 mod key;
+mod order;
 mod shard;
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -12,15 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use self::key::Key;
+use self::order::Order;
 use self::shard::{Recency, Shard, cost};
 use crate::decide::{Change, View, decide};
 use crate::disk::write_copy;
-use crate::engine::{Engine, Pair, Shared, nested};
+use crate::engine::{Engine, Pair, Read, Shared, nested};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_RECORDS_MAX, SHARDS};
 use crate::metrics::Snapshot;
 use crate::pending::Pending;
-use crate::range::{Direction, Range};
+use crate::range::Range;
 use crate::record::Record;
 use crate::spec::WhenFull;
 use crate::sweeper;
@@ -31,13 +34,14 @@ use crate::write::{Write, Written};
 const ONE_SHARD_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Expired records that one write removes from the part it has locked.
 const SWEEP_RECORDS_MAX: usize = 16;
-/// Records of a part that a page reads beyond its fair share, so that it seldom has to ask twice.
-const CHUNK_RECORDS_MIN: usize = 4;
+/// Keys that a page takes from the order at a time, while those who add keys wait.
+const KEYS_PER_STEP: usize = 64;
 /// No record expires.
 const NEVER: u64 = u64::MAX;
 
 pub(crate) struct Memory {
     shards: Vec<Mutex<Shard>>,
+    order: Order,
     hasher: RandomState,
     used: AtomicU64,
     count: AtomicU64,
@@ -66,6 +70,7 @@ impl Memory {
             shards: (0..shards)
                 .map(|_| Mutex::new(Shard::new(recency)))
                 .collect(),
+            order: Order::default(),
             hasher: RandomState::new(),
             used: AtomicU64::new(0),
             count: AtomicU64::new(0),
@@ -155,12 +160,13 @@ impl Memory {
     fn clear(&self) -> Result<Written> {
         let mut guards: Vec<_> = (0..self.shards.len()).map(|at| self.lock(at)).collect();
         let cleared: Vec<Shard> = guards.iter_mut().map(|guard| guard.clear()).collect();
+        let order = self.order.clear();
         self.used.store(0, SeqCst);
         self.count.store(0, SeqCst);
         self.next_expiry_ms.store(NEVER, SeqCst);
         self.shared.tell(|| Changed::Cleared);
         drop(guards);
-        sweeper::discard(Box::new(cleared));
+        sweeper::discard(Box::new((cleared, order)));
         Ok(Written::Done)
     }
 
@@ -191,6 +197,7 @@ impl Memory {
 
     fn remove(&self, shard: &mut Shard, key: &[u8]) {
         if let Some(cost) = shard.remove(self.hash(key), key) {
+            self.order.remove(key);
             self.used.fetch_sub(cost, SeqCst);
             self.count.fetch_sub(1, SeqCst);
         }
@@ -201,10 +208,14 @@ impl Memory {
             let Some(key) = shard.expired(now_ms) else {
                 return;
             };
-            self.remove(shard, &key);
-            self.shared.counters.expired.fetch_add(1, Relaxed);
-            self.shared.tell(|| Changed::Expired(key));
+            self.expire(shard, key);
         }
+    }
+
+    fn expire(&self, shard: &mut Shard, key: Bytes) {
+        self.remove(shard, &key);
+        self.shared.counters.expired.fetch_add(1, Relaxed);
+        self.shared.tell(|| Changed::Expired(key));
     }
 
     /// Takes more bytes for records, if they may be had.
@@ -223,86 +234,53 @@ impl Memory {
             .map_err(|_| Error::Full { capacity })
     }
 
-    fn records(&self, range: &Range, limit: usize) -> Vec<(Bytes, Record)> {
+    /// The first live records of a range; and the last key that was looked at, when `looks` ended it.
+    fn records(
+        &self,
+        range: &Range,
+        limit: usize,
+        looks: usize,
+    ) -> (Vec<(Bytes, Record)>, Option<Bytes>) {
+        let mut page = Vec::new();
         if range.is_empty() {
-            return Vec::new();
+            return (page, None);
         }
         let now_ms = self.shared.clock.now_ms();
-        let chunk = if limit == 1 {
-            1
-        } else {
-            limit / self.shards.len() + CHUNK_RECORDS_MIN
-        };
-        let mut cursors: Vec<Cursor> = (0..self.shards.len())
-            .map(|_| Cursor::new(range.clone()))
-            .collect();
-        let mut page = Vec::new();
-        let mut bytes = 0;
-        while page.len() < limit && bytes < PAGE_BYTES_MAX {
-            let mut best: Option<(usize, Bytes)> = None;
-            for (at, cursor) in cursors.iter_mut().enumerate() {
-                if cursor.ahead.is_empty() && !cursor.ended {
-                    cursor.fill(&self.lock(at), now_ms, chunk);
-                }
-                let Some((key, _)) = cursor.ahead.front() else {
+        let mut rest = range.clone();
+        let (mut bytes, mut left) = (0, looks);
+        let mut most = limit.min(KEYS_PER_STEP);
+        loop {
+            let keys = self.order.keys(&rest, most);
+            for key in &keys {
+                let Some(record) = self.seen(key, now_ms) else {
                     continue;
                 };
-                let is_better = best
-                    .as_ref()
-                    .is_none_or(|(_, other)| match range.direction {
-                        Direction::Forward => key < other,
-                        Direction::Backward => key > other,
-                    });
-                if is_better {
-                    best = Some((at, key.clone()));
+                let key = Bytes::copy_from_slice(key.bytes());
+                bytes += key.len() + record.value.len();
+                page.push((key, record));
+                if page.len() == limit || bytes >= PAGE_BYTES_MAX {
+                    return (page, None);
                 }
             }
-            let Some(pair) = best.and_then(|(at, _)| cursors[at].ahead.pop_front()) else {
-                break;
+            let Some(last) = keys.last().filter(|_| keys.len() == most) else {
+                return (page, None);
             };
-            bytes += pair.0.len() + pair.1.value.len();
-            page.push(pair);
-        }
-        page
-    }
-}
-
-/// The records of one part that a page has read ahead.
-struct Cursor {
-    rest: Range,
-    ahead: VecDeque<(Bytes, Record)>,
-    ended: bool,
-}
-
-impl Cursor {
-    fn new(rest: Range) -> Self {
-        Self {
-            rest,
-            ahead: VecDeque::new(),
-            ended: false,
+            let last = Bytes::copy_from_slice(last.bytes());
+            left = left.saturating_sub(keys.len());
+            if left == 0 {
+                return (page, Some(last));
+            }
+            rest = rest.after(last);
+            // What was looked at in vain may be followed by more of it.
+            most = KEYS_PER_STEP;
         }
     }
 
-    fn fill(&mut self, shard: &Shard, now_ms: u64, most: usize) {
-        if self.rest.is_empty() {
-            self.ended = true;
-            return;
-        }
-        let records = shard.range(self.rest.bounds());
-        let take = |(key, record): (&[u8], Record)| {
-            record
-                .is_live(now_ms)
-                .then(|| (Bytes::copy_from_slice(key), record))
-        };
-        match self.rest.direction {
-            Direction::Forward => self.ahead.extend(records.filter_map(take).take(most)),
-            Direction::Backward => self.ahead.extend(records.rev().filter_map(take).take(most)),
-        }
-        self.ended = self.ahead.len() < most;
-        if let Some((key, _)) = self.ahead.back() {
-            let rest = std::mem::replace(&mut self.rest, Range::all());
-            self.rest = rest.after(key.clone());
-        }
+    /// The live record of a key that was in the order a moment ago.
+    fn seen(&self, key: &Key, now_ms: u64) -> Option<Record> {
+        let hash = self.hash(key.bytes());
+        let record = self.lock(self.index_of(hash)).seen(hash, key.bytes());
+        record.filter(|record| record.is_live(now_ms))
     }
 }
 
@@ -379,12 +357,14 @@ impl Locked<'_> {
                     memory.next_expiry_ms.fetch_min(record.expires_ms, SeqCst);
                 }
                 if shard.put(hash, &key, record).is_none() {
+                    memory.order.insert(Key::new(&key));
                     memory.count.fetch_add(1, SeqCst);
                 }
                 memory.shared.tell(|| Changed::Put(key));
             }
             None => {
                 if shard.remove(hash, &key).is_some() {
+                    memory.order.remove(&key);
                     memory.count.fetch_sub(1, SeqCst);
                     memory.shared.tell(|| Changed::Removed(key));
                 }
@@ -408,12 +388,17 @@ impl View for Locked<'_> {
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
-        let first = self
-            .guards
-            .iter()
-            .filter_map(|shard| shard.first(self.now_ms))
-            .min_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(first.map(|(key, record)| (Bytes::copy_from_slice(key), record)))
+        let memory = self.memory;
+        // All parts are locked. What has expired is removed here, so that nobody passes over it again.
+        while let Some(first) = memory.order.first() {
+            let key = Bytes::copy_from_slice(first.bytes());
+            if let Some(record) = self.record(&key)? {
+                return Ok(Some((key, record)));
+            }
+            let (_, shard) = self.shard(&key);
+            memory.expire(shard, key);
+        }
+        Ok(None)
     }
 }
 
@@ -446,23 +431,28 @@ impl Engine for Memory {
         Ok(Some(value))
     }
 
-    fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
-        let records = self.records(range, limit);
-        let page: Vec<Pair> = records
+    fn read(&self, range: &Range, limit: usize, looks: usize) -> Result<Read> {
+        let (records, seen) = self.records(range, limit, looks);
+        let pairs: Vec<Pair> = records
             .into_iter()
             .map(|(key, record)| (key, record.value))
             .collect();
-        self.shared.counters.scanned(page.len());
-        Ok(page)
+        self.shared.counters.scanned(pairs.len());
+        Ok(Read { pairs, seen })
     }
 
     fn count(&self) -> Result<u64> {
+        Ok(self.known_count().unwrap_or_else(|| {
+            self.sweep();
+            self.count.load(SeqCst)
+        }))
+    }
+
+    fn known_count(&self) -> Option<u64> {
         // In this order: who sees the time of a sweep that has begun sees that it has not ended.
         let next_ms = self.next_expiry_ms.load(SeqCst);
-        if self.sweeping.load(SeqCst) || next_ms <= self.shared.clock.now_ms() {
-            self.sweep();
-        }
-        Ok(self.count.load(SeqCst))
+        let is_known = !self.sweeping.load(SeqCst) && next_ms > self.shared.clock.now_ms();
+        is_known.then(|| self.count.load(SeqCst))
     }
 
     fn size(&self) -> Result<u64> {
@@ -507,7 +497,7 @@ impl Engine for Memory {
     fn backup(&self, folder: &Path) -> Result<()> {
         let mut rest = Range::all();
         let pages = std::iter::from_fn(|| {
-            let page = self.records(&rest, PAGE_RECORDS_MAX);
+            let (page, _) = self.records(&rest, PAGE_RECORDS_MAX, usize::MAX);
             let last = page.last()?.0.clone();
             rest = std::mem::replace(&mut rest, Range::all()).after(last);
             Some(page)

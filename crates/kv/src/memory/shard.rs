@@ -1,8 +1,7 @@
-//! One part of a database in memory: its records by key, in order, in the order of their last use, and in the order they expire.
-//! Knows no lock, no capacity and no clock. Rule: the table and the orders hold the same records at all times.
+//! One part of a database in memory: its records by key, in the order of their last use, and in the order they expire.
+//! Knows no lock, no capacity, no clock and no order of keys. Rule: the table and the orders hold the same records at all times.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use hashbrown::HashTable;
@@ -86,9 +85,7 @@ impl Slot {
 
 #[derive(Debug)]
 pub(super) struct Shard {
-    /// A point read asks this one: it costs half of what the order does.
     table: HashTable<u32>,
-    order: BTreeMap<Key, u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     newest: u32,
@@ -105,7 +102,6 @@ impl Shard {
     pub(super) fn new(recency: Recency) -> Self {
         Self {
             table: HashTable::new(),
-            order: BTreeMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
             newest: NONE,
@@ -119,7 +115,7 @@ impl Shard {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.order.len()
+        self.table.len()
     }
 
     /// The record, expired or not; it counts as used.
@@ -135,20 +131,9 @@ impl Shard {
             .map_or(0, |at| cost(key, self.slot(at).value.len()))
     }
 
-    /// The first live record.
-    pub(super) fn first(&self, now_ms: u64) -> Option<(&[u8], Record)> {
-        self.range((Bound::Unbounded, Bound::Unbounded))
-            .find(|(_, record)| record.is_live(now_ms))
-    }
-
-    /// Records between bounds, expired or not, both ways. The bounds must not exclude each other.
-    pub(super) fn range<'a>(
-        &'a self,
-        bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>),
-    ) -> impl DoubleEndedIterator<Item = (&'a [u8], Record)> {
-        self.order
-            .range::<[u8], _>(bounds)
-            .map(|(key, at)| (key.bytes(), self.slot(*at).record()))
+    /// The record, expired or not; it does not count as used.
+    pub(super) fn seen(&self, hash: u64, key: &[u8]) -> Option<Record> {
+        Some(self.slot(self.find(hash, key)?).record())
     }
 
     /// Stores a record; returns what the one before it was charged.
@@ -169,7 +154,7 @@ impl Shard {
         }
         let slot = Slot {
             hash,
-            key: key.clone(),
+            key,
             value,
             expires_ms,
             newer: NONE,
@@ -185,7 +170,6 @@ impl Shard {
                 u32::try_from(self.slots.len() - 1).expect("a shard has fewer records than NONE")
             }
         };
-        self.order.insert(key, at);
         let slots = &self.slots;
         self.table.insert_unique(hash, at, |at| {
             slots[*at as usize].as_ref().map_or(0, |slot| slot.hash)
@@ -202,7 +186,6 @@ impl Shard {
         if let Ok(entry) = self.table.find_entry(hash, |other| *other == at) {
             entry.remove();
         }
-        self.order.remove(key);
         self.set_expiry(at, 0);
         if self.recency == Recency::Kept {
             self.unlink(at);

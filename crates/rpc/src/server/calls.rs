@@ -21,8 +21,11 @@ use crate::code::Code;
 use crate::proto::dbm_service_server::DbmService;
 use crate::proto::*;
 
-/// Reads of one GetMulti between which others get their turn.
-const READS_PER_TURN: usize = 512;
+/// Reads or writes of one call on a database in memory between which others get their turn.
+const RECORDS_PER_TURN: usize = 512;
+
+/// Reads of one call on a database on disk that are done in place. More may mean as many looks at files.
+const READS_IN_PLACE_MAX: usize = 32;
 
 /// The service on one worker. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -55,7 +58,13 @@ impl Calls {
     }
 
     async fn written(&self, index: i32, write: Write) -> Result<Option<StatusProto>, Status> {
-        let written = self.database(index)?.submit(write).await;
+        let database = self.database(index)?;
+        let written = match write {
+            Write::Batch(writes) if database.is_in_memory() => {
+                Ok(Written::Each(in_turns(database, writes).await))
+            }
+            write => database.submit(write).await,
+        };
         Ok(self.told(of_write(&written)))
     }
 
@@ -76,6 +85,65 @@ impl Calls {
         let database = database.clone();
         let done = self.lane.pool.run(move || work(&database)).await;
         done.map_err(|error| Status::resource_exhausted(error.to_string()))
+    }
+}
+
+/// Writes on their own, in order, and lets others have their turn in between. Who is not there any more leaves the rest unwritten.
+async fn in_turns(database: &Database, writes: Vec<Write>) -> Vec<kv::Result<Written>> {
+    let mut each = Vec::with_capacity(writes.len());
+    let mut writes = writes.into_iter();
+    loop {
+        let turn: Vec<Write> = writes.by_ref().take(RECORDS_PER_TURN).collect();
+        match database.submit(Write::Batch(turn)).await {
+            Ok(Written::Each(written)) => each.extend(written),
+            other => each.push(other),
+        }
+        if writes.len() == 0 {
+            return each;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What GetMulti has found so far.
+struct Found {
+    status: StatusProto,
+    records: Vec<BytesPair>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Found {
+    fn new(bytes_max: usize) -> Found {
+        Found {
+            status: success(),
+            records: Vec::new(),
+            bytes: 0,
+            bytes_max,
+        }
+    }
+
+    /// Looks for further records, until they are more than an answer may hold.
+    fn look(&mut self, database: &Database, keys: &[Bytes]) {
+        for first in keys {
+            if self.bytes > self.bytes_max {
+                return;
+            }
+            let (read, value) = of_read(database.get(first));
+            let told = self.status.code;
+            match value {
+                Some(second) => {
+                    self.bytes += first.len() + second.len();
+                    let first = first.clone();
+                    self.records.push(BytesPair { first, second });
+                }
+                // An error is told before what is missing.
+                None if told == Code::Success as i32 || told == Code::NotFound as i32 => {
+                    self.status = read;
+                }
+                None => {}
+            }
+        }
     }
 }
 
@@ -171,10 +239,14 @@ impl DbmService for Calls {
 
     async fn inspect(&self, request: Request<InspectRequest>) -> Answer<InspectResponse> {
         let index = request.into_inner().dbm_index;
+        // Away from the worker: sizes are looks at files.
         let records = if index < 0 {
-            inspect::server(&self.lane)
+            let lane = Arc::clone(&self.lane);
+            let told = self.lane.pool.run(move || inspect::server(&lane)).await;
+            told.map_err(|error| Status::resource_exhausted(error.to_string()))?
         } else {
-            inspect::database(self.database(index)?)
+            self.offloaded(self.database(index)?, inspect::database)
+                .await?
         };
         let status = self.told(success());
         Ok(Response::new(InspectResponse { status, records }))
@@ -192,27 +264,27 @@ impl DbmService for Calls {
     async fn get_multi(&self, request: Request<GetMultiRequest>) -> Answer<GetMultiResponse> {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
-        let (mut status, mut records, mut bytes) = (success(), Vec::new(), 0);
-        for (number, first) in request.keys.into_iter().enumerate() {
-            if number % READS_PER_TURN == READS_PER_TURN - 1 {
-                tokio::task::yield_now().await;
-            }
-            let (read, value) = of_read(database.get(&first));
-            match value {
-                Some(second) => {
-                    bytes += first.len() + second.len();
-                    self.lane.fits(bytes)?;
-                    records.push(BytesPair { first, second });
+        let mut found = Found::new(self.lane.shared.limits.message_bytes_max);
+        if database.is_in_memory() {
+            let mut turns = request.keys.chunks(RECORDS_PER_TURN).peekable();
+            while let Some(keys) = turns.next() {
+                found.look(database, keys);
+                if turns.peek().is_some() {
+                    tokio::task::yield_now().await;
                 }
-                // An error is told before what is missing.
-                None if status.code == success().code || status.code == Code::NotFound as i32 => {
-                    status = read;
-                }
-                None => {}
             }
+        } else if request.keys.len() <= READS_IN_PLACE_MAX {
+            found.look(database, &request.keys);
+        } else {
+            let look = move |database: &Database| {
+                found.look(database, &request.keys);
+                found
+            };
+            found = self.offloaded(database, look).await?;
         }
-        let status = self.told(status);
-        self.large(GetMultiResponse { status, records }, bytes)
+        let status = self.told(found.status);
+        let records = found.records;
+        self.large(GetMultiResponse { status, records }, found.bytes)
     }
 
     async fn set(&self, request: Request<SetRequest>) -> Answer<SetResponse> {
@@ -362,7 +434,11 @@ impl DbmService for Calls {
 
     async fn count(&self, request: Request<CountRequest>) -> Answer<CountResponse> {
         let database = self.database(request.into_inner().dbm_index)?;
-        let (status, count) = count_of(database.count());
+        let count = match database.known_count() {
+            Some(count) => Ok(count),
+            None => self.offloaded(database, Database::count).await?,
+        };
+        let (status, count) = count_of(count);
         let status = self.told(status);
         Ok(Response::new(CountResponse { status, count }))
     }
@@ -439,7 +515,12 @@ impl DbmService for Calls {
         let (status, matched) = match upkeep::search(&request) {
             Ok((mode, capacity)) => {
                 let pattern = request.pattern;
-                let search = move |database: &Database| database.search(mode, &pattern, capacity);
+                // Who drops the call drops this, and the search ends.
+                let caller = Arc::new(());
+                let waits = Arc::downgrade(&caller);
+                let search = move |database: &Database| {
+                    database.search(mode, &pattern, capacity, || waits.strong_count() > 0)
+                };
                 match self.offloaded(database, search).await? {
                     Ok(matched) => (success(), matched),
                     Err(error) => (of_error(&error), Vec::new()),

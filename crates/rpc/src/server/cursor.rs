@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
-use tsumugi_kv::{self as kv, Database, Desired, Expected, Pending, Seek, Write, Written};
+use tsumugi_kv::{self as kv, Database, Desired, Expected, Pending, Seek, Sought, Write, Written};
 
 use super::budget::Claim;
 use super::calls::Calls;
@@ -33,6 +33,8 @@ pub(crate) struct Iteration {
     cursor: Option<Cursor>,
     /// A write of the cursor that is not done.
     pending: Option<Pending>,
+    /// A request whose record is farther away than one turn looks.
+    unfinished: Option<IterateRequest>,
     end: Option<Result<(), Status>>,
     turn: usize,
     drain: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -49,14 +51,16 @@ struct Cursor {
 enum Step {
     Answer(IterateResponse),
     Write(Pending),
+    /// Its place is nearer to the record now; to be tried again in another turn.
+    Unfinished(IterateRequest),
 }
 
 impl Cursor {
     /// The record at the cursor.
-    fn record(&self) -> kv::Result<Option<kv::Pair>> {
+    fn record(&self) -> kv::Result<Sought> {
         match &self.place {
-            Place::Nowhere => Ok(None),
-            Place::Sought(seek) => self.database.seek(seek),
+            Place::Nowhere => Ok(Sought::Nothing),
+            Place::Sought(seek) => self.database.seek_step(seek),
         }
     }
 
@@ -83,8 +87,12 @@ impl Cursor {
 
     fn operate_on_record(&mut self, operation: OpType, request: IterateRequest) -> Step {
         let (key, value) = match self.record() {
-            Ok(Some(record)) => record,
-            Ok(None) => {
+            Ok(Sought::Found(record)) => record,
+            Ok(Sought::Farther(seek)) => {
+                self.place = Place::Sought(seek);
+                return Step::Unfinished(request);
+            }
+            Ok(Sought::Nothing) => {
                 // There is nothing beyond the end, whatever comes.
                 self.place = Place::Nowhere;
                 return Step::Answer(bare(missing()));
@@ -157,6 +165,7 @@ impl Iteration {
             requests,
             cursor: None,
             pending: None,
+            unfinished: None,
             end: None,
             turn: STREAM_MESSAGES_PER_TURN,
             drain,
@@ -210,10 +219,20 @@ impl Stream for Iteration {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        match Pin::new(&mut this.requests).poll_next(context) {
+        let next = match this.unfinished.take() {
+            Some(request) => Poll::Ready(Some(Ok(request))),
+            None => Pin::new(&mut this.requests).poll_next(context),
+        };
+        match next {
             Poll::Ready(Some(Ok(request))) => {
                 this.turn -= 1;
                 match this.step(request) {
+                    Ok(Step::Unfinished(request)) => {
+                        this.unfinished = Some(request);
+                        this.turn = STREAM_MESSAGES_PER_TURN;
+                        context.waker().wake_by_ref();
+                        Poll::Pending
+                    }
                     Ok(Step::Answer(answer)) => Poll::Ready(Some(this.answer(answer))),
                     Ok(Step::Write(pending)) => {
                         this.pending = Some(pending);

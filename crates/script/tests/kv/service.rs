@@ -12,12 +12,20 @@ use crate::{HELPERS, Store, check_on};
 
 /// A server of two databases, until the tests end.
 pub(crate) fn start() -> SocketAddr {
-    let (address, _) = serve("127.0.0.1:0", |_| {});
-    // Nobody ends it but the process.
-    address
+    serve_tcp(|_| {})
 }
 
-fn serve(listen: &str, change: impl FnOnce(&mut Settings)) -> (SocketAddr, Handle) {
+/// A server on a port of its own. Nobody ends it but the process.
+fn serve_tcp(change: impl FnOnce(&mut Settings)) -> SocketAddr {
+    let (addresses, _) = serve("127.0.0.1:0", change);
+    let tcp = addresses.into_iter().find_map(|address| match address {
+        Address::Tcp(address) => Some(address),
+        Address::Unix(_) => None,
+    });
+    tcp.unwrap()
+}
+
+fn serve(listen: &str, change: impl FnOnce(&mut Settings)) -> (Vec<Address>, Handle) {
     let mut settings = Settings {
         databases: (0..2)
             .map(|_| Database::open(&Spec::memory()).unwrap())
@@ -32,14 +40,11 @@ fn serve(listen: &str, change: impl FnOnce(&mut Settings)) -> (SocketAddr, Handl
         ..Config::default()
     };
     let server = Server::bind(config).unwrap();
-    let address = server.addresses().iter().find_map(|address| match address {
-        Address::Tcp(address) => Some(*address),
-        Address::Unix(_) => None,
-    });
+    let addresses = server.addresses().to_vec();
     let handle = server.handle();
     let stores = Stores::new(settings).unwrap();
     std::thread::spawn(move || server.run(move |worker| stores.service(worker)));
-    (address.unwrap(), handle)
+    (addresses, handle)
 }
 
 #[test]
@@ -73,7 +78,7 @@ fn what_a_service_cannot_do_is_refused_before_it_is_asked() {
 
 #[test]
 fn what_cannot_be_reached_stops_the_start() {
-    let (address, _handle) = serve("127.0.0.1:0", |_| {});
+    let address = serve_tcp(|_| {});
     for (line, expected) in [
         (
             "KV.open 'tkrzw://127.0.0.1:1', timeout: 0.3",
@@ -102,9 +107,13 @@ fn what_cannot_be_reached_stops_the_start() {
 
 #[test]
 fn a_lost_server_is_said_and_found_again() {
-    let (address, handle) = serve("127.0.0.1:0", |_| {});
+    // A socket's path is free again when the server is gone; a port may be somebody else's by then.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kv.sock");
+    let listen = format!("unix:{}", path.display());
+    let (_, handle) = serve(&listen, |_| {});
     let rig = Rig::serve(&format!(
-        "plugin(:kv) {{ KV.open 'tkrzw://{address}', timeout: 2 }}\n{HELPERS}
+        "plugin(:kv) {{ KV.open 'tkrzw+{listen}', timeout: 2 }}\n{HELPERS}
          get('/') {{ failed {{ kv['a'] = '1' }} }}
          get('/there') {{ kv.key?('a') rescue 'lost' }}"
     ));
@@ -113,7 +122,11 @@ fn a_lost_server_is_said_and_found_again() {
     while rig.get("/there").text() != "lost" {
         std::thread::yield_now();
     }
-    let (_, _again) = serve(&address.to_string(), |_| {});
+    // The one that was ended may be about to take its path away.
+    while path.exists() {
+        std::thread::yield_now();
+    }
+    let (_, _again) = serve(&listen, |_| {});
     while rig.get("/there").text() == "lost" {
         std::thread::yield_now();
     }
@@ -133,7 +146,7 @@ fn indexes_are_stores_of_their_own() {
 
 #[test]
 fn of_several_records_all_are_tried_when_one_is_refused() {
-    let (address, _handle) = serve("127.0.0.1:0", |settings| {
+    let address = serve_tcp(|settings| {
         let mut small = Spec::memory();
         small.value_max = 16;
         settings.databases = vec![Database::open(&small).unwrap()];

@@ -46,10 +46,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let found = found.map_err(|error| raise(scope, &error))?;
         found.map_or_else(|| Ok(Value::nil()), |value| number(scope, &value))
     })?;
+    // nil while it takes a look at many records.
+    define("__known_count", |scope, database, _| {
+        Ok(match database.known_count() {
+            Some(count) => whole(scope, count),
+            None => Value::nil(),
+        })
+    })?;
+    let memory = scope.constant("KV::Memory")?;
     for name in ["count", "size", "length"] {
-        define(name, |scope, database, _| {
-            let count = database.count().map_err(|error| raise(scope, &error))?;
-            Ok(scope.integer(i64::try_from(count).unwrap_or(i64::MAX)))
+        scope.define_method(memory, name, Waits::Never, |scope, call| {
+            let count = embedded(scope, call.this)?.count();
+            let count = count.map_err(|error| raise(scope, &error))?;
+            Ok(Reply::Value(whole(scope, count)))
         })?;
     }
     many(natives)?;
@@ -62,6 +71,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     distant(natives)?;
     information(natives)
+}
+
+fn whole<'c>(scope: &'c Scope<'_>, number: u64) -> Value<'c> {
+    scope.integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 type InPlace = for<'c> fn(&'c Scope<'c>, &'c Database, &Call<'c>) -> Result<'c, Value<'c>>;
@@ -175,17 +188,19 @@ fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
-    natives.waiting("kv_count", |_, scope, call| {
+    natives.waiting("kv_count", |host, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
+        let worker = host.worker.clone();
         Ok(Box::pin(async move {
             let count = match &store.backend {
-                Backend::Embedded(database) => database.count().map_err(Fault::from),
+                Backend::Embedded(database) => {
+                    let database = database.clone();
+                    done(worker.offload(move || database.count()).await)
+                }
                 Backend::Remote { client, .. } => client.count().await.map_err(Fault::from),
             };
             match count {
-                Ok(count) => {
-                    answer(move |scope| Ok(scope.integer(i64::try_from(count).unwrap_or(i64::MAX))))
-                }
+                Ok(count) => answer(move |scope| Ok(whole(scope, count))),
                 Err(fault) => failure(fault),
             }
         }) as Operation)
@@ -221,7 +236,7 @@ fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 let set = |name: &str, value| {
                     scope.hash_set(hash, Value::symbol(scope.intern(name)), value)
                 };
-                let whole = |number: u64| scope.integer(i64::try_from(number).unwrap_or(i64::MAX));
+                let whole = |number| whole(scope, number);
                 set(
                     "path",
                     scope.string(spec.path.as_os_str().as_encoded_bytes())?,

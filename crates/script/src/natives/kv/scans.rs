@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::str::FromStr as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tsumugi_kv::{Direction, Pair, Range, SearchMode};
@@ -65,7 +66,11 @@ fn searching<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 _ if limit == 0 => Ok(Vec::new()),
                 Backend::Embedded(database) => {
                     let database = database.clone();
-                    let search = move || database.search(known, &pattern, limit);
+                    // Who drops the operation drops this, and the search ends.
+                    let caller = Arc::new(());
+                    let waits = Arc::downgrade(&caller);
+                    let wanted = move || waits.strong_count() > 0;
+                    let search = move || database.search(known, &pattern, limit, wanted);
                     done(worker.offload(search).await)
                 }
                 Backend::Remote { client, .. } => {

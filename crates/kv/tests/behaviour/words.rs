@@ -1,0 +1,79 @@
+//! Short words for writes and what they answer, for the tests beside. No tests in here.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tsumugi_kv::limits::PAGE_RECORDS_MAX;
+use tsumugi_kv::{Database, Desired, Expected, Range, SetMode, Write, Written};
+
+/// Applies a write and shows its answer as text.
+pub fn answer(kv: &Database, write: Write) -> String {
+    match kv.submit_wait(write) {
+        Ok(written) => shown(written),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+pub fn shown(written: Written) -> String {
+    let text = |value: Bytes| String::from_utf8_lossy(&value).into_owned();
+    match written {
+        Written::Exchanged { actual } => format!("Exchanged {:?}", actual.map(text)),
+        Written::Mismatch { actual } => format!("Mismatch {:?}", actual.map(text)),
+        Written::Duplicate { value } => format!("Duplicate {}", text(value)),
+        Written::Popped { key, value } => format!("Popped {}={}", text(key), text(value)),
+        Written::Number(number) => number.to_string(),
+        Written::Each(each) => {
+            let each = each
+                .into_iter()
+                .map(|one| one.map_or_else(|e| e.to_string(), shown));
+            each.collect::<Vec<_>>().join(", ")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+pub fn check(kv: &Database, write: Write, expected: &str) {
+    assert_eq!(answer(kv, write.clone()), expected, "{write:?}");
+}
+
+pub fn set(key: &'static str, value: &'static str) -> Write {
+    Write::set(key, value)
+}
+
+pub fn expiring(key: &'static str, value: &'static str, seconds: u64) -> Write {
+    Write::Set {
+        key: key.into(),
+        value: value.into(),
+        mode: SetMode::Overwrite,
+        ttl: Some(Duration::from_secs(seconds)),
+    }
+}
+
+pub fn exchange(key: &'static str, expected: Expected, desired: Desired) -> Write {
+    Write::CompareExchange {
+        key: key.into(),
+        expected,
+        desired,
+    }
+}
+
+pub fn value(text: &'static str) -> Expected {
+    Expected::Value(text.into())
+}
+
+pub fn put(text: &'static str) -> Desired {
+    Desired::Put(text.into(), None)
+}
+
+pub fn records(kv: &Database, range: &Range) -> String {
+    let pairs = kv.page(range, PAGE_RECORDS_MAX).unwrap();
+    let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+    let each = pairs
+        .iter()
+        .map(|(key, value)| format!("{}={}", text(key), text(value)));
+    each.collect::<Vec<_>>().join(" ")
+}
+
+pub fn all(kv: &Database) -> String {
+    records(kv, &Range::all())
+}
