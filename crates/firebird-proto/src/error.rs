@@ -5,6 +5,7 @@ use thiserror::Error as Thiserror;
 
 use crate::limits;
 use crate::status::ServerError;
+use crate::values::EncodeError;
 
 /// The result of everything here that can fail in more than one way.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,6 +23,9 @@ pub enum Error {
     /// The two sides could not agree on who they are or how they speak. Retrying cannot help; change the settings.
     #[error("{0}")]
     Refused(#[from] Refusal),
+    /// A value cannot be sent as its parameter. Nothing was written.
+    #[error("{0}")]
+    Parameter(#[from] EncodeError),
     /// The caller misused the crate. Fix the code; retrying cannot help.
     #[error("{0}")]
     Usage(#[from] Misuse),

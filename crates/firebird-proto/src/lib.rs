@@ -32,6 +32,7 @@ mod response;
 pub mod row;
 pub mod service;
 pub mod status;
+pub mod values;
 mod version;
 pub mod wire;
 
@@ -43,4 +44,5 @@ pub use request::Requests;
 pub use response::{Outcome, Response};
 pub use row::{Field, Format, Row, Rows};
 pub use status::{GdsCode, ServerError, SqlState};
+pub use values::{CharacterSet, TextRules, Value};
 pub use version::Version;

@@ -34,3 +34,5 @@ pub const EVENT_NAMES_MAX: usize = 200;
 pub const EVENT_NAME_BYTES_MAX: usize = 255;
 /// Longest block of events: names of their greatest length with their counts, and room for what a server adds.
 pub const EVENT_BLOCK_BYTES_MAX: usize = 64 * 1024;
+/// Longest text or bytes of one parameter: 16 bits count them with two more. What is longer has to be a blob.
+pub const TEXT_PARAMETER_BYTES_MAX: usize = u16::MAX as usize - 2;

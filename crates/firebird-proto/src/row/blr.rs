@@ -32,6 +32,7 @@ pub(crate) mod kind {
     pub const TIMESTAMP_TZ: u8 = 29;
     pub const TIMESTAMP: u8 = 35;
     pub const VARYING: u8 = 37;
+    pub const VARYING2: u8 = 38;
 }
 
 /// A message being described.
@@ -64,6 +65,14 @@ impl<'a> Blr<'a> {
     /// A text in the connection's character set.
     pub(crate) fn text(&mut self, kind: u8, length: u16) {
         self.0.put_u8(kind);
+        self.0.put_u16_le(length);
+        self.0.put_slice(&FLAG);
+    }
+
+    /// A text in a character set of its own.
+    pub(crate) fn text_of(&mut self, kind: u8, character_set: u8, length: u16) {
+        self.0.put_u8(kind);
+        self.0.put_u16_le(character_set.into());
         self.0.put_u16_le(length);
         self.0.put_slice(&FLAG);
     }

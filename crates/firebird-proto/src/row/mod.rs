@@ -6,6 +6,7 @@ mod blr;
 mod format;
 mod rows;
 
+pub(crate) use blr::{Blr, kind};
 pub use format::Format;
 pub(crate) use rows::HEAD_BYTES;
 pub use rows::{Field, Row, Rows};
