@@ -11,18 +11,16 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick)
+BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(REPORT),--json $(REPORT).json)
 PEERS := bench-peers/target/release
-# Runs a command beside a PostgreSQL that is thrown away.
-RIG = $(TARGET)/release/tsumugi-pg-rig
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-hello bench-tax bench-parked bench-world bench-pg bench-pool bench-kv bench-peers soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers soak fuzz profile
 
 help: ## this table
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what run and test need (PROFILE=run, test or bench)
 	@scripts/setup $(PROFILE)
@@ -56,30 +54,27 @@ deny:
 doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
 
-bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter)
-	@$(BENCH) hello tax parked kv
-	@$(RIG) $(BENCH) world pg pool
+bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json too)
+	@$(BENCH) all
 
-bench-hello: bench-build ## a one-line handler beside nginx+Lua and H2O
-	@$(BENCH) hello
+SUITES := http fibre world db pg kv
+bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
+bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
+bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
+bench-db: ## 500 reads in one request, in four ways
+bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
+bench-kv: ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
+$(SUITES:%=bench-%): bench-%: bench-build bench-peers
+	@$(BENCH) $*
 
-bench-tax: bench-build ## what a fibre costs beside a direct call
-	@$(BENCH) tax
+# What the suites were called.
+bench-hello: bench-http
+bench-tax bench-parked: bench-fibre
+bench-pool: bench-db
 
-bench-parked: bench-build ## 10,000 requests asleep at once
-	@$(BENCH) parked
-
-bench-world: bench-build bench-peers ## World and Fortune on PostgreSQL beside axum with tokio-postgres
-	@$(RIG) $(BENCH) world
-
-bench-pg: bench-build bench-peers ## the PostgreSQL driver alone beside tokio-postgres and libpq
-	@$(RIG) $(BENCH) pg
-
-bench-pool: bench-build ## 500 reads in one request, in four ways
-	@$(RIG) $(BENCH) pool
-
-bench-kv: bench-build ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
-	@$(BENCH) kv
+# The server without mimalloc, in a folder of its own: its features are other ones.
+bench-allocator: ## build the server with the allocator of the system, which bench-http then measures too
+	cargo build --release --package tsumugi-cli --no-default-features --target-dir $(TARGET)/system-allocator
 
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)

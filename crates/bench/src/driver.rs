@@ -1,16 +1,17 @@
 //! The suite pg: the PostgreSQL driver alone beside tokio-postgres and libpq, each a program that asks and prints what it read.
 //! Rule: programs that asked the same must have read the same; processor time is the child's, as the kernel accounts it.
 
-use std::path::{Path, PathBuf};
+use std::cell::Cell;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-use crate::figures::{Figures, order, thousands};
-use crate::world::database;
-use crate::{Length, Verdict};
+use crate::bench::{Bench, Entry, Run};
+use crate::report::{Length, Row, Table};
+use crate::stop::Stop;
 
 /// One row of 13 columns of as many types, for which no table is read.
 const CONSTANT: &str = "select 7::int4, 1234567890123::int8, 98765.4321::numeric, 0.5::float4, 0.25::float8, 'thread'::varchar, \
@@ -58,46 +59,32 @@ const fn constant(name: &'static str, threads: u64) -> Case {
     }
 }
 
-const CASES: [Case; 9] = [
+const READS: [Case; 5] = [
     read("depth 1", 1, 1),
     read("depth 16", 1, 16),
     read("depth 64", 1, 64),
     read("depth 256", 1, 256),
     read("8 connections", 8, DEPTH),
-    constant("constant, 1 thread", 1),
-    constant("constant, 2 threads", 2),
-    constant("constant, 4 threads", 4),
-    constant("constant, 8 threads", 8),
+];
+const CONSTANTS: [Case; 4] = [
+    constant("1 thread", 1),
+    constant("2 threads", 2),
+    constant("4 threads", 4),
+    constant("8 threads", 8),
 ];
 
-/// One run.
-struct Run {
-    per_second: f64,
-    processor_us: f64,
-    sum: i64,
-}
-
-#[derive(Default)]
-struct Cost {
-    rate: Figures,
-    processor_us: Figures,
-}
-
 /// Ours beside each peer.
-pub fn run(depth: &Path, peers: &Path, length: Length) -> Result<Verdict> {
-    let url = database()?;
-    let ours = Entrant {
-        name: "tsumugi",
-        program: depth.to_owned(),
-        remedy: "cargo build --release --package tsumugi-pg --example depth",
+pub fn run(bench: &mut Bench) -> Result<()> {
+    let Some(url) = bench.database()? else {
+        return Ok(());
     };
-    ensure!(
-        ours.program.is_file(),
-        "there is no {}; build it: {}",
-        depth.display(),
-        ours.remedy
-    );
-    let others = [
+    let peers = bench.programs.peers().clone();
+    let all = [
+        Entrant {
+            name: "tsumugi",
+            program: bench.programs.tool("depth"),
+            remedy: "`cargo build --release --package tsumugi-pg --example depth` builds it",
+        },
         Entrant {
             name: "tokio-postgres",
             program: peers.join("pg-tokio-postgres"),
@@ -109,73 +96,78 @@ pub fn run(depth: &Path, peers: &Path, length: Length) -> Result<Verdict> {
             remedy: "install the Debian package libpq-dev, `make bench-peers` builds it then",
         },
     ];
-    for other in others.iter().filter(|other| !other.program.is_file()) {
-        println!("pg       {} skipped: {}", other.name, other.remedy);
+    for entrant in all.iter().filter(|entrant| !entrant.program.is_file()) {
+        bench.miss(entrant.name, entrant.remedy);
     }
-    let mut alone = Vec::new();
-    for case in CASES {
+    let reads = Table {
+        name: "reads".to_owned(),
+        title: "reads of a row by its key, so many in flight".to_owned(),
+        unit: "q/s".to_owned(),
+        ..Table::default()
+    };
+    contest(bench, reads, &all, &READS, &url)?;
+    let constant = Table {
+        name: "constant".to_owned(),
+        title: "a constant row of 13 types, by threads".to_owned(),
+        unit: "q/s".to_owned(),
+        axis: Some("threads".to_owned()),
+        notes: vec![format!(
+            "{DEPTH} in flight on the connection of each thread"
+        )],
+        ..Table::default()
+    };
+    contest(bench, constant, &all, &CONSTANTS, &url)
+}
+
+/// Programs beside each other, case by case; who asked the same must have read the same.
+fn contest(
+    bench: &mut Bench,
+    table: Table,
+    all: &[Entrant],
+    cases: &[Case],
+    url: &str,
+) -> Result<()> {
+    let sums: Vec<Cell<Option<i64>>> = cases.iter().map(|_| Cell::new(None)).collect();
+    let stop = bench.stop.clone();
+    let mut entries = Vec::new();
+    for (case, sum) in cases.iter().zip(&sums) {
         // The program for libpq has one connection and one question.
         let fit = |entrant: &&Entrant| {
             let plain = case.threads == 1 && case.constant.is_none();
             entrant.program.is_file() && (plain || entrant.name != "libpq")
         };
-        let entrants: Vec<&Entrant> = std::iter::once(&ours)
-            .chain(others.iter().filter(fit))
-            .collect();
-        let costs = measure(&entrants, case, &url, length)?;
-        report(case, &entrants, &costs, &alone);
-        if case.constant.is_some() && case.threads == 1 {
-            alone = costs.iter().map(|cost| cost.rate.median()).collect();
+        let first = entries.len();
+        let fitting: Vec<&Entrant> = all.iter().filter(fit).collect();
+        for (at, &entrant) in fitting.iter().enumerate() {
+            let row = Row {
+                case: case.name.to_owned(),
+                program: entrant.name.to_owned(),
+                ours: entrant.name == "tsumugi",
+                x: case.constant.map(|_| case.threads as f64),
+                ..Row::default()
+            };
+            let (stop, case) = (&stop, *case);
+            let entry = Entry::new(row, move |length| {
+                let (run, read) = entrant.run(case, url, length, stop)?;
+                let expected = sum.get().unwrap_or(read);
+                ensure!(read == expected, "it read something else than the others");
+                sum.set(Some(read));
+                Ok(run)
+            });
+            let others = if at == 0 && entrant.name == "tsumugi" {
+                first + 1..first + fitting.len()
+            } else {
+                0..0
+            };
+            entries.push(entry.over(others));
         }
     }
-    Ok(Verdict::Passed)
-}
-
-fn measure(entrants: &[&Entrant], case: Case, url: &str, length: Length) -> Result<Vec<Cost>> {
-    let mut costs: Vec<Cost> = entrants.iter().map(|_| Cost::default()).collect();
-    let mut sum = None;
-    for round in 0..length.rounds {
-        for at in order(entrants.len(), round) {
-            let run = entrants[at].run(case, url, length)?;
-            ensure!(
-                *sum.get_or_insert(run.sum) == run.sum,
-                "{}: {} read something else",
-                case.name,
-                entrants[at].name
-            );
-            costs[at].rate.push(run.per_second);
-            costs[at].processor_us.push(run.processor_us);
-        }
-    }
-    Ok(costs)
-}
-
-/// A line for each program; `alone` is what they did with one thread, when that is known.
-fn report(case: Case, entrants: &[&Entrant], costs: &[Cost], alone: &[f64]) {
-    for (at, (entrant, cost)) in entrants.iter().zip(costs).enumerate() {
-        let mut line = format!(
-            "pg       {:<20} {:<15} {:>8} q/s   {:>6.2} us/query",
-            case.name,
-            entrant.name,
-            thousands(cost.rate.median()),
-            cost.processor_us.median()
-        );
-        if at > 0 {
-            line += &format!(
-                "   ours over it: q/s {}   cpu {}",
-                costs[0].rate.over(&cost.rate),
-                costs[0].processor_us.over(&cost.processor_us)
-            );
-        }
-        if let (Some(one), true) = (alone.get(at), case.constant.is_some()) {
-            line += &format!("   {:.2} x one thread", cost.rate.median() / one);
-        }
-        println!("{line}");
-    }
+    bench.contest(table, entries).map(drop)
 }
 
 impl Entrant {
-    fn run(&self, case: Case, url: &str, length: Length) -> Result<Run> {
+    /// One run, and the sum of what was read.
+    fn run(&self, case: Case, url: &str, length: Length, stop: &Stop) -> Result<(Run, i64)> {
         let whole = if case.depth == 1 { COUNT_ALONE } else { COUNT };
         let count = if length.seconds < 5 { whole / 4 } else { whole };
         let mut command = Command::new(&self.program);
@@ -185,9 +177,7 @@ impl Entrant {
         }
         command.args(case.constant);
         let before = children_us()?;
-        let output = command
-            .output()
-            .with_context(|| format!("cannot run {}", self.program.display()))?;
+        let output = stop.run(&mut command)?;
         let spent = children_us()? - before;
         let printed = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
@@ -199,11 +189,12 @@ impl Entrant {
         }
         let (queries, seconds, sum) = figures(&printed)
             .with_context(|| format!("{} printed what it should not: {printed}", self.name))?;
-        Ok(Run {
-            per_second: queries / seconds,
-            processor_us: spent / queries,
-            sum,
-        })
+        let run = Run {
+            figure: queries / seconds,
+            client_us: Some(spent / queries),
+            ..Run::default()
+        };
+        Ok((run, sum))
     }
 }
 

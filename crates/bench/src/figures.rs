@@ -25,20 +25,31 @@ impl Figures {
         }
     }
 
+    /// The lowest; 0 without runs.
+    pub fn min(&self) -> f64 {
+        self.0.iter().copied().reduce(f64::min).unwrap_or_default()
+    }
+
+    /// The highest; 0 without runs.
+    pub fn max(&self) -> f64 {
+        self.0.iter().copied().reduce(f64::max).unwrap_or_default()
+    }
+
     /// This over `peer`, run by run.
+    pub fn ratios(&self, peer: &Figures) -> Vec<f64> {
+        let pairs = self.0.iter().zip(&peer.0);
+        pairs.map(|(ours, peer)| ours / peer).collect()
+    }
+
+    /// The middle of the ratios to `peer`, and their range.
     pub fn over(&self, peer: &Figures) -> Ratio {
-        let ratios = Figures(
-            self.0
-                .iter()
-                .zip(&peer.0)
-                .map(|(ours, peer)| ours / peer)
-                .collect(),
-        );
-        Ratio {
-            median: ratios.median(),
-            min: ratios.0.iter().copied().fold(f64::INFINITY, f64::min),
-            max: ratios.0.iter().copied().fold(0.0, f64::max),
-        }
+        Ratio::of(&self.ratios(peer))
+    }
+}
+
+impl From<&[f64]> for Figures {
+    fn from(runs: &[f64]) -> Figures {
+        Figures(runs.to_vec())
     }
 }
 
@@ -49,6 +60,18 @@ pub struct Ratio {
     pub median: f64,
     min: f64,
     max: f64,
+}
+
+impl Ratio {
+    /// The middle of several ratios, and their range.
+    pub fn of(ratios: &[f64]) -> Ratio {
+        let ratios = Figures::from(ratios);
+        Ratio {
+            median: ratios.median(),
+            min: ratios.min(),
+            max: ratios.max(),
+        }
+    }
 }
 
 impl fmt::Display for Ratio {

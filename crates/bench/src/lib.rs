@@ -3,157 +3,202 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod client;
-mod contest;
+mod database;
 mod driver;
+mod fibre;
 mod figures;
-mod hello;
+mod http;
 mod kv;
 mod limits;
+mod load;
+mod message;
 mod parked;
 mod process;
 mod programs;
+mod progress;
+mod report;
 mod servers;
 mod soak;
+mod stop;
 mod store;
+mod suites;
+mod trial;
 mod world;
-mod wrk;
+mod worlds;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
+use clap::{CommandFactory as _, ValueEnum as _};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
+use crate::bench::Bench;
 use crate::programs::Programs;
-use crate::servers::Ours;
+use crate::report::machine::Machine;
+use crate::report::{Length, Outcome, Report, SCHEMA};
+use crate::stop::Stop;
+use crate::suites::Name;
+
+/// Exit code after Ctrl-C, as shells give it to what a signal ended.
+const INTERRUPTED: u8 = 130;
+
+/// Three pairs of two seconds.
+const QUICK: Length = Length {
+    rounds: 3,
+    seconds: 2,
+};
+/// Six pairs of five seconds.
+const WHOLE: Length = Length {
+    rounds: 6,
+    seconds: 5,
+};
 
 /// What the command takes.
 #[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
-    /// What to run
-    #[arg(value_enum, required = true)]
-    suites: Vec<Suite>,
-    /// The server, when it is not this program
+    /// What to measure
+    #[arg(value_enum)]
+    suites: Vec<Name>,
+    /// Say what there is to measure
+    #[arg(long)]
+    list: bool,
+    /// Shorter and less certain: 3 pairs of 2 s instead of 6 of 5 s
+    #[arg(long)]
+    quick: bool,
+    /// Write the figures for programs
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Measure this server instead of this program
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
     /// Where the programs of bench-peers are
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
-    /// Shorter and less certain: 3 pairs of 2 s instead of 6 of 5 s
-    #[arg(long)]
-    quick: bool,
     /// How long the mixed load of soak lasts
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     soak_seconds: u64,
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Suite {
-    /// A one-line handler beside nginx+Lua and H2O
-    Hello,
-    /// What a fibre costs beside a direct call
-    Tax,
-    /// 10,000 requests asleep at once
-    Parked,
-    /// World and Fortune on PostgreSQL beside axum with tokio-postgres
-    World,
-    /// The PostgreSQL driver alone beside other drivers
-    Pg,
-    /// One request with 500 reads, in four ways
-    Pool,
-    /// The key-value service beside the published figures of Tkrzw-RPC
-    Kv,
-    /// Mixed load, reloads, drains: nothing may grow, nothing may fail
-    Soak,
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// Load any server with GET over HTTP/1.1 and say how fast it answers
+    Load(trial::Arguments),
 }
 
-/// How a suite ended.
+/// How a part of a suite ended that tells of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// What it checks holds; the figures are another matter.
     Passed,
     /// A check failed.
     Failed,
 }
 
-/// How long throughput is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Length {
-    /// Runs of each program.
-    pub rounds: usize,
-    /// Length of one run.
-    pub seconds: u64,
-}
-
-/// Runs the suites; the code says whether what they check holds.
+/// Runs what is asked for; the code says whether what suites check holds.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let length = if arguments.quick {
-        Length {
-            rounds: 3,
-            seconds: 2,
-        }
-    } else {
-        Length {
-            rounds: 6,
-            seconds: 5,
-        }
-    };
+    if let Some(Action::Load(arguments)) = &arguments.action {
+        return trial::run(arguments, &Stop::at_signals());
+    }
+    if arguments.list {
+        list();
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.suites.is_empty() {
+        usage();
+    }
     let programs = Programs::new(arguments.server, arguments.peers)?;
-    let ours = Ours {
-        tsumugi: programs.server.clone(),
-        tax: programs.tool("tax"),
-    };
-    if !ours.tsumugi.is_file() {
-        bail!(
-            "there is no {}; build it: cargo build --release --package tsumugi-cli",
-            ours.tsumugi.display()
-        );
+    if !programs.server.is_file() {
+        bail!("there is no {}", programs.server.display());
     }
-    println!("{}", conditions(length));
-    let mut failed = false;
-    for suite in arguments.suites {
-        let folder = tempfile::tempdir()?;
-        let verdict = match suite {
-            Suite::Hello => hello::hello(&ours, folder.path(), length),
-            Suite::Tax => hello::tax(&ours, folder.path(), length),
-            Suite::Parked => parked::run(&ours, folder.path()),
-            Suite::World => world::world(&ours, programs.peers(), folder.path(), length),
-            Suite::Pg => driver::run(&programs.tool("depth"), programs.peers(), length),
-            Suite::Pool => world::pool(&ours, folder.path(), length),
-            Suite::Kv => {
-                let (calls, throughput) = (programs.tool("calls"), programs.tool("throughput"));
-                kv::run(&ours, &calls, &throughput, folder.path(), length)
-            }
-            Suite::Soak => soak::run(&ours, folder.path(), arguments.soak_seconds),
-        };
-        match verdict {
-            Ok(verdict) => failed |= verdict == Verdict::Failed,
-            Err(error) => {
-                println!("FAILED: {error:#}");
-                failed = true;
-            }
+    let length = if arguments.quick { QUICK } else { WHOLE };
+    let began = Instant::now();
+    let mut report = Report {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command(),
+        began: OffsetDateTime::now_utc().format(&Rfc3339)?,
+        took_s: 0.0,
+        length,
+        machine: Machine::here(),
+        suites: Vec::new(),
+    };
+    println!("{}", conditions(&report));
+    let mut bench = Bench::new(programs, length, Stop::at_signals())?;
+    for name in Name::expand(&arguments.suites) {
+        let suite = name.run(&mut bench, arguments.soak_seconds)?;
+        report.suites.push(suite);
+        if bench.stop.is_asked() {
+            println!("# interrupted: this is what there is");
+            break;
         }
     }
-    Ok(if failed {
+    report.took_s = began.elapsed().as_secs_f64();
+    if let Some(file) = &arguments.json {
+        report.write(file)?;
+    }
+    let ended = |outcome| report.suites.iter().any(|suite| suite.outcome == outcome);
+    Ok(if ended(Outcome::Interrupted) {
+        ExitCode::from(INTERRUPTED)
+    } else if ended(Outcome::Failed) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
     })
 }
 
+/// Says what is wrong in the words of clap, and ends the process with code 2.
+fn usage() -> ! {
+    #[derive(clap::Parser)]
+    #[command(name = "tsumugi bench")]
+    struct Shown {
+        #[command(flatten)]
+        _arguments: Arguments,
+    }
+    let kind = clap::error::ErrorKind::MissingRequiredArgument;
+    let message = "name what to measure, for example `tsumugi bench http --quick`; `tsumugi bench --list` says what there is";
+    Shown::command().error(kind, message).exit()
+}
+
+fn list() {
+    for name in Name::value_variants() {
+        let value = name.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help());
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        println!("{:<9} {help}", name.word());
+    }
+}
+
+/// What was typed.
+fn command() -> String {
+    let mut words: Vec<String> = std::env::args().collect();
+    if let Some(program) = words.first_mut() {
+        let name = std::path::Path::new(program.as_str()).file_name();
+        *program = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    }
+    words.join(" ")
+}
+
 /// What shares the machine, so that a figure is not read as more than it is.
-fn conditions(length: Length) -> String {
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+fn conditions(report: &Report) -> String {
+    let Machine {
+        processor,
+        cores,
+        load_before,
+        ..
+    } = &report.machine;
+    let Length { rounds, seconds } = report.length;
     format!(
-        "# {cores} cores shared by the server ({} workers) and its load generator on loopback; load average before: {}\n\
-         # throughput: wrk -t{} -c{}, {} runs of {} s each in turn (A B B A); median (min-max)",
-        servers::WORKERS,
-        load.split(' ').next().unwrap_or("unknown"),
-        wrk::THREADS,
-        wrk::CONNECTIONS,
-        length.rounds,
-        length.seconds,
+        "# {processor}, {cores} cores, shared by servers, load and databases; load average before: {load_before}\n\
+         # every figure: median (lowest-highest) of {rounds} runs of {seconds} s, programs in turn; {} connections on {} threads unless said otherwise",
+        bench::CONNECTIONS,
+        bench::THREADS,
     )
 }

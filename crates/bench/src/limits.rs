@@ -24,3 +24,25 @@ pub const RELOAD_MS: u64 = 2_000;
 pub const GROWTH_PERCENT_MAX: u64 = 20;
 /// Added to that.
 pub const GROWTH_BYTES_MAX: u64 = 8 << 20;
+/// The longest latency that is told apart; longer ones count as this.
+pub const LATENCY_NS_MAX: u64 = 120_000_000_000;
+/// Significant digits of a latency.
+pub const LATENCY_DIGITS: u8 = 3;
+/// At the open pace, answers are waited for this long after the last request was due.
+pub const DRAIN_MS_MAX: u64 = 10_000;
+/// Requests of a load that may fail before it is given up.
+pub const ERRORS_MAX: u64 = 1_000;
+/// Events taken from the kernel at once.
+pub const EVENTS_MAX: usize = 256;
+/// Bytes read from a connection at once.
+pub const READ_BYTES: usize = 64 << 10;
+/// A thread of the load looks at the clock at least this often.
+pub const TICK_MS: u16 = 50;
+/// A tool that holds a throwaway server must tell of it within this.
+pub const DATABASE_MS_MAX: u64 = 120_000;
+/// Between two pictures of a progress bar.
+pub const PROGRESS_MS: u64 = 200;
+/// Every load runs this long before it counts.
+pub const WARM_UP_MS: u64 = 500;
+/// Connections of a load that a user asks for.
+pub const CONNECTIONS_MAX: usize = 60_000;

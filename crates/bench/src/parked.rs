@@ -1,18 +1,18 @@
-//! The suite parked: 10,000 requests asleep at once, each on a connection of its own, and what one of them costs.
+//! The second part of the suite fibre: 10,000 requests asleep at once, each on a connection of its own, and what one of them costs.
 //! Every one must be answered; memory is read from the VMs and from the kernel while all of them sleep.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::Verdict;
+use crate::bench::Bench;
 use crate::client::{self, Client};
 use crate::figures::thousands;
 use crate::limits::{FIGURES_ASKED_MAX, FILES_SPARE};
 use crate::process::Process;
-use crate::servers::{Ours, WORKERS};
+use crate::report::{Better, Row, Table};
+use crate::servers::WORKERS;
 
 /// Requests that sleep at once.
 pub const PARKED: usize = 10_000;
@@ -63,10 +63,10 @@ fn figures(address: SocketAddr) -> Result<(usize, u64)> {
     Ok((id.parse()?, bytes.parse()?))
 }
 
-/// Runs the suite.
-pub fn run(ours: &Ours, folder: &Path) -> Result<Verdict> {
+/// Runs this part of the suite fibre.
+pub fn run(bench: &mut Bench) -> Result<()> {
     allow_files(PARKED as u64 + FILES_SPARE)?;
-    let process = ours.start("hello.rb", folder)?;
+    let process = bench.ours().start("hello.rb", bench.folder())?;
     let before = Memory::of(&process)?;
     let mut sleepers = send_all(&process, "/parked")?;
     let during = Memory::of(&process)?;
@@ -74,18 +74,37 @@ pub fn run(ours: &Ours, folder: &Path) -> Result<Verdict> {
     drop(sleepers);
     let each = |during: u64, before: u64| during.saturating_sub(before) / PARKED as u64;
     let vm = each(during.vm, before.vm);
-    println!(
-        "parked   {} requests asleep   {errors} errors   {} bytes each in the VM (at most {})   {} bytes each of the process",
-        thousands(PARKED as f64),
-        thousands(vm as f64),
-        thousands(VM_BYTES_MAX as f64),
-        thousands(each(during.resident, before.resident) as f64),
+    let row = |case: &str, bytes: u64| Row {
+        case: case.to_owned(),
+        program: "tsumugi".to_owned(),
+        ours: true,
+        runs: vec![bytes as f64],
+        ..Row::default()
+    };
+    bench.table(Table {
+        name: "parked".to_owned(),
+        title: "memory of a request that sleeps".to_owned(),
+        unit: "bytes".to_owned(),
+        better: Better::Less,
+        notes: vec![format!(
+            "{} requests asleep at once, each on a connection of its own; {errors} errors",
+            thousands(PARKED as f64)
+        )],
+        rows: vec![
+            row("in the VM", vm),
+            row("of the process", each(during.resident, before.resident)),
+        ],
+        ..Table::default()
+    });
+    ensure!(
+        errors == 0,
+        "{errors} of {PARKED} sleepers were not answered"
     );
-    Ok(if errors == 0 && vm < VM_BYTES_MAX {
-        Verdict::Passed
-    } else {
-        Verdict::Failed
-    })
+    ensure!(
+        vm < VM_BYTES_MAX,
+        "a sleeper takes {vm} bytes of its VM, more than {VM_BYTES_MAX}"
+    );
+    Ok(())
 }
 
 /// Opens the connections and sends a request on each. Their answers are still to be read.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -40,6 +41,8 @@ impl Process {
         let output = fs::File::create(&log)?;
         let child = command
             .stdin(Stdio::null())
+            // Ctrl-C is for this program, which ends its children itself.
+            .process_group(0)
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()
@@ -78,27 +81,32 @@ impl Process {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Resident memory, in bytes.
+    /// Resident memory, in bytes, its children's too.
     pub fn resident_bytes(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line
-            .and_then(|line| line.split_whitespace().next())
-            .context("no VmRSS in /proc")?;
-        Ok(kib.parse::<u64>()? * 1024)
+        let mut bytes = 0;
+        for id in self.family() {
+            let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+            let kib = line
+                .and_then(|line| line.split_whitespace().next())
+                .context("no VmRSS in /proc")?;
+            bytes += kib.parse::<u64>()? * 1024;
+        }
+        Ok(bytes)
     }
 
-    /// Processor time that it has used so far, in microseconds: user and system, all its threads.
+    /// Processor time that it has used so far, in microseconds: user and system, all its threads and children.
     pub fn processor_us(&self) -> Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name before them may hold anything, spaces and brackets too; it ends at the last bracket.
-        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-        let mut times = fields.split_whitespace().skip(11);
-        let mut next = || {
-            let ticks = times.next().context("no times in /proc")?;
-            anyhow::Ok(ticks.parse::<f64>()? * TICK_US)
-        };
-        Ok(next()? + next()?)
+        self.family().into_iter().map(processor_us).sum()
+    }
+
+    /// The process and its children: the workers of nginx are processes.
+    fn family(&self) -> Vec<u32> {
+        let id = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let children = children.unwrap_or_default();
+        let ids = children.split_whitespace().filter_map(|id| id.parse().ok());
+        std::iter::once(id).chain(ids).collect()
     }
 
     /// Sends a signal.
@@ -133,6 +141,18 @@ impl Drop for Process {
             let _ = self.child.wait();
         }
     }
+}
+
+fn processor_us(id: u32) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // The name before them may hold anything, spaces and brackets too; it ends at the last bracket.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let mut times = fields.split_whitespace().skip(11);
+    let mut next = || {
+        let ticks = times.next().context("no times in /proc")?;
+        anyhow::Ok(ticks.parse::<f64>()? * TICK_US)
+    };
+    Ok(next()? + next()?)
 }
 
 /// A loopback address that was free a moment ago.

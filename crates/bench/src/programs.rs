@@ -29,11 +29,12 @@ impl Programs {
         let beside = server.parent().map(PathBuf::from).unwrap_or_default();
         // Run from elsewhere, the repository is found from the server in its target/release.
         let repository = beside.join("../..");
+        let target = beside.join("..");
         let near = [PathBuf::from(PEERS), repository.join(PEERS)];
         let found = near.iter().find(|folder| folder.is_dir());
         Ok(Programs {
             server,
-            folders: vec![beside.join("examples"), beside],
+            folders: vec![beside.join("examples"), beside, target],
             peers: peers
                 .or_else(|| found.cloned())
                 .unwrap_or_else(|| PEERS.into()),

@@ -48,15 +48,17 @@ impl Peer {
         }
     }
 
-    /// Starts it, with its files in `folder`.
-    pub fn start(self, folder: &Path) -> Result<Process> {
+    /// Starts it with so many workers and its files in `folder`.
+    pub fn start(self, folder: &Path, workers: usize) -> Result<Process> {
+        // Each has files of its own: several run at once.
+        let folder = &tempfile::tempdir_in(folder)?.keep();
         let address = free_address()?;
         let (program, config) = match self {
             Peer::NginxLua => ("nginx", NGINX_CONFIG),
             Peer::H2o => ("h2o", H2O_CONFIG),
         };
         let config = config
-            .replace("{workers}", &WORKERS.to_string())
+            .replace("{workers}", &workers.to_string())
             .replace("{port}", &address.port().to_string());
         let file = folder.join(format!("{program}.conf"));
         fs::write(&file, config)?;
@@ -82,11 +84,24 @@ pub struct Ours {
 impl Ours {
     /// Starts the shipped binary on an application of this crate, with its default limits.
     pub fn start(&self, application: &str, folder: &Path) -> Result<Process> {
-        self.start_file(&application_file(application), folder)
+        self.start_on(application, folder, WORKERS)
     }
 
-    /// Starts the shipped binary on an application file.
-    pub fn start_file(&self, application: &Path, folder: &Path) -> Result<Process> {
+    /// The same, with so many workers.
+    pub fn start_on(&self, application: &str, folder: &Path, workers: usize) -> Result<Process> {
+        let file = application_file(application, folder)?;
+        self.serve(&file, folder, workers, &[])
+    }
+
+    /// Starts the shipped binary on an application file, with these variables.
+    pub fn serve(
+        &self,
+        application: &Path,
+        folder: &Path,
+        workers: usize,
+        variables: &[(&str, &str)],
+    ) -> Result<Process> {
+        let folder = &tempfile::tempdir_in(folder)?.keep();
         let address = free_address()?;
         let mut command = Command::new(&self.tsumugi);
         command.arg("serve").arg(application);
@@ -94,14 +109,16 @@ impl Ours {
             "--listen",
             &address.to_string(),
             "--workers",
-            &WORKERS.to_string(),
+            &workers.to_string(),
         ]);
         command.arg("--data").arg(folder.join("data"));
+        command.envs(variables.iter().copied());
         Process::start("tsumugi", command, address, folder)
     }
 
     /// Starts a case of the bench-only server.
     pub fn start_case(&self, case: &str, folder: &Path) -> Result<Process> {
+        let folder = &tempfile::tempdir_in(folder)?.keep();
         let address = free_address()?;
         let mut command = Command::new(&self.tax);
         command.args([case, &address.to_string(), &WORKERS.to_string()]);
@@ -109,17 +126,44 @@ impl Ours {
     }
 }
 
-/// An application of this crate.
-pub fn application_file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("apps")
-        .join(name)
+/// The applications that suites serve; the command carries them.
+const APPLICATIONS: [(&str, &str); 4] = [
+    ("hello.rb", include_str!("../apps/hello.rb")),
+    (
+        "hello_generational.rb",
+        include_str!("../apps/hello_generational.rb"),
+    ),
+    ("kv.rb", include_str!("../apps/kv.rb")),
+    ("soak.rb", include_str!("../apps/soak.rb")),
+];
+
+/// The example `world` and its view.
+const WORLD: [(&str, &str); 2] = [
+    ("app.rb", include_str!("../../../examples/world/app.rb")),
+    (
+        "views/fortunes.erb",
+        include_str!("../../../examples/world/views/fortunes.erb"),
+    ),
+];
+
+/// Writes an application of this crate into `folder`.
+pub fn application_file(name: &str, folder: &Path) -> Result<PathBuf> {
+    let found = APPLICATIONS
+        .iter()
+        .find(|(application, _)| *application == name);
+    let (_, text) = found.with_context(|| format!("there is no application {name}"))?;
+    let file = folder.join(name);
+    fs::write(&file, text)?;
+    Ok(file)
 }
 
-/// An application of the folder `examples`.
-pub fn example_file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../examples")
-        .join(name)
-        .join("app.rb")
+/// Writes the example `world` into `folder`.
+pub fn world_file(folder: &Path) -> Result<PathBuf> {
+    let folder = folder.join("world");
+    for (name, text) in WORLD {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent().unwrap_or(&folder))?;
+        fs::write(&file, text)?;
+    }
+    Ok(folder.join(WORLD[0].0))
 }

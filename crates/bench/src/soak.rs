@@ -19,7 +19,7 @@ use crate::limits::{
 };
 use crate::parked::{self, Memory, PARKED};
 use crate::process::{Process, pause};
-use crate::servers::{Ours, application_file};
+use crate::servers::{Ours, WORKERS, application_file};
 
 /// Paths of the mixed load and the status of each.
 const PATHS: [(&str, u16); 10] = [
@@ -203,8 +203,8 @@ fn parked_again(ours: &Ours, folder: &Path) -> Result<String> {
 /// A reload every two seconds under load on open connections: no request may notice.
 fn reload(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
     let file = folder.join("reload.rb");
-    fs::copy(application_file("soak.rb"), &file)?;
-    let process = ours.start_file(&file, folder)?;
+    fs::rename(application_file("soak.rb", folder)?, &file)?;
+    let process = ours.serve(&file, folder, WORKERS, &[])?;
     let address = process.address;
     let client = |tally: &Tally, _: u64| {
         let Ok(mut client) = Client::connect(address) else {

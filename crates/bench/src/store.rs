@@ -76,7 +76,7 @@ pub fn run(ours: &Ours, throughput: &Path, folder: &Path, length: Length) -> Res
 fn from_ruby(ours: &Ours, folder: &Path) -> Result<Vec<f64>> {
     let address = free_address()?;
     let mut command = Command::new(&ours.tsumugi);
-    command.arg("serve").arg(application_file("kv.rb"));
+    command.arg("serve").arg(application_file("kv.rb", folder)?);
     command.args(["--workers", "1", "--listen", &address.to_string()]);
     command.arg("--data").arg(folder.join("kv-data"));
     command.env("KV_PATH", folder.join("kv-store"));

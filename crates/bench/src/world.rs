@@ -1,19 +1,23 @@
-//! The suites world and pool: the example `world` on PostgreSQL beside a server in Rust, and its four ways of asking 500 times.
-//! The database server is whose URL is in `DATABASE_URL`; it shares the machine.
+//! The suites world and db: the example `world` on PostgreSQL beside a server in Rust, and its four ways of asking 500 times in a request.
+//! The database server shares the machine, and what it uses is in nobody's cost.
 
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result, ensure};
 
-use crate::contest::{Entrant, Expected, measure};
+use crate::bench::{Asked, Bench, CONNECTIONS, Entry};
+use crate::client;
 use crate::figures::thousands;
 use crate::process::{Process, free_address};
-use crate::servers::{Ours, WORKERS, example_file};
-use crate::{Length, Verdict, wrk};
+use crate::report::{Row, Table};
+use crate::servers::{WORKERS, world_file};
+use crate::worlds::Expected;
 
 /// The server beside ours, a program of `bench-peers`.
 const PEER: &str = "world-axum";
+/// What it is called in tables: what it is made of.
+const PEER_NAME: &str = "axum + tokio-postgres";
 
 /// What is measured, and what it must answer.
 const PATHS: [(&str, Expected); 5] = [
@@ -26,87 +30,142 @@ const PATHS: [(&str, Expected); 5] = [
 
 /// The ways of `/pool`; the first is what the others are compared with.
 const WAYS: [(&str, &str); 4] = [
-    ("single prepared", "/pool?way=single_prepared"),
-    ("pool unprepared", "/pool?way=pool_unprepared"),
-    ("pool prepared", "/pool?way=pool_prepared"),
-    ("pipelined", "/pool?way=pipelined"),
+    ("one connection, prepared", "/pool?way=single_prepared"),
+    ("pool, not prepared", "/pool?way=pool_unprepared"),
+    ("pool, prepared", "/pool?way=pool_prepared"),
+    ("prepared, pipelined", "/pool?way=pipelined"),
 ];
 /// Reads of one request of `/pool`.
 const READS: usize = 500;
 /// Connections of the load on `/pool`, where one request keeps the database busy.
-const POOL_CONNECTIONS: u32 = 4;
+const POOL_CONNECTIONS: usize = 4;
 
-/// The URL of the database.
-pub fn database() -> Result<String> {
-    std::env::var("DATABASE_URL").context(
-        "DATABASE_URL is not set: `make` starts a throwaway server and sets it (scripts/setup bench installs the package postgresql)",
-    )
+/// A server of the endpoints.
+struct Server {
+    name: &'static str,
+    process: Process,
 }
 
-fn peer(program: &Path, folder: &Path) -> Result<Process> {
+impl Server {
+    /// An entry for a path, once its answer was looked at.
+    fn entry<'a>(
+        &'a self,
+        bench: &Bench,
+        case: &str,
+        path: &'a str,
+        expected: Expected,
+        connections: usize,
+    ) -> Result<Entry<'a>> {
+        let answer = client::fetch(self.process.address, path)
+            .with_context(|| format!("{} does not answer {path}", self.name))?;
+        let text = String::from_utf8_lossy(&answer.body);
+        let told = || {
+            let shown: String = text.chars().take(200).collect();
+            format!(
+                "{} answers {path} with {} {shown}",
+                self.name, answer.status
+            )
+        };
+        ensure!(answer.status == 200, told());
+        expected.look(&text).with_context(told)?;
+        let row = Row {
+            case: case.to_owned(),
+            program: self.name.to_owned(),
+            ours: self.name == "tsumugi",
+            ..Row::default()
+        };
+        let asked = Asked {
+            connections,
+            ..Asked::fast(&self.process, path, expected.under_load(&answer.body))
+        };
+        Ok(bench.http(row, asked))
+    }
+}
+
+/// Ours, and the peer when it is built. `None` without a database.
+fn start(bench: &mut Bench) -> Result<Option<Vec<Server>>> {
+    let Some(url) = bench.database()? else {
+        return Ok(None);
+    };
+    let folder = bench.folder().to_owned();
+    let file = world_file(&folder)?;
+    let ours = bench
+        .ours()
+        .serve(&file, &folder, WORKERS, &[("DATABASE_URL", &url)])?;
+    let mut servers = vec![Server {
+        name: "tsumugi",
+        process: ours,
+    }];
+    let program = bench.programs.peers().join(PEER);
+    if program.is_file() {
+        servers.push(Server {
+            name: PEER_NAME,
+            process: peer(&program, &url, &folder)?,
+        });
+    } else {
+        bench.miss(PEER_NAME, "`make bench-peers` builds it");
+    }
+    Ok(Some(servers))
+}
+
+fn peer(program: &Path, url: &str, folder: &Path) -> Result<Process> {
     let address = free_address()?;
     let mut command = Command::new(program);
-    command.args([&address.to_string(), &database()?, &WORKERS.to_string()]);
+    command.args([&address.to_string(), url, &WORKERS.to_string()]);
     Process::start(PEER, command, address, folder)
 }
 
 /// Ours beside the peer, path by path.
-pub fn world(ours: &Ours, peers: &Path, folder: &Path, length: Length) -> Result<Verdict> {
-    database()?;
-    let ours = Entrant::new("tsumugi", ours.start_file(&example_file("world"), folder)?);
-    let program = peers.join(PEER);
-    let other = if program.is_file() {
-        Some(Entrant::new("axum", peer(&program, folder)?))
-    } else {
-        println!("world    {PEER} skipped: `make bench-peers` builds it");
-        None
+pub fn world(bench: &mut Bench) -> Result<()> {
+    let Some(servers) = start(bench)? else {
+        return Ok(());
     };
     for (path, expected) in PATHS {
-        let mut starts = vec![(&ours, path)];
-        starts.extend(other.as_ref().map(|other| (other, path)));
-        for (entrant, path) in &starts {
-            entrant.examine(path, expected)?;
+        let mut entries = Vec::new();
+        for (at, server) in servers.iter().enumerate() {
+            let entry = server.entry(bench, path, path, expected, CONNECTIONS)?;
+            let others = if at == 0 { 1..servers.len() } else { 0..0 };
+            entries.push(entry.over(others));
         }
-        let costs = measure(&starts, length, wrk::CONNECTIONS)?;
-        let mut line = format!("world    {path:<15}");
-        for ((entrant, _), cost) in starts.iter().zip(&costs) {
-            line += &format!(
-                " {} {:>7} req/s {:>7} us/req  ",
-                entrant.name,
-                thousands(cost.rate.median()),
-                thousands(cost.processor_us.median())
-            );
-        }
-        if let [ours, other] = costs.as_slice() {
-            line += &format!(
-                " ratio {}   cpu {}",
-                ours.rate.over(&other.rate),
-                ours.processor_us.over(&other.processor_us)
-            );
-        }
-        println!("{line}");
+        let table = Table {
+            name: path.trim_start_matches('/').to_owned(),
+            title: path.to_owned(),
+            unit: "req/s".to_owned(),
+            ..Table::default()
+        };
+        bench.contest(table, entries)?;
     }
-    Ok(Verdict::Passed)
+    Ok(())
 }
 
-/// The four ways, as a table.
-pub fn pool(ours: &Ours, folder: &Path, length: Length) -> Result<Verdict> {
-    database()?;
-    let ours = Entrant::new("tsumugi", ours.start_file(&example_file("world"), folder)?);
-    for (_, path) in WAYS {
-        ours.examine(path, Expected::Worlds(READS))?;
+/// The four ways, and the peer's own.
+pub fn db(bench: &mut Bench) -> Result<()> {
+    let Some(servers) = start(bench)? else {
+        return Ok(());
+    };
+    let expected = Expected::Worlds(READS);
+    let mut entries = Vec::new();
+    for (at, (way, path)) in WAYS.iter().enumerate() {
+        let entry = servers[0].entry(bench, way, path, expected, POOL_CONNECTIONS)?;
+        entries.push(entry.over((at > 0).then_some(0)));
     }
-    let starts = WAYS.map(|(_, path)| (&ours, path));
-    let costs = measure(&starts, length, POOL_CONNECTIONS)?;
-    println!("# {READS} reads a request, {POOL_CONNECTIONS} requests at once");
-    for ((way, _), cost) in WAYS.iter().zip(&costs) {
-        println!(
-            "pool     {way:<16} {:>6} req/s   {:>9} reads/s   {:>7} us/req   over single {}",
-            thousands(cost.rate.median()),
-            thousands(cost.rate.median() * READS as f64),
-            thousands(cost.processor_us.median()),
-            cost.rate.over(&costs[0].rate)
-        );
+    for peer in &servers[1..] {
+        let (case, path) = ("prepared, pipelined", "/queries?q=500");
+        let entry = peer.entry(bench, case, path, expected, POOL_CONNECTIONS)?;
+        entries.push(entry.over([0]));
     }
-    Ok(Verdict::Passed)
+    let table = Table {
+        name: "reads".to_owned(),
+        title: format!("{READS} reads by primary key in one request"),
+        unit: "req/s".to_owned(),
+        notes: vec![format!(
+            "{POOL_CONNECTIONS} requests at once; reads a second are {READS} times the figures"
+        )],
+        ..Table::default()
+    };
+    let table = bench.contest(table, entries)?;
+    let best = table.rows.iter().filter(|row| row.ours).map(Row::median);
+    let best = best.fold(0.0, f64::max) * READS as f64;
+    bench.note(format!("at best {} reads a second", thousands(best)));
+    Ok(())
 }

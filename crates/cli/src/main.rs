@@ -102,8 +102,10 @@ Lines run in the application, with its helpers and plugins and the client of its
 work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console";
 
 const BENCH: &str = "\
-Example:
-  tsumugi bench hello --quick
+Examples:
+  tsumugi bench http --quick          a one-line handler beside nginx+Lua and H2O
+  tsumugi bench all --json run.json
+  tsumugi bench load http://127.0.0.1:8080/ --rate 1000
 
 Servers are started on free ports of this machine and end with the command. What is missing
 here is named with the package to install.";

@@ -1,89 +1,16 @@
-//! Servers of the World/Fortune endpoints, loaded in turn: requests a second, and what a request costs each in processor time.
-//! Knows what such a server must answer, not which server it is. Rule: it is asked for every answer before it is measured.
+//! What servers of the World/Fortune endpoints must answer: once as JSON, with a reason when it is wrong, and under load by its bytes.
+//! Knows no server and no time.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::Length;
-use crate::client;
-use crate::figures::{Figures, order};
-use crate::process::Process;
-use crate::wrk;
+use crate::load;
 
 /// Rows of the table `world`.
 const WORLDS: i64 = 10_000;
 /// Rows of the table `fortune`, and the one added at request time.
 const FORTUNES: usize = 13;
 const ADDED: &str = "<td>0</td><td>Additional fortune added at request time.</td>";
-
-/// A server in its turn.
-pub struct Entrant {
-    /// What lines and errors call it.
-    pub name: &'static str,
-    process: Process,
-}
-
-/// What a path cost one server.
-#[derive(Default)]
-pub struct Cost {
-    /// Requests in a second.
-    pub rate: Figures,
-    /// Processor time of a request, in microseconds.
-    pub processor_us: Figures,
-}
-
-impl Entrant {
-    /// A server that runs.
-    pub fn new(name: &'static str, process: Process) -> Entrant {
-        Entrant { name, process }
-    }
-
-    /// Asks once and looks at the answer.
-    pub fn examine(&self, path: &str, expected: Expected) -> Result<()> {
-        let answer = client::fetch(self.process.address, path)
-            .with_context(|| format!("{} does not answer {path}", self.name))?;
-        let text = String::from_utf8_lossy(&answer.body);
-        let told = || {
-            let shown: String = text.chars().take(200).collect();
-            format!(
-                "{} answers {path} with {} {shown}",
-                self.name, answer.status
-            )
-        };
-        ensure!(answer.status == 200, told());
-        expected.look(&text).with_context(told)
-    }
-
-    /// One run.
-    fn load(&self, path: &str, seconds: u64, connections: u32, cost: &mut Cost) -> Result<()> {
-        let before = self.process.processor_us()?;
-        let load = wrk::load(self.process.address, path, seconds, connections)
-            .with_context(|| format!("{} {path}", self.name))?;
-        let spent = self.process.processor_us()? - before;
-        cost.rate.push(load.per_second);
-        cost.processor_us.push(spent / load.requests);
-        Ok(())
-    }
-}
-
-/// A server and the path that it is loaded on.
-pub type Start<'a> = (&'a Entrant, &'a str);
-
-/// Loads the starts in turn, there and back again; what each cost, in their order.
-pub fn measure(starts: &[Start<'_>], length: Length, connections: u32) -> Result<Vec<Cost>> {
-    let mut costs: Vec<Cost> = starts.iter().map(|_| Cost::default()).collect();
-    for (entrant, path) in starts {
-        // Caches, statements and connections are warm after that.
-        entrant.load(path, 1, connections, &mut Cost::default())?;
-    }
-    for round in 0..length.rounds {
-        for at in order(starts.len(), round) {
-            let (entrant, path) = starts[at];
-            entrant.load(path, length.seconds, connections, &mut costs[at])?;
-        }
-    }
-    Ok(costs)
-}
 
 /// What an answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +26,22 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn look(self, text: &str) -> Result<()> {
+    /// How every answer under load is judged, when `answer` is one that was looked at.
+    pub fn under_load(self, answer: &[u8]) -> load::Expected {
+        match self {
+            Expected::World => load::Expected::Fits(|body| rows(body) == Some(1)),
+            // Of the counts that are asked for here.
+            Expected::Worlds(20) => load::Expected::Fits(|body| list(body) == Some(20)),
+            Expected::Worlds(500) => load::Expected::Fits(|body| list(body) == Some(500)),
+            Expected::Worlds(_) | Expected::Changed(_) => {
+                load::Expected::Fits(|body| list(body).is_some())
+            }
+            Expected::Fortunes => load::Expected::Same(answer.to_vec()),
+        }
+    }
+
+    /// Looks at one answer.
+    pub fn look(self, text: &str) -> Result<()> {
         if self == Expected::Fortunes {
             return fortunes(text);
         }
@@ -116,6 +58,32 @@ impl Expected {
         };
         ensure!(many, "{} rows, but {self:?} was expected", rows.len());
         rows.iter().try_for_each(world)
+    }
+}
+
+/// How many rows an array of `{"id":N,"randomNumber":N}` has; `None` when it is none. Strict and quick: it sees every answer of a load.
+fn list(body: &[u8]) -> Option<usize> {
+    rows(body.strip_prefix(b"[")?.strip_suffix(b"]")?)
+}
+
+fn rows(mut rest: &[u8]) -> Option<usize> {
+    let mut count = 0;
+    loop {
+        for key in [&b"{\"id\":"[..], b",\"randomNumber\":"] {
+            rest = rest.strip_prefix(key)?;
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let number = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+            if !(1..=WORLDS).contains(&number) {
+                return None;
+            }
+            rest = &rest[digits..];
+        }
+        rest = rest.strip_prefix(b"}")?;
+        count += 1;
+        if rest.is_empty() {
+            return Some(count);
+        }
+        rest = rest.strip_prefix(b",")?;
     }
 }
 
@@ -191,6 +159,23 @@ mod tests {
             ROW,
             "an object was expected of one row, and an array of several",
         );
+    }
+
+    #[test]
+    fn under_load_rows_are_counted_by_their_bytes() {
+        assert_eq!(rows(ROW.as_bytes()), Some(1));
+        assert_eq!(list(format!("[{ROW},{ROW}]").as_bytes()), Some(2));
+        for wrong in [
+            "[]",
+            ROW,
+            r#"[{"id":1,"randomNumber":0}]"#,
+            r#"[{"id":1,"randomNumber":10001}]"#,
+            r#"[{"id":1,"randomNumber":1},]"#,
+            r#"[{"id":,"randomNumber":1}]"#,
+            r#"[{"id":1,"randomNumber":1}"#,
+        ] {
+            assert_eq!(list(wrong.as_bytes()), None, "{wrong}");
+        }
     }
 
     #[test]

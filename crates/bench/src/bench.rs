@@ -1,0 +1,358 @@
+//! A run of the command while it goes on: what suites measure with, and where their tables go. Knows no suite.
+//! Programs beside each other run in turn, there and back again; a table is printed as soon as it is complete, or as far as it got when
+//! the user ends the run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use hdrhistogram::Histogram;
+use tempfile::TempDir;
+
+use crate::database::Database;
+use crate::figures::{Figures, order};
+use crate::limits::WARM_UP_MS;
+use crate::load::{self, Expected, Outcome, Pace, Plan};
+use crate::process::Process;
+use crate::programs::Programs;
+use crate::progress;
+use crate::report::{Cost, Latency, Length, Missing, Over, Row, Suite, Table, print};
+use crate::servers::Ours;
+use crate::stop::Stop;
+
+/// Threads of the load.
+pub const THREADS: usize = 2;
+/// Connections of the load, where a suite does not say otherwise.
+pub const CONNECTIONS: usize = 64;
+/// Percentiles that are kept of a latency: enough to draw the curve.
+const PERCENTILES: [f64; 16] = [
+    0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.999,
+    100.0,
+];
+
+/// What a suite measures with.
+pub struct Bench {
+    /// What can be started.
+    pub programs: Programs,
+    /// How long each measurement is.
+    pub length: Length,
+    /// Whether the user wants an end.
+    pub stop: Stop,
+    suite: Suite,
+    folder: TempDir,
+    database: Option<Database>,
+}
+
+/// A program in its turn, and the row that it fills.
+pub struct Entry<'a> {
+    row: Row,
+    /// Which entries it is compared with.
+    over: Vec<usize>,
+    run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
+    /// The latencies of all runs, and what is told of them.
+    spread: Option<(Histogram<u64>, Latency)>,
+}
+
+/// What one run gave.
+#[derive(Default)]
+pub struct Run {
+    /// In the table's unit.
+    pub figure: f64,
+    /// Processor time of the server for each request, in microseconds.
+    pub server_us: Option<f64>,
+    /// The same of the client.
+    pub client_us: Option<f64>,
+    /// Memory of the server.
+    pub resident_bytes: Option<u64>,
+    /// Where latencies are the point.
+    pub spread: Option<(Histogram<u64>, Latency)>,
+}
+
+impl<'a> Entry<'a> {
+    /// An entry that is measured by `run`.
+    pub fn new(row: Row, run: impl FnMut(Length) -> Result<Run> + 'a) -> Entry<'a> {
+        Entry {
+            row,
+            over: Vec::new(),
+            run: Box::new(run),
+            spread: None,
+        }
+    }
+
+    /// Compares it with entries of the same table.
+    pub fn over(mut self, others: impl IntoIterator<Item = usize>) -> Entry<'a> {
+        self.over.extend(others);
+        self
+    }
+
+    /// Another measurement of it.
+    fn measure(&mut self, length: Length) -> Result<()> {
+        let run = (self.run)(length)
+            .with_context(|| format!("{} {}", self.row.program, self.row.case))?;
+        self.row.runs.push(run.figure);
+        let cost = self.row.cost.get_or_insert_default();
+        cost.server_us.extend(run.server_us);
+        cost.client_us.extend(run.client_us);
+        cost.resident_bytes = run.resident_bytes.or(cost.resident_bytes);
+        match (&mut self.spread, run.spread) {
+            (Some((all, told)), Some((spread, latency))) => {
+                all.add(spread)?;
+                told.requests += latency.requests;
+                told.unanswered += latency.unanswered;
+                told.late_p99_ms = told.late_p99_ms.max(latency.late_p99_ms);
+            }
+            (all, spread) => *all = spread,
+        }
+        Ok(())
+    }
+
+    fn row(&self) -> Row {
+        let mut row = self.row.clone();
+        if row.cost == Some(Cost::default()) {
+            row.cost = None;
+        }
+        row.latency = self.spread.as_ref().map(|(spread, latency)| {
+            let at = |percentile: f64| {
+                let nanoseconds = spread.value_at_percentile(percentile);
+                (percentile, milliseconds(nanoseconds))
+            };
+            Latency {
+                percentiles: PERCENTILES.map(at).to_vec(),
+                ..latency.clone()
+            }
+        });
+        row
+    }
+}
+
+impl Bench {
+    /// Nothing is measured yet.
+    pub fn new(programs: Programs, length: Length, stop: Stop) -> Result<Bench> {
+        Ok(Bench {
+            programs,
+            length,
+            stop,
+            suite: Suite::default(),
+            folder: tempfile::tempdir()?,
+            database: None,
+        })
+    }
+
+    /// Begins a suite, with an empty folder.
+    pub fn begin(&mut self, suite: Suite) -> Result<()> {
+        self.folder = tempfile::tempdir()?;
+        self.suite = suite;
+        Ok(())
+    }
+
+    /// What became of the suite.
+    pub fn end(&mut self) -> Suite {
+        std::mem::take(&mut self.suite)
+    }
+
+    /// A folder for the suite's files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The programs of this repository.
+    pub fn ours(&self) -> Ours {
+        Ours {
+            tsumugi: self.programs.server.clone(),
+            tax: self.programs.tool("tax"),
+        }
+    }
+
+    /// Tells readers something about the suite.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        println!("# {note}");
+        self.suite.notes.push(note);
+    }
+
+    /// Tells that something is not measured, and why.
+    pub fn miss(&mut self, what: &str, remedy: &str) {
+        println!("  {what} skipped: {remedy}");
+        self.suite.missing.push(Missing {
+            what: what.to_owned(),
+            remedy: remedy.to_owned(),
+        });
+    }
+
+    /// The URL of a PostgreSQL with the tables of the benchmarks: that of `DATABASE_URL`, or one that is thrown away.
+    /// `None` when there is none; that is told.
+    pub fn database(&mut self) -> Result<Option<String>> {
+        if self.database.is_none() {
+            match Database::find(&self.programs, &self.stop)? {
+                Ok(database) => self.database = Some(database),
+                Err(missing) => {
+                    self.miss(&missing.what, &missing.remedy);
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(self.database.as_ref().map(|database| database.url.clone()))
+    }
+
+    /// Measures the entries in turn, there and back again, and tells the table.
+    pub fn contest(&mut self, table: Table, entries: Vec<Entry<'_>>) -> Result<Table> {
+        let length = self.length;
+        self.contest_for(length, table, entries)
+    }
+
+    /// The same for another length.
+    pub fn contest_for(
+        &mut self,
+        length: Length,
+        mut table: Table,
+        mut entries: Vec<Entry<'_>>,
+    ) -> Result<Table> {
+        self.stop.check()?;
+        let title = format!("{}: {}", self.suite.name, table.title);
+        let bar = progress::bar(title, (length.rounds * entries.len()) as u64);
+        let mut measured = Ok(());
+        'rounds: for round in 0..length.rounds {
+            for at in order(entries.len(), round) {
+                measured = self
+                    .stop
+                    .check()
+                    .and_then(|()| entries[at].measure(length))
+                    // What was cut short is no figure.
+                    .and_then(|()| self.stop.check().inspect_err(|_| entries[at].forget()));
+                if measured.is_err() {
+                    break 'rounds;
+                }
+                bar.inc(1);
+            }
+        }
+        bar.finish_and_clear();
+        table.rows = entries.iter().map(Entry::row).collect();
+        for (at, entry) in entries.iter().enumerate() {
+            let own = Figures::from(entry.row.runs.as_slice());
+            for &other in &entry.over {
+                let runs = own.ratios(&Figures::from(entries[other].row.runs.as_slice()));
+                let program = name(&entries[other].row, &entry.row);
+                table.rows[at].over.push(Over { program, runs });
+            }
+        }
+        if table.rows.iter().any(|row| !row.runs.is_empty()) {
+            self.table(table.clone());
+        }
+        measured.map(|()| table)
+    }
+
+    /// Tells a table that is complete.
+    pub fn table(&mut self, table: Table) {
+        print!("{}", print::table(&self.suite.name, &table));
+        self.suite.tables.push(table);
+    }
+
+    /// An entry that loads a server over HTTP.
+    pub fn http<'a>(&self, row: Row, asked: Asked<'a>) -> Entry<'a> {
+        let stop = self.stop.clone();
+        Entry::new(row, move |length| asked.run(length, &stop))
+    }
+}
+
+/// What another row is called beside this one: its program, or its case where the program is the same.
+fn name(other: &Row, row: &Row) -> String {
+    if other.program == row.program {
+        other.case.clone()
+    } else {
+        other.program.clone()
+    }
+}
+
+impl Entry<'_> {
+    /// Takes the last run away.
+    fn forget(&mut self) {
+        self.row.runs.pop();
+        if let Some(cost) = &mut self.row.cost {
+            cost.server_us.pop();
+            cost.client_us.pop();
+        }
+    }
+}
+
+/// What a server is asked over HTTP.
+pub struct Asked<'a> {
+    /// Who is asked.
+    pub process: &'a Process,
+    /// For what.
+    pub path: &'a str,
+    /// What the answer must be.
+    pub expected: Expected,
+    /// By how many at once.
+    pub connections: usize,
+    /// When.
+    pub pace: Pace,
+}
+
+impl<'a> Asked<'a> {
+    /// As fast as [`CONNECTIONS`] get answers.
+    pub fn fast(process: &'a Process, path: &'a str, expected: Expected) -> Asked<'a> {
+        Asked {
+            process,
+            path,
+            expected,
+            connections: CONNECTIONS,
+            pace: Pace::Closed,
+        }
+    }
+
+    fn run(&self, length: Length, stop: &Stop) -> Result<Run> {
+        let plan = Plan {
+            address: self.process.address,
+            path: self.path,
+            expected: &self.expected,
+            connections: self.connections,
+            threads: THREADS,
+            pace: self.pace,
+            warm_up: Duration::from_millis(WARM_UP_MS),
+            length: Duration::from_secs(length.seconds),
+        };
+        let outcome = load::run(&plan, stop, || self.process.processor_us())?;
+        if outcome.tally.errors > 0 {
+            let first = outcome.tally.first.unwrap_or_default();
+            bail!(
+                "{} of {} requests failed, the first with: {first}",
+                outcome.tally.errors,
+                outcome.tally.requests + outcome.tally.errors,
+            );
+        }
+        stop.check()?;
+        if outcome.tally.requests == 0 {
+            bail!("not one request was answered");
+        }
+        let each = |us: f64| Some(us / outcome.tally.requests as f64);
+        let mut run = Run {
+            figure: outcome.per_second(),
+            server_us: each(outcome.server_us),
+            client_us: each(outcome.client_us),
+            resident_bytes: Some(self.process.resident_bytes()?),
+            spread: None,
+        };
+        if let Pace::Open(rate) = self.pace {
+            run.figure = milliseconds(outcome.tally.latency.value_at_percentile(99.0));
+            run.spread = Some(spread(outcome, rate));
+        }
+        Ok(run)
+    }
+}
+
+/// The latencies of a load, and what else is told of them.
+pub fn spread(outcome: Outcome, rate: f64) -> (Histogram<u64>, Latency) {
+    let tally = outcome.tally;
+    let latency = Latency {
+        rate,
+        requests: tally.requests,
+        unanswered: tally.unanswered,
+        percentiles: Vec::new(),
+        late_p99_ms: milliseconds(tally.late.value_at_percentile(99.0)),
+    };
+    (tally.latency, latency)
+}
+
+fn milliseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e6
+}

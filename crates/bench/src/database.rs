@@ -1,0 +1,113 @@
+//! The PostgreSQL that suites ask: the user's, or one that a tool of this repository starts and throws away.
+//! It must have the tables `world` and `fortune`; the tool makes them.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::limits::{DATABASE_MS_MAX, POLL_MS};
+use crate::process::find;
+use crate::programs::Programs;
+use crate::report::Missing;
+use crate::stop::Stop;
+
+const VARIABLE: &str = "DATABASE_URL";
+const TOOL: &str = "tsumugi-pg-rig";
+/// What the tool runs beside its server: it tells the URL and waits until nobody needs the server any more.
+const HOLDER: &str = "echo \"$DATABASE_URL\"; exec cat";
+
+/// A server that can be asked.
+pub struct Database {
+    /// Where it is.
+    pub url: String,
+    /// What holds it, when it is thrown away.
+    holder: Option<Child>,
+}
+
+impl Database {
+    /// The user's server, or one of our own; what is missing when there can be none.
+    pub fn find(programs: &Programs, stop: &Stop) -> Result<Result<Database, Missing>> {
+        if let Ok(url) = std::env::var(VARIABLE) {
+            return Ok(Ok(Database { url, holder: None }));
+        }
+        let tool = programs.tool(TOOL);
+        let missing = |what: &str, remedy: &str| {
+            Ok(Err(Missing {
+                what: what.to_owned(),
+                remedy: remedy.to_owned(),
+            }))
+        };
+        if !is_installed() {
+            return missing(
+                "PostgreSQL",
+                "install the Debian package postgresql, or set DATABASE_URL",
+            );
+        }
+        if !tool.is_file() {
+            return missing(
+                "PostgreSQL",
+                "`cargo build --release --package tsumugi-pg-rig` builds what starts it, or set DATABASE_URL",
+            );
+        }
+        Database::start(&tool, stop).map(Ok)
+    }
+
+    fn start(tool: &Path, stop: &Stop) -> Result<Database> {
+        let mut holder = Command::new(tool)
+            .args(["sh", "-c", HOLDER])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot run {}", tool.display()))?;
+        let said = holder.stdout.take().context("the tool has no output")?;
+        let mut database = Database {
+            url: String::new(),
+            holder: Some(holder),
+        };
+        let (sender, receiver) = channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            // Nobody is left to tell when the other end has gone.
+            let _ = BufReader::new(said)
+                .read_line(&mut line)
+                .map(|_| sender.send(line));
+        });
+        let until = Instant::now() + Duration::from_millis(DATABASE_MS_MAX);
+        while Instant::now() < until {
+            stop.check()?;
+            match receiver.recv_timeout(Duration::from_millis(POLL_MS)) {
+                Ok(line) if !line.trim().is_empty() => {
+                    line.trim().clone_into(&mut database.url);
+                    return Ok(database);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => bail!("{TOOL} told no URL; what it said is above"),
+            }
+        }
+        bail!("{TOOL} told no URL within {DATABASE_MS_MAX} ms")
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some(mut holder) = self.holder.take() {
+            // The end of its input ends it, and its server with it.
+            drop(holder.stdin.take());
+            let _ = holder.wait();
+        }
+    }
+}
+
+/// Whether a server can be made here. Debian keeps the programs off the PATH.
+fn is_installed() -> bool {
+    let versions = std::fs::read_dir("/usr/lib/postgresql");
+    let beside = |entry: std::fs::DirEntry| entry.path().join("bin/initdb").is_file();
+    find("initdb").is_some() || versions.into_iter().flatten().flatten().any(beside)
+}

@@ -1,0 +1,195 @@
+//! Load over HTTP/1.1: many connections from a few threads, and what came of it. Every response is checked.
+//! Two paces: each connection asks again when it was answered (closed), or requests leave by the clock whatever the server does (open).
+//! Rule: at the open pace a request's time begins when it was due, not when it could be sent, so a server that stalls is charged for all
+//! who would have come meanwhile.
+
+mod connection;
+mod generator;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use hdrhistogram::Histogram;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike as _};
+
+use self::connection::Connection;
+use self::generator::Generator;
+use crate::limits::FILES_SPARE;
+use crate::limits::{LATENCY_DIGITS, LATENCY_NS_MAX};
+use crate::parked::allow_files;
+use crate::stop::Stop;
+
+/// What a response's body must be.
+#[derive(Clone)]
+pub enum Expected {
+    /// These bytes.
+    Same(Vec<u8>),
+    /// Something of which this is true.
+    Fits(fn(&[u8]) -> bool),
+    /// Anything.
+    Any,
+}
+
+impl Expected {
+    fn holds(&self, body: &[u8]) -> bool {
+        match self {
+            Expected::Same(bytes) => body == bytes,
+            Expected::Fits(fits) => fits(body),
+            Expected::Any => true,
+        }
+    }
+}
+
+/// When requests leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As soon as the last was answered, on each connection.
+    Closed,
+    /// So many a second, evenly.
+    Open(f64),
+}
+
+/// A load.
+pub struct Plan<'a> {
+    /// Where to.
+    pub address: SocketAddr,
+    /// What is asked, with GET.
+    pub path: &'a str,
+    /// What must be answered, with status 200.
+    pub expected: &'a Expected,
+    /// Connections of all threads together.
+    pub connections: usize,
+    /// Threads of the load.
+    pub threads: usize,
+    /// When requests leave.
+    pub pace: Pace,
+    /// Load before it counts.
+    pub warm_up: Duration,
+    /// Load that counts.
+    pub length: Duration,
+}
+
+/// What one thread, or all, counted.
+pub struct Tally {
+    /// Requests that were answered as they should be.
+    pub requests: u64,
+    /// Requests that were not.
+    pub errors: u64,
+    /// What was wrong with the first of them.
+    pub first: Option<String>,
+    /// Of the requests that were due, those without an answer when the load gave up; they are in `latency` with the time they had.
+    pub unanswered: u64,
+    /// Nanoseconds until the answer was complete.
+    pub latency: Histogram<u64>,
+    /// Nanoseconds that this program was late with a request, though a connection was free: how far `latency` can be trusted.
+    pub late: Histogram<u64>,
+}
+
+impl Tally {
+    fn new() -> Result<Tally> {
+        let histogram = || {
+            Histogram::new_with_bounds(1, LATENCY_NS_MAX, LATENCY_DIGITS)
+                .context("the histogram's bounds are wrong")
+        };
+        Ok(Tally {
+            requests: 0,
+            errors: 0,
+            first: None,
+            unanswered: 0,
+            latency: histogram()?,
+            late: histogram()?,
+        })
+    }
+
+    fn add(&mut self, other: Tally) -> Result<()> {
+        self.requests += other.requests;
+        self.errors += other.errors;
+        self.unanswered += other.unanswered;
+        self.first = self.first.take().or(other.first);
+        self.latency.add(other.latency)?;
+        self.late.add(other.late)?;
+        Ok(())
+    }
+}
+
+/// What a load came to.
+pub struct Outcome {
+    /// What its threads counted.
+    pub tally: Tally,
+    /// How long it counted: as planned, or less when it was interrupted.
+    pub seconds: f64,
+    /// Processor time of this program meanwhile, in microseconds.
+    pub client_us: f64,
+    /// What `look` said at the end less what it said when counting began.
+    pub server_us: f64,
+}
+
+impl Outcome {
+    /// Answers in a second.
+    pub fn per_second(&self) -> f64 {
+        self.tally.requests as f64 / self.seconds
+    }
+}
+
+/// Loads the server. `look` tells its processor time so far, in microseconds.
+pub fn run(plan: &Plan<'_>, stop: &Stop, look: impl Fn() -> Result<f64>) -> Result<Outcome> {
+    allow_files(plan.connections as u64 + FILES_SPARE)?;
+    let threads = plan.threads.clamp(1, plan.connections.max(1));
+    let mut shares = Vec::new();
+    for thread in 0..threads {
+        let share = (plan.connections + thread) / threads;
+        let opened = (0..share).map(|_| Connection::open(plan.address));
+        let opened = opened.collect::<std::io::Result<Vec<_>>>();
+        shares.push(opened.with_context(|| format!("cannot connect to {}", plan.address))?);
+    }
+    let began = Instant::now();
+    let counts = began + plan.warm_up;
+    let until = counts + plan.length;
+    thread::scope(|scope| {
+        let generators: Vec<_> = shares
+            .into_iter()
+            .enumerate()
+            .map(|(at, connections)| {
+                let span = generator::Span {
+                    began,
+                    counts,
+                    until,
+                    first: at,
+                    step: threads,
+                };
+                scope.spawn(move || Generator::new(plan, span, connections, stop)?.run())
+            })
+            .collect();
+        stop.pause_until(counts);
+        let (server, client, counting) = (look()?, own_us()?, Instant::now());
+        stop.pause_until(until);
+        let (server_us, client_us) = (look()? - server, own_us()? - client);
+        let seconds = counting.elapsed().as_secs_f64();
+        let mut tally = Tally::new()?;
+        for generator in generators {
+            let counted = generator
+                .join()
+                .map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
+            tally.add(counted?)?;
+        }
+        Ok(Outcome {
+            tally,
+            // A run that was not interrupted lasted as long as planned; this thread wakes a little late.
+            seconds: seconds.min(plan.length.as_secs_f64()),
+            client_us,
+            server_us,
+        })
+    })
+}
+
+/// Processor time of this program, in microseconds.
+fn own_us() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let us = |time: TimeVal| time.num_microseconds() as f64;
+    Ok(us(usage.user_time()) + us(usage.system_time()))
+}

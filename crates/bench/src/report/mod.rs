@@ -1,0 +1,229 @@
+//! What was measured, as data: the shape of `--json`, from which tables, pages and comparisons are made. Measures and prints nothing.
+//! Rule: this is read by programs of others, and by ours of another version. Fields are added, never changed; a change of what one means
+//! raises [`SCHEMA`]. docs/bench.md describes it.
+
+pub mod machine;
+
+pub mod print;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use self::machine::Machine;
+use crate::figures::Figures;
+
+/// The version of the shape.
+pub const SCHEMA: u32 = 1;
+
+/// A run of the command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`] of the program that wrote it.
+    pub schema: u32,
+    /// The version of Tsumugi.
+    pub version: String,
+    /// What was typed.
+    pub command: String,
+    /// When it began: RFC 3339, UTC.
+    pub began: String,
+    /// How long it took.
+    pub took_s: f64,
+    /// How long each measurement was.
+    pub length: Length,
+    /// Where it ran.
+    pub machine: Machine,
+    /// What was run, in order.
+    pub suites: Vec<Suite>,
+}
+
+/// How long a figure is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Length {
+    /// Runs of each program.
+    pub rounds: usize,
+    /// Length of one run.
+    pub seconds: u64,
+}
+
+/// A suite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Suite {
+    /// What it is called on the command line.
+    pub name: String,
+    /// What it is about.
+    pub title: String,
+    /// Whose table it is made after, and what was published there.
+    pub source: String,
+    /// How to run it alone.
+    pub command: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it failed.
+    pub fault: Option<String>,
+    /// How long it took.
+    pub took_s: f64,
+    /// What this machine lacked.
+    pub missing: Vec<Missing>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// What was measured.
+    pub tables: Vec<Table>,
+}
+
+/// How a suite ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// What it checks holds; the figures are another matter.
+    #[default]
+    Passed,
+    /// A check failed, or a program did.
+    Failed,
+    /// The user ended it; its last table may be short of runs.
+    Interrupted,
+    /// What it measures is not there.
+    Skipped,
+}
+
+/// What a suite would have measured with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// The program.
+    pub what: String,
+    /// How to get it.
+    pub remedy: String,
+}
+
+/// Rows of one unit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Unique in its suite, and the same in every run.
+    pub name: String,
+    /// What a reader sees.
+    pub title: String,
+    /// Of every row's runs: `req/s`, `q/s`, `ms`, …
+    pub unit: String,
+    /// Which end of the scale is the good one.
+    pub better: Better,
+    /// What `x` of the rows is; without it, rows are drawn as bars.
+    pub axis: Option<String>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// One for each program and case.
+    pub rows: Vec<Row>,
+}
+
+/// Which figures are the good ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// Rates.
+    #[default]
+    More,
+    /// Times.
+    Less,
+}
+
+/// What one program did in one case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was asked; the same for all programs beside each other.
+    pub case: String,
+    /// Who was asked.
+    pub program: String,
+    /// Whether that is this server.
+    pub ours: bool,
+    /// Where it is on the table's axis.
+    pub x: Option<f64>,
+    /// The figure of each run, in order.
+    pub runs: Vec<f64>,
+    /// This row's figures over those of others, run by run.
+    pub over: Vec<Over>,
+    /// What somebody published of the same, on another machine.
+    pub published: Option<Published>,
+    /// What it cost.
+    pub cost: Option<Cost>,
+    /// How long requests took, of all runs together.
+    pub latency: Option<Latency>,
+}
+
+/// Ratios, run by run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Over {
+    /// The program of the other row.
+    pub program: String,
+    /// This row's run over the other's beside it.
+    pub runs: Vec<f64>,
+}
+
+/// A figure from elsewhere: another machine, another day.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// The lowest and the highest that was published; the same when it is one figure.
+    pub range: (f64, f64),
+    /// Of what.
+    pub of: String,
+    /// Reckoned from what was published, not published.
+    pub is_reckoned: bool,
+}
+
+/// What was used for each request, query or call, run by run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Processor time of the server, in microseconds. Empty where it was not measured.
+    pub server_us: Vec<f64>,
+    /// Processor time of the client, in microseconds. Empty where it was not measured.
+    pub client_us: Vec<f64>,
+    /// Memory of the server when its last run was over.
+    pub resident_bytes: Option<u64>,
+}
+
+/// How requests were spread over time, measured from when they were due.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Requests a second that were due.
+    pub rate: f64,
+    /// Requests that counted.
+    pub requests: u64,
+    /// Of them, those that had no answer when the load gave up; they count with the time that they had.
+    pub unanswered: u64,
+    /// Pairs of a percentile and the milliseconds within which so many were answered.
+    pub percentiles: Vec<(f64, f64)>,
+    /// How late the load itself was with one in a hundred requests, in milliseconds: latencies below this say little.
+    pub late_p99_ms: f64,
+}
+
+impl Row {
+    /// The middle of its runs.
+    pub fn median(&self) -> f64 {
+        Figures::from(self.runs.as_slice()).median()
+    }
+}
+
+impl Published {
+    /// One published figure.
+    pub fn exactly(figure: f64, of: &str) -> Published {
+        Published::between(figure, figure, of)
+    }
+
+    /// Several published figures.
+    pub fn between(low: f64, high: f64, of: &str) -> Published {
+        Published {
+            range: (low, high),
+            of: of.to_owned(),
+            is_reckoned: false,
+        }
+    }
+}
+
+impl Report {
+    /// Writes it for programs.
+    pub fn write(&self, file: &Path) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    }
+}

@@ -1,0 +1,163 @@
+//! Tables as lines of text, for a terminal. Decides nothing about figures.
+//! Rule: every line says what it is of, so that it can be searched and quoted alone.
+
+use std::fmt::Write as _;
+
+use super::{Latency, Over, Published, Row, Table};
+use crate::figures::{Figures, Ratio, thousands};
+
+/// Figures below this are shown with digits behind the point.
+const FINE_BELOW: f64 = 100.0;
+
+/// A title and a line for each row.
+pub fn table(suite: &str, table: &Table) -> String {
+    let mut text = format!("{suite}: {} [{}]\n", table.title, table.unit);
+    for note in &table.notes {
+        line(&mut text, &format!("  # {note}"));
+    }
+    let width = |of: fn(&Row) -> &str| {
+        let lengths = table.rows.iter().map(|row| of(row).chars().count());
+        lengths.max().unwrap_or_default()
+    };
+    let (cases, programs) = (width(|row| &row.case), width(|row| &row.program));
+    for row in table.rows.iter().filter(|row| !row.runs.is_empty()) {
+        let figures = Figures::from(row.runs.as_slice());
+        let mut told = format!(
+            "  {:<cases$}  {:<programs$}  {:>10} ({}-{}) {}",
+            row.case,
+            row.program,
+            figure(figures.median()),
+            figure(figures.min()),
+            figure(figures.max()),
+            table.unit
+        );
+        told += &costs(row);
+        for over in &row.over {
+            told += &format!("   {}", ratio(over));
+        }
+        told += &row.published.as_ref().map(published).unwrap_or_default();
+        told += &row.latency.as_ref().map(latency).unwrap_or_default();
+        line(&mut text, &told);
+    }
+    text
+}
+
+fn line(text: &mut String, told: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{}", told.trim_end());
+}
+
+/// A figure with as many digits as say something.
+pub fn figure(figure: f64) -> String {
+    if figure < 10.0 {
+        format!("{figure:.2}")
+    } else if figure < FINE_BELOW {
+        format!("{figure:.1}")
+    } else {
+        thousands(figure)
+    }
+}
+
+/// `1.15 (1.10-1.20) x nginx+Lua`.
+pub fn ratio(over: &Over) -> String {
+    format!("{} x {}", Ratio::of(&over.runs), over.program)
+}
+
+/// What was published, with whose it is.
+pub fn published(published: &Published) -> String {
+    let (low, high) = published.range;
+    let shown = if low < high {
+        format!("{}-{}", figure(low), figure(high))
+    } else {
+        figure(low)
+    };
+    let word = if published.is_reckoned {
+        "reckoned from what was published"
+    } else {
+        "published"
+    };
+    format!("   {word}: {shown}, {}, other machine", published.of)
+}
+
+fn costs(row: &Row) -> String {
+    let Some(cost) = &row.cost else {
+        return String::new();
+    };
+    let mut told = String::new();
+    for (whose, us) in [("server", &cost.server_us), ("client", &cost.client_us)] {
+        if !us.is_empty() {
+            let middle = Figures::from(us.as_slice()).median();
+            told += &format!("   {whose} {} us", figure(middle));
+        }
+    }
+    if let Some(bytes) = cost.resident_bytes {
+        told += &format!("   {} MiB", figure(bytes as f64 / f64::from(1 << 20)));
+    }
+    told
+}
+
+fn latency(latency: &Latency) -> String {
+    let mut told = format!("   at {}/s:", thousands(latency.rate));
+    for wanted in [50.0, 90.0, 99.0, 99.9, 100.0] {
+        let found = latency.percentiles.iter().find(|(at, _)| *at == wanted);
+        if let Some((_, ms)) = found {
+            told += &format!(" p{wanted} {} ms", figure(*ms));
+        }
+    }
+    if latency.unanswered > 0 {
+        told += &format!(", {} never answered", latency.unanswered);
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Row {
+        Row {
+            case: "hello".to_owned(),
+            program: "tsumugi".to_owned(),
+            runs: vec![1000.0, 1200.0, 1100.0],
+            ..Row::default()
+        }
+    }
+
+    fn check(row: Row, expected: &str) {
+        let shown = Table {
+            title: "string".to_owned(),
+            unit: "req/s".to_owned(),
+            rows: vec![row],
+            ..Table::default()
+        };
+        let expected = format!("http: string [req/s]\n{expected}");
+        assert_eq!(table("http", &shown), expected);
+    }
+
+    #[test]
+    fn a_row_is_median_and_range() {
+        check(row(), "  hello  tsumugi       1 100 (1 000-1 200) req/s\n");
+    }
+
+    #[test]
+    fn what_others_did_stands_beside() {
+        let over = Over {
+            program: "nginx".to_owned(),
+            runs: vec![2.0, 3.0, 4.0],
+        };
+        let row = Row {
+            over: vec![over],
+            published: Some(Published::exactly(38_788.0, "ngx_mruby")),
+            ..row()
+        };
+        check(
+            row,
+            "  hello  tsumugi       1 100 (1 000-1 200) req/s   3.00 (2.00-4.00) x nginx   published: 38 788, ngx_mruby, other machine\n",
+        );
+    }
+
+    #[test]
+    fn a_row_without_runs_is_not_shown() {
+        check(Row::default(), "");
+    }
+}

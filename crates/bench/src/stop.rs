@@ -1,0 +1,122 @@
+//! Ctrl-C and SIGTERM: the measurement ends where it is and what there is gets told. Ends nothing itself.
+//! Whoever waits for long asks here; children are in process groups of their own, so that the signal reaches only this program.
+
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::limits::POLL_MS;
+use crate::process::pause;
+
+/// Whether the user wants an end.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+/// The user wants an end: nothing is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+impl Stop {
+    /// One that signals ask. Without a thread to spare they end the process as usual.
+    pub fn at_signals() -> Stop {
+        let stop = Stop::default();
+        let asked = Arc::clone(&stop.0);
+        let watch = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(async {
+                let mut interrupt = signal(SignalKind::interrupt())?;
+                let mut terminate = signal(SignalKind::terminate())?;
+                loop {
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = terminate.recv() => {}
+                    }
+                    asked.store(true, Ordering::Relaxed);
+                }
+            })
+        };
+        let named = thread::Builder::new().name("bench-signals".to_owned());
+        drop(named.spawn(move || -> std::io::Result<()> { watch() }));
+        stop
+    }
+
+    /// Whether it was asked for.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// An error when it was asked for.
+    pub fn check(&self) -> Result<()> {
+        if self.is_asked() {
+            return Err(Interrupted.into());
+        }
+        Ok(())
+    }
+
+    /// Lets time pass, unless the end is asked for.
+    pub fn pause_until(&self, until: Instant) {
+        while !self.is_asked() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let step = left.min(Duration::from_millis(POLL_MS));
+            pause(u64::try_from(step.as_millis()).unwrap_or(POLL_MS).max(1));
+        }
+    }
+
+    /// Runs a program to its end, or to that of this one.
+    pub fn run(&self, command: &mut Command) -> Result<Output> {
+        self.check()?;
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot run {program}"))?;
+        // Read aside, so that a program that says much never waits for room.
+        let gather = |stream: Option<Box<dyn std::io::Read + Send>>| {
+            thread::spawn(move || {
+                let mut bytes = Vec::new();
+                stream.map_or(Ok(0), |mut stream| stream.read_to_end(&mut bytes))?;
+                std::io::Result::Ok(bytes)
+            })
+        };
+        let stdout = gather(child.stdout.take().map(|out| Box::new(out) as _));
+        let stderr = gather(child.stderr.take().map(|err| Box::new(err) as _));
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if self.is_asked() {
+                child.kill()?;
+                child.wait()?;
+                return Err(Interrupted.into());
+            }
+            pause(POLL_MS);
+        };
+        let gathered = |thread: thread::JoinHandle<std::io::Result<Vec<u8>>>| {
+            thread
+                .join()
+                .map_err(|_| anyhow::anyhow!("reading what {program} says panicked"))?
+                .context("cannot read what a program says")
+        };
+        Ok(Output {
+            status,
+            stdout: gathered(stdout)?,
+            stderr: gathered(stderr)?,
+        })
+    }
+}

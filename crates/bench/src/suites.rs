@@ -1,0 +1,163 @@
+//! The suites by name: what each is about, whose table it is made after, and what runs it. Measures nothing itself.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+
+use crate::bench::Bench;
+use crate::report::{Outcome, Suite};
+use crate::stop::Interrupted;
+use crate::{Verdict, driver, fibre, http, kv, soak, world};
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Name {
+    /// A one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
+    #[value(alias = "hello")]
+    Http,
+    /// What a fibre costs beside a direct call and beside Rust; 10,000 asleep at once
+    #[value(aliases = ["tax", "parked"])]
+    Fibre,
+    /// One request with 500 reads, in four ways
+    #[value(alias = "pool")]
+    Db,
+    /// The PostgreSQL driver alone beside tokio-postgres and libpq
+    Pg,
+    /// The key-value service beside the published figures of Tkrzw-RPC; stores in process
+    Kv,
+    /// World and Fortune on PostgreSQL beside axum with tokio-postgres
+    World,
+    /// All of these
+    All,
+    /// Mixed load, reloads, drains: nothing may grow, nothing may fail. Not in `all`
+    Soak,
+}
+
+/// What `all` runs, in this order.
+const ALL: [Name; 6] = [
+    Name::Http,
+    Name::Fibre,
+    Name::World,
+    Name::Db,
+    Name::Pg,
+    Name::Kv,
+];
+
+impl Name {
+    /// What it is called on the command line.
+    pub fn word(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// What it is about, and whose table it is made after.
+    fn story(self) -> (&'static str, &'static str) {
+        match self {
+            Name::Http => (
+                "A string over HTTP",
+                "ngx_mruby's comparison of a one-line handler; beside it nginx with Lua and H2O with mruby",
+            ),
+            Name::Fibre => (
+                "What a fibre costs",
+                "ngx_mruby: 38,788 req/s called directly, 30,147 in a fibre, which is 22 % less",
+            ),
+            Name::Db => (
+                "500 reads in one request",
+                "the pool of a framework in Nim: with prepared statements on a pool, ten times what one connection does",
+            ),
+            Name::Pg => (
+                "The PostgreSQL driver alone",
+                "postgresql-pure: a constant row of 13 columns by 1 to 8 threads",
+            ),
+            Name::Kv => (
+                "The key-value store",
+                "Tkrzw-RPC: Echo, Set, Get, Iterate and Remove, one by one, streamed and in batches",
+            ),
+            Name::World => (
+                "World and Fortune",
+                "the public framework benchmarks' tables on PostgreSQL",
+            ),
+            Name::All => ("Everything", ""),
+            Name::Soak => ("Hours of everything at once", ""),
+        }
+    }
+
+    /// `all` is several.
+    pub fn expand(names: &[Name]) -> Vec<Name> {
+        let mut expanded = Vec::new();
+        for name in names {
+            let several = if *name == Name::All {
+                &ALL[..]
+            } else {
+                std::slice::from_ref(name)
+            };
+            for name in several {
+                if !expanded.contains(name) {
+                    expanded.push(*name);
+                }
+            }
+        }
+        expanded
+    }
+
+    /// Runs it; what fails and who interrupts is in what it returns.
+    pub fn run(self, bench: &mut Bench, soak_seconds: u64) -> Result<Suite> {
+        let (title, source) = self.story();
+        bench.begin(Suite {
+            name: self.word(),
+            title: title.to_owned(),
+            source: source.to_owned(),
+            command: format!("tsumugi bench {}", self.word()),
+            ..Suite::default()
+        })?;
+        let began = Instant::now();
+        let result = self.measure(bench, soak_seconds);
+        let mut suite = bench.end();
+        suite.took_s = began.elapsed().as_secs_f64();
+        suite.outcome = match result {
+            Ok(()) if suite.tables.is_empty() && !suite.missing.is_empty() => Outcome::Skipped,
+            Ok(()) => Outcome::Passed,
+            Err(error) if error.is::<Interrupted>() || bench.stop.is_asked() => {
+                Outcome::Interrupted
+            }
+            Err(error) => {
+                println!("{}: FAILED: {error:#}", suite.name);
+                suite.fault = Some(format!("{error:#}"));
+                Outcome::Failed
+            }
+        };
+        Ok(suite)
+    }
+
+    fn measure(self, bench: &mut Bench, soak_seconds: u64) -> Result<()> {
+        match self {
+            Name::Http => http::run(bench),
+            Name::Fibre => fibre::run(bench),
+            Name::Db => world::db(bench),
+            Name::Pg => driver::run(bench),
+            Name::World => world::world(bench),
+            Name::Kv => {
+                let (calls, throughput) = (
+                    bench.programs.tool("calls"),
+                    bench.programs.tool("throughput"),
+                );
+                let verdict = kv::run(
+                    &bench.ours(),
+                    &calls,
+                    &throughput,
+                    bench.folder(),
+                    bench.length,
+                )?;
+                ensure!(verdict == Verdict::Passed, "a check failed");
+                Ok(())
+            }
+            Name::Soak => {
+                let verdict = soak::run(&bench.ours(), bench.folder(), soak_seconds)?;
+                ensure!(verdict == Verdict::Passed, "a part of it failed");
+                Ok(())
+            }
+            Name::All => Ok(()),
+        }
+    }
+}
