@@ -43,7 +43,7 @@ impl Requests<'_> {
         Ok(())
     }
 
-    /// op_cancel_events: what was asked for by `id` is not told any more. Answered by a response, and by an event without counts.
+    /// op_cancel_events: what was asked for by `id` is not told any more, unless it is under way. Answered by a response.
     pub fn cancel_events(&mut self, database: Database, id: EventId) {
         self.words([op::CANCEL_EVENTS, database.0, id.0]);
     }
