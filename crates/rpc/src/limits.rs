@@ -6,11 +6,12 @@
 pub struct Limits {
     /// Largest message of a client, and of an answer.
     pub message_bytes_max: usize,
-    /// Bytes of large messages that one worker receives at a time, over all connections.
+    /// Bytes of messages that one worker receives at a time, over all connections.
     pub inbound_bytes_max: usize,
-    /// Bytes of large answers that wait on one worker for slow clients.
+    /// Bytes of answers that wait on one worker for slow clients. Beyond it, answers larger than 64 KiB are refused.
     pub outbound_bytes_max: usize,
-    /// Longest time between two pieces of one message; after it the call fails.
+    /// Longest time between two pieces of one message, and, beside a second for each 64 KiB of it, for all waits of one; after it the call
+    /// fails.
     pub message_timeout_ms: u64,
     /// Most calls at a time on one connection.
     pub streams_max: u32,
@@ -62,7 +63,10 @@ pub const MESSAGE_BYTES_DEFAULT: usize = 64 * 1024 * 1024 + 128 * 1024;
 /// wire and up to 72 in memory.
 pub(crate) const MESSAGE_ENTRIES_MAX: usize = tsumugi_kv::limits::BATCH_WRITES_MAX;
 
-/// Messages up to this size are not counted against the bytes a worker holds for its clients: `streams_max` bounds them.
+/// Slowest that a message may come: beside `message_timeout_ms` it has a second for each of so many bytes.
+pub(crate) const MESSAGE_BYTES_PER_SECOND_MIN: usize = 64 * 1024;
+
+/// Answers up to this size are not refused when those that wait are more than `outbound_bytes_max`, but counted.
 pub(crate) const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Bytes that a client may send on one call before the server has taken them.

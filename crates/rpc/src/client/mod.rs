@@ -148,7 +148,8 @@ impl Client {
         let mut again = Again::Once;
         loop {
             let opened = self.inner.link.open().await?;
-            let attempt = attempt(&self.inner, &opened, method, body.clone());
+            // Pinned here: a future of this size is not moved into the one that bounds its time.
+            let attempt = std::pin::pin!(attempt(&self.inner, &opened, method, body.clone()));
             let failure = match tokio::time::timeout_at(deadline, attempt).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(failure)) => failure,

@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tonic::Status;
 
-use crate::limits::SMALL_MESSAGE_BYTES;
-
 /// A bounded number of bytes. Written by one worker only; the figures may be read by others.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -17,10 +15,15 @@ pub(crate) struct Budget {
 }
 
 /// Bytes taken from a budget.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Claim(
-    #[expect(dead_code, reason = "its drop gives the bytes back")] Option<Arc<Share>>,
-);
+#[derive(Debug, Default)]
+pub(crate) struct Claim(Option<Share>);
+
+impl Claim {
+    /// How many.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |share| share.bytes)
+    }
+}
 
 #[derive(Debug)]
 struct Share {
@@ -37,11 +40,8 @@ impl Budget {
         })
     }
 
-    /// Takes the bytes of one message; a small one takes nothing.
+    /// Takes the bytes of one message.
     pub(crate) fn claim(self: &Arc<Budget>, bytes: usize) -> Result<Claim, Status> {
-        if bytes <= SMALL_MESSAGE_BYTES {
-            return Ok(Claim::default());
-        }
         let used = self.used.load(Relaxed);
         if bytes > self.bytes_max.saturating_sub(used) {
             let (name, bytes_max) = (self.name, self.bytes_max);
@@ -49,11 +49,19 @@ impl Budget {
                 "{bytes} bytes more than the {used} in use are beyond {name} ({bytes_max}); try later or raise {name}"
             )));
         }
-        self.used.store(used + bytes, Relaxed);
-        Ok(Claim(Some(Arc::new(Share {
+        Ok(self.charge(bytes))
+    }
+
+    /// Takes bytes that are there already, also beyond the bound; messages that claim theirs are refused until they are given back.
+    pub(crate) fn charge(self: &Arc<Budget>, bytes: usize) -> Claim {
+        if bytes == 0 {
+            return Claim::default();
+        }
+        self.used.fetch_add(bytes, Relaxed);
+        Claim(Some(Share {
             budget: Arc::clone(self),
             bytes,
-        }))))
+        }))
     }
 
     /// Bytes in use.
@@ -87,9 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn small_messages_take_nothing() {
-        let budget = Budget::new("inbound_bytes_max", 1);
-        let _claim = budget.claim(SMALL_MESSAGE_BYTES).unwrap();
-        assert_eq!(budget.used(), 0);
+    fn what_is_charged_beyond_the_bound_refuses_those_who_claim() {
+        let budget = Budget::new("outbound_bytes_max", 10);
+        let charge = budget.charge(11);
+        assert_eq!((charge.bytes(), budget.used()), (11, 11));
+        assert!(budget.claim(1).is_err());
+        drop(charge);
+        assert!(budget.claim(10).is_ok());
     }
 }

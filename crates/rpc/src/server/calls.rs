@@ -70,10 +70,7 @@ impl Calls {
 
     /// An answer that may be large.
     fn large<T>(&self, answer: T, bytes: usize) -> Answer<T> {
-        let claim = self.lane.claim(bytes)?;
-        let mut response = Response::new(answer);
-        response.extensions_mut().insert(claim);
-        Ok(response)
+        Ok(claimed(answer, self.lane.claim(bytes)?))
     }
 
     /// Does what blocks away from the worker.
@@ -86,6 +83,16 @@ impl Calls {
         let done = self.lane.pool.run(move || work(&database)).await;
         done.map_err(|error| Status::resource_exhausted(error.to_string()))
     }
+}
+
+/// An answer with what it has claimed, for its way out.
+fn claimed<T>(answer: T, claim: Claim) -> Response<T> {
+    let mut response = Response::new(answer);
+    // Most have claimed nothing, and a table of extensions costs an allocation.
+    if claim.bytes() > 0 {
+        response.extensions_mut().insert(Arc::new(claim));
+    }
+    response
 }
 
 /// Writes on their own, in order, and lets others have their turn in between. Who is not there any more leaves the rest unwritten.
@@ -344,9 +351,7 @@ impl DbmService for Calls {
         let (mut answer, exchanged) = exchange(&self.lane, database, request).await;
         answer.status = answer.status.and_then(|status| self.told(status));
         let claim = exchanged.claim(self.lane.claim(answer.actual.len()))?;
-        let mut response = Response::new(answer);
-        response.extensions_mut().insert(claim);
-        Ok(response)
+        Ok(claimed(answer, claim))
     }
 
     async fn increment(&self, request: Request<IncrementRequest>) -> Answer<IncrementResponse> {
@@ -409,9 +414,7 @@ impl DbmService for Calls {
         };
         // The record is gone, so its answer is sent whatever else waits.
         let claim = self.lane.claim(answer.value.len()).unwrap_or_default();
-        let mut response = Response::new(answer);
-        response.extensions_mut().insert(claim);
-        Ok(response)
+        Ok(claimed(answer, claim))
     }
 
     async fn push_last(&self, request: Request<PushLastRequest>) -> Answer<PushLastResponse> {

@@ -77,7 +77,7 @@ impl Connections {
             return;
         }
         let io = TokioIo::new(Begun { io, ahead: PREFACE });
-        let progress = Arc::new(Progress::default());
+        let progress = Arc::new(Progress::new(Arc::clone(&door.lane.outbound)));
         let seen = Arc::clone(&progress);
         let service = service_fn(move |request: Request<Incoming>| {
             let (door, progress) = (Rc::clone(&door), Arc::clone(&progress));

@@ -44,7 +44,8 @@ pub(crate) struct Conversation {
 
 struct Step {
     work: Work,
-    bytes: usize,
+    /// What its request is charged.
+    charge: Claim,
     wants: Wants,
 }
 
@@ -111,7 +112,7 @@ impl Conversation {
             let Some(step) = self.underway.pop_front() else {
                 break;
             };
-            self.bytes -= step.bytes;
+            self.bytes -= step.charge.bytes();
             self.lane().figures.message();
             self.lane().figures.status(code(&answer));
             if step.wants == Wants::Answer {
@@ -190,8 +191,13 @@ impl Conversation {
         };
         match self.work(request) {
             Ok(work) => {
-                self.bytes += bytes;
-                self.underway.push_back(Step { work, bytes, wants });
+                let charge = self.lane().inbound.charge(bytes);
+                self.bytes += charge.bytes();
+                self.underway.push_back(Step {
+                    work,
+                    charge,
+                    wants,
+                });
             }
             Err(status) => self.end = Some(Err(status)),
         }

@@ -2,7 +2,7 @@
 //! Every refusal is gRPC's own kind of answer, but to what is no gRPC at all.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -66,8 +66,8 @@ impl Door {
             self.lane.figures.refused(code);
         }
         self.lane.figures.answered(method, begun.elapsed());
-        let claim = response.extensions_mut().remove::<Claim>();
-        response.map(|body| Outbound::new(body, progress, claim.unwrap_or_default()))
+        let claim = response.extensions_mut().remove::<Arc<Claim>>();
+        response.map(|body| Outbound::new(body, progress, claim))
     }
 
     fn admit(&self, request: &Request<Incoming>) -> Result<(), Box<Response<Body>>> {
@@ -90,7 +90,10 @@ impl Door {
     }
 
     async fn route(&self, request: Request<Incoming>) -> Response<Body> {
-        let request = request.map(|body| Inbound::new(body, self.bounds.clone()));
+        // Until the call is answered, who waits with a large message pays for it.
+        let kept = Arc::new(Mutex::new(Claim::default()));
+        let keeps = Arc::downgrade(&kept);
+        let request = request.map(|body| Inbound::new(body, self.bounds.clone(), keeps));
         let answer = if request.uri().path().starts_with(SERVICE) {
             // The call takes what it needs and leaves the service to the next one.
             let answer = self.calls.borrow_mut().call(request);

@@ -244,12 +244,12 @@ fn write_gauges(columns: &[Column], text: &mut Exposition) {
     );
     gauge(
         "tsumugi_rpc_inbound_bytes",
-        "Bytes of large messages that are held, of inbound_bytes_max.",
+        "Bytes of messages that are held, of inbound_bytes_max.",
         &|column| column.inbound.used() as u64,
     );
     gauge(
         "tsumugi_rpc_outbound_bytes",
-        "Bytes of large answers that wait for their clients, of outbound_bytes_max.",
+        "Bytes of answers that wait for their clients, of outbound_bytes_max.",
         &|column| column.outbound.used() as u64,
     );
 }

@@ -1,10 +1,10 @@
 //! The body of a call on its way in: sees that no message is larger than the limit and that all together are not, before any
 //! memory is taken for them. Knows gRPC's five bytes before a message (compressed flag, length), not what is in it.
-//! A message that stops coming fails the call; the time between two messages is the client's.
+//! A message that stops coming, or comes too slowly, fails the call; the time between two messages is the client's.
 
 use std::future::Future as _;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use tokio::time::{Instant, Sleep};
 use tonic::Status;
 
 use super::budget::{Budget, Claim};
+use crate::limits::{MESSAGE_BYTES_PER_SECOND_MIN, SMALL_MESSAGE_BYTES};
 
 /// Bytes before each message.
 const PREFIX_BYTES: usize = 5;
@@ -32,8 +33,14 @@ pub(crate) struct Inbound {
     body: Incoming,
     bounds: Bounds,
     frames: Frames,
-    /// For the message that is coming, or that came last.
+    /// For the message that is coming.
     claim: Claim,
+    /// Where the claim of a large message goes when all of it has come.
+    keeps: Weak<Mutex<Claim>>,
+    /// How much longer the rest of the message may be waited for.
+    patience: Duration,
+    /// Since when it is waited for.
+    since: Option<Instant>,
     /// Armed only when a poll found nothing in the middle of a message.
     timer: Option<Pin<Box<Sleep>>>,
     /// What follows the messages before a refused one.
@@ -41,9 +48,13 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    pub(crate) fn new(body: Incoming, bounds: Bounds) -> Inbound {
+    /// A body whose large messages are paid for as long as somebody has `keeps`.
+    pub(crate) fn new(body: Incoming, bounds: Bounds, keeps: Weak<Mutex<Claim>>) -> Inbound {
         Inbound {
             body,
+            keeps,
+            patience: bounds.message_timeout,
+            since: None,
             bounds,
             frames: Frames::default(),
             claim: Claim::default(),
@@ -57,8 +68,7 @@ impl Inbound {
         let mut rest = piece;
         while let Some(length) = self.frames.advance(&mut rest) {
             let before = (piece.len() - rest.len()).saturating_sub(PREFIX_BYTES);
-            // What was held for the message before is held no longer.
-            self.claim = Claim::default();
+            self.settle();
             let limit = self.bounds.message_bytes_max;
             if length > limit {
                 let refusal = Status::resource_exhausted(format!(
@@ -68,8 +78,24 @@ impl Inbound {
             }
             let claim = self.bounds.inbound.claim(length);
             self.claim = claim.map_err(|refusal| (before, refusal))?;
+            let slowest = Duration::from_secs((length / MESSAGE_BYTES_PER_SECOND_MIN) as u64);
+            self.patience = self.bounds.message_timeout + slowest;
+        }
+        if self.frames.is_in_prefix() {
+            self.patience = self.bounds.message_timeout;
         }
         Ok(())
+    }
+
+    /// All of a message has come, and it was taken.
+    fn settle(&mut self) {
+        let claim = std::mem::take(&mut self.claim);
+        // A stream is answered from its beginning on, and pays for what it has under way itself.
+        if claim.bytes() > SMALL_MESSAGE_BYTES
+            && let Some(kept) = self.keeps.upgrade()
+        {
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = claim;
+        }
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<Status> {
@@ -81,11 +107,23 @@ impl Inbound {
         let timer = self
             .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        if self.since.is_none() {
+            let now = Instant::now();
+            self.since = Some(now);
+            timer.as_mut().reset(now + limit.min(self.patience));
+        }
         ready!(timer.as_mut().poll(context));
         let limit_ms = limit.as_millis();
-        Poll::Ready(Status::deadline_exceeded(format!(
-            "no more of the message came within message_timeout_ms ({limit_ms} ms); send it faster or raise message_timeout_ms"
-        )))
+        Poll::Ready(Status::deadline_exceeded(if self.patience < limit {
+            format!(
+                "the message came in pieces too slowly: message_timeout_ms ({limit_ms} ms) and a second for each {MESSAGE_BYTES_PER_SECOND_MIN} bytes \
+                 are over; send it faster or raise message_timeout_ms"
+            )
+        } else {
+            format!(
+                "no more of the message came within message_timeout_ms ({limit_ms} ms); send it faster or raise message_timeout_ms"
+            )
+        }))
     }
 }
 
@@ -101,22 +139,24 @@ impl Body for Inbound {
         if let Some(refusal) = this.refusal.take() {
             return Poll::Ready(Some(Err(refusal)));
         }
+        if this.frames.is_between_messages() {
+            // Who asks for more has taken what came before.
+            this.settle();
+        }
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                if let Some(piece) = frame.data_ref() {
-                    if let Err((before, refusal)) = this.look_at(piece) {
-                        if before == 0 {
-                            return Poll::Ready(Some(Err(refusal)));
-                        }
-                        this.refusal = Some(refusal);
-                        let piece = piece.slice(..before);
-                        return Poll::Ready(Some(Ok(Frame::data(piece))));
+                if let Some(since) = this.since.take() {
+                    this.patience = this.patience.saturating_sub(since.elapsed());
+                }
+                if let Some(piece) = frame.data_ref()
+                    && let Err((before, refusal)) = this.look_at(piece)
+                {
+                    if before == 0 {
+                        return Poll::Ready(Some(Err(refusal)));
                     }
-                    if let Some(timer) = &mut this.timer {
-                        timer
-                            .as_mut()
-                            .reset(Instant::now() + this.bounds.message_timeout);
-                    }
+                    this.refusal = Some(refusal);
+                    let piece = piece.slice(..before);
+                    return Poll::Ready(Some(Ok(Frame::data(piece))));
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -170,6 +210,11 @@ impl Frames {
             }
         }
         None
+    }
+
+    /// Whether some of a prefix has come and the rest has not.
+    fn is_in_prefix(&self) -> bool {
+        self.left == 0 && self.known > 0
     }
 
     /// Whether nothing is owed: a call without its first message owes one.

@@ -11,7 +11,7 @@ use tsumugi_worker::Pool;
 
 use super::budget::{Budget, Claim};
 use super::figures::{Board, Figures};
-use crate::limits::Limits;
+use crate::limits::{Limits, SMALL_MESSAGE_BYTES};
 
 /// What all workers of one server share.
 #[derive(Debug)]
@@ -74,9 +74,12 @@ impl Lane {
         Ok(())
     }
 
-    /// Takes the bytes of an answer.
+    /// Takes the bytes of a large answer. A small one is charged when it is sent, and never refused.
     pub(crate) fn claim(&self, bytes: usize) -> Result<Claim, Status> {
         self.fits(bytes)?;
+        if bytes <= SMALL_MESSAGE_BYTES {
+            return Ok(Claim::default());
+        }
         self.outbound.claim(bytes)
     }
 

@@ -1,34 +1,76 @@
 //! The body of an answer on its way out: in pieces, so that a client that takes nothing leaves little in the connection's buffer.
-//! Holds what a large answer has claimed until its last piece is given away.
+//! Each piece knows when the connection has given it to the system; until then it counts as waiting, and its bytes are charged.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
 
-use super::budget::Claim;
+use super::budget::{Budget, Claim};
 
 /// Most bytes given to the connection at a time.
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// What the answers of one connection tell about their client. Written and read by one worker.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Progress {
-    /// Answers that gave a piece away and were not asked for the next.
+    /// Pieces that the connection has and the system has not.
     waiting: AtomicUsize,
-    /// Pieces that were given away.
-    pieces: AtomicU64,
+    /// Pieces that have gone.
+    gone: AtomicU64,
+    outbound: Arc<Budget>,
 }
 
 impl Progress {
-    /// How many pieces have gone, when answers wait for the client.
+    pub(crate) fn new(outbound: Arc<Budget>) -> Progress {
+        Progress {
+            waiting: AtomicUsize::new(0),
+            gone: AtomicU64::new(0),
+            outbound,
+        }
+    }
+
+    /// How many pieces have gone, when others wait for the client.
     pub(crate) fn stalled_at(&self) -> Option<u64> {
-        (self.waiting.load(Relaxed) > 0).then(|| self.pieces.load(Relaxed))
+        (self.waiting.load(Relaxed) > 0).then(|| self.gone.load(Relaxed))
+    }
+}
+
+/// Bytes for the client. Dropped when they are the system's, or when nobody will have them.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    bytes: Bytes,
+    progress: Arc<Progress>,
+    /// Of the bytes that end with this piece.
+    _charge: Claim,
+    /// Of the whole answer.
+    _claim: Option<Arc<Claim>>,
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        let progress = &self.progress;
+        progress.waiting.fetch_sub(1, Relaxed);
+        progress.gone.fetch_add(1, Relaxed);
     }
 }
 
@@ -36,63 +78,66 @@ impl Progress {
 pub(crate) struct Outbound {
     body: Body,
     rest: Bytes,
+    /// Of what is in `rest` and of its pieces that have gone before.
+    charge: Claim,
     progress: Arc<Progress>,
-    /// Whether this body is among those that wait.
-    waits: bool,
-    _claim: Claim,
+    claim: Option<Arc<Claim>>,
 }
 
 impl Outbound {
-    pub(crate) fn new(body: Body, progress: Arc<Progress>, claim: Claim) -> Outbound {
+    /// An answer with what it has claimed; what claims nothing is charged as it comes.
+    pub(crate) fn new(body: Body, progress: Arc<Progress>, claim: Option<Arc<Claim>>) -> Outbound {
         Outbound {
             body,
             rest: Bytes::new(),
+            charge: Claim::default(),
             progress,
-            waits: false,
-            _claim: claim,
+            claim,
         }
     }
 
-    fn set_waits(&mut self, waits: bool) {
-        if self.waits != waits {
-            self.waits = waits;
-            if waits {
-                self.progress.waiting.fetch_add(1, Relaxed);
-            } else {
-                self.progress.waiting.fetch_sub(1, Relaxed);
-            }
-        }
-    }
-
-    fn next_piece(&mut self) -> Frame<Bytes> {
+    fn next_piece(&mut self) -> Frame<Piece> {
         let length = self.rest.len().min(PIECE_BYTES);
-        let piece = self.rest.split_to(length);
-        self.progress
-            .pieces
-            .store(self.progress.pieces.load(Relaxed) + 1, Relaxed);
-        // Only a piece that is not the last can be waited for: after the last the client may be slow without holding anything.
-        self.set_waits(!self.rest.is_empty());
-        Frame::data(piece)
+        let bytes = self.rest.split_to(length);
+        self.progress.waiting.fetch_add(1, Relaxed);
+        let charge = match self.rest.is_empty() {
+            true => std::mem::take(&mut self.charge),
+            false => Claim::default(),
+        };
+        Frame::data(Piece {
+            bytes,
+            progress: Arc::clone(&self.progress),
+            _charge: charge,
+            _claim: self.claim.clone(),
+        })
     }
 }
 
 impl http_body::Body for Outbound {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = Status;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    ) -> Poll<Option<Result<Frame<Piece>, Status>>> {
         let this = self.get_mut();
         if this.rest.is_empty() {
-            this.set_waits(false);
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => this.rest = data,
-                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                    Ok(data) => {
+                        if this.claim.is_none() {
+                            this.charge = this.progress.outbound.charge(data.len());
+                        }
+                        this.rest = data;
+                    }
+                    Err(frame) => {
+                        let trailers = frame.into_trailers().unwrap_or_default();
+                        return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+                    }
                 },
-                end => return Poll::Ready(end),
+                Some(Err(status)) => return Poll::Ready(Some(Err(status))),
+                None => return Poll::Ready(None),
             }
         }
         Poll::Ready(Some(Ok(this.next_piece())))
@@ -103,8 +148,23 @@ impl http_body::Body for Outbound {
     }
 }
 
-impl Drop for Outbound {
-    fn drop(&mut self) {
-        self.set_waits(false);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_waits_and_is_charged_until_it_is_dropped() {
+        let budget = Budget::new("outbound_bytes_max", 10);
+        let progress = Arc::new(Progress::new(Arc::clone(&budget)));
+        let mut answer = Outbound::new(Body::empty(), Arc::clone(&progress), None);
+        answer.rest = vec![7; PIECE_BYTES + 1].into();
+        answer.charge = budget.charge(PIECE_BYTES + 1);
+        assert_eq!(progress.stalled_at(), None);
+        let [first, last] = [answer.next_piece(), answer.next_piece()];
+        assert_eq!((progress.stalled_at(), budget.used()), (Some(0), 16_385));
+        drop(first);
+        assert_eq!((progress.stalled_at(), budget.used()), (Some(1), 16_385));
+        drop(last);
+        assert_eq!((progress.stalled_at(), budget.used()), (None, 0));
     }
 }

@@ -9,9 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use tsumugi_kv::SetMode;
+use tsumugi_rpc::proto::stream_request::RequestOneof;
+use tsumugi_rpc::proto::{SetRequest, StreamRequest};
 use tsumugi_rpc::{Client, Code, Error, Limits};
 
-use crate::bare::{Bare, b, frame, n, told};
+use crate::bare::{Bare, b, d, frame, n, told};
 use crate::rig::{Rig, on_loop};
 
 const RPCS: [&str; 22] = [
@@ -381,6 +383,119 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
         tokio::time::timeout(Duration::from_secs(20), again)
             .await
             .unwrap();
+    });
+}
+
+#[test]
+fn small_answers_that_nobody_takes_are_counted_and_do_not_wait_for_ever() {
+    let rig = limited(|limits| {
+        limits.outbound_bytes_max = 250_000;
+        limits.send_timeout_ms = 1_000;
+    });
+    on_loop(async {
+        let kv = rig.client();
+        let value = |length| vec![7; length];
+        kv.set("k", value(60_000), SetMode::Overwrite)
+            .await
+            .unwrap();
+        kv.set("large", value(100_000), SetMode::Overwrite)
+            .await
+            .unwrap();
+        let bare = Bare::with_window(rig.tcp(), 0).await;
+        let mut held = Vec::new();
+        for _ in 0..5 {
+            let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
+            body.send_data(frame(&b(2, "k")).into(), true).unwrap();
+            held.push(response.await.unwrap());
+        }
+        let error = kv.get("large").await.unwrap_err();
+        assert!(error.to_string().contains("outbound_bytes_max"), "{error}");
+        assert!(kv.get("k").await.unwrap().is_some());
+        // They are in the connection's buffer; the client loses them, and others have the room.
+        let room = async {
+            while kv.get("large").await.is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), room)
+            .await
+            .unwrap();
+        let mut body = held.remove(0).into_body();
+        assert!(body.data().await.is_none_or(|piece| piece.is_err()));
+    });
+}
+
+#[test]
+fn a_message_that_comes_byte_by_byte_does_not_hold_its_room() {
+    let rig = limited(|limits| {
+        limits.message_timeout_ms = 400;
+        limits.inbound_bytes_max = 70_000;
+    });
+    on_loop(async {
+        let bare = Bare::connect(rig.tcp()).await;
+        let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Echo").await.unwrap();
+        body.send_data(Bytes::from_static(&[0, 0, 0, 255, 0]), false)
+            .unwrap();
+        let mut told = Box::pin(told(response));
+        let told = loop {
+            tokio::select! {
+                told = &mut told => break told,
+                () = tokio::time::sleep(Duration::from_millis(50)) => {
+                    // Once it has failed there is nobody to send to.
+                    let _ = body.send_data(Bytes::from_static(&[1]), false);
+                }
+            }
+        };
+        assert_eq!(told.code, DEADLINE_EXCEEDED, "{told:?}");
+        let kv = rig.client();
+        kv.set("k", vec![7; 60_000], SetMode::Overwrite)
+            .await
+            .unwrap();
+    });
+}
+
+#[test]
+fn a_call_that_waits_pays_for_its_message_and_a_stream_that_rests_does_not() {
+    let rig = limited(|limits| limits.inbound_bytes_max = 250_000);
+    on_loop(async {
+        let kv = rig.client();
+        let value = vec![7; 200_000];
+        let mut stream = kv.stream(1).await.unwrap();
+        let set = SetRequest {
+            key: "s".into(),
+            value: value.clone().into(),
+            overwrite: true,
+            dbm_index: 0,
+        };
+        let request = StreamRequest {
+            request_oneof: Some(RequestOneof::SetRequest(set)),
+            omit_response: false,
+        };
+        stream.send(&request).await.unwrap();
+        stream.receive().await.unwrap().unwrap();
+        kv.set("k", value.clone(), SetMode::Overwrite)
+            .await
+            .unwrap();
+        let bare = Bare::connect(rig.tcp()).await;
+        let waits = [b(2, "k"), n(3, 1), b(4, &value[1..]), n(5, 0), d(10, 60.0)].concat();
+        let (response, mut body) = bare
+            .begin("/tkrzw_rpc.DBMService/CompareExchange")
+            .await
+            .unwrap();
+        body.send_data(frame(&waits).into(), true).unwrap();
+        let refused = async {
+            while kv
+                .set("other", value.clone(), SetMode::Overwrite)
+                .await
+                .is_ok()
+            {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), refused)
+            .await
+            .unwrap();
+        drop((response, body));
     });
 }
 
