@@ -53,6 +53,12 @@ pub enum Error {
         /// What failed.
         statement: Failed,
     },
+    /// This transaction and another waited for each other, and this one was undone. Run it again.
+    #[error("the transaction waited for another that waited for it, and was undone; run it again")]
+    Deadlock {
+        /// What failed.
+        statement: Failed,
+    },
     /// The database does not understand the SQL. Fix it.
     #[error("{message}")]
     Syntax {
@@ -201,6 +207,7 @@ impl Error {
         "NotNullViolation",
         "CheckViolation",
         "SerializationFailure",
+        "DeadlockDetected",
         "SyntaxError",
         "PoolTimeout",
         "QueryCanceled",
@@ -221,6 +228,7 @@ impl Error {
             Error::NotNullViolation { .. } => "NotNullViolation",
             Error::CheckViolation { .. } => "CheckViolation",
             Error::SerializationFailure { .. } => "SerializationFailure",
+            Error::Deadlock { .. } => "DeadlockDetected",
             Error::Syntax { .. } => "SyntaxError",
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
             Error::Timeout { .. } => "QueryCanceled",
@@ -304,6 +312,7 @@ impl Error {
             | Error::NotNullViolation { statement, .. }
             | Error::CheckViolation { statement, .. }
             | Error::SerializationFailure { statement }
+            | Error::Deadlock { statement }
             | Error::Syntax { statement, .. }
             | Error::PoolTimeout { statement, .. }
             | Error::QueueFull { statement, .. }

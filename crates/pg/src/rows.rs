@@ -119,6 +119,15 @@ impl Rows {
         self.walk(messages).next().transpose()
     }
 
+    /// Drops the rows beyond the first so many, and what the server said after them.
+    pub fn truncate(&mut self, len: usize) {
+        if let Some(end) = self.starts().get(len) {
+            self.bytes.truncate(*end as usize);
+            self.len = len;
+            self.starts = OnceCell::new();
+        }
+    }
+
     fn starts(&self) -> &[u32] {
         self.starts.get_or_init(|| {
             let mut messages = Messages::new(&self.bytes);

@@ -73,11 +73,12 @@ module Tsumugi
     end
 
     # A body that is sent while the block runs: `stream("text/csv") { |out| out << line }`; `<<` parks on a slow client.
-    # `stream rows, as: :csv` sends a query's rows as :csv, :json or :ndjson without making Ruby values of them.
+    # `stream db[:events], as: :csv` sends a query's rows as :csv, :json or :ndjson without making Ruby values of them.
     def stream(source = "application/octet-stream", as: nil, &block)
       return Native.stream(self, source.to_s, Task.new(&block)) if block
       raise ArgumentError, "stream takes a content type and a block, or rows and as: :csv, :json or :ndjson" unless as
 
+      source = source.stream if source.is_a?(DB::Query)
       Native.stream_rows(self, source.is_a?(DB::RowStream) ? source.native : source, as)
     end
 

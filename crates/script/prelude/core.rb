@@ -54,7 +54,9 @@ module Tsumugi
     Fiber.new do |job|
       while true
         result = begin
-          job.__run
+          result = job.__run
+          # A query as a result stands for its rows.
+          DB::Query === result ? result.all : result
         rescue Exception => e
           failed(job, e)
         end

@@ -1,5 +1,5 @@
 # Databases. Every method that reaches the database parks the fibre; other requests run meanwhile.
-# Not a query builder.
+# The query builder is query.rb.
 class DB
   # Any error of a database. `sql` and `binds` are the statement's.
   class Error < StandardError
@@ -8,6 +8,8 @@ class DB
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
      QueryCanceled LimitExceeded DataError TransactionRolledBack ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
+  # Two transactions waited for each other; this one was chosen to be undone. Like other serialization failures it is run again.
+  class DeadlockDetected < SerializationFailure; end
 
   # Bytes to be bound as such, even when they happen to be UTF-8: `DB.blob(data)`.
   class Blob
@@ -27,19 +29,18 @@ class DB
 
   def initialize(native)
     @native = native
-    @transactions = {}
-    @sessions = {}
+    @after = {}
     @scheme = Tsumugi::Native.db_scheme(native)
   end
 
   # Rows for +sql+. Raises DB::Error.
   def query(sql, *values)
-    Tsumugi.await(Tsumugi::Native.db_query(__target, sql, values))
+    Tsumugi.await(Tsumugi::Native.db_query(@native, sql, values))
   end
 
   # Affected rows.
   def execute(sql, *values)
-    affected, @last_insert_id = Tsumugi.await(Tsumugi::Native.db_execute(__target, sql, values))
+    affected, @last_insert_id = Tsumugi.await(Tsumugi::Native.db_execute(@native, sql, values))
     affected
   end
 
@@ -47,18 +48,18 @@ class DB
   # gets `returning id`.
   def insert(sql, *values)
     sql = "#{sql.rstrip.chomp(";")} returning id" if @scheme == "postgres" && !sql.downcase.include?("returning")
-    Tsumugi.await(Tsumugi::Native.db_execute(__target, sql, values))[1]
+    Tsumugi.await(Tsumugi::Native.db_execute(@native, sql, values))[1]
   end
 
   # Several statements without values, separated by semicolons.
   def execute_script(sql)
-    Tsumugi.await(Tsumugi::Native.db_script(__target, sql, []))
+    Tsumugi.await(Tsumugi::Native.db_script(@native, sql, []))
     nil
   end
 
   # Rows that are fetched while they are used: `each`, or `stream db.stream(sql), as: :csv`.
   def stream(sql, *values)
-    RowStream.new(Tsumugi.await(Tsumugi::Native.db_stream(__target, sql, values)))
+    RowStream.new(Tsumugi.await(Tsumugi::Native.db_stream(@native, sql, values)))
   end
 
   # Several statements in one write; their results in order:
@@ -69,7 +70,7 @@ class DB
     yield pipeline
     return [] if pipeline.statements.empty?
 
-    Tsumugi.await(Tsumugi::Native.db_pipeline(__target, pipeline.statements, atomic))
+    Tsumugi.await(Tsumugi::Native.db_pipeline(@native, pipeline.statements, atomic))
   end
 
   # Collects statements.
@@ -90,44 +91,95 @@ class DB
 
   # Runs the block in a transaction of this fibre: every statement of this fibre on this database belongs to it. An
   # exception (and `halt`) rolls back and goes on; otherwise, also by `return` and `break`, it commits. Nested calls
-  # join the outer one.
+  # join the outer one; with `savepoint: true` they can be undone alone.
   #
-  # `isolation:` is :read_committed, :repeatable_read or :serializable (SQLite's transactions are always serializable).
-  def transaction(mode: :immediate, isolation: nil)
-    id = Tsumugi::Native.job
-    return yield(self) if @transactions[id]
+  # `isolation:` is :read_committed, :repeatable_read or :serializable (SQLite's transactions are always serializable). After a
+  # SerializationFailure, a DeadlockDetected too, the block is run again, `retries:` times at most.
+  def transaction(mode: :immediate, isolation: nil, savepoint: false, retries: 0)
+    if Tsumugi::Native.db_in_transaction?(@native)
+      return yield(self) unless savepoint
 
-    running = Tsumugi.await(Tsumugi::Native.db_begin(@sessions[id] || @native, mode, isolation))
-    @transactions[id] = running
-    begin
-      yield(self)
-    rescue Exception => e
-      raised = true
-      raise e
-    ensure
-      @transactions.delete(id)
       begin
-        Tsumugi.await(Tsumugi::Native.db_commit(running)) unless raised
+        mark = __mark
+        yield(self)
+      rescue Exception => e
+        raised = true
+        raise e
       ensure
-        # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
-        Tsumugi::Native.db_abandon(running)
+        __unmark(mark, raised) if mark
+      end
+    else
+      begin
+        running = __begin(mode, isolation)
+        begin
+          yield(self)
+        rescue Exception => e
+          raised = true
+          raise e
+        ensure
+          __end(running, raised)
+        end
+      rescue SerializationFailure
+        raise if retries <= 0
+
+        retries -= 1
+        raised = false
+        retry
       end
     end
+  end
+
+  # Runs the block when this fibre's transaction has committed; at once where there is none. What is undone runs nothing.
+  def after_commit(&block)
+    waiting = @after[Tsumugi::Native.job]
+    waiting ? waiting << block : block.call
+    nil
+  end
+
+  def __begin(mode, isolation)
+    running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode, isolation))
+    @after[Tsumugi::Native.job] = []
+    Tsumugi::Native.db_enter(@native, running)
+    running
+  end
+
+  def __end(running, raised)
+    waiting = @after.delete(Tsumugi::Native.job)
+    Tsumugi::Native.db_leave(@native, running)
+    begin
+      Tsumugi.await(Tsumugi::Native.db_commit(running)) unless raised
+    ensure
+      # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
+      Tsumugi::Native.db_abandon(running)
+    end
+    waiting.each(&:call) unless raised
+  end
+
+  def __mark = [Tsumugi.await(Tsumugi::Native.db_savepoint(@native)), @after[Tsumugi::Native.job].size]
+
+  def __unmark(mark, raised)
+    savepoint, size = mark
+    if raised
+      @after[Tsumugi::Native.job].pop while @after[Tsumugi::Native.job].size > size
+    else
+      Tsumugi.await(Tsumugi::Native.db_release(savepoint))
+    end
+  ensure
+    Tsumugi::Native.db_forsake(savepoint)
   end
 
   # A connection of this fibre's own while the block runs, for what a session keeps: `SET`, temporary tables, advisory locks.
   # Every statement of this fibre on this database goes there. It is as new before anybody else has it. In a transaction,
   # which has a connection of its own, this is that one.
   def connection
-    id = Tsumugi::Native.job
-    return yield(self) if @sessions[id] || @transactions[id]
+    return yield(self) if Tsumugi::Native.db_has_own?(@native)
 
     session = Tsumugi.await(Tsumugi::Native.db_session(@native))
-    @sessions[id] = session
+    Tsumugi::Native.db_enter(@native, session)
     begin
       yield(self)
     ensure
-      @sessions.delete(id)
+      Tsumugi::Native.db_leave(@native, session)
       Tsumugi::Native.db_give_back(session)
     end
   end
@@ -135,7 +187,7 @@ class DB
   # Copies into a table, and answers the number of rows: `db.copy_in("copy t from stdin") { |io| io.row(1, "x"); io << "2\ty\n" }`.
   # `<<` parks while the server is slower. A block that raises or is left early copies nothing.
   def copy_in(sql)
-    copy = CopyIn.new(Tsumugi.await(Tsumugi::Native.db_copy_in(__target, sql)))
+    copy = CopyIn.new(Tsumugi.await(Tsumugi::Native.db_copy_in(@native, sql)))
     begin
       yield copy
       Tsumugi.await(Tsumugi::Native.db_copy_finish(copy.native))
@@ -146,7 +198,7 @@ class DB
 
   # Copies out of a table: `db.copy_out("copy t to stdout (format csv)") { |bytes| out << bytes }`. Pieces may end anywhere.
   def copy_out(sql)
-    copy = Tsumugi.await(Tsumugi::Native.db_copy_out(__target, sql))
+    copy = Tsumugi.await(Tsumugi::Native.db_copy_out(@native, sql))
     begin
       while (bytes = Tsumugi.await(Tsumugi::Native.db_copy_read(copy)))
         yield bytes
@@ -224,13 +276,6 @@ class DB
       ESCAPES.each { |plain, escaped| text = text.gsub(plain) { escaped } if text.include?(plain) }
       text
     end
-  end
-
-  def __target
-    return @native if @transactions.empty? && @sessions.empty?
-
-    id = Tsumugi::Native.job
-    @transactions[id] || @sessions[id] || @native
   end
 
   # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash when it is asked for; returned

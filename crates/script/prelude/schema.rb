@@ -177,11 +177,11 @@ class DB
   # Is there a table of this name?
   def table?(name) = !__described(name).nil?
 
-  def __described(table) = Tsumugi.await(Tsumugi::Native.schema_describe(__target, table))
+  def __described(table) = Tsumugi.await(Tsumugi::Native.schema_describe(@native, table))
 
   def __run_schema(statements)
     statements.each do |sql|
-      Tsumugi.await(Tsumugi::Native.schema_run(__target, @scheme, sql))
+      Tsumugi.await(Tsumugi::Native.schema_run(@native, @scheme, sql))
     end
   end
 

@@ -79,6 +79,8 @@ pub(crate) struct Host {
     pub subject: RefCell<Option<Rc<Exchange>>>,
     /// The job that runs now; natives identify a fibre by it.
     pub job: Cell<u64>,
+    /// The jobs that have a transaction, once for each.
+    pub transactions: RefCell<Vec<u64>>,
     /// `$~` of every job.
     pub last_match: LastMatch,
     jobs: Cell<u64>,
@@ -183,6 +185,7 @@ impl Host {
             sources: RefCell::default(),
             subject: RefCell::default(),
             job: Cell::new(0),
+            transactions: RefCell::default(),
             last_match: LastMatch::default(),
             jobs: Cell::new(0),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),

@@ -77,6 +77,7 @@ const PRELUDE: &[(&str, &str)] = &[
         include_str!("../prelude/db_values.rb"),
     ),
     ("tsumugi/schema.rb", include_str!("../prelude/schema.rb")),
+    ("tsumugi/query.rb", include_str!("../prelude/query.rb")),
     ("tsumugi/kv.rb", include_str!("../prelude/kv.rb")),
     (
         "tsumugi/ngx_mruby.rb",

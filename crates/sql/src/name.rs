@@ -56,7 +56,7 @@ impl Name {
     }
 
     /// The last part: of `users.id`, `id`.
-    pub(crate) fn last(&self) -> &str {
+    pub fn last(&self) -> &str {
         match self.dots {
             Dots::Separate => self.text.rsplit('.').next().unwrap_or(&self.text),
             Dots::Literal => &self.text,

@@ -90,6 +90,14 @@ impl Order {
         self
     }
 
+    /// The column it is by; none of any other expression.
+    pub fn column(&self) -> Option<&Name> {
+        match self.expr.node() {
+            Node::Column(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// NULL before everything.
     #[must_use]
     pub fn nulls_first(mut self) -> Self {
@@ -255,6 +263,15 @@ impl Source {
         let (sql, values) = (sql.into(), values.into_iter().collect());
         let (of, alias) = (Origin::Raw(Raw { sql, values }), Some(alias.into()));
         Self { of, alias }
+    }
+
+    /// The name by which its columns are qualified.
+    pub fn name(&self) -> Option<&Name> {
+        match (&self.alias, &self.of) {
+            (Some(alias), _) => Some(alias),
+            (None, Origin::Table(name)) => Some(name),
+            (None, Origin::Query(_) | Origin::Raw(_)) => None,
+        }
     }
 
     pub(crate) fn depth(&self) -> u16 {

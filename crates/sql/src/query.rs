@@ -68,6 +68,24 @@ impl Query {
         }
     }
 
+    /// The name by which its columns are qualified: of its table, or what it is called here.
+    pub fn source_name(&self) -> Option<&Name> {
+        self.0.source.as_ref()?.name()
+    }
+
+    /// Whether a change of it answers rows.
+    pub fn is_returning(&self) -> bool {
+        !self.0.returning.is_empty()
+    }
+
+    /// Everything that its rows must meet, as one condition.
+    pub fn condition(&self) -> Expr {
+        match self.0.filters.as_slice() {
+            [only] => only.clone(),
+            several => all(several.iter().cloned()),
+        }
+    }
+
     pub(crate) fn parts(&self) -> &Parts {
         &self.0
     }
@@ -138,6 +156,12 @@ impl Query {
     pub fn or_filter(self, condition: Expr) -> Self {
         let either = either(&self.0.filters, condition);
         self.with_depth(either.depth(), |parts| parts.filters = vec![either])
+    }
+
+    /// All rows again.
+    #[must_use]
+    pub fn unfiltered(self) -> Self {
+        self.with(|parts| parts.filters.clear())
     }
 
     /// Rows of both for which the condition is true.

@@ -192,7 +192,8 @@ impl Attempt<'_> {
                 constraint: constraint.unwrap_or_default(),
                 statement,
             },
-            "40001" | "40P01" => Error::SerializationFailure { statement },
+            "40001" => Error::SerializationFailure { statement },
+            "40P01" => Error::Deadlock { statement },
             "57014" => Error::Timeout { limit, statement },
             // Not allowed, which has nothing to do with how it is written.
             code if code.starts_with("42") && code != "42501" => Error::Syntax {

@@ -37,6 +37,11 @@ impl Rows {
         self.rows.len()
     }
 
+    /// Drops the rows beyond the first so many.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.rows.truncate(len);
+    }
+
     pub(crate) fn columns(&self) -> &Arc<Columns> {
         &self.columns
     }

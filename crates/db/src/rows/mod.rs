@@ -124,6 +124,16 @@ impl Rows {
         }
     }
 
+    /// The first so many of the rows.
+    #[must_use]
+    pub fn truncated(mut self, len: usize) -> Rows {
+        match &mut self.0 {
+            Kept::Packed(rows) => rows.truncate(len),
+            Kept::Postgres(rows) => rows.truncate(len),
+        }
+        self
+    }
+
     /// The row at `index`, counted from 0.
     pub fn row(&self, index: usize) -> Option<Row<'_>> {
         Some(match &self.0 {

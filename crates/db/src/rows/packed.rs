@@ -49,6 +49,20 @@ impl Packed {
         self.cells.len()
     }
 
+    /// Drops the rows beyond the first so many.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        let end = match len.checked_sub(1) {
+            None => 0,
+            Some(last) => self.starts[last] as usize,
+        };
+        self.cells.truncate(end);
+        self.starts.truncate(len.saturating_sub(1));
+        self.len = len;
+    }
+
     /// The row at `index`, counted from 0.
     pub(crate) fn row(&self, index: usize) -> Option<PackedRow<'_>> {
         if index >= self.len {
@@ -341,6 +355,21 @@ mod tests {
                 assert_eq!(row.value(columns), None);
             }
             assert!(packed.row(rows).is_none());
+        }
+    }
+
+    #[test]
+    fn rows_are_cut_where_one_begins() {
+        let row = |n| vec![Cell::Integer(n), Cell::Text(b"x")];
+        for len in 0..=4 {
+            let rows = pack(&[row(1), row(2), row(3)], &["n", "t"]).truncated(len);
+            assert_eq!(rows.len(), len.min(3));
+            for (index, row) in rows.iter().enumerate() {
+                let number = i64::try_from(index).unwrap() + 1;
+                assert_eq!(row.value(0), Some(ValueRef::Integer(number)));
+                assert_eq!(row.value(1), Some(ValueRef::Text("x")));
+            }
+            assert!(rows.row(len).is_none());
         }
     }
 

@@ -63,6 +63,7 @@ impl Load {
             "PoolTimeout",
             "QueryCanceled",
             "SerializationFailure",
+            "DeadlockDetected",
         ];
         assert!(expected.contains(&kind), "{kind}: {error}");
         assert!(!error.to_string().is_empty());

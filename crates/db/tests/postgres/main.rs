@@ -138,7 +138,7 @@ fn each_kind_of_refusal_has_its_error_and_none_shows_data() {
             ("23502", "NotNullViolation"),
             ("23514", "CheckViolation"),
             ("40001", "SerializationFailure"),
-            ("40P01", "SerializationFailure"),
+            ("40P01", "DeadlockDetected"),
             ("57014", "QueryCanceled"),
             ("22012", "DataError"),
             ("22P02", "DataError"),

@@ -8,6 +8,7 @@ mod failure;
 pub(crate) mod kv;
 mod output;
 mod parameters;
+mod query;
 pub(crate) mod rows;
 pub(crate) mod standard;
 mod wait;
@@ -48,6 +49,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     web::install(&natives)?;
     database::install(&natives)?;
     rows::install(&natives)?;
+    query::install(&natives)?;
     kv::install(&natives)?;
     standard::install(&natives)
 }

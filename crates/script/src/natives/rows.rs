@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{Columns, RowStream, Rows};
-use tsumugi_mruby::{Result, Scope, Symbol, Value};
+use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
-use super::database::values::field;
+use super::database::values::{field, value};
 use super::{Natives, wrong_type};
 use crate::streaming::RowSource;
 
@@ -98,21 +98,61 @@ fn as_hashes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .argument(1)
             .as_integer()
             .and_then(|i| usize::try_from(i).ok());
-        let Some(row) = index.and_then(|index| rows.row(index)) else {
+        let Some(index) = index else {
             return Ok(Value::nil());
         };
         let depth_max = host.settings.limits.json_depth_max;
-        let names = symbols(scope, &known, rows.columns());
-        let fields = row
-            .values()
-            .map(|value| field(scope, value, depth_max))
-            .collect::<Result<'_, Vec<_>>>()?;
-        scope.record(&names, &fields)
+        hash_at(scope, &known, rows, index, depth_max)
     })
 }
 
+/// A row as a Hash; nil if there is no such row.
+pub(super) fn hash_at<'c>(
+    scope: &'c Scope<'c>,
+    known: &Known,
+    rows: &Rows,
+    index: usize,
+    depth_max: usize,
+) -> Result<'c, Value<'c>> {
+    let Some(row) = rows.row(index) else {
+        return Ok(Value::nil());
+    };
+    let names = symbols(scope, known, rows.columns());
+    let mut fields = Vec::with_capacity(names.len());
+    for value in row.values() {
+        fields.push(field(scope, value, depth_max)?);
+    }
+    scope.record(&names, &fields)
+}
+
+/// The values of all rows in an Array, in one of its own for each row unless there is one column.
+pub(super) fn values_at<'c>(
+    scope: &'c Scope<'c>,
+    rows: &Rows,
+    depth_max: usize,
+) -> Result<'c, Value<'c>> {
+    let all = scope.array(rows.len())?;
+    let single = rows.columns().len() == 1;
+    for (index, row) in rows.iter().enumerate() {
+        if index % ROWS_UNINTERRUPTED == ROWS_UNINTERRUPTED - 1 {
+            scope.check_interrupt()?;
+        }
+        let made = scope.nested(|scope| {
+            let values = row.values().map(|one| value(scope, one, depth_max));
+            let values = values.collect::<Result<'_, Vec<Value<'_>>>>();
+            let pushed = values.and_then(|values| match values.as_slice() {
+                [only] if single => scope.push(all, *only),
+                several => scope.push(all, scope.array_of(several)?),
+            });
+            pushed.map_err(|raised| scope.root(raised.0))
+        });
+        made.map_err(|root| Raise(scope.rooted(&root)))?;
+    }
+    Ok(all)
+}
+
 /// The columns that were met last, with their names as Symbols: rows of one result, and results of one statement, come together.
-type Known = RefCell<Option<(Arc<Columns>, Rc<[Symbol]>)>>;
+pub(super) type Known = RefCell<Option<(Arc<Columns>, Rc<[Symbol]>)>>;
 
 fn symbols(scope: &Scope<'_>, known: &Known, columns: &Arc<Columns>) -> Rc<[Symbol]> {
     if let Some((met, names)) = &*known.borrow()

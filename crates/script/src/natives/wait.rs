@@ -50,8 +50,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let tasks = (0..count)
             .map(|i| scope.root(scope.array_at(tasks, i)))
             .collect();
-        let subject = host.subject.borrow().clone();
         let parent = Some(host.job.get());
+        if host.transactions.borrow().contains(&host.job.get()) {
+            let message =
+                "parallel in a transaction would run its branches outside: run it before or after";
+            return Err(scope.error("DB::UsageError", message));
+        }
+        let subject = host.subject.borrow().clone();
         let bounds = Bounds {
             subject,
             parent,

@@ -10,6 +10,7 @@ mod errors;
 mod listening;
 mod logged;
 mod pipelines;
+mod queries;
 mod schema;
 mod sessions;
 mod streams;

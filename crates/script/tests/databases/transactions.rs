@@ -103,13 +103,22 @@ fn statements_of_other_fibres_are_outside() {
     check(
         TABLE,
         &[(
-            "inside, outside = nil
-              db.transaction do
-                db.execute 'insert into t values (1)'
-                inside = db.query('select count(*) as n from t').first[:n]
-                outside = parallel(-> { db.query('select count(*) as n from t').first[:n] })[0]
-              end
-              [inside, outside]",
+            "begun = Tsumugi::Channel.new(1)
+              looked = Tsumugi::Channel.new(1)
+              count = -> { db.query('select count(*) as n from t').first[:n] }
+              parallel(-> {
+                db.transaction do
+                  db.execute 'insert into t values (1)'
+                  begun << true
+                  looked.pop
+                  count.call
+                end
+              }, -> {
+                begun.pop
+                outside = count.call
+                looked << true
+                outside
+              })",
             "[1,0]",
         )],
     );
@@ -161,6 +170,137 @@ fn isolation_is_the_servers() {
             ),
         ],
     );
+}
+
+#[test]
+fn parallel_in_a_transaction_is_refused() {
+    check(
+        TABLE,
+        &[
+            (
+                "told { db.transaction { parallel(-> { 1 }) } }",
+                "DB::UsageError: parallel in a transaction would run its branches outside: run it before or after",
+            ),
+            ("db.transaction { 1 }; parallel(-> { 1 })", "[1]"),
+        ],
+    );
+}
+
+#[test]
+fn a_savepoint_is_undone_alone() {
+    check(
+        &format!("{TABLE}def all = db[:t].order(:n).pluck(:n)"),
+        &[
+            (
+                "db.transaction do
+                   db[:t].insert(n: 1)
+                   (db.transaction(savepoint: true) { db[:t].insert(n: 2); db[:t].insert(n: 2) }) rescue 0
+                   db.transaction(savepoint: true) { db[:t].insert(n: 3) }
+                 end
+                 all",
+                "[1,3]",
+            ),
+            (
+                "(db.transaction { db.transaction(savepoint: true) { db[:t].insert(n: 4) }; raise 'no' }) rescue 0; all",
+                "[1,3]",
+            ),
+            ("db.transaction(savepoint: true) { db[:t].insert(n: 5) }; all", "[1,3,5]"),
+        ],
+    );
+}
+
+#[test]
+fn several_rows_go_in_together_or_not_at_all() {
+    check(
+        &format!("{TABLE}def all = db[:t].order(:n).pluck(:n)"),
+        &[
+            (
+                "failed { db[:t].insert([{ n: 1 }, { n: 1 }]) }",
+                "DB::UniqueViolation",
+            ),
+            (
+                "failed { db[:t].insert_id([{ n: 1 }, { n: 1 }]) }",
+                "DB::UniqueViolation",
+            ),
+            (
+                "db.transaction { db[:t].insert_id([{ n: 1 }, { n: 1 }]) rescue 0; db[:t].insert(n: 2) }; all",
+                "[2]",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_waits_for_a_commit_runs_after_it_and_only_then() {
+    check(
+        &format!("{TABLE}def all = db[:t].order(:n).pluck(:n)"),
+        &[
+            (
+                "said = []
+                 db.transaction do
+                   db.after_commit { said << :outer << all }
+                   db.transaction(savepoint: true) { db.after_commit { said << :undone }; raise 'no' } rescue 0
+                   db.transaction(savepoint: true) { db.after_commit { said << :inner } }
+                   db[:t].insert(n: 1)
+                   said << :last
+                 end
+                 said",
+                r#"["last","outer",[1],"inner"]"#,
+            ),
+            (
+                "said = []; (db.transaction { db.after_commit { said << 1 }; raise 'no' }) rescue 0; said",
+                "[]",
+            ),
+            ("said = []; db.after_commit { said << 1 }; said", "[1]"),
+        ],
+    );
+}
+
+#[test]
+fn a_transaction_that_could_not_be_serialized_is_run_again() {
+    let line = |retries| {
+        format!(
+            "tries = 0
+             begin
+               db.transaction(isolation: :serializable, retries: {retries}) do
+                 tries += 1
+                 db[:t].insert(n: 7)
+                 db.after_commit {{ tries += 10 }}
+                 raise (tries.odd? ? DB::SerializationFailure : DB::DeadlockDetected).new('again') if tries < 3
+               end
+             rescue DB::SerializationFailure => e
+               raise if e.class == DB::Error
+             end
+             [tries, db[:t].count]"
+        )
+    };
+    check(TABLE, &[(&line(1), "[2,0]"), (&line(2), "[13,1]")]);
+}
+
+#[test]
+fn two_transactions_that_wait_for_each_other_are_told_apart() {
+    let app = "
+        get('/') {
+          db.execute_script 'create table d(n integer primary key, v integer); insert into d values (1, 0), (2, 0)'
+          first = Tsumugi::Channel.new(2)
+          locked = Tsumugi::Channel.new(2)
+          side = ->(one, other) {
+            begin
+              db.transaction do
+                db[:d].where(n: one).update(v: 1)
+                first << one
+                sleep 0.001 while first.size < 2
+                db[:d].where(n: other).update(v: 1)
+              end
+              'done'
+            rescue DB::SerializationFailure => e
+              e.class.to_s
+            end
+          }
+          parallel(-> { side.call(1, 2) }, -> { side.call(2, 1) }).sort
+        }";
+    let served = Served::new(Engine::Postgres, "pool: 3", app);
+    served.check("/", r#"["DB::DeadlockDetected","done"]"#);
 }
 
 /// Every other request has a transaction that is rolled back; the others must never see what it did, nor lose what they did.

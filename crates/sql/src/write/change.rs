@@ -338,11 +338,7 @@ impl Writer<'_> {
         self.owner = parts
             .source
             .as_ref()
-            .and_then(|source| match (&source.alias, &source.of) {
-                (Some(alias), _) => Some(alias.clone()),
-                (None, Origin::Table(name)) => Some(name.clone()),
-                (None, _) => None,
-            });
+            .and_then(|source| source.name().cloned());
         self.assignments(&sets)?;
         self.owner = None;
         Ok(())

@@ -7,7 +7,7 @@ use tsumugi_mruby::{Kind, Result, Scope, Value};
 use crate::limits::BIND_DEPTH_MAX;
 
 /// One value.
-pub(super) fn bind<'c>(
+pub(crate) fn bind<'c>(
     scope: &'c Scope<'c>,
     value: Value<'c>,
     json_depth_max: usize,
@@ -68,7 +68,7 @@ fn at<'c>(
 }
 
 /// What an exception shows of a value.
-pub(super) fn shown<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Value<'c>> {
+pub(crate) fn shown<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Value<'c>> {
     match bind {
         Bind::Boolean(truth) => Ok(Value::boolean(*truth)),
         Bind::Integer(integer) => Ok(scope.integer(*integer)),

@@ -32,8 +32,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn writing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.waiting("db_copy_in", |_, scope, call| {
-        let target = target(scope, call.argument(0))?;
+    natives.waiting("db_copy_in", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
             match target.copy_in(sql).await {
@@ -76,8 +76,8 @@ fn writing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn reading<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.waiting("db_copy_out", |_, scope, call| {
-        let target = target(scope, call.argument(0))?;
+    natives.waiting("db_copy_out", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
             match target.copy_out(sql).await {

@@ -7,7 +7,7 @@ use super::binds::shown;
 use crate::answer::{Answer, answer};
 
 /// The answer to an operation that failed.
-pub(super) fn failure(error: Error) -> Answer {
+pub(crate) fn failure(error: Error) -> Answer {
     answer(move |scope| Err(raise(scope, &error)))
 }
 

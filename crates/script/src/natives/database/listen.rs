@@ -1,24 +1,18 @@
 //! `db.listen`: waiting for what others notify. What is done about it is Ruby's.
 
-use tsumugi_db::{Database, Heard, Listener};
+use tsumugi_db::{Heard, Listener};
 use tsumugi_mruby::{Result, Value};
 
 use super::copy::{Holder, hold, take};
+use super::face::face;
 use super::failure::failure;
 use crate::answer::{Operation, answer, nil};
-use crate::natives::{Natives, text, wrong_type};
+use crate::natives::{Natives, text};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Listener")?;
     natives.waiting("db_listen", |_, scope, call| {
-        let Some(database) = scope.data::<Database>(call.argument(0)).cloned() else {
-            return Err(wrong_type(
-                scope,
-                call.argument(0),
-                "the connection",
-                "a database",
-            ));
-        };
+        let database = face(scope, call.argument(0))?.database().clone();
         let names = call.argument(1);
         let names = (0..scope.array_len(names)).map(|i| scope.array_at(names, i));
         let channels = names.map(|name| text(scope, name, "the channel"));

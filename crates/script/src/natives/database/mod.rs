@@ -1,12 +1,13 @@
 //! Databases: connecting, statements, transactions. Everything that reaches a database waits; errors become `DB::…`.
 
-mod binds;
+pub(super) mod binds;
 mod copy;
-mod failure;
+pub(super) mod face;
+pub(super) mod failure;
 mod listen;
 mod pipeline;
 mod schema;
-mod target;
+pub(super) mod target;
 pub(super) mod values;
 
 use std::cell::RefCell;
@@ -14,15 +15,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    Database, Isolation, Options, Session, StatementLog, Transaction, TransactionMode,
+    Database, Isolation, Options, Savepoint, Session, StatementLog, Transaction, TransactionMode,
     TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::{Natives, text, wrong_type};
+use super::{Natives, text};
 use crate::answer::{Operation, answer, nil};
 use crate::host::{Host, Mode};
 use binds::bind;
+use face::{Face, face};
 use failure::failure;
 pub(crate) use failure::raise;
 use target::{Running, Target, own, target};
@@ -34,6 +36,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.carries_data(rows);
     natives.data_class("Database")?;
     natives.data_class("Transaction")?;
+    natives.data_class("Savepoint")?;
     natives.data_class("Session")?;
     natives.waiting("db_connect", |host, scope, call| {
         let url = text(scope, call.argument(0), "the database's URL")?;
@@ -51,7 +54,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                         host.watch(database.watch());
                     }
                     answer(move |scope| {
-                        scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
+                        let face = Rc::new(Face::new(database));
+                        scope.wrap(scope.constant("Tsumugi::Native::Database")?, face)
                     })
                 }
                 Err(error) => failure(error),
@@ -59,11 +63,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }) as Operation)
     })?;
     natives.plain("db_scheme", |_, scope, call| {
-        match target(scope, call.argument(0))? {
-            Target::Database(database) => scope.string(database.scheme()),
-            _ => Ok(Value::nil()),
-        }
+        scope.string(face(scope, call.argument(0))?.database().scheme())
     })?;
+    face::install(natives)?;
     statements(natives)?;
     streams(natives)?;
     pipeline::install(natives)?;
@@ -71,7 +73,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     copy::install(natives)?;
     listen::install(natives)?;
     sessions(natives)?;
-    transactions(natives)
+    transactions(natives)?;
+    savepoints(natives)
 }
 
 fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -152,14 +155,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_session", |_, scope, call| {
-        let Some(database) = scope.data::<Database>(call.argument(0)).cloned() else {
-            return Err(wrong_type(
-                scope,
-                call.argument(0),
-                "the connection",
-                "a database",
-            ));
-        };
+        let database = face(scope, call.argument(0))?.database().clone();
         Ok(Box::pin(async move {
             match database.session().await {
                 Ok(session) => answer(move |scope| {
@@ -179,8 +175,8 @@ fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.waiting("db_begin", |_, scope, call| {
-        let target = target(scope, call.argument(0))?;
+    natives.waiting("db_begin", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
         let mut options = match scope.text(call.argument(1)).as_deref() {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
@@ -238,12 +234,41 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("db_savepoint", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
+        Ok(Box::pin(async move {
+            match target.savepoint().await {
+                Ok(savepoint) => answer(move |scope| {
+                    let class = scope.constant("Tsumugi::Native::Savepoint")?;
+                    scope.wrap(class, copy::hold(savepoint))
+                }),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("db_release", |_, scope, call| {
+        let (_, savepoint) = copy::take::<Savepoint>(scope, call.argument(0))?;
+        Ok(
+            Box::pin(async move { savepoint.release().await.map_or_else(failure, |()| nil()) })
+                as Operation,
+        )
+    })?;
+    // Dropped, the transaction is rolled back to it before its next statement.
+    natives.plain("db_forsake", |_, scope, call| {
+        if let Some(savepoint) = scope.data::<copy::Holder<Savepoint>>(call.argument(0)) {
+            savepoint.borrow_mut().take();
+        }
+        Ok(Value::nil())
+    })
+}
+
 fn statement<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
     call: &tsumugi_mruby::Call<'c>,
 ) -> Result<'c, (Target, String, Vec<Bind>)> {
-    let target = target(scope, call.argument(0))?;
+    let target = target(host, scope, call.argument(0))?;
     let sql = text(scope, call.argument(1), "the SQL")?;
     let values = call.argument(2);
     let depth_max = host.settings.limits.json_depth_max;

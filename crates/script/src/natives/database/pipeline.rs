@@ -12,7 +12,7 @@ use crate::natives::{Natives, text};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_pipeline", |host, scope, call| {
-        let target = target(scope, call.argument(0))?;
+        let target = target(host, scope, call.argument(0))?;
         let pairs = call.argument(1);
         let count = scope.array_len(pairs);
         if count > PIPELINE_MAX {

@@ -6,49 +6,45 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{
-    Atomicity, CopyIn, CopyOut, Database, Executed, RowStream, Rows, Session, Transaction,
-    TransactionOptions, Value as Bind,
+    Atomicity, CopyIn, CopyOut, Database, Executed, RowStream, Rows, Savepoint, Session,
+    Transaction, TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_sql::Name;
 use tsumugi_sql::schema::Description;
 
-use crate::natives::wrong_type;
+use super::face::face;
+use crate::host::Host;
 
 /// A transaction or a session in Ruby's hands; `None` once it has ended.
-pub(super) type Running<T> = Rc<RefCell<Option<Rc<T>>>>;
+pub(crate) type Running<T> = Rc<RefCell<Option<Rc<T>>>>;
 
 pub(super) fn own<T>(value: T) -> Running<T> {
     Rc::new(RefCell::new(Some(Rc::new(value))))
 }
 
 /// Where a statement runs.
-pub(super) enum Target {
+pub(crate) enum Target {
     Database(Database),
     Session(Rc<Session>),
     Transaction(Rc<Transaction>),
 }
 
-/// What the native object of a database stands for.
-pub(super) fn target<'c>(scope: &'c Scope<'c>, holder: Value<'c>) -> Result<'c, Target> {
-    if let Some(database) = scope.data::<Database>(holder) {
-        return Ok(Target::Database(database.clone()));
-    }
-    if let Some(running) = scope.data::<Running<Transaction>>(holder) {
-        let transaction = running.borrow().clone();
-        let over = || scope.error("DB::UsageError", "the transaction is over");
-        return transaction.map(Target::Transaction).ok_or_else(over);
-    }
-    if let Some(running) = scope.data::<Running<Session>>(holder) {
-        let session = running.borrow().clone();
-        let over = || scope.error("DB::UsageError", "the connection was given back");
-        return session.map(Target::Session).ok_or_else(over);
-    }
-    Err(wrong_type(scope, holder, "the connection", "a database"))
+/// Where a statement of the running fibre on this database runs.
+pub(super) fn target<'c>(
+    host: &Host,
+    scope: &'c Scope<'c>,
+    holder: Value<'c>,
+) -> Result<'c, Target> {
+    face(scope, holder)?.target(scope, host.job.get())
 }
 
 impl Target {
-    pub(super) async fn query(&self, sql: String, binds: Vec<Bind>) -> tsumugi_db::Result<Rows> {
+    pub(crate) async fn query(
+        &self,
+        sql: impl Into<Arc<str>>,
+        binds: Vec<Bind>,
+    ) -> tsumugi_db::Result<Rows> {
         match self {
             Target::Database(database) => database.query(sql, binds).await,
             Target::Session(session) => session.query(sql, binds).await,
@@ -56,15 +52,7 @@ impl Target {
         }
     }
 
-    pub(super) async fn describe(&self, table: Name) -> tsumugi_db::Result<Option<Description>> {
-        match self {
-            Target::Database(database) => database.describe(table).await,
-            Target::Session(session) => session.describe(table).await,
-            Target::Transaction(transaction) => transaction.describe(table).await,
-        }
-    }
-
-    pub(super) async fn execute(
+    pub(crate) async fn execute(
         &self,
         sql: impl Into<Arc<str>>,
         binds: Vec<Bind>,
@@ -76,9 +64,9 @@ impl Target {
         }
     }
 
-    pub(super) async fn stream(
+    pub(crate) async fn stream(
         &self,
-        sql: String,
+        sql: impl Into<Arc<str>>,
         binds: Vec<Bind>,
     ) -> tsumugi_db::Result<RowStream> {
         match self {
@@ -88,7 +76,68 @@ impl Target {
         }
     }
 
-    pub(super) async fn script(&self, sql: String) -> tsumugi_db::Result<()> {
+    /// What the database says of a table.
+    pub(crate) async fn describe(&self, table: Name) -> tsumugi_db::Result<Option<Description>> {
+        match self {
+            Target::Database(database) => database.describe(table).await,
+            Target::Session(session) => session.describe(table).await,
+            Target::Transaction(transaction) => transaction.describe(table).await,
+        }
+    }
+
+    /// Runs several statements, all or none, and says how many rows they changed.
+    pub(crate) async fn atomically(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Bind>)>,
+    ) -> tsumugi_db::Result<u64> {
+        if let [_] = statements.as_slice() {
+            let mut affected = 0;
+            for (sql, binds) in statements {
+                affected += self.execute(sql, binds).await?.affected;
+            }
+            return Ok(affected);
+        }
+        let mut affected = 0;
+        if let Target::Transaction(transaction) = self {
+            // Of a caller who goes on after an error nothing is kept.
+            let savepoint = transaction.savepoint().await?;
+            for (sql, binds) in statements {
+                affected += transaction.execute(sql, binds).await?.affected;
+            }
+            savepoint.release().await?;
+            return Ok(affected);
+        }
+        let transaction = self.begin(TransactionOptions::default()).await?;
+        for (sql, binds) in statements {
+            affected += transaction.execute(sql, binds).await?.affected;
+        }
+        transaction.commit().await?;
+        Ok(affected)
+    }
+
+    /// The rows of several statements, of which all run or none.
+    pub(crate) async fn fetch_atomically(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Bind>)>,
+    ) -> tsumugi_db::Result<Vec<Rows>> {
+        let mut results = Vec::with_capacity(statements.len());
+        if let Target::Transaction(transaction) = self {
+            let savepoint = transaction.savepoint().await?;
+            for (sql, binds) in statements {
+                results.push(transaction.query(sql, binds).await?);
+            }
+            savepoint.release().await?;
+            return Ok(results);
+        }
+        let transaction = self.begin(TransactionOptions::default()).await?;
+        for (sql, binds) in statements {
+            results.push(transaction.query(sql, binds).await?);
+        }
+        transaction.commit().await?;
+        Ok(results)
+    }
+
+    pub(crate) async fn script(&self, sql: impl Into<Arc<str>>) -> tsumugi_db::Result<()> {
         match self {
             Target::Database(database) => database.execute_script(sql).await,
             Target::Session(session) => session.execute_script(sql).await,
@@ -96,7 +145,7 @@ impl Target {
         }
     }
 
-    pub(super) async fn pipeline(
+    pub(crate) async fn pipeline(
         &self,
         statements: Vec<(Arc<str>, Vec<Bind>)>,
         atomicity: Atomicity,
@@ -108,8 +157,18 @@ impl Target {
         }
     }
 
+    pub(crate) async fn savepoint(&self) -> tsumugi_db::Result<Savepoint> {
+        match self {
+            Target::Transaction(transaction) => transaction.savepoint().await,
+            Target::Database(_) | Target::Session(_) => Err(tsumugi_db::Error::Closed {
+                what: "transaction",
+                reason: "there is none to mark a point in",
+            }),
+        }
+    }
+
     /// Ruby's nested transactions join before they come here.
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         &self,
         options: TransactionOptions,
     ) -> tsumugi_db::Result<Transaction> {
@@ -123,7 +182,7 @@ impl Target {
         }
     }
 
-    pub(super) async fn copy_in(&self, sql: String) -> tsumugi_db::Result<CopyIn> {
+    pub(crate) async fn copy_in(&self, sql: impl Into<Arc<str>>) -> tsumugi_db::Result<CopyIn> {
         match self {
             Target::Database(database) => database.copy_in(sql).await,
             Target::Session(session) => session.copy_in(sql).await,
@@ -131,7 +190,7 @@ impl Target {
         }
     }
 
-    pub(super) async fn copy_out(&self, sql: String) -> tsumugi_db::Result<CopyOut> {
+    pub(crate) async fn copy_out(&self, sql: impl Into<Arc<str>>) -> tsumugi_db::Result<CopyOut> {
         match self {
             Target::Database(database) => database.copy_out(sql).await,
             Target::Session(session) => session.copy_out(sql).await,

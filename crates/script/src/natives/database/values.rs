@@ -7,22 +7,37 @@ use tsumugi_mruby::{Field, Result, Scope, Value};
 use super::raise;
 use crate::natives::standard;
 
-/// One value, as a field of its row.
-pub(crate) fn field<'c>(
+/// One value.
+pub(crate) fn value<'c>(
     scope: &'c Scope<'c>,
-    value: ValueRef<'c>,
+    value: ValueRef<'_>,
     json_depth_max: usize,
-) -> Result<'c, Field<'c>> {
-    let value = match value {
-        ValueRef::Integer(integer) => scope.integer(integer),
-        ValueRef::Real(real) => scope.float(real),
-        ValueRef::Text(text) => return Ok(Field::string(text.as_bytes())),
-        ValueRef::Blob(blob) => return Ok(Field::string(blob)),
-        ValueRef::Boolean(truth) => Value::boolean(truth),
-        ValueRef::Rich(rich) => self::rich(scope, rich, json_depth_max)?,
-        _ => Value::nil(),
-    };
-    Ok(value.into())
+) -> Result<'c, Value<'c>> {
+    match value {
+        ValueRef::Integer(integer) => Ok(scope.integer(integer)),
+        ValueRef::Real(real) => Ok(scope.float(real)),
+        ValueRef::Text(text) => scope.string(text),
+        ValueRef::Blob(blob) => scope.string(blob),
+        ValueRef::Boolean(truth) => Ok(Value::boolean(truth)),
+        ValueRef::Rich(rich) => self::rich(scope, rich, json_depth_max),
+        _ => Ok(Value::nil()),
+    }
+}
+
+/// One value, as a field of its row.
+pub(crate) fn field<'c, 'v>(
+    scope: &'c Scope<'c>,
+    value: ValueRef<'v>,
+    json_depth_max: usize,
+) -> Result<'c, Field<'v>>
+where
+    'c: 'v,
+{
+    Ok(match value {
+        ValueRef::Text(text) => Field::string(text.as_bytes()),
+        ValueRef::Blob(blob) => Field::string(blob),
+        other => self::value(scope, other, json_depth_max)?.into(),
+    })
 }
 
 fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Result<'c, Value<'c>> {

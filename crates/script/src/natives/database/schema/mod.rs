@@ -15,8 +15,8 @@ use crate::natives::{Natives, text};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Description")?;
-    natives.waiting("schema_describe", |_, scope, call| {
-        let target = target(scope, call.argument(0))?;
+    natives.waiting("schema_describe", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
         let table = text(scope, call.argument(1), "the table's name")?;
         Ok(Box::pin(async move {
             match target.describe(table.into()).await {
@@ -79,8 +79,8 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let statement = drop_table(table, dialect).map_err(|error| refused(scope, error))?;
         scope.string(statement)
     })?;
-    natives.waiting("schema_run", |_, scope, call| {
-        let target = target(scope, call.argument(0))?;
+    natives.waiting("schema_run", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
         let dialect = dialect(scope, call.argument(1))?;
         let sql = text(scope, call.argument(2), "the SQL")?;
         Ok(Box::pin(async move {

@@ -1,0 +1,270 @@
+//! The methods of `DB::Query` that answer another query: narrowing, joining, grouping, ordering, paging, locking. Nothing is asked
+//! of a database here. Rule: what cannot be meant is refused when the query is run, before any SQL, unless Ruby's types tell.
+
+use tsumugi_mruby::{Call, Kind, Raise, Result, Value};
+use tsumugi_sql::{Conflict, Expr, Name, Named, Query, Source, all, col, exists, raw, table};
+
+use super::arguments::Reader;
+use super::{Built, Methods, Part};
+use crate::natives::database::face::face;
+use crate::natives::wrong_type;
+
+pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    beginning(methods)?;
+    conditions(methods)?;
+    columns(methods)?;
+    joins(methods)?;
+    groups_and_orders(methods)?;
+    rest(methods)?;
+    for_changes(methods)
+}
+
+fn beginning<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    let natives = methods.natives;
+    natives.plain("db_table", |host, scope, call| {
+        let face = std::rc::Rc::clone(face(scope, call.argument(0))?);
+        let source = Reader::new(host, scope).source(call.argument(1))?;
+        let query = table(source);
+        scope.wrap(scope.constant("DB::Query")?, Built { query, face })
+    })?;
+    natives.plain("order_name", |host, scope, call| {
+        let name = Reader::new(host, scope).order_name(call.argument(0))?;
+        scope.string(name)
+    })?;
+    natives.plain("db_nothing", |_, scope, call| {
+        let face = std::rc::Rc::clone(face(scope, call.argument(0))?);
+        let query = Query::of_nothing();
+        scope.wrap(scope.constant("DB::Query")?, Built { query, face })
+    })
+}
+
+fn conditions<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.derive("where", |reader, call, query| {
+        Ok(query.filter(reader.condition(call)?))
+    })?;
+    methods.derive("or_where", |reader, call, query| {
+        Ok(query.or_filter(reader.condition(call)?))
+    })?;
+    methods.derive("where_not", |reader, call, query| {
+        Ok(query.filter(!reader.condition(call)?))
+    })?;
+    methods.derive("having", |reader, call, query| {
+        Ok(query.having(reader.condition(call)?))
+    })?;
+    methods.derive("or_having", |reader, call, query| {
+        Ok(query.or_having(reader.condition(call)?))
+    })?;
+    methods.derive("where_raw", |reader, call, query| {
+        Ok(query.filter(sql(reader, call)?))
+    })?;
+    methods.derive("or_where_raw", |reader, call, query| {
+        Ok(query.or_filter(sql(reader, call)?))
+    })?;
+    methods.derive("where_exists", |reader, call, query| {
+        match reader.query(call.argument(0)) {
+            Some(other) => Ok(query.filter(exists(other.clone()))),
+            None => reader.usage("where_exists takes a query"),
+        }
+    })?;
+    on_column(methods, "between", |reader, column, values| {
+        let (from, to) = reader.bounds(values)?;
+        Ok(column.between(from, to))
+    })?;
+    on_column(methods, "not_between", |reader, column, values| {
+        let (from, to) = reader.bounds(values)?;
+        Ok(column.not_between(from, to))
+    })?;
+    on_column(methods, "in", |reader, column, values| {
+        Ok(column.is_in(reader.set(values)?))
+    })?;
+    on_column(methods, "not_in", |reader, column, values| {
+        Ok(column.not_in(reader.set(values)?))
+    })?;
+    on_column(methods, "null", |_, column, _| Ok(column.is_null()))?;
+    on_column(methods, "not_null", |_, column, _| Ok(column.is_not_null()))
+}
+
+/// `where_…` and `or_where_…` of a column and what it is compared with.
+fn on_column<'s, F>(methods: &Methods<'_, 's>, word: &str, condition: F) -> Result<'s, ()>
+where
+    F: for<'c> Fn(&Reader<'c>, Expr, &[Value<'c>]) -> Result<'c, Expr> + Copy + 'static,
+{
+    methods.derive(&format!("where_{word}"), move |reader, call, query| {
+        let column = reader.field(call.argument(0))?;
+        let rest = call.arguments().get(1..).unwrap_or_default();
+        Ok(query.filter(condition(reader, column, rest)?))
+    })?;
+    methods.derive(&format!("or_where_{word}"), move |reader, call, query| {
+        let column = reader.field(call.argument(0))?;
+        let rest = call.arguments().get(1..).unwrap_or_default();
+        Ok(query.or_filter(condition(reader, column, rest)?))
+    })
+}
+
+/// SQL and the values for it.
+fn sql<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, Expr> {
+    let sql = reader.name_text(call.argument(0))?;
+    let values = call.arguments().get(1..).unwrap_or_default();
+    Ok(raw(sql, reader.values(values)?))
+}
+
+fn columns<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.derive("select", |reader, call, query| {
+        Ok(query.select(reader.items(call.arguments())?))
+    })?;
+    methods.derive("select_append", |reader, call, query| {
+        Ok(query.select_append(reader.items(call.arguments())?))
+    })?;
+    methods.derive("distinct", |_, _, query| Ok(query.distinct()))?;
+    methods.plain("as", |reader, call, built| {
+        let source = Source::query(built.query.clone(), reader.name(call.argument(0))?);
+        let class = reader.scope.constant("DB::Expression")?;
+        reader.scope.wrap(class, Part::Source(source))
+    })
+}
+
+fn joins<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.derive("join", |reader, call, query| {
+        let (source, on) = joined(reader, call, &query)?;
+        Ok(query.join(source, on))
+    })?;
+    methods.derive("left_join", |reader, call, query| {
+        let (source, on) = joined(reader, call, &query)?;
+        Ok(query.left_join(source, on))
+    })?;
+    methods.derive("right_join", |reader, call, query| {
+        let (source, on) = joined(reader, call, &query)?;
+        Ok(query.right_join(source, on))
+    })?;
+    methods.derive("cross_join", |reader, call, query| {
+        Ok(query.cross_join(reader.source(call.argument(0))?))
+    })
+}
+
+/// What is joined, and on what: a condition, two columns with or without an operator, or a Hash of its columns and the first
+/// table's.
+fn joined<'c>(reader: &Reader<'c>, call: &Call<'c>, query: &Query) -> Result<'c, (Source, Expr)> {
+    let source = reader.source(call.argument(0))?;
+    let columns = |left, operator: &str, right| -> Result<'c, Expr> {
+        let (left, right) = (reader.field(left)?, reader.field(right)?);
+        reader.checked(left.compare(operator, right))
+    };
+    let on = match call.arguments().get(1..).unwrap_or_default() {
+        [hash] if hash.kind() == Kind::Hash => on_pairs(reader, *hash, &source, query)?,
+        [condition] => match reader.part(*condition) {
+            Some(Part::Expr(expr)) => expr.clone(),
+            _ => return Err(wrong_on(reader, *condition)),
+        },
+        [left, right] => columns(*left, "=", *right)?,
+        [left, operator, right] => columns(*left, &reader.name_text(*operator)?, *right)?,
+        _ => return reader.usage("a join needs a condition: `join(:orders, user_id: :id)`"),
+    };
+    Ok((source, on))
+}
+
+fn wrong_on<'c>(reader: &Reader<'c>, value: Value<'c>) -> Raise<'c> {
+    wrong_type(
+        reader.scope,
+        value,
+        "the condition of a join",
+        "an expression or a Hash",
+    )
+}
+
+/// `user_id: :id` means `orders.user_id = users.id`; a value that is no Symbol is bound.
+fn on_pairs<'c>(
+    reader: &Reader<'c>,
+    hash: Value<'c>,
+    source: &Source,
+    query: &Query,
+) -> Result<'c, Expr> {
+    let of = |owner: Option<&Name>, column: String| match owner {
+        Some(owner) if !column.contains('.') => col(format!("{}.{column}", owner.as_str())),
+        _ => col(column),
+    };
+    let mut pairs = Vec::new();
+    for (own, other) in reader.scope.entries(hash)? {
+        let own = of(source.name(), reader.name_text(own)?);
+        let other = match other.kind() {
+            Kind::Symbol => of(query.source_name(), reader.name_text(other)?).into(),
+            _ => reader.operand(other)?,
+        };
+        pairs.push(own.matches(other));
+    }
+    Ok(all(pairs))
+}
+
+fn groups_and_orders<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.derive("group", |reader, call, query| {
+        Ok(query.group(reader.items(call.arguments())?))
+    })?;
+    methods.derive("regroup", |reader, call, query| {
+        Ok(query.regroup(reader.items(call.arguments())?))
+    })?;
+    methods.derive("order", |reader, call, query| {
+        Ok(query.order(reader.orders(call.arguments())?))
+    })?;
+    methods.derive("reorder", |reader, call, query| {
+        Ok(query.reorder(reader.orders(call.arguments())?))
+    })?;
+    methods.derive("unordered", |_, _, query| Ok(query.unordered()))?;
+    methods.derive("limit", |reader, call, query| {
+        Ok(query.limit(reader.count(call.argument(0), "limit")?))
+    })?;
+    methods.derive("offset", |reader, call, query| {
+        Ok(query.offset(reader.count(call.argument(0), "offset")?))
+    })
+}
+
+fn rest<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.derive("with", |reader, call, query| {
+        let name = reader.name(call.argument(0))?;
+        Ok(query.with_query(name, named(reader, call.argument(1))?))
+    })?;
+    methods.derive("with_recursive", |reader, call, query| {
+        let name = reader.name(call.argument(0))?;
+        let columns = reader.names(&[call.argument(1)])?;
+        Ok(query.with_recursive(name, columns, named(reader, call.argument(2))?))
+    })?;
+    methods.derive("for_update", |_, _, query| Ok(query.for_update()))?;
+    methods.derive("skip_locked", |_, _, query| Ok(query.skip_locked()))?;
+    methods.derive("no_wait", |_, _, query| Ok(query.no_wait()))
+}
+
+fn named<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Named> {
+    match (reader.query(value), reader.part(value)) {
+        (Some(query), _) => Ok(query.clone().into()),
+        (None, Some(Part::Expr(expr))) => Ok(expr.clone().into()),
+        _ => reader.usage("with takes a name and a query, or SQL: sql(\"select …\")"),
+    }
+}
+
+fn for_changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.derive("returning", |reader, call, query| match call.arguments() {
+        [] => Ok(query.returning("*")),
+        items => Ok(query.returning(reader.items(items)?)),
+    })?;
+    methods.derive("all_rows!", |_, _, query| Ok(query.all_rows()))?;
+    // The columns of the key, then what to update: nil, true for all, an Array of columns, a Hash.
+    methods.derive("__on_conflict", |reader, call, query| {
+        let target = reader.names(&[call.argument(0)])?;
+        let conflict = if target.is_empty() {
+            Conflict::ignore()
+        } else {
+            Conflict::on(target)
+        };
+        let update = call.argument(1);
+        Ok(query.on_conflict(match update.kind() {
+            Kind::Nil | Kind::False => conflict,
+            Kind::True => conflict.replace(),
+            Kind::Hash => conflict.update(reader.record(update)?),
+            _ => {
+                let columns = reader.names(&[update])?;
+                let pairs = columns
+                    .into_iter()
+                    .map(|column| (column.clone(), tsumugi_sql::excluded(column)));
+                conflict.update(pairs.collect::<tsumugi_sql::Record>())
+            }
+        }))
+    })
+}

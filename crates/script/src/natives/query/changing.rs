@@ -1,0 +1,288 @@
+//! The methods of `DB::Query` that change rows: insert, update, delete. Ruby awaits what they start.
+//! Rule: an insert answers the primary key, asked for by `returning`; several statements stand and fall together.
+
+use std::rc::Rc;
+
+use tsumugi_db::{Executed, Rows, sendable};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_sql::{Item, Name, Query, Record, Statement};
+
+use super::Methods;
+use super::arguments::Reader;
+use super::reading::wrap;
+use crate::answer::{Answer, Operation, answer};
+use crate::natives::database::face::Face;
+use crate::natives::database::failure::failure;
+use crate::natives::database::target::Target;
+use crate::natives::database::values;
+
+pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    insert_one(methods)?;
+    insert_several(methods)?;
+    changes(methods)
+}
+
+fn insert_one<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    // One row, and the column to answer or nil for the primary key.
+    methods.waiting("__insert", |host, reader, call, built| {
+        let record = reader.record(call.argument(0))?;
+        let column = column(reader, call.argument(1))?;
+        let change = Change {
+            target: built.target(host, reader)?,
+            face: Rc::clone(&built.face),
+            query: built.query.clone(),
+        };
+        let depth_max = reader.json_depth_max();
+        Ok(Box::pin(async move {
+            match change.insert(record, column).await {
+                Ok(inserted) => answer(move |scope| inserted.value(scope, depth_max)),
+                Err(error) => change.failed(error),
+            }
+        }) as Operation)
+    })
+}
+
+fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    // Several rows; how many there were, or what `returning` says.
+    methods.waiting("__insert_all", |host, reader, call, built| {
+        let records = records(reader, call.argument(0))?;
+        let dialect = built.face.dialect();
+        if built.query.is_returning() {
+            let each = records
+                .iter()
+                .map(|record| built.query.to_insert(record, dialect));
+            let each = reader.checked(each.collect::<tsumugi_sql::Result<Vec<Statement>>>())?;
+            return Ok(many(built.target(host, reader)?, each, dialect));
+        }
+        let statements = reader.checked(built.query.to_insert_all(&records, dialect))?;
+        let statements: Vec<_> = statements
+            .into_iter()
+            .map(|statement| sendable(statement, dialect))
+            .collect();
+        let target = built.target(host, reader)?;
+        Ok(Box::pin(async move {
+            if statements.is_empty() {
+                return answer(|scope| Ok(scope.integer(0)));
+            }
+            changed(target.atomically(statements).await)
+        }) as Operation)
+    })?;
+    // Several rows, one by one; the values of the column, or of the primary key.
+    methods.waiting("__insert_ids", |host, reader, call, built| {
+        let records = records(reader, call.argument(0))?;
+        let column = column(reader, call.argument(1))?;
+        let change = Change {
+            target: built.target(host, reader)?,
+            face: Rc::clone(&built.face),
+            query: built.query.clone(),
+        };
+        let depth_max = reader.json_depth_max();
+        Ok(Box::pin(async move {
+            match change.insert_each(records, column).await {
+                Ok(inserted) => answer(move |scope| {
+                    let ids = scope.array(inserted.len())?;
+                    for one in inserted {
+                        scope.push(ids, one.value(scope, depth_max)?)?;
+                    }
+                    Ok(ids)
+                }),
+                Err(error) => change.failed(error),
+            }
+        }) as Operation)
+    })
+}
+
+fn changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.waiting("__update", |host, reader, call, built| {
+        let query = built
+            .query
+            .clone()
+            .set_all(reader.record(call.argument(0))?);
+        let dialect = built.face.dialect();
+        let statement = reader.checked(query.to_update(dialect))?;
+        Ok(one(built.target(host, reader)?, statement, &query, dialect))
+    })?;
+    methods.waiting("__delete", |host, reader, _, built| {
+        let dialect = built.face.dialect();
+        let statement = reader.checked(built.query.to_delete(dialect))?;
+        Ok(one(
+            built.target(host, reader)?,
+            statement,
+            &built.query,
+            dialect,
+        ))
+    })?;
+    methods.derive("__set", |reader, call, query| {
+        Ok(query.set_all(reader.record(call.argument(0))?))
+    })?;
+    methods.plain("__insert_sql", |reader, call, built| {
+        let record = reader.record(call.argument(0))?;
+        let made = built.query.to_insert(&record, built.face.dialect());
+        reader.scope.string(&reader.checked(made)?.sql)
+    })
+}
+
+fn column<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Option<Name>> {
+    match value.kind() {
+        Kind::Nil => Ok(None),
+        _ => reader.name(value).map(Some),
+    }
+}
+
+fn records<'c>(reader: &Reader<'c>, rows: Value<'c>) -> Result<'c, Vec<Record>> {
+    let rows = reader.flat(&[rows]);
+    rows.into_iter().map(|row| reader.record(row)).collect()
+}
+
+/// An insert under way.
+struct Change {
+    target: Target,
+    face: Rc<Face>,
+    query: Query,
+}
+
+/// What an insert answered.
+enum Inserted {
+    /// What `returning` says.
+    Rows(Rows),
+    /// The key of the row, if one was inserted.
+    Key(Rows),
+    Nothing,
+}
+
+impl Inserted {
+    fn value<'s>(self, scope: &'s Scope<'s>, depth_max: usize) -> Result<'s, Value<'s>> {
+        let key = match self {
+            Inserted::Rows(rows) => return wrap(scope, rows),
+            Inserted::Nothing => return Ok(Value::nil()),
+            Inserted::Key(rows) => rows,
+        };
+        let Some(row) = key.first() else {
+            return Ok(Value::nil());
+        };
+        let parts = row
+            .values()
+            .map(|part| values::value(scope, part, depth_max));
+        let mut parts = parts.collect::<Result<'s, Vec<Value<'s>>>>()?;
+        match parts.len() {
+            1 => Ok(parts.swap_remove(0)),
+            _ => scope.array_of(&parts),
+        }
+    }
+}
+
+impl Change {
+    /// What the inserts answer: what the query says, or the column, or the primary key.
+    async fn returning(&self, column: Option<Name>) -> tsumugi_db::Result<Query> {
+        if self.query.is_returning() {
+            return Ok(self.query.clone());
+        }
+        let columns: Vec<Name> = match (column, self.query.table_name()) {
+            (Some(column), _) => vec![column],
+            (None, Some(table)) => self.face.primary_key(&self.target, table).await?.to_vec(),
+            (None, None) => Vec::new(),
+        };
+        let items: Vec<Item> = columns
+            .into_iter()
+            .map(|column| tsumugi_sql::col(column).into())
+            .collect();
+        Ok(self.query.clone().returning(items))
+    }
+
+    async fn insert(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<Inserted> {
+        let query = self.returning(column).await?;
+        let statement = query.to_insert(&record, self.face.dialect())?;
+        let (sql, values) = sendable(statement, self.face.dialect());
+        if !query.is_returning() {
+            self.target.execute(sql, values).await?;
+            return Ok(Inserted::Nothing);
+        }
+        let rows = self.target.query(sql, values).await?;
+        Ok(if self.query.is_returning() {
+            Inserted::Rows(rows)
+        } else {
+            Inserted::Key(rows)
+        })
+    }
+
+    async fn insert_each(
+        &self,
+        records: Vec<Record>,
+        column: Option<Name>,
+    ) -> tsumugi_db::Result<Vec<Inserted>> {
+        let query = self.returning(column).await?;
+        let dialect = self.face.dialect();
+        let statements = records.iter().map(|record| {
+            let statement = query.to_insert(record, dialect)?;
+            Ok(sendable(statement, dialect))
+        });
+        let statements = statements.collect::<tsumugi_db::Result<Vec<_>>>()?;
+        let rows = self.target.fetch_atomically(statements).await?;
+        let made = |rows| {
+            if query.is_returning() {
+                Inserted::Key(rows)
+            } else {
+                Inserted::Nothing
+            }
+        };
+        Ok(rows.into_iter().map(made).collect())
+    }
+
+    /// A table that was changed may have another key now.
+    fn failed(&self, error: tsumugi_db::Error) -> Answer {
+        if let (tsumugi_db::Error::Syntax { .. }, Some(table)) = (&error, self.query.table_name()) {
+            self.face.forget_key(table);
+        }
+        failure(error)
+    }
+}
+
+/// One statement: its rows if it says `returning`, otherwise how many it changed.
+fn one(
+    target: Target,
+    statement: Statement,
+    query: &Query,
+    dialect: &tsumugi_sql::Dialect,
+) -> Operation {
+    let returns = query.is_returning();
+    let (sql, values) = sendable(statement, dialect);
+    Box::pin(async move {
+        if returns {
+            return match target.query(sql, values).await {
+                Ok(rows) => answer(move |scope| wrap(scope, rows)),
+                Err(error) => failure(error),
+            };
+        }
+        let executed = target.execute(sql, values).await;
+        changed(executed.map(|Executed { affected, .. }| affected))
+    })
+}
+
+/// Several statements that answer rows; an Array of the Hashes of all.
+fn many(target: Target, statements: Vec<Statement>, dialect: &tsumugi_sql::Dialect) -> Operation {
+    let statements: Vec<_> = statements
+        .into_iter()
+        .map(|statement| sendable(statement, dialect))
+        .collect();
+    Box::pin(async move {
+        match target.fetch_atomically(statements).await {
+            Ok(results) => answer(move |scope| {
+                let all = scope.array(results.len())?;
+                for rows in results {
+                    scope.push(all, wrap(scope, rows)?)?;
+                }
+                Ok(all)
+            }),
+            Err(error) => failure(error),
+        }
+    })
+}
+
+fn changed(affected: tsumugi_db::Result<u64>) -> Answer {
+    match affected {
+        Ok(affected) => {
+            answer(move |scope| Ok(scope.integer(i64::try_from(affected).unwrap_or(i64::MAX))))
+        }
+        Err(error) => failure(error),
+    }
+}

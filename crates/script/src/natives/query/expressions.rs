@@ -1,0 +1,247 @@
+//! `DB::Expression` and the words that begin one: `col`, `sum`, `sql`, … Not conditions of a query as a whole; those are `building.rs`.
+//! Rule: an operator of Ruby means the operator of SQL of the same name; a value beside it is bound.
+
+use tsumugi_mruby::{Call, Reply, Result, Scope, Value, Waits};
+use tsumugi_sql::{
+    Expr, Name, avg, call as function, col, count, count_distinct, count_of, excluded, max, min,
+    raw, sum,
+};
+
+use super::Part;
+use super::arguments::Reader;
+use crate::natives::{Natives, wrong_type};
+
+pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let class = scope.define_class(db, "Expression", scope.object_class())?;
+    scope.carries_data(class);
+    let kernel = scope.constant("Kernel")?;
+    words(&Definer {
+        natives,
+        class: kernel,
+    })?;
+    let methods = Definer { natives, class };
+    comparisons(&methods)?;
+    arithmetic(&methods)?;
+    patterns(&methods)?;
+    naming(&methods)
+}
+
+/// Defines methods that answer expressions.
+struct Definer<'n, 's> {
+    natives: &'n Natives<'s>,
+    class: Value<'s>,
+}
+
+impl<'s> Definer<'_, 's> {
+    /// A method of anything.
+    fn word<F>(&self, name: &str, method: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Reader<'c>, &Call<'c>) -> Result<'c, Part> + 'static,
+    {
+        let host = self.natives.host().clone();
+        let scope = self.natives.scope();
+        scope.define_method(self.class, name, Waits::Never, move |scope, call| {
+            let host = crate::natives::alive(&host, scope)?;
+            let part = method(&Reader::new(&host, scope), call)?;
+            let class = scope.constant("DB::Expression")?;
+            scope.wrap(class, part).map(Reply::Value)
+        })
+    }
+
+    /// A method of an expression, which an order or an alias does not have.
+    fn method<F>(&self, name: &str, method: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Reader<'c>, &Call<'c>, Expr) -> Result<'c, Expr> + 'static,
+    {
+        self.word(name, move |reader, call| {
+            let own = own(reader.scope, call.this)?;
+            method(reader, call, own).map(Part::Expr)
+        })
+    }
+}
+
+fn own<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Expr> {
+    match scope.data::<Part>(value) {
+        Some(Part::Expr(expr)) => Ok(expr.clone()),
+        Some(_) => {
+            let message =
+                "an order, an alias or a source stands for itself: nothing can be made of it";
+            Err(scope.error("TypeError", message))
+        }
+        None => Err(wrong_type(
+            scope,
+            value,
+            "the expression",
+            "a DB::Expression",
+        )),
+    }
+}
+
+fn words<'s>(kernel: &Definer<'_, 's>) -> Result<'s, ()> {
+    kernel.word("col", |reader, call| {
+        Ok(Part::Expr(col(reader.name(call.argument(0))?)))
+    })?;
+    kernel.word("sql", |reader, call| {
+        let sql = reader.name_text(call.argument(0))?;
+        let values = call.arguments().get(1..).unwrap_or_default();
+        Ok(Part::Expr(raw(sql, reader.values(values)?)))
+    })?;
+    kernel.word("func", |reader, call| {
+        let name = reader.name_text(call.argument(0))?;
+        let arguments = call.arguments().get(1..).unwrap_or_default().iter();
+        let arguments = arguments.map(|argument| argument_of(reader, *argument));
+        let arguments = arguments.collect::<Result<'_, Vec<Expr>>>()?;
+        Ok(Part::Expr(function(&name, arguments)))
+    })?;
+    kernel.word("excluded", |reader, call| {
+        Ok(Part::Expr(excluded(reader.name(call.argument(0))?)))
+    })?;
+    kernel.word("count", |reader, call| {
+        let distinct = match call.arguments().last() {
+            Some(last) => reader.scope.keyword(*last, "distinct")?.truthy(),
+            None => false,
+        };
+        Ok(Part::Expr(match call.argument(0) {
+            field if distinct => count_distinct(reader.field(field)?),
+            field if field.is_nil() => count(),
+            field => count_of(reader.field(field)?),
+        }))
+    })?;
+    kernel.word("sum", |reader, call| {
+        Ok(Part::Expr(sum(reader.field(call.argument(0))?)))
+    })?;
+    kernel.word("avg", |reader, call| {
+        Ok(Part::Expr(avg(reader.field(call.argument(0))?)))
+    })?;
+    kernel.word("min", |reader, call| {
+        Ok(Part::Expr(min(reader.field(call.argument(0))?)))
+    })?;
+    kernel.word("max", |reader, call| {
+        Ok(Part::Expr(max(reader.field(call.argument(0))?)))
+    })?;
+    kernel.word("asc", |reader, call| {
+        Ok(Part::Order(reader.field(call.argument(0))?.asc()))
+    })?;
+    kernel.word("desc", |reader, call| {
+        Ok(Part::Order(reader.field(call.argument(0))?.desc()))
+    })
+}
+
+/// An argument of a function: a Symbol is a column, a String is text.
+fn argument_of<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Expr> {
+    match value.as_symbol() {
+        Some(_) => reader.field(value),
+        None => reader.expr(value),
+    }
+}
+
+fn comparisons<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
+    for name in ["==", "is"] {
+        methods.method(name, |reader, call, own| {
+            Ok(own.matches(reader.operand(call.argument(0))?))
+        })?;
+    }
+    for (name, operator) in [
+        ("!=", "!="),
+        ("is_not", "!="),
+        ("<", "<"),
+        ("<=", "<="),
+        (">", ">"),
+        (">=", ">="),
+    ] {
+        methods.method(name, move |reader, call, own| {
+            let operand = reader.operand(call.argument(0))?;
+            reader.checked(own.compare(operator, operand))
+        })?;
+    }
+    methods.method("in", |reader, call, own| {
+        Ok(own.is_in(reader.set(call.arguments())?))
+    })?;
+    methods.method("not_in", |reader, call, own| {
+        Ok(own.not_in(reader.set(call.arguments())?))
+    })?;
+    methods.method("between", |reader, call, own| {
+        let (from, to) = reader.bounds(call.arguments())?;
+        Ok(own.between(from, to))
+    })?;
+    methods.method("not_between", |reader, call, own| {
+        let (from, to) = reader.bounds(call.arguments())?;
+        Ok(own.not_between(from, to))
+    })?;
+    methods.method("is_null", |_, _, own| Ok(own.is_null()))?;
+    methods.method("is_not_null", |_, _, own| Ok(own.is_not_null()))?;
+    methods.method("&", |reader, call, own| {
+        Ok(own.and(reader.expr(call.argument(0))?))
+    })?;
+    methods.method("|", |reader, call, own| {
+        Ok(own.or(reader.expr(call.argument(0))?))
+    })?;
+    methods.method("!", |_, _, own| Ok(!own))?;
+    methods.method("~", |_, _, own| Ok(!own))
+}
+
+fn arithmetic<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
+    methods.method("+", |reader, call, own| {
+        Ok(own + reader.expr(call.argument(0))?)
+    })?;
+    methods.method("-", |reader, call, own| {
+        Ok(own - reader.expr(call.argument(0))?)
+    })?;
+    methods.method("*", |reader, call, own| {
+        Ok(own * reader.expr(call.argument(0))?)
+    })?;
+    methods.method("/", |reader, call, own| {
+        Ok(own / reader.expr(call.argument(0))?)
+    })?;
+    methods.method("%", |reader, call, own| {
+        Ok(own % reader.expr(call.argument(0))?)
+    })?;
+    methods.method("-@", |_, _, own| Ok(-own))?;
+    methods.method("concat", |reader, call, own| {
+        Ok(own.concat(reader.expr(call.argument(0))?))
+    })
+}
+
+fn patterns<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
+    let define = |name: &str, make: fn(Expr, &str) -> Expr| {
+        methods.method(name, move |reader, call, own| {
+            let pattern = crate::natives::text(reader.scope, call.argument(0), "a pattern")?;
+            Ok(make(own, &pattern))
+        })
+    };
+    define("like", |own, pattern| own.like(pattern))?;
+    define("not_like", |own, pattern| own.not_like(pattern))?;
+    define("ilike", |own, pattern| own.ilike(pattern))?;
+    define("not_ilike", |own, pattern| own.not_ilike(pattern))?;
+    define("contains", |own, text| own.contains(text))?;
+    define("starts_with", |own, text| own.starts_with(text))?;
+    define("ends_with", |own, text| own.ends_with(text))
+}
+
+fn naming<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
+    methods.word("as", |reader, call| {
+        let alias = Name::exact(&reader.name_text(call.argument(0))?);
+        Ok(Part::Item(own(reader.scope, call.this)?.alias(alias)))
+    })?;
+    methods.word("asc", |reader, call| {
+        Ok(Part::Order(own(reader.scope, call.this)?.asc()))
+    })?;
+    methods.word("desc", |reader, call| {
+        Ok(Part::Order(own(reader.scope, call.this)?.desc()))
+    })?;
+    methods.word("nulls_first", |reader, call| {
+        Ok(Part::Order(order(reader, call)?.nulls_first()))
+    })?;
+    methods.word("nulls_last", |reader, call| {
+        Ok(Part::Order(order(reader, call)?.nulls_last()))
+    })
+}
+
+/// The receiver as an order.
+fn order<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, tsumugi_sql::Order> {
+    match reader.part(call.this) {
+        Some(Part::Order(order)) => Ok(order.clone()),
+        _ => Ok(own(reader.scope, call.this)?.into()),
+    }
+}

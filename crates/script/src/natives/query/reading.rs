@@ -1,0 +1,354 @@
+//! The methods of `DB::Query` that read: rows, the first, numbers about them, pages, streams. Ruby awaits what they start.
+//! Rule: the SQL is made before anything waits, so what the builder refuses is raised at once; only a primary key is asked for first.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tsumugi_db::{Atomicity, Rows, sendable};
+use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
+
+use super::arguments::Reader;
+use super::{Built, Methods};
+use crate::answer::{Answer, Operation, answer};
+use crate::host::Host;
+use crate::natives::database::binds::shown;
+use crate::natives::database::face::Face;
+use crate::natives::database::failure::failure;
+use crate::natives::database::target::Target;
+use crate::natives::rows::{Known, Unread, hash_at, values_at};
+
+pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    texts(methods)?;
+    rows(methods)?;
+    first(methods)?;
+    numbers(methods)?;
+    pages(methods)
+}
+
+impl Built {
+    /// Where a statement of the running fibre on the query's database runs.
+    pub(super) fn target<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Target> {
+        self.face.target(reader.scope, host.job.get())
+    }
+}
+
+/// Starts a statement that gives rows.
+fn fetch<'c>(
+    host: &Host,
+    reader: &Reader<'c>,
+    built: &Built,
+    statement: Statement,
+    make: impl for<'s> FnOnce(&'s Scope<'s>, Rows) -> Result<'s, Value<'s>> + 'static,
+) -> Result<'c, Operation> {
+    let target = built.target(host, reader)?;
+    let (sql, values) = sendable(statement, built.face.dialect());
+    Ok(Box::pin(async move {
+        match target.query(sql, values).await {
+            Ok(rows) => answer(move |scope| make(scope, rows)),
+            Err(error) => failure(error),
+        }
+    }))
+}
+
+/// `DB::Rows`.
+pub(super) fn wrap<'s>(scope: &'s Scope<'_>, rows: Rows) -> Result<'s, Value<'s>> {
+    scope.wrap(scope.constant("DB::Rows")?, rows)
+}
+
+fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    let statement =
+        |reader: &Reader<'_>, call: &Call<'_>, built: &Built| -> tsumugi_sql::Result<Statement> {
+            let dialect = built.face.dialect();
+            match reader.scope.text(call.argument(0)).as_deref() {
+                Some("delete") => built.query.to_delete(dialect),
+                Some("update") => built.query.to_update(dialect),
+                _ => built.query.to_rows(dialect),
+            }
+        };
+    methods.plain("__sql", move |reader, call, built| {
+        let made = reader.checked(statement(reader, call, built))?;
+        reader.scope.string(&made.sql)
+    })?;
+    methods.plain("__binds", move |reader, call, built| {
+        let made = reader.checked(statement(reader, call, built))?;
+        let binds = reader.scope.array(made.binds.len())?;
+        for bind in made.binds {
+            let bind = shown(reader.scope, &bind.into())?;
+            reader.scope.push(binds, bind)?;
+        }
+        Ok(binds)
+    })
+}
+
+fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.waiting("__all", |host, reader, _, built| {
+        let statement = built.query.to_rows(built.face.dialect());
+        fetch(host, reader, built, reader.checked(statement)?, wrap)
+    })?;
+    methods.waiting("__columns", |host, reader, _, built| {
+        let statement = built.query.to_columns(built.face.dialect());
+        fetch(host, reader, built, reader.checked(statement)?, wrap)
+    })?;
+    methods.waiting("__stream", |host, reader, _, built| {
+        let statement = reader.checked(built.query.to_rows(built.face.dialect()))?;
+        let target = built.target(host, reader)?;
+        let (sql, values) = sendable(statement, built.face.dialect());
+        Ok(Box::pin(async move {
+            match target.stream(sql, values).await {
+                Ok(stream) => answer(move |scope| {
+                    let unread: Unread = RefCell::new(Some(stream));
+                    scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
+                }),
+                Err(error) => failure(error),
+            }
+        }))
+    })?;
+    // Values of the columns that are named, an Array for each row if they are several.
+    methods.waiting("__pluck", |host, reader, call, built| {
+        let items = reader.items(call.arguments())?;
+        if items.is_empty() {
+            return reader.usage("pluck takes the columns");
+        }
+        let depth_max = reader.json_depth_max();
+        let statement = built
+            .query
+            .clone()
+            .select(items)
+            .to_rows(built.face.dialect());
+        fetch(
+            host,
+            reader,
+            built,
+            reader.checked(statement)?,
+            move |scope, rows| values_at(scope, &rows, depth_max),
+        )
+    })
+}
+
+fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    let known: Rc<Known> = Rc::default();
+    let shared = Rc::clone(&known);
+    methods.waiting("__first", move |host, reader, _, built| {
+        let (known, depth_max) = (Rc::clone(&shared), reader.json_depth_max());
+        let statement = reader.checked(built.query.to_first(built.face.dialect()))?;
+        fetch(host, reader, built, statement, move |scope, rows| {
+            hash_at(scope, &known, &rows, 0, depth_max)
+        })
+    })?;
+    // The row with this value of the column that is named, or of the primary key.
+    methods.waiting("__find", move |host, reader, call, built| {
+        let id = reader.operand(call.argument(0))?;
+        let column = match call.argument(1) {
+            key if key.is_nil() => None,
+            key => Some(reader.field(key)?),
+        };
+        let target = built.target(host, reader)?;
+        let (face, query) = (Rc::clone(&built.face), built.query.clone());
+        let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
+        Ok(Box::pin(async move {
+            let rows = async {
+                let column = match column {
+                    Some(column) => column,
+                    None => col(single_key(&face, &target, &query).await?),
+                };
+                let found = query.filter(column.matches(id)).to_first(face.dialect())?;
+                let (sql, values) = sendable(found, face.dialect());
+                target.query(sql, values).await
+            };
+            match rows.await {
+                Ok(rows) => answer(move |scope| hash_at(scope, &known, &rows, 0, depth_max)),
+                Err(error) => failure(error),
+            }
+        }))
+    })
+}
+
+/// The column of a primary key of one column.
+async fn single_key(face: &Face, target: &Target, query: &Query) -> tsumugi_db::Result<Name> {
+    let key = match query.table_name() {
+        Some(table) => face.primary_key(target, table).await?,
+        None => Rc::default(),
+    };
+    match &*key {
+        [column] => Ok(column.clone()),
+        _ => {
+            let message = "find needs the column here: the rows are of no table with a primary key of one column";
+            Err(tsumugi_sql::Error::Usage(message.to_owned()).into())
+        }
+    }
+}
+
+fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.waiting("__exists", |host, reader, _, built| {
+        let statement = reader.checked(built.query.to_exists(built.face.dialect()))?;
+        fetch(host, reader, built, statement, |_, rows| {
+            Ok(Value::boolean(!rows.is_empty()))
+        })
+    })?;
+    methods.waiting("__count", |host, reader, call, built| {
+        let dialect = built.face.dialect();
+        let statement = match call.argument(0) {
+            field if field.is_nil() => built.query.to_count(dialect),
+            field => {
+                let field = reader.field(field)?;
+                built.query.to_aggregate(Aggregate::Count, field, dialect)
+            }
+        };
+        let depth_max = reader.json_depth_max();
+        fetch(
+            host,
+            reader,
+            built,
+            reader.checked(statement)?,
+            move |scope, rows| value(scope, &rows, depth_max),
+        )
+    })?;
+    for (name, aggregate) in [
+        ("__sum", Aggregate::Sum),
+        ("__avg", Aggregate::Avg),
+        ("__min", Aggregate::Min),
+        ("__max", Aggregate::Max),
+    ] {
+        methods.waiting(name, move |host, reader, call, built| {
+            let field = reader.field(call.argument(0))?;
+            let statement = built
+                .query
+                .to_aggregate(aggregate, field, built.face.dialect());
+            let depth_max = reader.json_depth_max();
+            fetch(
+                host,
+                reader,
+                built,
+                reader.checked(statement)?,
+                move |scope, rows| value(scope, &rows, depth_max),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// The only value of the only row.
+fn value<'s>(scope: &'s Scope<'s>, rows: &Rows, depth_max: usize) -> Result<'s, Value<'s>> {
+    let values = values_at(scope, rows, depth_max)?;
+    Ok(scope.array_at(values, 0))
+}
+
+fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
+    methods.waiting("__paginate", |host, reader, call, built| {
+        let page = reader.count(call.argument(0), "paginate")?;
+        let per_page = reader.count(call.argument(1), "paginate")?;
+        let dialect = built.face.dialect();
+        let made = reader.checked(built.query.to_page(page, per_page, dialect))?;
+        let target = built.target(host, reader)?;
+        let statements = vec![sendable(made.rows, dialect), sendable(made.total, dialect)];
+        Ok(Box::pin(async move {
+            let outcomes = target.pipeline(statements, Atomicity::Each).await;
+            let outcomes = outcomes.and_then(|outcomes| {
+                outcomes
+                    .into_iter()
+                    .collect::<tsumugi_db::Result<Vec<Rows>>>()
+            });
+            match outcomes {
+                Ok(rows) => numbered(rows, page, per_page),
+                Err(error) => failure(error),
+            }
+        }))
+    })?;
+    // The keys in an Array, the values of the last row of the page before or nil, rows of a page.
+    methods.waiting("__page_after", |host, reader, call, built| {
+        let orders = reader.orders(&[call.argument(0)])?;
+        let names = reader.flat(&[call.argument(1)]);
+        let names = names.into_iter().map(|name| reader.name_text(name));
+        let names = names.collect::<Result<'_, Vec<String>>>()?;
+        let after = match call.argument(2) {
+            after if after.is_nil() => None,
+            after => Some(reader.values(&reader.flat(&[after]))?),
+        };
+        let per_page = reader.count(call.argument(3), "per:")?;
+        let target = built.target(host, reader)?;
+        let (face, query) = (Rc::clone(&built.face), built.query.clone());
+        let depth_max = reader.json_depth_max();
+        Ok(Box::pin(async move {
+            let rows = async {
+                let primary = match query.table_name() {
+                    Some(table) => face.primary_key(&target, table).await?,
+                    None => Rc::default(),
+                };
+                let pairs = orders.into_iter().zip(&names);
+                let keys: Vec<Key> = pairs
+                    .map(|(order, name)| {
+                        let is_primary = primary.iter().any(|column| column.as_str() == name);
+                        let key = Key::new(order);
+                        if is_primary { key.never_null() } else { key }
+                    })
+                    .collect();
+                let page = query.page_after(keys, after.as_deref(), per_page)?;
+                let (sql, values) = sendable(page.to_rows(face.dialect())?, face.dialect());
+                target.query(sql, values).await
+            };
+            match rows.await {
+                Ok(rows) => after_page(rows, names, per_page, depth_max),
+                Err(error) => failure(error),
+            }
+        }))
+    })
+}
+
+/// A page with what is known of the others.
+fn numbered(mut rows: Vec<Rows>, page: u64, per_page: u64) -> Answer {
+    answer(move |scope| {
+        let total = rows
+            .pop()
+            .and_then(|rows| rows.first()?.value(0)?.as_integer());
+        let total = total
+            .and_then(|total| u64::try_from(total).ok())
+            .unwrap_or(0);
+        let pages = Pages::of(page, per_page, total);
+        let hash = scope.hash(6)?;
+        let set =
+            |name: &str, value| scope.hash_set(hash, Value::symbol(scope.intern(name)), value);
+        let number = |n: u64| scope.integer(i64::try_from(n).unwrap_or(i64::MAX));
+        if let Some(rows) = rows.pop() {
+            set("rows", wrap(scope, rows)?)?;
+        }
+        set("page", number(pages.page))?;
+        set("pages", number(pages.pages))?;
+        set("total", number(pages.total))?;
+        set("perPage", number(pages.per_page))?;
+        set("hasMore", Value::boolean(pages.has_more))?;
+        Ok(hash)
+    })
+}
+
+/// A page by key: its rows, the keys of the last of them, and whether there are more.
+fn after_page(rows: Rows, names: Vec<String>, per_page: u64, depth_max: usize) -> Answer {
+    answer(move |scope| {
+        let per_page = usize::try_from(per_page).unwrap_or(usize::MAX);
+        let has_more = rows.len() > per_page;
+        let rows = rows.truncated(per_page);
+        let after = match rows.len().checked_sub(1).and_then(|last| rows.row(last)) {
+            None => Value::nil(),
+            Some(row) => {
+                let after = scope.array(names.len())?;
+                for name in &names {
+                    let Some(value) = row.find(name) else {
+                        let message =
+                            format!("page_after needs the key {name} among what is selected");
+                        return Err(scope.error("DB::UsageError", message));
+                    };
+                    let value = crate::natives::database::values::value(scope, value, depth_max)?;
+                    scope.push(after, value)?;
+                }
+                after
+            }
+        };
+        let hash = scope.hash(3)?;
+        let set =
+            |name: &str, value| scope.hash_set(hash, Value::symbol(scope.intern(name)), value);
+        set("rows", wrap(scope, rows)?)?;
+        set("after", after)?;
+        set("hasMore", Value::boolean(has_more))?;
+        Ok(hash)
+    })
+}
