@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod firebird;
 mod json;
 mod kv;
 mod postgres;
@@ -18,6 +19,7 @@ use tsumugi_http::multipart::{Event, Parser};
 use tsumugi_http::percent::{Plus, decode};
 use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
 
+pub use firebird::{firebird_answers, firebird_describe, firebird_events, firebird_handshake};
 pub use json::json;
 pub use kv::{kv_record, kv_spec};
 pub use postgres::{pg_backend, pg_scram};
@@ -28,8 +30,12 @@ pub use values::pg_value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 17] = [
     ("cookies", cookies),
+    ("firebird_answers", firebird_answers),
+    ("firebird_describe", firebird_describe),
+    ("firebird_events", firebird_events),
+    ("firebird_handshake", firebird_handshake),
     ("json", json),
     ("kv_record", kv_record),
     ("kv_spec", kv_spec),

@@ -81,6 +81,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "tsumugi-fuzz",
         &[
+            "tsumugi-firebird-proto",
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-pg-proto",
