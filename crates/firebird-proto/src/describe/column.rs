@@ -3,6 +3,7 @@
 
 use crate::Violation;
 use crate::limits::COLUMN_BYTES_MAX;
+use crate::values::CharacterSet;
 
 /// What a value is on the wire.
 #[non_exhaustive]
@@ -108,6 +109,13 @@ impl Column {
             Kind::Blob if self.sub_type == 1 => Some(self.scale.cast_unsigned()),
             _ => None,
         }
+    }
+
+    /// Whether a CHAR is asked for as a VARCHAR: of a character set whose characters take several bytes. The server then sends as many
+    /// characters as the column has, and not as many bytes as the longest of them could take: a third of a catalogue's rows.
+    pub(crate) fn travels_as_varying(&self) -> bool {
+        let set = self.character_set().and_then(CharacterSet::by_id);
+        self.kind == Kind::Text && set.is_some_and(|set| set.bytes_per_character() > 1)
     }
 
     /// A column about which nothing is known but its type.

@@ -84,6 +84,7 @@ impl<'a> Blr<'a> {
     /// A value as `column` describes it.
     pub(crate) fn column(&mut self, column: &Column) {
         match column.kind {
+            Kind::Text if column.travels_as_varying() => self.text(kind::VARYING, column.length),
             Kind::Text => self.text(kind::TEXT, column.length),
             Kind::Varying => self.text(kind::VARYING, column.length),
             Kind::Short => self.scaled(kind::SHORT, column.scale),

@@ -30,6 +30,7 @@ enum Layout {
 impl Layout {
     fn of(column: &Column) -> Self {
         match column.kind {
+            Kind::Text if column.travels_as_varying() => Self::Counted(column.length),
             Kind::Text => Self::Fixed(column.length),
             Kind::Varying => Self::Counted(column.length),
             Kind::Null => Self::Fixed(0),

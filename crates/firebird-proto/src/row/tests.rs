@@ -68,6 +68,21 @@ fn every_type_has_its_place_and_its_description() {
 }
 
 #[test]
+fn a_char_of_wide_characters_travels_without_the_room_it_does_not_need() {
+    for (set, blr) in [
+        (4, [37, 20, 0]),
+        (3, [37, 20, 0]),
+        (0, [14, 20, 0]),
+        (52, [14, 20, 0]),
+    ] {
+        let mut column = column(452, 20, 0);
+        column.sub_type = set;
+        let format = Format::new(vec![column]).unwrap();
+        assert_eq!(format.blr()[6..9], blr);
+    }
+}
+
+#[test]
 fn the_bitmap_grows_by_four_bytes_for_32_columns() {
     for (count, bitmap) in [
         (1, 4),

@@ -1,5 +1,5 @@
 //! Fields as values. Trusts `row` for the length of each, and shows bytes where that is all that can be said.
-//! Rule: a CHAR is cut to its characters: the server fills it up with spaces to as many bytes as that many of the longest could take.
+//! Rule: a CHAR has as many characters as its column, whether the server sent those or filled it up to as many bytes as the longest could take.
 
 use std::borrow::Cow;
 
