@@ -1,7 +1,7 @@
 //! Events: names that a transaction posts when it commits, told on a connection of their own with how often. Not the requests for them.
 //! Source: protocol chapter "Events". Rule: the first answer tells the counts from which on is counted, and is no event.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::error::{Misuse, Violation};
 use crate::limits::{EVENT_BLOCK_BYTES_MAX, EVENT_NAME_BYTES_MAX, EVENT_NAMES_MAX};
@@ -136,6 +136,9 @@ pub struct Told {
 /// # Errors
 /// A [`Violation`] if this is no event: close the connection.
 pub fn told(input: &mut BytesMut) -> Result<Option<Told>, Violation> {
+    while input.starts_with(&op::DUMMY.to_be_bytes()) {
+        input.advance(4);
+    }
     let mut reader = Reader::new(input);
     let mut missing = 0;
     let Some(told) = complete(read(&mut reader), &mut missing)? else {
@@ -147,20 +150,15 @@ pub fn told(input: &mut BytesMut) -> Result<Option<Told>, Violation> {
         block: Bytes::copy_from_slice(block),
     };
     let length = reader.position();
-    let _taken = input.split_to(length);
+    input.advance(length);
     Ok(Some(told))
 }
 
 fn read<'a>(reader: &mut Reader<'a>) -> Taken<(EventId, &'a [u8])> {
-    loop {
-        match reader.u32()? {
-            op::DUMMY => {}
-            op::EVENT => break,
-            op => {
-                let expected = "an event";
-                return Err(Stop::Wrong(Violation::Unexpected { op, expected }));
-            }
-        }
+    let op = reader.u32()?;
+    if op != op::EVENT {
+        let expected = "an event";
+        return Err(Stop::Wrong(Violation::Unexpected { op, expected }));
     }
     let _database = reader.u32()?;
     let block = reader.cstring(EVENT_BLOCK_BYTES_MAX, "a block of events")?;

@@ -15,6 +15,11 @@ const FLAG_COMPRESS: u32 = 0x100;
 /// Transports that the protocol has, of which only those from here on are Firebird 3's.
 const TYPE_MIN: u32 = 3;
 
+const TOO_LONG: Violation = Violation::TooMany {
+    what: "bytes in one packet of the handshake",
+    max: PREAUTH_BYTES_MAX,
+};
+
 /// One packet of the server.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,37 +75,21 @@ pub struct Continue {
 /// # Errors
 /// [`crate::Error::Refused`] if the server speaks none of the offered versions; [`crate::Error::Protocol`] if this is no packet of a handshake.
 pub fn answer(input: &mut BytesMut, version: Option<Version>) -> Result<Option<Answer>> {
-    let mut reader = Reader::new(input);
-    let mut missing = 0;
-    let packet = match complete(Packet::read(&mut reader, version), &mut missing)? {
-        Some(packet) => packet,
-        None if input.len() > PREAUTH_BYTES_MAX => {
-            let (what, max) = ("bytes in one packet of the handshake", PREAUTH_BYTES_MAX);
-            return Err(Violation::TooMany { what, max }.into());
+    loop {
+        let mut reader = Reader::new(input);
+        let mut missing = 0;
+        let Some(packet) = complete(Packet::read(&mut reader, version), &mut missing)? else {
+            return match input.len() {
+                ..=PREAUTH_BYTES_MAX => Ok(None),
+                _ => Err(TOO_LONG.into()),
+            };
+        };
+        let length = reader.position();
+        let answer = packet.answer(input)?;
+        input.advance(length);
+        if answer.is_some() {
+            return Ok(answer);
         }
-        None => return Ok(None),
-    };
-    let length = reader.position();
-    // What is borrowed from the input now is borrowed from the packet then.
-    let bytes = Bytes::copy_from_slice(input.get(..length).unwrap_or_default());
-    let owned = |piece: &[u8]| Bytes::copy_from_slice(piece);
-    let answer = match packet {
-        Packet::Ignored => None,
-        Packet::Reject => return Err(Refusal::Version.into()),
-        Packet::Response => {
-            let mut reader = Reader::new(&bytes);
-            let read = reader.u32().and_then(|_| RawResponse::read(&mut reader));
-            let response = complete(read, &mut missing)?;
-            response.map(|response| Answer::Response(response.outcome(&bytes)))
-        }
-        Packet::KeyCallback(data) => Some(Answer::KeyCallback(owned(data))),
-        Packet::Continue(turn) => Some(Answer::Continue(turn.owned())),
-        Packet::Accept(accept) => Some(Answer::Accept(accept.owned()?)),
-    };
-    input.advance(length);
-    match answer {
-        Some(answer) => Ok(Some(answer)),
-        None => self::answer(input, version),
     }
 }
 
@@ -108,7 +97,8 @@ pub fn answer(input: &mut BytesMut, version: Option<Version>) -> Result<Option<A
 enum Packet<'a> {
     Ignored,
     Reject,
-    Response,
+    /// Its bytes.
+    Response(usize),
     KeyCallback(&'a [u8]),
     Continue(Turn<'a>),
     Accept(RawAccept<'a>),
@@ -140,7 +130,7 @@ impl<'a> Packet<'a> {
             op::REJECT => Self::Reject,
             op::RESPONSE => {
                 RawResponse::read(reader)?;
-                Self::Response
+                Self::Response(reader.position())
             }
             op::CRYPT_KEY_CALLBACK => {
                 let data = piece(reader)?;
@@ -169,6 +159,28 @@ impl<'a> Packet<'a> {
 /// Whether a packet about a key says how much room there is for the other side's. Before a version is agreed on, it does.
 fn says_room(version: Option<Version>) -> bool {
     version.is_none_or(|version| version >= Version::V14)
+}
+
+impl Packet<'_> {
+    /// With what it borrows from `input`, which it begins, copied; `None` if it says nothing.
+    fn answer(&self, input: &[u8]) -> Result<Option<Answer>> {
+        Ok(Some(match self {
+            Self::Ignored => return Ok(None),
+            Self::Reject => return Err(Refusal::Version.into()),
+            Self::Response(length) => {
+                let bytes = Bytes::copy_from_slice(input.get(..*length).unwrap_or_default());
+                let mut reader = Reader::new(&bytes);
+                let read = reader.u32().and_then(|_| RawResponse::read(&mut reader));
+                match complete(read, &mut 0)? {
+                    Some(response) => Answer::Response(response.outcome(&bytes)),
+                    None => return Ok(None),
+                }
+            }
+            Self::KeyCallback(data) => Answer::KeyCallback(Bytes::copy_from_slice(data)),
+            Self::Continue(turn) => Answer::Continue(turn.owned()),
+            Self::Accept(accept) => Answer::Accept(accept.owned()?),
+        }))
+    }
 }
 
 fn piece<'a>(reader: &mut Reader<'a>) -> Taken<&'a [u8]> {

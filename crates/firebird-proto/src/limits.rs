@@ -26,6 +26,10 @@ pub const COLUMN_BYTES_MAX: usize = u16::MAX as usize;
 pub const ROWS_BYTES_MAX: usize = 128 * 1024;
 /// Longest row. The server's limit is 64 KiB, of a row that a client sees a few times that.
 pub const ROW_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Most bytes of packets that say nothing, between the row of an execution and its response.
+pub const PASSED_BYTES_MAX: usize = 64 * 1024;
+/// Longest description of a statement, of all answers together. Of a thousand columns it is about 100 KB.
+pub const DESCRIPTION_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Most answers one connection may wait for.
 pub const PIPELINE_MAX: usize = 65_536;
 /// Most names of events in one request. A block of the longest of them stays below 64 KiB.

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::{Connection, Event, Expect, FetchEnd, Scan};
 use crate::error::Violation;
-use crate::limits::{ROW_BYTES_MAX, ROWS_BYTES_MAX};
+use crate::limits::{PASSED_BYTES_MAX, ROW_BYTES_MAX, ROWS_BYTES_MAX};
 use crate::op;
 use crate::response::RawResponse;
 use crate::row::{Format, HEAD_BYTES, Rows};
@@ -219,9 +219,14 @@ fn operation(reader: &mut Reader<'_>, wanted: u32, expected: &'static str) -> Ta
     }
 }
 
-/// Goes past packets that say nothing.
+/// Goes past packets that say nothing. They stay in the input until what comes after them has been read, so there may not be many.
 fn pass(reader: &mut Reader<'_>) -> Taken<()> {
+    let start = reader.position();
     loop {
+        if reader.position() - start > PASSED_BYTES_MAX {
+            let (what, max) = ("bytes between a row and its response", PASSED_BYTES_MAX);
+            return Err(Violation::TooMany { what, max }.into());
+        }
         let mut ahead = *reader;
         match ahead.u32()? {
             op::DUMMY => {}

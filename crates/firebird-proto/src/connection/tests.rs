@@ -178,6 +178,14 @@ fn what_says_nothing_is_passed_over_anywhere() {
 }
 
 #[test]
+fn what_says_nothing_between_a_row_and_its_response_is_limited() {
+    let mut input = BytesMut::from(&answers("sql=x")[..]);
+    input.extend_from_slice(&answers("dummy").repeat(crate::limits::PASSED_BYTES_MAX / 4 + 2));
+    let found = expecting("S").poll(&mut input);
+    assert!(matches!(found, Err(Violation::TooMany { .. })));
+}
+
+#[test]
 fn rows_beyond_the_limit_come_in_pieces() {
     let mut connection = expecting("F");
     let row = answers("row=abcdefgh");

@@ -3,7 +3,7 @@
 
 use crate::Violation;
 use crate::info::{number, value};
-use crate::limits::COLUMNS_MAX;
+use crate::limits::{COLUMNS_MAX, DESCRIPTION_BYTES_MAX};
 
 use super::Column;
 
@@ -149,6 +149,8 @@ pub struct Describe {
     kind: Option<StatementKind>,
     columns: Section,
     parameters: Section,
+    /// Bytes of all answers.
+    bytes: usize,
 }
 
 /// The columns, or the parameters.
@@ -184,6 +186,11 @@ impl Describe {
     /// # Errors
     /// A [`Violation`] if it is not sound, or brings nothing new.
     pub fn read(&mut self, data: &[u8]) -> Result<Progress, Violation> {
+        self.bytes = self.bytes.saturating_add(data.len());
+        if self.bytes > DESCRIPTION_BYTES_MAX {
+            let (what, max) = ("bytes to describe a statement", DESCRIPTION_BYTES_MAX);
+            return Err(Violation::TooMany { what, max });
+        }
         let before = self.columns.read.len() + self.parameters.read.len();
         let first = self.kind.is_none();
         self.walk(data)?;

@@ -124,6 +124,21 @@ fn an_answer_that_brings_nothing_new_ends_it() {
 }
 
 #[test]
+fn a_description_without_end_is_refused() {
+    let mut describe = Describe::new();
+    let long = "x".repeat(60_000);
+    let mut refused = None;
+    for number in 1..1000 {
+        let columns = format!("k1 select n1000 #{number} t496 l4 f{long} r{long} . cut");
+        refused = describe.read(&data(&columns)).err();
+        if refused.is_some() {
+            break;
+        }
+    }
+    assert!(matches!(refused, Some(Violation::TooMany { .. })));
+}
+
+#[test]
 fn columns_that_do_not_add_up_are_refused() {
     for words in [
         "k1 select n1 #2 t496 l4 . bind n0 end",

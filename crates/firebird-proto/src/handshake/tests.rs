@@ -72,6 +72,13 @@ fn what_only_keeps_the_connection_open_is_passed_over() {
 }
 
 #[test]
+fn a_server_may_keep_the_connection_open_for_long() {
+    let mut input = BytesMut::from(&hex("00000047").repeat(300_000)[..]);
+    assert_eq!(answer(&mut input, None), Ok(None));
+    assert!(input.is_empty());
+}
+
+#[test]
 fn the_first_servers_leave_out_the_room_for_a_key() {
     let mut input = BytesMut::from(&hex("00000061 00000001 78000000")[..]);
     assert_eq!(answer(&mut input, None), Ok(None));

@@ -94,7 +94,8 @@ impl Requests<'_> {
     }
 
     /// op_execute2, for statements that return one row without a cursor, such as EXECUTE PROCEDURE and INSERT … RETURNING. Answered by
-    /// op_sql_response with at most one row of the form `output`, and then by a response.
+    /// op_sql_response with at most one row of the form `output`, and then by a response. Firebird 3 answers an UPDATE or DELETE … RETURNING that
+    /// touched no row with a row of NULLs: ask how many rows it touched.
     ///
     /// # Errors
     /// [`Misuse::Length`], [`Misuse::LastStatement`].
