@@ -1,4 +1,6 @@
 //! Firebird's wire protocol, versions 13 to 17, without a socket: bytes in, bytes out. Knows no clock, no randomness, no runtime.
+//! Left out: batches of messages (op_batch_…), cursors that scroll, blobs sent with their rows, slices of arrays, transactions over several
+//! databases, and of the services what needs input.
 //! What a server sent never panics here and never takes more memory than a limit with a name allows ([`limits`]).
 
 #![forbid(unsafe_code)]
