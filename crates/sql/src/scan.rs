@@ -131,9 +131,10 @@ fn piece<'a>(rest: &mut &'a str, lexicon: Lexicon) -> Option<Piece<'a>> {
 fn code(bytes: &[u8], lexicon: Lexicon) -> usize {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
     let in_word = bytes.first().is_some_and(|byte| is_word(*byte));
+    let in_number = bytes.first().is_some_and(u8::is_ascii_digit);
     let ends = |byte: u8| match byte {
-        // A `$` within a word belongs to it.
-        b'$' => !in_word,
+        // A `$` within a word belongs to it; after a number, that of `$1` too, it begins something.
+        b'$' => !in_word || in_number,
         b'`' | b'[' => in_word || lexicon.foreign_quotes,
         b'\'' | b'"' | b'-' | b'/' => true,
         byte => is_word(byte) != in_word,
@@ -273,6 +274,12 @@ mod tests {
             "$a$ :1 $a$ || :2",
         );
         check(
+            "?$a$ ? $a$, 1$a$ ? $a$, x1$a$ ?",
+            ":1$a$ :2 $a$, 1$a$ :3 $a$, x1$a$ :4",
+            ":1$a$ ? $a$, 1$a$ ? $a$, x1$a$ :2",
+            ":1$a$ :2 $a$, 1$a$ :3 $a$, x1$a$ :4",
+        );
+        check(
             "q'{it's ?}' || ?",
             "q'{it's :1}' || ?",
             "q'{it's :1}' || ?",
@@ -298,6 +305,7 @@ mod tests {
             "e'a'",
             "a$b",
             "$",
+            "$1$a$ ' $a$",
         ] {
             assert!(closed(sql), "{sql}");
         }
