@@ -110,7 +110,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
 }
 
 /// Resolves at the first Ctrl-C after this call, also when nobody has polled it yet; never when the system does not tell.
-fn interrupted() -> impl Future<Output = ()> {
+pub fn interrupted() -> impl Future<Output = ()> {
     let signals = signal(SignalKind::interrupt());
     async {
         match signals {

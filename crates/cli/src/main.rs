@@ -10,7 +10,9 @@ mod front;
 mod kv;
 mod limit;
 mod limits;
+mod migrate;
 mod new;
+mod progress;
 mod serve;
 mod test;
 mod watch;
@@ -131,6 +133,12 @@ enum Command {
     /// Run an application's tests
     #[command(after_help = TEST)]
     Test(test::Arguments),
+    /// Apply, undo and make migrations of the database
+    #[command(after_help = migrate::HELP)]
+    Migrate(migrate::Arguments),
+    /// Fill empty tables with what an application begins with
+    #[command(after_help = migrate::SEED_HELP)]
+    Seed(migrate::Place),
     /// Serve key-value databases to clients of Tkrzw-RPC, or be such a client
     #[command(after_help = kv::HELP)]
     Kv(Box<kv::Arguments>),
@@ -165,6 +173,8 @@ fn main() -> ExitCode {
         Command::Routes(arguments) => check::routes(&arguments),
         Command::Console(arguments) => console::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Migrate(arguments) => migrate::run(&arguments),
+        Command::Seed(place) => migrate::seed(&place),
         Command::Kv(arguments) => kv::run(*arguments),
         Command::Bench(arguments) => tsumugi_bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),

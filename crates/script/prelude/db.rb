@@ -20,8 +20,12 @@ class DB
 
   def self.blob(bytes) = Blob.new(bytes)
 
-  # `DB.connect("sqlite:data/app.db", pool: 4, acquire: 2.0, timeout: 5.0, log: true)`
-  def self.connect(url, **options)
+  # Where an application keeps its data when nothing else is said.
+  def self.default_url = ENV["DATABASE_URL"] || "sqlite:#{Tsumugi.data_dir}/app.db"
+
+  # `DB.connect("sqlite:data/app.db", pool: 4, acquire: 2.0, timeout: 5.0, log: true)`. Without a URL it is that of DATABASE_URL, or
+  # else the file app.db among the application's data.
+  def self.connect(url = default_url, **options)
     raise ArgumentError, "DB.connect takes a URL such as \"sqlite:data/app.db\"; is DATABASE_URL set?" if url.nil?
 
     new(Tsumugi.await(Tsumugi::Native.db_connect(url, options)))

@@ -166,7 +166,7 @@ class DB
   def drop(table)
     __change_schema do
       # SQLite would delete what refers to it.
-      others = @scheme == "sqlite" ? __referring_to(table) - [table.to_s] : []
+      others = __embedded? ? __referring_to(table) - [table.to_s] : []
       raise UsageError, "#{table} stays as long as #{others.join(', ')} refers to it: drop that first" unless others.empty?
 
       __run_schema([Tsumugi::Native.schema_drop(@scheme, table)])
@@ -193,9 +193,11 @@ class DB
     end
   end
 
-  # SQLite has one writer, and needs no lock beside it.
+  # Is it a file of this process, with one writer?
+  def __embedded? = @scheme == "sqlite"
+
   def __lock_schema
-    return if @scheme == "sqlite"
+    return if __embedded?
 
     __until_held("select pg_try_advisory_xact_lock(?) as held")
   end

@@ -78,6 +78,10 @@ const PRELUDE: &[(&str, &str)] = &[
     ),
     ("tsumugi/schema.rb", include_str!("../prelude/schema.rb")),
     ("tsumugi/query.rb", include_str!("../prelude/query.rb")),
+    (
+        "tsumugi/migrations.rb",
+        include_str!("../prelude/migrations.rb"),
+    ),
     ("tsumugi/kv.rb", include_str!("../prelude/kv.rb")),
     (
         "tsumugi/ngx_mruby.rb",

@@ -9,10 +9,10 @@ use bytes::Bytes;
 
 use super::cursor::{Cursor, Order, Range, Wanted};
 use super::outlet::{Outlet, Piece, Taken};
-use super::progress::{self, Extent};
 use super::record::{self, Format};
 use super::remote::Remote;
 use super::{escape, interrupt};
+use crate::progress::{self, Extent};
 
 /// `list`
 #[derive(clap::Args)]

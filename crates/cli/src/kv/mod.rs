@@ -8,7 +8,6 @@ mod interrupt;
 mod limit;
 mod list;
 mod outlet;
-mod progress;
 mod record;
 mod remote;
 mod serve;

@@ -20,12 +20,12 @@ use tsumugi_rpc::{Client, Code};
 use super::cursor::{Cursor, Range, Wanted};
 use super::interrupt;
 use super::outlet::{Outlet, Piece, Taken};
-use super::progress::{self, Extent};
 use super::record::{self, Format};
 use super::remote::Remote;
 use crate::limits::{
     BATCH_BYTES_MAX, BATCH_RECORDS_MAX, IMPORT_OWED_MAX, PAGE_RECORDS_MAX, PIECES_WAITING_MAX,
 };
+use crate::progress::{self, Extent};
 
 /// `export`
 #[derive(clap::Args)]

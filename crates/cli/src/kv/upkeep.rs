@@ -8,9 +8,9 @@ use anyhow::Result;
 use tsumugi_worker::ERRORS;
 
 use super::interrupt;
-use super::progress::{self, Extent};
 use super::remote::Remote;
 use crate::limits::BACKUP_MS_MAX;
+use crate::progress::{self, Extent};
 
 /// Exit code of wrong usage.
 const USAGE: u8 = 2;

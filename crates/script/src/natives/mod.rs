@@ -6,6 +6,7 @@ mod context;
 pub(crate) mod database;
 mod failure;
 pub(crate) mod kv;
+mod news;
 mod output;
 mod parameters;
 mod query;
@@ -23,6 +24,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::host::Host;
+use crate::maintenance::News;
 
 pub(crate) use failure::error_page;
 
@@ -65,6 +67,26 @@ pub(crate) fn offer_client(app: &Rc<App>) -> std::result::Result<(), Error> {
                 module: scope.constant("Tsumugi::Native")?,
             };
             client::install(&natives, app)
+        };
+        install().map_err(|raised: Raise<'_>| Error::Raised {
+            report: scope.report(raised),
+        })
+    })
+}
+
+/// Adds what tells a command of the work on a schema; see `maintenance`.
+pub(crate) fn offer_news(
+    host: &Rc<Host>,
+    hear: impl Fn(News) + 'static,
+) -> std::result::Result<(), Error> {
+    host.vm.enter(|scope| {
+        let install = || {
+            let natives = Natives {
+                host: Rc::downgrade(host),
+                scope,
+                module: scope.constant("Tsumugi::Native")?,
+            };
+            news::install(&natives, hear)
         };
         install().map_err(|raised: Raise<'_>| Error::Raised {
             report: scope.report(raised),

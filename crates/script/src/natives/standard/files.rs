@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tsumugi_mruby::{Result, Scope, Value};
 
-use crate::answer::{Answer, Operation, answer, raise};
+use crate::answer::{Answer, Operation, answer, nil, raise};
 use crate::error::Error;
 use crate::host::Host;
 use crate::natives::{Natives, text};
@@ -27,6 +27,28 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             match worker.offload(move || first_of(&candidates, max)).await {
                 Ok(Ok(found)) => source(found),
+                Ok(Err(message)) => raise("LoadError", message),
+                Err(error) => raise("LoadError", error.to_string()),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("sources_read", |host, scope, call| {
+        let path = PathBuf::from(text(scope, call.argument(0), "a path")?);
+        let max = host.settings.limits.source_bytes_max;
+        let worker = host.worker.clone();
+        Ok(Box::pin(async move {
+            match worker.offload(move || all_of(&path, max)).await {
+                Ok(Ok(None)) => nil(),
+                Ok(Ok(Some(found))) => answer(move |scope| {
+                    let pairs = scope.array(found.len())?;
+                    for (path, text) in &found {
+                        let pair = scope.array(2)?;
+                        scope.push(pair, scope.string(path.as_os_str().as_encoded_bytes())?)?;
+                        scope.push(pair, scope.string(text)?)?;
+                        scope.push(pairs, pair)?;
+                    }
+                    Ok(pairs)
+                }),
                 Ok(Err(message)) => raise("LoadError", message),
                 Err(error) => raise("LoadError", error.to_string()),
             }
@@ -82,6 +104,9 @@ fn started() -> std::time::Instant {
     *STARTED
 }
 
+/// Paths and texts.
+type Sources = Vec<(PathBuf, Vec<u8>)>;
+
 /// A file as it was asked for, its one true path, and its text.
 struct Found {
     asked: PathBuf,
@@ -123,6 +148,38 @@ fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<Found, St
         .map(|path| path.display().to_string())
         .collect();
     Err(format!("cannot load such file: tried {}", tried.join(", ")))
+}
+
+/// The Ruby files of a folder by name, or one file; `None` if there is neither. All together have at most `max` bytes.
+fn all_of(path: &Path, max: usize) -> std::result::Result<Option<Sources>, String> {
+    let unreadable = |error| format!("cannot read {}: {error}", path.display());
+    let mut paths = Vec::new();
+    match std::fs::read_dir(path) {
+        Ok(entries) => {
+            for entry in entries {
+                let path = entry.map_err(unreadable)?.path();
+                if path.extension().is_some_and(|end| end == "rb") {
+                    paths.push(path);
+                }
+            }
+        }
+        Err(_) if path.is_file() => paths.push(path.to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    }
+    paths.sort();
+    let (mut sources, mut left) = (Vec::new(), max);
+    for path in paths {
+        let text = read(&path, left).map_err(|error| {
+            format!(
+                "cannot load {}: {error}; the files of a folder together count",
+                path.display()
+            )
+        })?;
+        left -= text.len();
+        sources.push((path, text));
+    }
+    Ok(Some(sources))
 }
 
 /// A file's bytes, at most `max` of them.

@@ -1,4 +1,4 @@
-//! How far long work of a client is: a bar on a terminal, nothing elsewhere. Decides nothing.
+//! How far long work of a command is: a bar on a terminal, nothing elsewhere. Decides nothing.
 
 use std::borrow::Cow;
 use std::io::IsTerminal as _;

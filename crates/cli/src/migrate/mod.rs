@@ -1,0 +1,167 @@
+//! `tsumugi migrate` and `tsumugi seed`: what is asked for, and how it ended. What migrations do is Ruby's, in the script crate.
+
+mod show;
+mod skeleton;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use anyhow::Result;
+use clap::Subcommand;
+use tsumugi_script::{Effect, Maintenance, Mode, Outcome, Report, Settings, Task};
+use tsumugi_worker::Limits;
+
+use crate::console::interrupted;
+use show::Show;
+
+pub const HELP: &str = "\
+Examples:
+  tsumugi migrate new create_users     migrations/20260131120000_create_users.rb
+  tsumugi migrate up                   all that this database does not have yet
+  tsumugi migrate up --dry-run         the statements; nothing is kept
+  tsumugi migrate status
+  tsumugi migrate redo                 undo the last one and apply it again
+  DATABASE_URL=postgres://… tsumugi migrate up
+
+A migration:
+  up do
+    db.create(:users) { increments :id; string :name, 100; timestamps }
+  end
+  down { db.drop :users }
+
+Each is applied in a transaction of its own, so one that fails leaves nothing behind. Many
+processes may migrate one database at once: each migration is applied once.";
+
+pub const SEED_HELP: &str = "\
+Examples:
+  tsumugi seed                         seeds.rb, or seeds/*.rb, beside app.rb
+
+A file of seeds:
+  seeder(:users) { %w[Ann Bo].each { |name| db.execute \"insert into users(name) values (?)\", name } }
+
+The block runs only if the table is empty, and in a transaction.";
+
+/// Options of `migrate`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Subcommand)]
+enum Word {
+    /// Apply what is pending
+    Up(Work),
+    /// Undo the last migration
+    Down(Work),
+    /// Undo the last migration and apply it again
+    Redo(Work),
+    /// Say which migrations are applied
+    Status(Place),
+    /// Make a file for a new migration
+    New(skeleton::Arguments),
+}
+
+/// What is worked on; also the options of `seed`.
+#[derive(clap::Args)]
+pub struct Place {
+    /// The application file, beside which migrations and seeds are; it is not loaded
+    #[arg(default_value = "app.rb")]
+    app: PathBuf,
+    /// The database's URL; by default that of DATABASE_URL, else sqlite:DIR/app.db
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Where the embedded databases of the application live
+    #[arg(long = "data", value_name = "DIR", default_value = "data")]
+    data: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct Work {
+    #[command(flatten)]
+    place: Place,
+    /// How many migrations; all for up, 1 for down and redo by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    steps: Option<u32>,
+    /// Print the statements, keep nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Migrates.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let (work, task) = match &arguments.word {
+        Word::New(arguments) => return skeleton::run(arguments),
+        Word::Status(place) => return perform(place, Task::Status, Effect::Kept),
+        Word::Up(work) => (work, Task::Up(work.steps)),
+        Word::Down(work) => (work, Task::Down(work.steps)),
+        Word::Redo(work) => (work, Task::Redo(work.steps)),
+    };
+    let effect = if work.dry_run {
+        Effect::Undone
+    } else {
+        Effect::Kept
+    };
+    perform(&work.place, task, effect)
+}
+
+/// Runs the seeds.
+pub fn seed(place: &Place) -> Result<ExitCode> {
+    perform(place, Task::Seed, Effect::Kept)
+}
+
+fn perform(place: &Place, task: Task, effect: Effect) -> Result<ExitCode> {
+    if place.database.is_none() {
+        crate::application::Data::of(Some(&place.data))?;
+    }
+    let settings = Rc::new(Settings {
+        app: place.app.clone(),
+        data_dir: place.data.clone(),
+        mode: Mode::Development,
+        ..Settings::default()
+    });
+    let outcome = tsumugi_worker::alone(Limits::default(), async |worker| {
+        let show = Rc::new(RefCell::new(Show::new(effect)));
+        let shown = Rc::clone(&show);
+        let maintenance =
+            Maintenance::open(&worker, settings, move |news| shown.borrow_mut().hear(news))?;
+        let url = place.database.clone();
+        let outcome = maintenance.run(task, effect, url, interrupted()).await;
+        show.borrow_mut().end();
+        anyhow::Ok(outcome)
+    })??;
+    match outcome {
+        Outcome::Raised(report) => Err(anyhow::anyhow!(told(&report))),
+        Outcome::Status(rows) => {
+            print!("{}", show::table(&rows));
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Done(count) => {
+            println!("{}", show::summary(task, effect, count));
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => anyhow::bail!("interrupted: what was under way is undone"),
+    }
+}
+
+/// An exception with the author's own frames. What says itself which file failed needs no class before it.
+fn told(report: &Report) -> String {
+    let mut text = match report.class.as_str() {
+        "DB::MigrationFailed" => report.message.clone(),
+        _ => report.to_string(),
+    };
+    let own = |frame: &&String| !frame.starts_with("tsumugi/");
+    for frame in report.backtrace.iter().filter(own) {
+        text.push_str("\n    from ");
+        // That a block of the author's runs there says nothing.
+        text.push_str(frame.trim_end_matches(":in instance_exec"));
+    }
+    text
+}
+
+/// The folder of migrations beside an application.
+fn folder(app: &Path) -> PathBuf {
+    crate::serve::folder_of(app).join("migrations")
+}

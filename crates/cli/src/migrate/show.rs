@@ -1,0 +1,158 @@
+//! What `migrate` and `seed` print while they work: a line for each file that is done, a bar for the one that is not, on a terminal.
+
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use tsumugi_script::{Effect, News, Task};
+
+use crate::progress::{self, Extent};
+
+/// What is shown now.
+pub struct Show {
+    effect: Effect,
+    begun: Option<Instant>,
+    bar: Option<(String, ProgressBar)>,
+}
+
+impl Show {
+    /// Nothing yet, of work with this effect.
+    pub fn new(effect: Effect) -> Show {
+        Show {
+            effect,
+            begun: None,
+            bar: None,
+        }
+    }
+
+    /// Shows it.
+    pub fn hear(&mut self, news: News) {
+        match news {
+            News::Began {
+                name, direction, ..
+            } if self.effect == Effect::Undone => {
+                println!("-- {direction} {name}");
+            }
+            News::Ended { .. } if self.effect == Effect::Undone => {}
+            News::Began {
+                name, place, count, ..
+            } => {
+                self.begun = Some(Instant::now());
+                let title = match count {
+                    0 | 1 => name,
+                    _ => format!("{name} ({} of {count})", place + 1),
+                };
+                self.end();
+                self.bar = Some((title.clone(), progress::bar(Extent::Once, title)));
+            }
+            News::Ended { name, direction } => {
+                self.end();
+                let ms = self.begun.map_or(0, |begun| begun.elapsed().as_millis());
+                match direction.as_str() {
+                    "" => println!("{name} ({ms} ms)"),
+                    direction => println!("{direction:<4}  {name} ({ms} ms)"),
+                }
+            }
+            News::Skipped { .. } => {
+                self.end();
+                println!("-- not tried: it runs outside of a transaction");
+            }
+            News::Statement(sql) => {
+                self.end();
+                println!("{};", sql.trim().trim_end_matches(';'));
+            }
+            News::Progress { title, done, total } => self.progress(title, done, total),
+            _ => {}
+        }
+    }
+
+    fn progress(&mut self, title: String, done: u64, total: u64) {
+        if done == 1 || self.bar.is_none() {
+            self.end();
+            let bar = progress::bar(Extent::Records(total), title.clone());
+            self.bar = Some((title, bar));
+        }
+        if let Some((_, bar)) = &self.bar {
+            bar.set_position(done);
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&mut self) {
+        if let Some((_, bar)) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The last line.
+pub fn summary(task: Task, effect: Effect, count: u64) -> String {
+    let plural = |one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    match (effect, task) {
+        (Effect::Undone, _) => format!("tried {}; nothing was kept", plural("migration")),
+        (_, Task::Seed) => format!("ran {} of seeds", plural("file")),
+        (_, Task::Redo(_)) => format!("{} undone and applied", count / 2),
+        (_, _) if count == 0 => "nothing to do".to_owned(),
+        (_, Task::Down(_)) => format!("{} undone", plural("migration")),
+        _ => format!("{} applied", plural("migration")),
+    }
+}
+
+/// One line a migration.
+pub fn table(rows: &[[String; 4]]) -> String {
+    if rows.is_empty() {
+        return "there is no migration\n".to_owned();
+    }
+    let width = |index: usize| {
+        let widths = rows.iter().map(|row| row[index].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let widths = [width(2), width(1)];
+    let line = |[_, name, state, applied]: &[String; 4]| {
+        let [a, b] = widths;
+        format!("{state:<a$}  {name:<b$}  {applied}")
+            .trim_end()
+            .to_owned()
+            + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(task: Task, effect: Effect, count: u64, expected: &str) {
+        assert_eq!(summary(task, effect, count), expected);
+    }
+
+    #[test]
+    fn the_last_line_says_what_was_done() {
+        check(Task::Up(None), Effect::Kept, 2, "2 migrations applied");
+        check(Task::Up(None), Effect::Kept, 0, "nothing to do");
+        check(Task::Down(None), Effect::Kept, 1, "1 migration undone");
+        check(Task::Redo(None), Effect::Kept, 2, "1 undone and applied");
+        check(Task::Seed, Effect::Kept, 1, "ran 1 file of seeds");
+        check(
+            Task::Up(None),
+            Effect::Undone,
+            1,
+            "tried 1 migration; nothing was kept",
+        );
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_entry() {
+        let row = |of: [&str; 4]| of.map(str::to_owned);
+        let rows = [
+            row(["1", "1_a.rb", "applied", "2026"]),
+            row(["2", "2_long.rb", "pending", ""]),
+        ];
+        assert_eq!(
+            table(&rows),
+            "applied  1_a.rb     2026\npending  2_long.rb\n"
+        );
+    }
+}

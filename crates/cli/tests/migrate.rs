@@ -1,0 +1,359 @@
+//! `tsumugi migrate` and `tsumugi seed` as a user meets them, on SQLite and on PostgreSQL: what they print, keep, refuse and undo,
+//! and many processes at once.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+use tsumugi_pg_rig::{Database, Server};
+
+const USERS: (&str, &str) = (
+    "migrations/20260101120000_create_users.rb",
+    "up { db.create(:users) { increments :id; string :name, 100 } }\ndown { db.drop :users }\n",
+);
+const NICKS: (&str, &str) = (
+    "migrations/20260102120000_add_nick.rb",
+    "up do |db|\n  db.alter(:users) { add.string :nick, 20, nullable: true }\n  db.execute \"insert into users(name) values ('first?')\"\nend\n\
+     down { db.alter(:users) { drop_column :nick } }\n",
+);
+const BROKEN: (&str, &str) = (
+    "migrations/20260103120000_broken.rb",
+    "up do\n  db.create(:more) { increments :id }\n  db.execute \"insert into users(name) values ('lost')\"\n  db.execute 'insert into nowhere values (1)'\nend\n",
+);
+
+/// A folder with files, and a database.
+struct Site {
+    folder: TempDir,
+    database: Option<Database<'static>>,
+}
+
+/// What a test runs on: the same twice.
+fn on_both(files: &[(&str, &str)], test: impl Fn(&Site)) {
+    for database in [None, Some(Server::shared().database())] {
+        let folder = tempfile::tempdir().unwrap();
+        let site = Site { folder, database };
+        for (name, text) in files {
+            site.write(name, text);
+        }
+        test(&site);
+    }
+}
+
+impl Site {
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        command
+            .args(words)
+            .current_dir(self.path())
+            .env_remove("DATABASE_URL")
+            // A machine under load has warnings to give.
+            .env("TSUMUGI_LOG", "error")
+            .stdin(Stdio::null());
+        if let Some(database) = &self.database {
+            command.env("DATABASE_URL", database.url());
+        }
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> (i32, String) {
+        let output: Output = self.command(words).output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code().unwrap(), text.concat())
+    }
+
+    /// Expects an exit code and lines, without the milliseconds.
+    #[track_caller]
+    fn check(&self, words: &[&str], code: i32, expected: &str) {
+        let (actual, text) = self.run(words);
+        let text: Vec<&str> = text
+            .lines()
+            .map(|line| line.split(" (").next().unwrap_or(line))
+            .collect();
+        assert_eq!(text.join("\n"), expected, "{words:?}");
+        assert_eq!(actual, code, "{words:?}");
+    }
+
+    /// What the database answers, through the console of an application.
+    fn ask(&self, ruby: &str) -> String {
+        self.write("ask.rb", "plugin(:db) { DB.connect }\n");
+        self.write("ask.txt", &format!("{ruby}\n"));
+        let mut command = self.command(&["console", "ask.rb"]);
+        command.stdin(std::fs::File::open(self.path().join("ask.txt")).unwrap());
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+}
+
+const NAMES: &str = "db.query('select name from users order by id').map { |row| row[:name] }";
+
+#[test]
+fn migrations_are_applied_in_order_shown_and_undone() {
+    on_both(&[NICKS, USERS], |site| {
+        site.check(
+            &["migrate", "up", "--steps", "1"],
+            0,
+            "up    20260101120000_create_users.rb\n1 migration applied",
+        );
+        site.check(
+            &["migrate", "up"],
+            0,
+            "up    20260102120000_add_nick.rb\n1 migration applied",
+        );
+        site.check(&["migrate", "up"], 0, "nothing to do");
+        assert_eq!(site.ask(NAMES), "=> [\"first?\"]");
+        site.check(
+            &["migrate", "redo"],
+            0,
+            "down  20260102120000_add_nick.rb\nup    20260102120000_add_nick.rb\n1 undone and applied",
+        );
+        assert_eq!(site.ask(NAMES), "=> [\"first?\", \"first?\"]");
+        site.check(
+            &["migrate", "down", "--steps", "9"],
+            0,
+            "down  20260102120000_add_nick.rb\ndown  20260101120000_create_users.rb\n2 migrations undone",
+        );
+        assert_eq!(site.ask("db.table?(:users)"), "=> false");
+        let status = site.run(&["migrate", "status"]).1;
+        assert_eq!(
+            status,
+            "pending  20260101120000_create_users.rb\npending  20260102120000_add_nick.rb\n"
+        );
+    });
+}
+
+#[test]
+fn a_migration_that_fails_in_the_middle_leaves_the_schema_as_it_was_and_says_what_happened() {
+    on_both(&[USERS, BROKEN], |site| {
+        let (code, text) = site.run(&["migrate", "up"]);
+        assert_eq!(code, 1, "{text}");
+        for piece in [
+            "up    20260101120000_create_users.rb",
+            "tsumugi: 20260103120000_broken.rb failed (up), nothing of it was kept: DB::",
+            "nowhere",
+            "\n  insert into nowhere values (1)\n",
+            "\n    from migrations/20260103120000_broken.rb:4\n",
+        ] {
+            assert!(text.contains(piece), "no {piece:?} in:\n{text}");
+        }
+        assert_eq!(
+            site.ask("[db.table?(:more), db.table?(:users)]"),
+            "=> [false, true]"
+        );
+        assert_eq!(site.ask(NAMES), "=> []");
+        let (_, status) = site.run(&["migrate", "status"]);
+        assert!(
+            status.contains("pending  20260103120000_broken.rb"),
+            "{status}"
+        );
+        // Mended, it is applied.
+        site.write(BROKEN.0, "up { db.create(:more) { increments :id } }\n");
+        site.check(
+            &["migrate", "up"],
+            0,
+            "up    20260103120000_broken.rb\n1 migration applied",
+        );
+        site.check(
+            &["migrate", "down"],
+            1,
+            "tsumugi: 20260103120000_broken.rb failed",
+        );
+    });
+}
+
+#[test]
+fn a_dry_run_prints_the_statements_and_keeps_nothing() {
+    on_both(&[USERS, NICKS], |site| {
+        let (code, text) = site.run(&["migrate", "up", "--dry-run"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(!text.contains("advisory"), "{text}");
+        for piece in [
+            "-- up 20260101120000_create_users.rb\ncreate table ",
+            "-- up 20260102120000_add_nick.rb\nalter table ",
+            ";\ninsert into users(name) values ('first?');\n",
+            "tried 2 migrations; nothing was kept\n",
+        ] {
+            assert!(text.contains(piece), "no {piece:?} in:\n{text}");
+        }
+        assert!(!text.contains("tsumugi_migrations"), "{text}");
+        assert_eq!(
+            site.ask("[db.table?(:users), db.table?(:tsumugi_migrations)]"),
+            "=> [false, false]"
+        );
+    });
+}
+
+#[test]
+fn an_applied_file_that_was_changed_or_is_gone_is_told() {
+    on_both(&[USERS, NICKS], |site| {
+        site.run(&["migrate", "up"]);
+        site.write(NICKS.0, "up { }\ndown { db.execute 'delete from users' }\n");
+        let (code, text) = site.run(&["migrate", "up"]);
+        assert_eq!(code, 1);
+        assert!(
+            text.starts_with(
+                "tsumugi: 20260102120000_add_nick.rb is not what was applied: put it back"
+            ),
+            "{text}"
+        );
+        let (_, status) = site.run(&["migrate", "status"]);
+        assert!(
+            status.contains("\nchanged  20260102120000_add_nick.rb "),
+            "{status}"
+        );
+        std::fs::remove_file(site.path().join(NICKS.0)).unwrap();
+        let (_, status) = site.run(&["migrate", "status"]);
+        assert!(
+            status.contains("\nno file  20260102120000_add_nick.rb "),
+            "{status}"
+        );
+        let (code, text) = site.run(&["migrate", "down"]);
+        assert_eq!(code, 1);
+        assert!(text.contains("there is no such file"), "{text}");
+    });
+}
+
+#[test]
+fn many_processes_at_once_apply_each_migration_once() {
+    let slow = "up do\n  db.create(:slow) { increments :id }\n  sleep 0.2\n  db.execute 'insert into slow(id) values (1)'\nend\n";
+    on_both(
+        &[USERS, NICKS, ("migrations/20260103120000_slow.rb", slow)],
+        |site| {
+            let children: Vec<_> = (0..6)
+                .map(|_| {
+                    let mut command = site.command(&["migrate", "up"]);
+                    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                    command.spawn().unwrap()
+                })
+                .collect();
+            let mut applied = 0;
+            for child in children {
+                let output = child.wait_with_output().unwrap();
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success(), "{text}{said}");
+                applied += text.matches("up    ").count();
+            }
+            assert_eq!(applied, 3);
+            assert_eq!(site.ask(NAMES), "=> [\"first?\"]");
+        },
+    );
+}
+
+#[test]
+fn a_table_that_others_refer_to_is_made_anew_in_a_migration() {
+    let owners = "up do
+      db.create(:owners) { increments :id; string :name, 10 }
+      db.create(:pets) { increments :id; foreign :owner_id, on: :owners, on_delete: :cascade }
+      db.execute \"insert into owners(name) values ('a')\"
+      db.execute 'insert into pets(owner_id) values (1)'
+    end";
+    let longer = "up { db.alter(:owners) { change.string :name, 200 } }";
+    let files = [
+        ("migrations/1_owners.rb", owners),
+        ("migrations/2_longer.rb", longer),
+    ];
+    on_both(&files, |site| {
+        site.check(
+            &["migrate", "up"],
+            0,
+            "up    1_owners.rb\nup    2_longer.rb\n2 migrations applied",
+        );
+        assert_eq!(
+            site.ask("db.query('select owner_id from pets').to_a"),
+            "=> [{:owner_id=>1}]"
+        );
+    });
+}
+
+#[test]
+fn what_needs_no_transaction_runs_without_one() {
+    let index = "transaction false\nup do\n  how = ENV['DATABASE_URL'] ? 'concurrently' : ''\n  db.execute \"create index #{how} users_name on users(name)\"\nend\n";
+    on_both(
+        &[USERS, ("migrations/20260104120000_index.rb", index)],
+        |site| {
+            site.check(
+            &["migrate", "up"],
+            0,
+            "up    20260101120000_create_users.rb\nup    20260104120000_index.rb\n2 migrations applied",
+        );
+        },
+    );
+}
+
+#[test]
+fn seeds_fill_empty_tables_only() {
+    let seeds = "seeder(:users) do\n  progress(3, 'users') { |n| db.execute 'insert into users(name) values (?)', \"user #{n}\" }\nend\n";
+    on_both(&[USERS, ("seeds.rb", seeds)], |site| {
+        let (code, text) = site.run(&["seed"]);
+        assert_eq!(code, 1, "{text}");
+        site.run(&["migrate", "up"]);
+        site.check(&["seed"], 0, "seeds of users\nran 1 file of seeds");
+        site.check(&["seed"], 0, "ran 1 file of seeds");
+        assert_eq!(site.ask(NAMES), "=> [\"user 0\", \"user 1\", \"user 2\"]");
+        // One that fails leaves the table empty.
+        site.ask("db.execute 'delete from users'");
+        site.write("seeds.rb", "seeder(:users) do\n  db.execute \"insert into users(name) values ('x')\"\n  raise 'no more'\nend\n");
+        let (code, text) = site.run(&["seed"]);
+        assert_eq!(code, 1);
+        assert!(text.contains("no more"), "{text}");
+        assert_eq!(site.ask(NAMES), "=> []");
+    });
+}
+
+#[test]
+fn applications_migrate_and_seed_themselves_when_they_start() {
+    let app = "plugin(:db) { DB.connect }\n\
+               db.migrate\n\
+               db.seeder(:users) { db.execute \"insert into users(name) values ('one')\" }\n\
+               get('/') { 'x' }\n";
+    on_both(&[USERS, ("app.rb", app)], |site| {
+        for _ in 0..2 {
+            let (code, text) = site.run(&["check", "--data", "data"]);
+            assert_eq!(code, 0, "{text}");
+        }
+        assert_eq!(site.ask(NAMES), "=> [\"one\"]");
+    });
+}
+
+#[test]
+fn a_new_migration_has_the_time_in_its_name_and_applies() {
+    on_both(&[], |site| {
+        let (code, text) = site.run(&["migrate", "new", "create_notes"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(
+            text.starts_with("made ./migrations/2") && text.ends_with("_create_notes.rb\n"),
+            "{text}"
+        );
+        let (code, text) = site.run(&["migrate", "up"]);
+        assert_eq!(code, 0, "{text}");
+        assert_eq!(site.ask("db.table?(:notes)"), "=> true");
+        assert_eq!(site.run(&["migrate", "new", "Create Notes"]).0, 1);
+    });
+}
+
+#[test]
+fn what_cannot_be_migrated_is_told() {
+    on_both(&[], |site| {
+        site.check(
+            &["migrate", "up"],
+            1,
+            "tsumugi: there is no folder migrations: `tsumugi migrate new NAME` makes it",
+        );
+        site.write("migrations/create.rb", "up {}");
+        site.check(
+            &["migrate", "up"],
+            1,
+            "tsumugi: create.rb is no name of a migration: 20260131120000_what_it_does.rb is",
+        );
+    });
+}

@@ -1,0 +1,125 @@
+# What `tsumugi migrate` and `tsumugi seed` run. Loaded only there; what is shown of it, and how, is not decided here.
+module Tsumugi
+  # Tells the command how far the work is, and what is run.
+  class ToldWork
+    attr_writer :tells
+
+    def began(file, direction, place, count) = Native.news(:began, file, direction.to_s, place, count)
+    def ended(file, direction) = Native.news(:ended, file, direction.to_s, 0, 0)
+    def skipped(file) = Native.news(:skipped, file, "", 0, 0)
+    def progress(title, done, total) = Native.news(:progress, title.to_s, "", done, total)
+
+    # Statements are told while the block runs, when they are wanted.
+    def listening
+      Tsumugi.told = ->(sql) { Native.news(:statement, sql, "", 0, 0) } if @tells
+      yield
+    ensure
+      Tsumugi.told = nil
+    end
+  end
+
+  # Who is told what a database is asked to change; nil while nobody listens.
+  class << self
+    attr_accessor :told
+
+    # What is asked on the way was not the author's to say.
+    def quietly
+      told = self.told
+      self.told = nil
+      yield
+    ensure
+      self.told = told
+    end
+  end
+
+  # A database that tells.
+  module ToldDatabase
+    def query(sql, *values)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
+    def execute(sql, *values)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
+    def execute_script(sql)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
+    def __run_schema(statements)
+      statements.each { |sql| Tsumugi.told&.call(sql) }
+      super
+    end
+
+    def __until_held(sql) = Tsumugi.quietly { super(sql) }
+    def __refuse_rebuild(table) = Tsumugi.quietly { super(table) }
+    def __referring_to(table) = Tsumugi.quietly { super(table) }
+  end
+
+  # What the builder changes.
+  module ToldQuery
+    def insert(row = {}, **columns)
+      row = columns if row.empty? && !columns.empty?
+      (row.is_a?(Array) ? row : [row]).each { |one| Tsumugi.told&.call(insert_sql(one)) }
+      super(row)
+    end
+
+    def update(columns)
+      Tsumugi.told&.call(update_sql(columns))
+      super
+    end
+
+    def delete
+      Tsumugi.told&.call(delete_sql)
+      super
+    end
+  end
+
+  # `seeds.rb` and the files of `seeds/`, beside the application.
+  class Seeds < SchemaFile
+    def seeder(table, &block)
+      title = "seeds of #{table}"
+      @work.began(title, "", 0, 1)
+      @work.ended(title, "") if @db.seeder(table, &block)
+      nil
+    end
+  end
+
+  module Maintenance
+    PATIENCE_SECONDS = 600
+    STATEMENT_SECONDS_MAX = 86_400
+
+    # The job of one command.
+    def self.job(task, url, steps, trial)
+      Task.new do
+        work = ToldWork.new
+        if trial
+          DB.prepend(ToldDatabase)
+          DB::Query.prepend(ToldQuery)
+        end
+        db = DB.connect(url || DB.default_url, pool: 2, acquire: PATIENCE_SECONDS, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false)
+        work.tells = trial
+        task == :seed ? seed(db, work) : migrate(Migrations.new(db, "migrations", work), task, steps, trial)
+      end
+    end
+
+    def self.migrate(migrations, task, steps, trial)
+      return migrations.status if task == :status
+      return migrations.try { migrations.__send__(task, steps) } if trial
+
+      migrations.__send__(task, steps)
+    end
+
+    def self.seed(db, work)
+      one = Tsumugi.await(Native.sources_read(Files.beside(Native.source_main, "seeds.rb"))) || []
+      many = Tsumugi.await(Native.sources_read(Files.beside(Native.source_main, "seeds"))) || []
+      raise DB::MigrationFailed, "there is neither seeds.rb nor a folder seeds beside the application" if one.empty? && many.empty?
+
+      (one + many).each { |file, text| Seeds.new(db, file, text, work).__evaluate }
+      one.size + many.size
+    end
+  end
+end

@@ -1,0 +1,256 @@
+# Migrations and seeds: files beside the application, `up { … }` and `down { … }`, each applied once, whoever comes first. What tables
+# look like is theirs. Rule: a migration is applied and noted in one transaction, or nothing of it is kept.
+class DB
+  # A migration or seed failed. The message says which, why, and what was kept.
+  class MigrationFailed < Error; end
+
+  # Applies the migrations of a folder beside the application that this database does not have yet, in the order of their names.
+  # Many processes and workers may do so at once. Answers how many it applied.
+  def migrate(folder = "migrations")
+    Tsumugi::Migrations.new(self, folder, Tsumugi::LoggedWork.new).up
+  end
+
+  # Runs the block if the table is empty, in one transaction: `db.seeder(:users) { db.execute "insert …" }`. Answers whether it ran.
+  def seeder(table)
+    __change_schema do
+      filled = self[table].exists?
+      yield self unless filled
+      !filled
+    end
+  end
+end
+
+module Tsumugi
+  # How work on a schema is told of where nobody looks on: in the log.
+  class LoggedWork
+    def began(_file, _direction, _place, _count) = nil
+    def ended(file, direction) = log.info("migrated #{direction}", file: file)
+    def progress(_title, _done, _total) = nil
+    def skipped(file) = log.warn("was not tried: it runs outside of a transaction", file: file)
+
+    # Around what authors wrote.
+    def listening = yield
+  end
+
+  # What is there for the author of a file.
+  class SchemaFile
+    attr_reader :db
+
+    def initialize(db, file, text, work)
+      @db = db
+      @file = file
+      @work = work
+      @text = text
+    end
+
+    def name = @file.split("/").last
+
+    # Yields each element of +of+, or each number below it, and shows how far it is.
+    def progress(of, title = nil)
+      total = of.is_a?(Integer) ? of : of.size
+      done = 0
+      (of.is_a?(Integer) ? 0...of : of).each do |element|
+        yield element
+        done += 1
+        @work.progress(title || name, done, total)
+      end
+      nil
+    end
+
+    def __evaluate = instance_exec(&Native.source_compile(@file, @text))
+  end
+
+  # One file of `migrations/`.
+  class Migration < SchemaFile
+    NAME = /\A(\d+)_\w+\.rb\z/
+
+    def version = name.split("_").first
+    def checksum = @checksum ||= Digest::SHA256.hexdigest(@text)
+
+    def up(&block) = @up = block
+    def down(&block) = @down = block
+
+    # `transaction false`: for what PostgreSQL does outside of one only, such as `create index concurrently`.
+    def transaction(wanted) = @alone = !wanted
+
+    def alone? = @alone && !@db.__embedded?
+
+    def __run(direction)
+      block = direction == :up ? @up : @down
+      raise DB::UsageError, "the file does not say #{direction}" unless block
+
+      @work.listening { instance_exec(@db, &block) }
+    end
+  end
+
+  # The files of a folder and what of them a database has.
+  class Migrations
+    TABLE = :tsumugi_migrations
+
+    def initialize(db, folder, work)
+      @db = db
+      @work = work
+      @folder = Files.beside(Native.source_main, folder.to_s)
+      @files = read
+    end
+
+    # Applies what is pending, all or the first +steps+.
+    def up(steps = nil)
+      prepare
+      applied = found
+      changed = @files.find { |file| applied[file.version] && applied[file.version][:checksum] != file.checksum }
+      raise DB::MigrationFailed, "#{changed.name} is not what was applied: put it back, or write a new migration; with `migrate down` or `redo` it is run as it is now" if changed
+
+      run(first(@files.reject { |file| applied[file.version] }, steps), :up)
+    end
+
+    # Undoes the last +steps+, newest first.
+    def down(steps = nil)
+      prepare
+      run(newest(steps || 1), :down)
+    end
+
+    # Undoes the last +steps+ and applies them again.
+    def redo(steps = nil)
+      prepare
+      files = newest(steps || 1)
+      run(files, :down) + run(files.reverse, :up)
+    end
+
+    # Version, name, state and when it was applied.
+    def status
+      applied = @db.table?(TABLE) ? found : {}
+      rows = @files.map do |file|
+        row = applied.delete(file.version)
+        state = row.nil? ? "pending" : row[:checksum] == file.checksum ? "applied" : "changed"
+        [file.version, file.name, state, row ? row[:applied_at].to_s : ""]
+      end
+      (rows + applied.values.map { |row| [row[:version], row[:name], "no file", row[:applied_at].to_s] }).sort
+    end
+
+    # Runs the block and undoes it.
+    def try
+      answer = nil
+      @db.transaction(mode: :rebuild) do
+        @trying = true
+        answer = yield
+        raise Undone
+      end
+    rescue Undone
+      answer
+    end
+
+    # Ends a trial.
+    class Undone < Exception; end
+
+    private
+
+    def read
+      sources = Tsumugi.await(Native.sources_read(@folder))
+      raise DB::MigrationFailed, "there is no folder #{@folder}: `tsumugi migrate new NAME` makes it" unless sources
+
+      files = sources.map { |file, text| Migration.new(@db, file, text, @work) }
+      odd = files.find { |file| !Migration::NAME.match?(file.name) }
+      raise DB::MigrationFailed, "#{odd.name} is no name of a migration: 20260131120000_what_it_does.rb is" if odd
+
+      files.each_cons(2) do |one, other|
+        raise DB::MigrationFailed, "#{one.name} and #{other.name} have the same number" if one.version == other.version
+      end
+      files.each { |file| file.__evaluate }
+    end
+
+    # Digits compare as numbers, also where some have more of them.
+    def first(files, steps)
+      files = files.sort_by { |file| [file.version.to_i, file.name] }
+      steps ? files.first(steps) : files
+    end
+
+    def newest(steps)
+      rows = found.values.sort_by { |row| -row[:version].to_i }.first(steps)
+      rows.map do |row|
+        @files.find { |file| file.version == row[:version] } ||
+          raise(DB::MigrationFailed, "#{row[:name]} is applied and there is no such file: without it nobody knows how to undo it")
+      end
+    end
+
+    def prepare
+      @db.create(TABLE) do
+        string :version, 32, primary: true
+        string :name, 255
+        char :checksum, 64
+        timestamp :applied_at, default_now: true
+      end
+    end
+
+    def found = @db[TABLE].all.to_h { |row| [row[:version], row] }
+
+    # Answers how many it ran: what another process was faster with is left out.
+    def run(files, direction)
+      ran = 0
+      files.each_with_index do |file, place|
+        @work.began(file.name, direction, place, files.size)
+        next @work.skipped(file.name) if @trying && file.alone?
+        next unless one(file, direction)
+
+        ran += 1
+        @work.ended(file.name, direction)
+      end
+      ran
+    end
+
+    def one(file, direction)
+      file.alone? ? alone(file, direction) : whole(file, direction)
+    rescue => e
+      raise e if e.is_a?(DB::MigrationFailed)
+
+      raise failed(file, direction, e)
+    end
+
+    # In one transaction. Where a table has to be made anew it begins again in one that allows it: nothing of the first is kept.
+    def whole(file, direction)
+      mode = :immediate
+      begin
+        @db.__change_schema(mode) { step(file, direction) }
+      rescue DB::Schema::NeedsRebuild => e
+        raise e if mode == :rebuild
+
+        mode = :rebuild
+        retry
+      end
+    end
+
+    # Without a transaction: the lock is the connection's.
+    def alone(file, direction)
+      @db.connection do
+        @db.__until_held("select pg_try_advisory_lock(?) as held")
+        begin
+          step(file, direction)
+        ensure
+          @db.query("select pg_advisory_unlock(?)", DB::Schema::LOCK)
+        end
+      end
+    end
+
+    # Under the lock: answers whether there was anything to do.
+    def step(file, direction)
+      is_there = found.key?(file.version)
+      return false if is_there == (direction == :up)
+
+      file.__run(direction)
+      if direction == :up
+        @db[TABLE].insert(version: file.version, name: file.name, checksum: file.checksum)
+      else
+        @db[TABLE].where(version: file.version).delete
+      end
+      true
+    end
+
+    def failed(file, direction, error)
+      kept = file.alone? ? "it runs outside of a transaction, so what came before the error may have been kept" : "nothing of it was kept"
+      sql = error.is_a?(DB::Error) && error.sql && Tsumugi.development? ? "\n  #{error.sql}" : ""
+      failure = DB::MigrationFailed.new("#{file.name} failed (#{direction}), #{kept}: #{error.class}: #{error.message}#{sql}")
+      failure.set_backtrace(error.backtrace || [])
+      failure
+    end
+  end
+end

@@ -1,0 +1,200 @@
+//! Migrations and seeds for commands: Ruby files run in a VM of their own, without the application, which may need the tables that
+//! they make. What is done in which order is Ruby's (prelude/migrations.rb, maintenance.rb); nothing is printed here.
+
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+
+use tsumugi_mruby::{Raise, Report, Scope, Value};
+use tsumugi_worker::Worker;
+
+use crate::answer::answer;
+use crate::driver::{self, Bounds, Signal};
+use crate::error::Error;
+use crate::host::{Ended, Host, Settings};
+use crate::{load, natives};
+
+const MAINTENANCE: (&str, &str) = (
+    "tsumugi/maintenance.rb",
+    include_str!("../prelude/maintenance.rb"),
+);
+
+/// A VM that migrations and seeds run in.
+pub struct Maintenance {
+    host: Rc<Host>,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Apply what is pending: all of it, or so many.
+    Up(Option<u32>),
+    /// Undo the last, or so many.
+    Down(Option<u32>),
+    /// Undo the last, or so many, and apply them again.
+    Redo(Option<u32>),
+    /// Say what is applied.
+    Status,
+    /// Run the seeds.
+    Seed,
+}
+
+/// Whether something is done or only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It stays.
+    Kept,
+    /// It is undone at the end, and every statement is told.
+    Undone,
+}
+
+/// What is told while the work goes on.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A file, or the seeds of a table, begin.
+    Began {
+        /// Its name.
+        name: String,
+        /// `up`, `down` or nothing.
+        direction: String,
+        /// How many came before it.
+        place: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// It has done what it says.
+    Ended {
+        /// Its name.
+        name: String,
+        /// `up`, `down` or nothing.
+        direction: String,
+    },
+    /// It cannot be tried, because it could not be undone.
+    Skipped {
+        /// Its name.
+        name: String,
+    },
+    /// A statement is going to run that is to be undone.
+    Statement(String),
+    /// Long work goes on.
+    Progress {
+        /// What its author calls it.
+        title: String,
+        /// How much is done.
+        done: u64,
+        /// Of how much.
+        total: u64,
+    },
+}
+
+/// What became of a task.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// So many files did what they say.
+    Done(u64),
+    /// The migrations, each with number, name, state and when it was applied.
+    Status(Vec<[String; 4]>),
+    /// Something raised.
+    Raised(Report),
+    /// It was interrupted.
+    Interrupted,
+}
+
+impl Task {
+    fn word(self) -> &'static str {
+        match self {
+            Task::Up(_) => "up",
+            Task::Down(_) => "down",
+            Task::Redo(_) => "redo",
+            Task::Status => "status",
+            Task::Seed => "seed",
+        }
+    }
+
+    fn steps(self) -> Option<u32> {
+        match self {
+            Task::Up(steps) | Task::Down(steps) | Task::Redo(steps) => steps,
+            Task::Status | Task::Seed => None,
+        }
+    }
+}
+
+impl Maintenance {
+    /// Opens a VM beside the application file of `settings`, which is not loaded; `hear` is told of the work.
+    pub fn open(
+        worker: &Worker,
+        settings: Rc<Settings>,
+        hear: impl Fn(News) + 'static,
+    ) -> Result<Maintenance, Error> {
+        let host = Host::open(worker, settings)?;
+        natives::offer_news(&host, hear)?;
+        load::own(&host, &[MAINTENANCE])?;
+        Ok(Maintenance { host })
+    }
+
+    /// Does it on the database at `url`, or else on the one that applications have when they are not told either. What runs is cancelled
+    /// when `interrupted` resolves.
+    pub async fn run(
+        &self,
+        task: Task,
+        effect: Effect,
+        url: Option<String>,
+        interrupted: impl Future<Output = ()>,
+    ) -> Outcome {
+        let signal = Rc::new(Signal::default());
+        let bounds = Bounds {
+            signal: Some(Rc::clone(&signal)),
+            ..Bounds::default()
+        };
+        let job = answer(move |scope| {
+            let url = url.map_or(Ok(Value::nil()), |url| scope.string(url))?;
+            let steps = task.steps().map(|steps| scope.integer(steps.into()));
+            let arguments = [
+                Value::symbol(scope.intern(task.word())),
+                url,
+                steps.unwrap_or_else(Value::nil),
+                Value::boolean(effect == Effect::Undone),
+            ];
+            scope.call(scope.constant("Tsumugi::Maintenance")?, "job", &arguments)
+        });
+        let mut run = pin!(driver::run(&self.host, job, &bounds, finish));
+        tokio::select! {
+            biased;
+            outcome = &mut run => outcome,
+            () = interrupted => {
+                signal.give();
+                run.await
+            }
+        }
+    }
+}
+
+fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Outcome {
+    match ended {
+        Ended::Value(value) => match value.as_integer() {
+            Some(count) => Outcome::Done(u64::try_from(count).unwrap_or_default()),
+            None => Outcome::Status(rows(scope, value)),
+        },
+        Ended::Raised(exception) => {
+            let report = scope.report(Raise(exception));
+            if report.class == "Tsumugi::Cancelled" {
+                Outcome::Interrupted
+            } else {
+                Outcome::Raised(report)
+            }
+        }
+    }
+}
+
+fn rows(scope: &Scope<'_>, value: Value<'_>) -> Vec<[String; 4]> {
+    let text = |row, index| {
+        let value = scope.array_at(row, index);
+        scope.text(value).unwrap_or_default()
+    };
+    (0..scope.array_len(value))
+        .map(|index| scope.array_at(value, index))
+        .map(|row| [0, 1, 2, 3].map(|index| text(row, index)))
+        .collect()
+}
