@@ -32,6 +32,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    folders(natives)?;
+    programs(natives)?;
+    environment(natives)
+}
+
+fn folders<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("sources_read", |host, scope, call| {
         let path = PathBuf::from(text(scope, call.argument(0), "a path")?);
         let max = host.settings.limits.source_bytes_max;
@@ -53,7 +59,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Err(error) => raise("LoadError", error.to_string()),
             }
         }) as Operation)
-    })?;
+    })
+}
+
+fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("source_compile", |host, scope, call| {
         let name = text(scope, call.argument(0), "the file's name")?;
         let source = text(scope, call.argument(1), "the file's text")?;
@@ -76,7 +85,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("source_main", |host, scope, _| {
         scope.string(host.settings.app.as_os_str().as_encoded_bytes())
-    })?;
+    })
+}
+
+fn environment<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("environment", |_, scope, _| {
         let hash = scope.hash(32)?;
         for (name, value) in std::env::vars_os() {
