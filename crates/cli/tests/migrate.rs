@@ -13,7 +13,7 @@ const USERS: (&str, &str) = (
 );
 const NICKS: (&str, &str) = (
     "migrations/20260102120000_add_nick.rb",
-    "up do |db|\n  db.alter(:users) { add.string :nick, 20, nullable: true }\n  db.execute \"insert into users(name) values ('first?')\"\nend\n\
+    "up do |db|\n  db.alter(:users) { add.string :nick, 20, nullable: true }\n  db[:users].insert(name: 'first?')\nend\n\
      down { db.alter(:users) { drop_column :nick } }\n",
 );
 const BROKEN: (&str, &str) = (
@@ -179,7 +179,7 @@ fn a_dry_run_prints_the_statements_and_keeps_nothing() {
         for piece in [
             "-- up 20260101120000_create_users.rb\ncreate table ",
             "-- up 20260102120000_add_nick.rb\nalter table ",
-            ";\ninsert into users(name) values ('first?');\n",
+            ";\ninsert into ",
             "tried 2 migrations; nothing was kept\n",
         ] {
             assert!(text.contains(piece), "no {piece:?} in:\n{text}");

@@ -44,6 +44,11 @@ module Tsumugi
       super
     end
 
+    def insert(sql, *values)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
     def execute_script(sql)
       Tsumugi.told&.call(sql)
       super
