@@ -27,6 +27,8 @@ enum Fetched {
     Row,
     End(FetchEnd),
     Error,
+    /// One that says nothing.
+    Nothing,
 }
 
 impl<T: Clone> Connection<T> {
@@ -70,27 +72,18 @@ impl<T: Clone> Connection<T> {
         }
     }
 
-    /// Removes packets that say nothing, from where the current answer goes on.
+    /// Removes packets that say nothing. Between the rows of one piece they are left to [`Connection::fetch`].
     fn pass_over(&mut self, input: &mut BytesMut) -> Taken<()> {
-        loop {
-            let mut reader = Reader::new(rest(input, self.scan.at));
-            match reader.u32()? {
-                op::DUMMY => {}
-                op::RESPONSE_PIGGYBACK => {
-                    RawResponse::read(&mut reader)?;
-                }
-                _ => return Ok(()),
+        while self.scan.at == 0 {
+            let mut reader = Reader::new(input);
+            if !nothing(&mut reader)? {
+                break;
             }
             let length = reader.position();
-            if self.scan.at == 0 {
-                input.advance(length);
-            } else {
-                // It came between two rows of one piece, which from here on are not together any more.
-                let tail = input.split_off(self.scan.at);
-                input.extend_from_slice(rest(&tail, length));
-            }
+            input.advance(length);
             self.scan.wanted = 0;
         }
+        Ok(())
     }
 
     fn response(&mut self, token: T, input: &mut BytesMut) -> Taken<Event<T>> {
@@ -156,9 +149,17 @@ impl<T: Clone> Connection<T> {
                     self.scan.at += length;
                     self.scan.rows += 1;
                     if self.scan.at < ROWS_BYTES_MAX {
-                        self.pass_over(input)?;
                         continue;
                     }
+                    let rows = self.take_rows(format, input);
+                    return Ok(Event::Rows {
+                        token,
+                        rows,
+                        end: None,
+                    });
+                }
+                Fetched::Nothing => {
+                    // A piece of rows has nothing between them.
                     let rows = self.take_rows(format, input);
                     return Ok(Event::Rows {
                         token,
@@ -228,14 +229,22 @@ fn pass(reader: &mut Reader<'_>) -> Taken<()> {
             return Err(Violation::TooMany { what, max }.into());
         }
         let mut ahead = *reader;
-        match ahead.u32()? {
-            op::DUMMY => {}
-            op::RESPONSE_PIGGYBACK => {
-                RawResponse::read(&mut ahead)?;
-            }
-            _ => return Ok(()),
+        if !nothing(&mut ahead)? {
+            return Ok(());
         }
         *reader = ahead;
+    }
+}
+
+/// Reads a packet that says nothing; false if the next one says something.
+fn nothing(reader: &mut Reader<'_>) -> Taken<bool> {
+    match reader.u32()? {
+        op::DUMMY => Ok(true),
+        op::RESPONSE_PIGGYBACK => {
+            RawResponse::read(reader)?;
+            Ok(true)
+        }
+        _ => Ok(false),
     }
 }
 
@@ -253,6 +262,7 @@ fn row(format: &Format, reader: &mut Reader<'_>) -> Taken<()> {
 fn fetched(format: &Format, reader: &mut Reader<'_>) -> Taken<Fetched> {
     match reader.u32()? {
         op::FETCH_RESPONSE => {}
+        op::DUMMY | op::RESPONSE_PIGGYBACK => return Ok(Fetched::Nothing),
         op::RESPONSE => {
             RawResponse::read(reader)?;
             return Ok(Fetched::Error);
