@@ -37,52 +37,16 @@ pub fn routes(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// Columns as wide as their widest entry.
+/// One line a route.
 fn table(routes: &[RouteLine]) -> String {
-    let rows: Vec<[String; 4]> = routes
-        .iter()
-        .map(|route| {
-            [
-                route.method.to_string(),
-                route.pattern.clone(),
-                route.types.clone(),
-                route.location.clone(),
-            ]
-        })
-        .collect();
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or(0)
+    let row = |route: &RouteLine| {
+        [
+            route.method.to_string(),
+            route.pattern.clone(),
+            route.types.clone(),
+            route.location.clone(),
+        ]
     };
-    let widths = [width(0), width(1), width(2)];
-    let mut text = String::new();
-    for [method, pattern, types, location] in &rows {
-        let [a, b, c] = widths;
-        text.push_str(&format!(
-            "{method:<a$}  {pattern:<b$}  {types:<c$}  {location}\n"
-        ));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_entry() {
-        let line = |method: &str, pattern: &str, types: &str| RouteLine {
-            method: method.parse().unwrap(),
-            pattern: pattern.to_owned(),
-            types: types.to_owned(),
-            location: "app.rb:1".to_owned(),
-        };
-        let routes = [
-            line("GET", "/", ""),
-            line("DELETE", "/users/:id", "id: Integer"),
-        ];
-        let expected = "GET     /                        app.rb:1\n\
-                        DELETE  /users/:id  id: Integer  app.rb:1\n";
-        assert_eq!(table(&routes), expected);
-    }
+    let rows: Vec<[String; 4]> = routes.iter().map(row).collect();
+    crate::table::aligned(&rows)
 }

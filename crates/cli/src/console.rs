@@ -13,6 +13,7 @@ use tsumugi_script::{App, Console, Reply};
 use tsumugi_worker::Limits;
 
 use crate::application::{self, Data};
+use crate::table;
 
 /// Options of `console`.
 #[derive(clap::Args)]
@@ -130,6 +131,18 @@ fn show(reply: &Reply) -> Shown {
     match reply {
         Reply::Unfinished => return Shown::Unfinished,
         Reply::Value(value) => println!("=> {value}"),
+        Reply::Rows {
+            columns,
+            rows,
+            more,
+        } => {
+            print!("{}", table::titled(columns, rows));
+            match (rows.len(), more) {
+                (1, false) => println!("1 row"),
+                (shown, false) => println!("{shown} rows"),
+                (shown, true) => println!("the first {shown} rows"),
+            }
+        }
         Reply::Interrupted => println!("interrupted"),
         Reply::Syntax(error) => println!("SyntaxError: {error}"),
         Reply::Raised(report) => {

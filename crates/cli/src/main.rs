@@ -14,6 +14,7 @@ mod migrate;
 mod new;
 mod progress;
 mod serve;
+mod table;
 mod test;
 mod watch;
 
@@ -95,8 +96,13 @@ refute_match, assert_raises, assert_status, flunk; setup and teardown.";
 const CONSOLE: &str = "\
 Example:
   tsumugi console
-  tsumugi> n = db.query(\"select count(*) as n from notes\").first[:n]
-  => 3
+  tsumugi> db[:notes].order(:id)
+  id  text
+  --  -----
+  1   bread
+  1 row
+  tsumugi> db[:notes].where(id: 1).sql
+  => \"select * from `notes` where `id` = ?\"
   tsumugi> get(\"/\").status
   => 200
 

@@ -46,6 +46,23 @@ fn locals_and_definitions_persist() {
 }
 
 #[test]
+fn rows_and_queries_are_shown_as_tables() {
+    check(
+        "db[:t].insert([{ a: 1 }, { a: nil }])\ndb[:t].order(desc(:a))\ndb.query(\"select a, '糸\\n' as b from t limit 1\")\ndb[:t].where(a: 1).sql\n",
+        "=> 2\na\n----\nNULL\n1\n2 rows\na  b\n-  ----\n1  糸\\n\n1 row\n=> \"select * from `t` where `a` = ?\"\n",
+    );
+    check(
+        "db[:t].insert((1..60).map { |n| { a: n } })\ndb[:t].order(:a); nil\ndb[:t].where(a: 60)\ndb[:t].where(a: 61)\n_ .count\n",
+        "=> 60\n=> nil\na\n--\n60\n1 row\na\n-\n0 rows\n=> 0\n",
+    );
+    let answer = converse("db[:t].insert((1..60).map { |n| { a: n } })\ndb[:t].order(:a)\n");
+    assert!(
+        answer.ends_with("\n49\n50\nthe first 50 rows\n"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn the_last_value_has_a_name() {
     check("40\n_ + 2\n", "=> 40\n=> 42\n");
 }
@@ -63,7 +80,7 @@ fn what_is_unfinished_goes_on_in_the_next_line() {
 #[test]
 fn plugins_helpers_waits_and_the_client_are_reachable() {
     check(
-        "double 21\ndb.execute 'insert into t values (?)', 7\ndb.query('select a from t').all\nsleep 0.01\n\
+        "double 21\ndb.execute 'insert into t values (?)', 7\ndb.query('select a from t').to_a\nsleep 0.01\n\
          get('/').body\nparallel(-> { sleep 0.01; 1 }, -> { 2 })\n",
         "=> 42\n=> 1\n=> [{:a=>7}]\n=> nil\n=> \"hello\"\n=> [1, 2]\n",
     );

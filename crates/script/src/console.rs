@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Raise, Report, Scope, SyntaxError};
+use tsumugi_mruby::{Raise, Report, Scope, SyntaxError, Value};
 
 use crate::answer::answer;
 use crate::app::App;
@@ -37,6 +37,15 @@ pub struct Console {
 pub enum Reply {
     /// It ran; its value, inspected.
     Value(String),
+    /// It ran; its value is rows, of which these are the first.
+    Rows {
+        /// The names of the columns.
+        columns: Vec<String>,
+        /// The values as text.
+        rows: Vec<Vec<String>>,
+        /// Whether there are more.
+        more: bool,
+    },
     /// It raised.
     Raised(Report),
     /// It was interrupted.
@@ -102,7 +111,18 @@ fn parse(scope: &Scope<'_>, text: &str, line: u16) -> Option<Reply> {
 
 fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Reply {
     match ended {
-        Ended::Value(value) => Reply::Value(scope.text(value).unwrap_or_default()),
+        Ended::Value(value) => match scope.text(value) {
+            Some(text) => Reply::Value(text),
+            None => {
+                let rows = elements(scope, scope.array_at(value, 1));
+                let row = |row: &Value<'_>| texts(scope, *row);
+                Reply::Rows {
+                    columns: texts(scope, scope.array_at(value, 0)),
+                    rows: rows.iter().map(row).collect(),
+                    more: scope.array_at(value, 2).truthy(),
+                }
+            }
+        },
         Ended::Raised(exception) => {
             let report = scope.report(Raise(exception));
             if report.class == "Tsumugi::Cancelled" {
@@ -112,4 +132,17 @@ fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Reply {
             }
         }
     }
+}
+
+fn elements<'s>(scope: &'s Scope<'_>, array: Value<'s>) -> Vec<Value<'s>> {
+    (0..scope.array_len(array))
+        .map(|index| scope.array_at(array, index))
+        .collect()
+}
+
+fn texts(scope: &Scope<'_>, array: Value<'_>) -> Vec<String> {
+    elements(scope, array)
+        .into_iter()
+        .map(|element| scope.text(element).unwrap_or_default())
+        .collect()
 }

@@ -135,7 +135,7 @@ fn perform(place: &Place, task: Task, effect: Effect) -> Result<ExitCode> {
     match outcome {
         Outcome::Raised(report) => Err(anyhow::anyhow!(told(&report))),
         Outcome::Status(rows) => {
-            print!("{}", show::table(&rows));
+            print!("{}", show::status(&rows));
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Done(count) => {

@@ -6,6 +6,7 @@ use indicatif::ProgressBar;
 use tsumugi_script::{Effect, News, Task};
 
 use crate::progress::{self, Extent};
+use crate::table;
 
 /// What is shown now.
 pub struct Show {
@@ -101,23 +102,13 @@ pub fn summary(task: Task, effect: Effect, count: u64) -> String {
 }
 
 /// One line a migration.
-pub fn table(rows: &[[String; 4]]) -> String {
+pub fn status(rows: &[[String; 4]]) -> String {
     if rows.is_empty() {
         return "there is no migration\n".to_owned();
     }
-    let width = |index: usize| {
-        let widths = rows.iter().map(|row| row[index].chars().count());
-        widths.max().unwrap_or(0)
-    };
-    let widths = [width(2), width(1)];
-    let line = |[_, name, state, applied]: &[String; 4]| {
-        let [a, b] = widths;
-        format!("{state:<a$}  {name:<b$}  {applied}")
-            .trim_end()
-            .to_owned()
-            + "\n"
-    };
-    rows.iter().map(line).collect()
+    let line = |[_, name, state, applied]: &[String; 4]| [state, name, applied].map(String::clone);
+    let lines: Vec<[String; 3]> = rows.iter().map(line).collect();
+    table::aligned(&lines)
 }
 
 #[cfg(test)]
@@ -140,19 +131,6 @@ mod tests {
             Effect::Undone,
             1,
             "tried 1 migration; nothing was kept",
-        );
-    }
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_entry() {
-        let row = |of: [&str; 4]| of.map(str::to_owned);
-        let rows = [
-            row(["1", "1_a.rb", "applied", "2026"]),
-            row(["2", "2_long.rb", "pending", ""]),
-        ];
-        assert_eq!(
-            table(&rows),
-            "applied  1_a.rb     2026\npending  2_long.rb\n"
         );
     }
 }
