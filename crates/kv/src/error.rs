@@ -74,7 +74,8 @@ pub enum Error {
         /// The bound.
         max: usize,
     },
-    /// The disk is full. Nothing of this call was written, reads go on, and writes succeed again once there is space.
+    /// The disk is full. Nothing of this call was written, reads go on, and writes succeed again once there is space. A read fails so only
+    /// while the folder is to be opened again and the space that was free for it is taken by others; try again then.
     #[error("the disk that holds {} is full; nothing was written", .path.display())]
     DiskFull {
         /// The database's folder.

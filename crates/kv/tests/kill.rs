@@ -164,8 +164,8 @@ fn check(kv: &Database, acknowledged: &BTreeMap<u64, u64>) {
     assert_eq!(kv.count().unwrap(), records);
 }
 
-/// Goes on from what the child left, so that every thread stands between two steps again.
-fn mend(kv: &Database) {
+/// Goes on from what the child left, so that every thread stands between two steps again, and tells which.
+fn mend(kv: &Database, standing: &mut BTreeMap<u64, u64>) {
     for thread in 0..THREADS {
         let counted = counter(kv, thread);
         for side in ["left", "right"] {
@@ -177,6 +177,7 @@ fn mend(kv: &Database) {
         }
         if counted > 0 {
             let number = counted - 1;
+            standing.insert(thread, number);
             kv.submit_wait(Write::set(key(thread, number), value(thread, number)))
                 .unwrap();
         }
@@ -192,21 +193,22 @@ fn rounds(durability: Durability, rounds: u64) {
     let spec = Spec::disk(folder.path().join("kv"), durability);
     let longest = setting("KILL_MS", 600);
     let mut random = 0x2545_F491_4F6C_DD1D_u64;
-    let mut total = 0;
+    // What each thread had acknowledged last, in this round or before: one that was killed early may have done nothing.
+    let mut acknowledged = BTreeMap::new();
     for round in 0..rounds {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
         let after = Duration::from_millis((random >> 33) % longest);
-        let acknowledged = kill_after(&spec, after);
+        acknowledged.extend(kill_after(&spec, after));
         let kv = Database::open(&spec).unwrap();
         check(&kv, &acknowledged);
-        mend(&kv);
-        total = acknowledged.values().sum::<u64>();
+        mend(&kv, &mut acknowledged);
+        let total = acknowledged.values().sum::<u64>();
         assert!(kv.close());
         println!("{durability}: round {round}, killed after {after:?}, {total} steps so far");
     }
-    assert!(total > 0);
+    assert!(!acknowledged.is_empty());
 }
 
 #[test]

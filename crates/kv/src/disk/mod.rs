@@ -1,15 +1,16 @@
 //! The engine on disk: reads in place, writes through one thread, records in a folder. Knows no record's meaning.
 //! Rule: a reader sees all changes of a commit or none, and only those that are as safe as the durability says.
 
+mod backup;
 mod journal;
 mod layout;
+mod manifest;
 mod overlay;
 mod store;
 mod writer;
 
-use std::io::ErrorKind;
 use std::ops::Bound;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence,
 };
@@ -20,21 +21,18 @@ use std::time::Instant;
 use bytes::Bytes;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 
-use self::layout::{META_KEY, Meta, expiry_key, own_key, record_key, records_end};
-use self::store::{CommitError, Sight, Store, broken, failed};
+pub(crate) use self::backup::write_copy;
+use self::layout::{Meta, expiry_key, own_key, record_key, records_end};
+use self::store::{Sight, Store, broken, failed};
 use self::writer::{Job, Writer};
 use crate::engine::{Engine, Read, Shared, write_bytes};
 use crate::error::{Error, Result};
-use crate::limits::{
-    BACKUP_BYTES, PAGE_BYTES_MAX, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX, QUEUE_BYTES_MAX,
-    QUEUE_WRITES_MAX,
-};
+use crate::limits::{PAGE_BYTES_MAX, QUEUE_BYTES_MAX, QUEUE_WRITES_MAX};
 use crate::metrics::{Latencies, Snapshot};
 use crate::pending::Pending;
 use crate::range::{Direction, Range};
 use crate::record::Record;
 use crate::registry::Closed;
-use crate::spec::{Durability, Spec};
 use crate::write::Write;
 
 pub(crate) struct Disk {
@@ -45,8 +43,8 @@ pub(crate) struct Disk {
 /// What readers and the writer's thread share.
 struct Inner {
     shared: Arc<Shared>,
-    /// Taken for writing only while the folder is opened again after a failure.
-    store: RwLock<Option<Store>>,
+    /// Taken for writing only while the folder is opened again after a failure; the reason, when that failed.
+    store: RwLock<Result<Store>>,
     /// Around every commit.
     sequence: Sequence,
     /// Around the commits that begin an epoch.
@@ -102,7 +100,7 @@ impl Disk {
         let path = shared.spec.path.clone();
         let inner = Arc::new(Inner {
             shared,
-            store: RwLock::new(Some(store)),
+            store: RwLock::new(Ok(store)),
             sequence: Sequence::default(),
             clears: Sequence::default(),
             epoch: AtomicU32::new(meta.epoch),
@@ -192,22 +190,20 @@ fn first_expiry(store: &Store, meta: Meta) -> Result<u64> {
 }
 
 impl Inner {
-    fn read(&self) -> RwLockReadGuard<'_, Option<Store>> {
+    fn read(&self) -> RwLockReadGuard<'_, Result<Store>> {
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_store(&self) -> Option<Store> {
+    fn take_store(&self) -> Result<Store> {
         let mut guard = self.store.write().unwrap_or_else(PoisonError::into_inner);
-        guard.take()
+        std::mem::replace(&mut guard, Err(Error::Closed))
     }
 
     fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
-        match self.read().as_ref() {
-            Some(store) => work(store),
-            None => Err(broken(
-                &self.shared.spec.path,
-                "it could not be opened again after a failure",
-            )),
+        match &*self.read() {
+            Ok(store) => work(store),
+            // As what keeps the folder from being opened again: a full disk is no damage.
+            Err(why) => Err(why.clone()),
         }
     }
 
@@ -455,114 +451,12 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Makes a database on disk in a new folder; returns how many records it has. A folder that was not finished is not left.
-pub(crate) fn write_copy(
-    spec: &Spec,
-    folder: &Path,
-    records: impl Iterator<Item = Result<(Bytes, Record)>>,
-) -> Result<u64> {
-    let taken = || broken(folder, "a backup needs a folder that does not exist yet");
-    let exists = folder.try_exists();
-    if exists.map_err(|error| failed("looking for", folder, error))? {
-        return Err(taken());
-    }
-    let partial = make_partial(folder)?;
-    let written = copy_to(spec, &partial, records).and_then(|count| {
-        name_copy(&partial, folder).map_err(|error| match error.kind() {
-            // Another backup to the same folder was faster.
-            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => taken(),
-            _ => failed("naming", folder, error),
-        })?;
-        Ok(count)
-    });
-    if written.is_err() {
-        // The error that stopped the copy says more than one about what it left.
-        drop(std::fs::remove_dir_all(&partial));
-    }
-    written
-}
-
-/// Makes the folder of a copy that is not finished, beside where it will be. Nobody else writes there.
-fn make_partial(folder: &Path) -> Result<PathBuf> {
-    for number in 0..PARTIAL_COPIES_MAX {
-        let mut name = folder.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".partial-{number}"));
-        let partial = folder.with_file_name(name);
-        match std::fs::create_dir(&partial) {
-            Ok(()) => return Ok(partial),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed("making", &partial, error)),
-        }
-    }
-    Err(broken(
-        folder,
-        format!(
-            "there are {PARTIAL_COPIES_MAX} unfinished backups beside it (PARTIAL_COPIES_MAX); remove those that do not run"
-        ),
-    ))
-}
-
-/// Gives a copy its name, in a way that outlives a crash.
-fn name_copy(partial: &Path, folder: &Path) -> std::io::Result<()> {
-    std::fs::rename(partial, folder)?;
-    let parent = folder
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-fn copy_to(
-    spec: &Spec,
-    folder: &Path,
-    records: impl Iterator<Item = Result<(Bytes, Record)>>,
-) -> Result<u64> {
-    let spec = Spec {
-        path: folder.to_owned(),
-        durability: Durability::Process,
-        ..spec.clone()
-    };
-    let (store, mut meta) = Store::open(&spec, None)?;
-    // What a crash leaves of it is no database.
-    store.mark_creating()?;
-    let convert = |error| match error {
-        CommitError::Failed(error) => error,
-        CommitError::Stopped => broken(folder, "the engine stopped"),
-    };
-    let mut batch = Vec::new();
-    let mut bytes = 0;
-    let commit = |batch: &mut Vec<overlay::Stored>, meta: &mut Meta| {
-        meta.commit += 1;
-        batch.push((Bytes::from_static(&META_KEY), Some(meta.encode())));
-        store
-            .commit(batch.drain(..), Durability::Process)
-            .map_err(convert)
-    };
-    for record in records {
-        let (key, record) = record?;
-        bytes += key.len() + record.value.len();
-        meta.count += 1;
-        if record.expires_ms != 0 {
-            let indexed = expiry_key(meta.epoch, record.expires_ms, &key);
-            batch.push((Bytes::copy_from_slice(&indexed), Some(Bytes::new())));
-        }
-        let key = record_key(meta.epoch, &key);
-        batch.push((Bytes::copy_from_slice(&key), Some(record.encode())));
-        if bytes >= BACKUP_BYTES || batch.len() >= PAGE_RECORDS_MAX {
-            commit(&mut batch, &mut meta)?;
-            bytes = 0;
-        }
-    }
-    commit(&mut batch, &mut meta)?;
-    store.synchronize().map_err(convert)?;
-    store.mark_ready()?;
-    Ok(meta.count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::metrics::Counters;
+    use crate::spec::{Durability, Spec};
 
     #[test]
     fn a_thread_that_dies_leaves_no_healthy_database() {

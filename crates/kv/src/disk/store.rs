@@ -12,6 +12,7 @@ use fjall::{AbstractTree as _, KeyspaceCreateOptions, PersistMode, Readable as _
 
 use super::journal::{Holes, Refused, examine};
 use super::layout::{META_KEY, Meta};
+use super::manifest;
 use crate::error::{Error, Result};
 use crate::spec::{Durability, Spec};
 
@@ -28,6 +29,8 @@ const READY: &str = "tsumugi-kv 1 ready\n";
 const KEYSPACE: &str = "records";
 /// Files without which the engine would begin anew, and say nothing.
 const ENGINE_FILES: [&str; 3] = ["version", "keyspaces/0/current", "keyspaces/1/current"];
+/// The engine's own records, and ours.
+const ENGINE_KEYSPACES: [&str; 2] = ["keyspaces/0", "keyspaces/1"];
 
 /// Threads of the engine that flush and compact: two, as one of them leaves compaction to the other.
 const ENGINE_THREADS: usize = 2;
@@ -403,10 +406,12 @@ fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u
             return Err(broken(path, format!("the engine's file {name} is missing")));
         }
     }
-    let examined = examine(engine, keep, holes(path, keep)).map_err(|refused| match refused {
+    let refused = |refused| match refused {
         Refused::Io(file, error) => failed("reading", &file, error),
         Refused::Damaged(reason) => broken(path, reason),
-    })?;
+    };
+    manifest::examine(engine, &ENGINE_KEYSPACES).map_err(refused)?;
+    let examined = examine(engine, keep, holes(path, keep)).map_err(refused)?;
     if examined.cut_bytes > 0 {
         tracing::warn!(
             path = %path.display(),

@@ -213,7 +213,7 @@ impl Writer {
     /// Writes what a group, a sweep or a reclaim came to, and shows it to readers.
     fn commit(&mut self, mut outcome: Outcome, writes: usize) -> Result<()> {
         // The engine may have stopped on its own some time ago: perhaps it works when opened again.
-        let is_stopped = self.inner.read().as_ref().is_none_or(Store::is_stopped);
+        let is_stopped = self.inner.read().as_ref().map_or(true, Store::is_stopped);
         if is_stopped {
             self.fail(None);
             self.heal()?;
@@ -239,7 +239,7 @@ impl Writer {
     fn try_commit(&self, outcome: &mut Outcome) -> Result<(), CommitError> {
         let inner = &self.inner;
         let guard = inner.read();
-        let Some(store) = guard.as_ref() else {
+        let Ok(store) = guard.as_ref() else {
             return Err(CommitError::Stopped);
         };
         let durability = inner.shared.spec.durability;
@@ -274,8 +274,8 @@ impl Writer {
         }
         self.inner.syncs.fetch_add(1, Relaxed);
         let done = match self.inner.read().as_ref() {
-            Some(store) => store.synchronize(),
-            None => Err(CommitError::Stopped),
+            Ok(store) => store.synchronize(),
+            Err(_) => Err(CommitError::Stopped),
         };
         match done {
             Ok(()) => Ok(Written::Done),
@@ -456,9 +456,17 @@ impl Inner {
                 "it is opened again when its backup or rebuild has ended",
             ));
         }
-        *guard = None;
-        let (store, meta) = Store::open(&self.shared.spec, Some(keep))?;
-        *guard = Some(store);
-        Ok(meta)
+        // The engine's lock is free only when it is gone.
+        *guard = Err(Error::Closed);
+        match Store::open(&self.shared.spec, Some(keep)) {
+            Ok((store, meta)) => {
+                *guard = Ok(store);
+                Ok(meta)
+            }
+            Err(why) => {
+                *guard = Err(why.clone());
+                Err(why)
+            }
+        }
     }
 }

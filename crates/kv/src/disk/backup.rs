@@ -1,0 +1,118 @@
+//! Copies of a database: another one on disk, in a folder that has its name only once it is whole. Knows no source of records.
+//! Rule: what a crash leaves of a copy is no database.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use super::layout::{META_KEY, Meta, expiry_key, record_key};
+use super::overlay;
+use super::store::{CommitError, Store, broken, failed};
+use crate::error::Result;
+use crate::limits::{BACKUP_BYTES, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX};
+use crate::record::Record;
+use crate::spec::{Durability, Spec};
+
+/// Makes a database on disk in a new folder; returns how many records it has. A folder that was not finished is not left.
+pub(crate) fn write_copy(
+    spec: &Spec,
+    folder: &Path,
+    records: impl Iterator<Item = Result<(Bytes, Record)>>,
+) -> Result<u64> {
+    let taken = || broken(folder, "a backup needs a folder that does not exist yet");
+    let exists = folder.try_exists();
+    if exists.map_err(|error| failed("looking for", folder, error))? {
+        return Err(taken());
+    }
+    let partial = make_partial(folder)?;
+    let written = copy_to(spec, &partial, records).and_then(|count| {
+        name_copy(&partial, folder).map_err(|error| match error.kind() {
+            // Another backup to the same folder was faster.
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => taken(),
+            _ => failed("naming", folder, error),
+        })?;
+        Ok(count)
+    });
+    if written.is_err() {
+        // The error that stopped the copy says more than one about what it left.
+        drop(std::fs::remove_dir_all(&partial));
+    }
+    written
+}
+
+/// Makes the folder of a copy that is not finished, beside where it will be. Nobody else writes there.
+fn make_partial(folder: &Path) -> Result<PathBuf> {
+    for number in 0..PARTIAL_COPIES_MAX {
+        let mut name = folder.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".partial-{number}"));
+        let partial = folder.with_file_name(name);
+        match std::fs::create_dir(&partial) {
+            Ok(()) => return Ok(partial),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed("making", &partial, error)),
+        }
+    }
+    Err(broken(
+        folder,
+        format!(
+            "there are {PARTIAL_COPIES_MAX} unfinished backups beside it (PARTIAL_COPIES_MAX); remove those that do not run"
+        ),
+    ))
+}
+
+/// Gives a copy its name, in a way that outlives a crash.
+fn name_copy(partial: &Path, folder: &Path) -> std::io::Result<()> {
+    std::fs::rename(partial, folder)?;
+    let parent = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn copy_to(
+    spec: &Spec,
+    folder: &Path,
+    records: impl Iterator<Item = Result<(Bytes, Record)>>,
+) -> Result<u64> {
+    let spec = Spec {
+        path: folder.to_owned(),
+        durability: Durability::Process,
+        ..spec.clone()
+    };
+    let (store, mut meta) = Store::open(&spec, None)?;
+    // What a crash leaves of it is no database.
+    store.mark_creating()?;
+    let convert = |error| match error {
+        CommitError::Failed(error) => error,
+        CommitError::Stopped => broken(folder, "the engine stopped"),
+    };
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    let commit = |batch: &mut Vec<overlay::Stored>, meta: &mut Meta| {
+        meta.commit += 1;
+        batch.push((Bytes::from_static(&META_KEY), Some(meta.encode())));
+        store
+            .commit(batch.drain(..), Durability::Process)
+            .map_err(convert)
+    };
+    for record in records {
+        let (key, record) = record?;
+        bytes += key.len() + record.value.len();
+        meta.count += 1;
+        if record.expires_ms != 0 {
+            let indexed = expiry_key(meta.epoch, record.expires_ms, &key);
+            batch.push((Bytes::copy_from_slice(&indexed), Some(Bytes::new())));
+        }
+        let key = record_key(meta.epoch, &key);
+        batch.push((Bytes::copy_from_slice(&key), Some(record.encode())));
+        if bytes >= BACKUP_BYTES || batch.len() >= PAGE_RECORDS_MAX {
+            commit(&mut batch, &mut meta)?;
+            bytes = 0;
+        }
+    }
+    commit(&mut batch, &mut meta)?;
+    store.synchronize().map_err(convert)?;
+    store.mark_ready()?;
+    Ok(meta.count)
+}
