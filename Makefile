@@ -83,7 +83,7 @@ soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed und
 	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
 	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
-	TSUMUGI_IDLE_CONNECTIONS=10000 cargo test --package tsumugi-rpc --test service -- --nocapture idle
+	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear::
 
 bench-build:
 	@scripts/setup bench

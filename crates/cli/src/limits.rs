@@ -27,9 +27,6 @@ pub const VALUE_BYTES_DEFAULT: usize = tsumugi_kv::limits::VALUE_BYTES_DEFAULT;
 /// The longest value of any database, which a client of one takes.
 pub const VALUE_BYTES_MAX: usize = tsumugi_kv::limits::VALUE_BYTES_MAX;
 
-/// Bytes of a client's token file.
-pub const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
-
 /// Bytes of a line of TSV, and of a key or a value in a flat file: the longest value, every byte of it escaped, and a key.
 pub const LINE_BYTES_MAX: u64 = 4 * VALUE_BYTES_MAX as u64 + 1024 * 1024;
 

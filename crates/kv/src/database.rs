@@ -2,8 +2,11 @@
 //! Rule: a key or value beyond its limit never reaches an engine.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 
@@ -245,6 +248,32 @@ impl Database {
     /// bound the wait by a timer of your own.
     pub fn wait_for(&self, key: impl Into<Bytes>) -> Result<Waiter> {
         self.open.waiters.wait_for(key.into())
+    }
+
+    /// Applies a write, and again after every notice about `key` while nothing came of it (it was missing, or not as expected) and `over`
+    /// is not ready. Then the last answer holds.
+    pub async fn submit_until(
+        &self,
+        write: Write,
+        key: Bytes,
+        over: impl Future<Output = ()>,
+    ) -> Result<Written> {
+        let mut over = pin!(over);
+        loop {
+            // Before the look, so that no notice falls between.
+            let mut notice = self.wait_for(key.clone())?;
+            let written = self.submit(write.clone()).await;
+            if !matches!(written, Ok(Written::Mismatch { .. } | Written::Missing)) {
+                return written;
+            }
+            let is_over = poll_fn(|context| match Pin::new(&mut notice).poll(context) {
+                Poll::Ready(()) => Poll::Ready(false),
+                Poll::Pending => over.as_mut().poll(context).map(|()| true),
+            });
+            if is_over.await {
+                return written;
+            }
+        }
     }
 
     /// Wakes all that wait for `key`; says how many.

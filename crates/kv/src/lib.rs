@@ -45,7 +45,7 @@ pub use database::Database;
 pub use engine::Pair;
 pub use error::{Error, Result};
 pub use metrics::{Histogram, LATENCY_BUCKETS_US, Snapshot};
-pub use notify::Waiter;
+pub use notify::{QUEUE_KEY, Waiter};
 pub use pending::Pending;
 pub use range::{Direction, Range, Seek, Sought};
 pub use record::Record;

@@ -13,6 +13,9 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::limits::WAITERS_MAX;
 
+/// Who waits for records of a database that is used as a queue waits for this key, and who pushes notifies it.
+pub const QUEUE_KEY: &[u8] = b"";
+
 /// A future that is ready once its key was notified, from when it was made.
 #[derive(Debug)]
 pub struct Waiter {

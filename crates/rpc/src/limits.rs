@@ -88,7 +88,7 @@ pub(crate) const STREAM_MESSAGES_PER_TURN: usize = 512;
 pub(crate) const TOKENS_MAX: usize = 64;
 
 /// Bytes of a token file.
-pub(crate) const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
+pub const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Fewest bytes of a token.
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use tsumugi_rpc::client::{Identity, Options, Tls};
-use tsumugi_rpc::{Client, ClientLimits, Target};
+use tsumugi_rpc::{Client, ClientLimits, TOKEN_FILE_BYTES_MAX, Target};
 
-use crate::limits::{TOKEN_FILE_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::VALUE_BYTES_MAX;
 
 /// Options of every word.
 #[derive(clap::Args)]

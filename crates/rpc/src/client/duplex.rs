@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use h2::{RecvStream, SendStream};
@@ -28,6 +29,11 @@ pub struct Duplex<Q, R> {
     owed: usize,
     owed_max: usize,
     kinds: PhantomData<fn(Q) -> R>,
+}
+
+async fn within<T>(limit_ms: u64, wait: impl Future<Output = T>) -> Result<T> {
+    let waited = tokio::time::timeout(Duration::from_millis(limit_ms), wait).await;
+    waited.map_err(|_| Error::Deadline { limit_ms })
 }
 
 enum Answers {
@@ -99,13 +105,16 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         Ok(())
     }
 
-    /// Sends what was gathered. Waits while the server takes nothing.
+    /// Sends what was gathered. Waits while the server takes nothing, and fails like [`receive`](Self::receive) when that takes too long.
     pub async fn flush(&mut self) -> Result<()> {
         let mut piece = self.gathered.split().freeze();
         while !piece.is_empty() {
             self.requests.reserve_capacity(piece.len());
             let room = match self.requests.capacity() {
-                0 => poll_fn(|context| self.requests.poll_capacity(context)).await,
+                0 => {
+                    let room = poll_fn(|context| self.requests.poll_capacity(context));
+                    within(self.inner.limits.call_ms_max, room).await?
+                }
                 room => Some(Ok(room)),
             };
             let sent = match room {
@@ -123,14 +132,21 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
     }
 
     /// The next answer, after sending what was gathered. `None` once the server has ended the call in good order.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] when it takes longer than `call_ms_max`; the stream is of no more use then.
     pub async fn receive(&mut self) -> Result<Option<R>> {
         if !self.gathered.is_empty() && !self.messages.is_broken_off() {
             self.flush().await?;
         }
-        let message = self
-            .next()
-            .await
-            .map_err(|failure| failure.told(&self.inner.link))?;
+        let message = match self.messages.next()? {
+            Some(message) => Some(message),
+            None => {
+                let limit_ms = self.inner.limits.call_ms_max;
+                let next = within(limit_ms, self.next()).await?;
+                next.map_err(|failure| failure.told(&self.inner.link))?
+            }
+        };
         let Some(message) = message else {
             return Ok(None);
         };

@@ -1,14 +1,10 @@
 //! Calls that wait for a notice and try again: CompareExchange and PopFirst with `retry_wait`. Knows no wire format.
-//! Who waits asks for notices before it tries, so that none falls between.
+//! How long they wait is decided here, how it is done in the store.
 
 use bytes::Bytes;
-use tokio::time::Instant;
-use tsumugi_kv::{self as kv, Database, Write, Written};
+use tsumugi_kv::{self as kv, Database, QUEUE_KEY, Write, Written};
 
 use super::lane::Lane;
-
-/// Notices about what PushLast adds are notices about this key.
-const QUEUE_KEY: &[u8] = b"";
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug)]
@@ -44,17 +40,11 @@ pub(crate) async fn write(
     let Some(wait) = lane.wait(retry_wait) else {
         return database.submit(write).await;
     };
-    let deadline = Instant::now() + wait;
-    loop {
-        let notice = database.wait_for(subject.key())?;
-        let written = database.submit(write.clone()).await;
-        if !matches!(written, Ok(Written::Mismatch { .. } | Written::Missing)) {
-            return written;
-        }
+    let over = async {
         tokio::select! {
-            () = notice => {}
-            () = tokio::time::sleep_until(deadline) => return written,
-            () = lane.drain() => return written,
+            () = tokio::time::sleep(wait) => {}
+            () = lane.drain() => {}
         }
-    }
+    };
+    database.submit_until(write, subject.key(), over).await
 }

@@ -3,7 +3,10 @@
 mod bare;
 mod calls;
 mod guarded;
+#[path = "../../../kv/tests/history/mod.rs"]
+mod history;
 mod hostile;
+mod linear;
 mod rig;
 mod streams;
 mod wire;

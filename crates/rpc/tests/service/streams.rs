@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use tsumugi_kv::{Database, Durability, SetMode, Spec};
+use tsumugi_rpc::client::Options;
 use tsumugi_rpc::proto::iterate_request::OpType;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
@@ -300,5 +301,24 @@ fn another_database_is_another_cursor() {
             .map(|answer| answer.status.unwrap().code)
             .collect();
         assert_eq!(codes, [0, 7, 7]);
+    });
+}
+
+#[test]
+fn a_stream_whose_server_says_nothing_ends_in_time() {
+    on_loop(async {
+        // It takes the connection and never says a word of HTTP/2.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = format!("tkrzw://{}", silent.local_addr().unwrap());
+        let mut options = Options::default();
+        options.limits.call_ms_max = 100;
+        let kv = Client::new(target.parse().unwrap(), options).unwrap();
+        let mut stream = kv.iterate(1).await.unwrap();
+        stream.send(&Default::default()).await.unwrap();
+        let error = stream.receive().await.unwrap_err();
+        assert!(
+            matches!(error, Error::Deadline { limit_ms: 100 }),
+            "{error}"
+        );
     });
 }

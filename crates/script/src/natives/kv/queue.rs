@@ -1,11 +1,11 @@
 //! Popping from a store that is used as a queue, with waiting. Pushing is a write like others.
-//! Rule: who waits asks to be woken before it looks, so that nothing pushed falls between.
+//! Rule: waiting is the store's own, so that nothing pushed falls between a look and the wait.
 
 use std::rc::Rc;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tsumugi_kv::{Write, Written};
+use tsumugi_kv::{QUEUE_KEY, Write, Written};
 use tsumugi_mruby::{Reply, Result, Scope, Value, Waits};
 
 use super::arguments::wait;
@@ -15,9 +15,6 @@ use super::store::{Backend, Store, embedded, store};
 use super::writes::{at_once, submit};
 use crate::answer::{Operation, answer};
 use crate::natives::Natives;
-
-/// Who waits for records of a queue waits for this key; the service of the same store does so too.
-pub(super) const QUEUE_KEY: &[u8] = b"";
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -51,16 +48,9 @@ async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<Wr
     let Some(deadline) = deadline else {
         return submit(store, Write::PopFirst).await;
     };
-    loop {
-        let notice = database.wait_for(Bytes::from_static(QUEUE_KEY))?;
-        let written = submit(store, Write::PopFirst).await?;
-        if !matches!(written, Written::Missing) {
-            return Ok(written);
-        }
-        if tokio::time::timeout_at(deadline, notice).await.is_err() {
-            return Ok(written);
-        }
-    }
+    let over = tokio::time::sleep_until(deadline);
+    let popped = database.submit_until(Write::PopFirst, Bytes::from_static(QUEUE_KEY), over);
+    Ok(popped.await?)
 }
 
 /// `[key, value]`, or nil when there is nothing.

@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use tsumugi_kv::{Database, Desired, Error, Expected, RekeySource, SetMode, Write, Written};
+use tsumugi_kv::{
+    Database, Desired, Error, Expected, QUEUE_KEY, RekeySource, SetMode, Write, Written,
+};
 use tsumugi_mruby::{Kind, Reply, Result, Scope, Value, Waits};
 
 use super::arguments::{Options, Truth, integer, key, ttl, value};
 use super::failure::{Fault, failure, raise};
-use super::queue::QUEUE_KEY;
 use super::reads::keys;
 use super::remote;
 use super::store::{Backend, Store, embedded, store};
