@@ -18,6 +18,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-sql", &["tsumugi-pg-rig"]),
     ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-pg-rig"]),
     (
+        "tsumugi-firebird",
+        &["tsumugi-firebird-proto", "tsumugi-firebird-rig"],
+    ),
+    (
         "tsumugi-db",
         &[
             "tsumugi-pg",

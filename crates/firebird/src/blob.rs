@@ -1,0 +1,276 @@
+//! Blobs, read and written piece by piece: neither side ever holds a whole one. Knows no row.
+//! Rule: a blob that was opened is closed, and one that was not finished is forgotten, however its user goes.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use tsumugi_firebird_proto::blob::{Reading, segments};
+use tsumugi_firebird_proto::connection::Expect;
+use tsumugi_firebird_proto::handle::{Blob, Transaction as Handle};
+use tsumugi_firebird_proto::parameters::{Access, BlobParameters, BlobStorage};
+use tsumugi_firebird_proto::values::CharacterSet;
+
+use crate::connection::{Asked, Connection, Creates};
+use crate::error::{Error, Result};
+use crate::limits::{BLOB_PIECE_BYTES, BLOB_PIECES_AHEAD};
+use crate::transaction::Transaction;
+
+/// Bytes of one answer.
+const READ_BYTES: u16 = u16::MAX;
+
+/// A blob being read.
+pub struct BlobReader {
+    asked: Asked,
+    open: Open,
+    state: State,
+    pieces: VecDeque<Bytes>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// A request for more is on its way.
+    Asked,
+    /// Nothing is left.
+    Ended,
+}
+
+/// A blob that is open on the server. Dropped, it is closed; one that was being written is forgotten.
+struct Open {
+    connection: Connection,
+    handle: Option<Blob>,
+}
+
+impl Open {
+    fn handle(&self) -> Blob {
+        self.handle.unwrap_or(Blob::LAST)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take()
+            && self.connection.is_alive()
+        {
+            self.connection.tell(|writer| {
+                writer.tell(Expect::Response, |requests| {
+                    requests.cancel_blob(handle);
+                    Ok(())
+                })
+            });
+        }
+    }
+}
+
+impl Connection {
+    /// Opens the blob with this id, which a row had. `stored_as` is the id of the character set of a text that the server shall make
+    /// UTF-8 of, as [`Column::character_set`](tsumugi_firebird_proto::Column::character_set) says; without it the bytes come as they are.
+    ///
+    /// # Errors
+    /// [`Error::Server`] when there is no such blob any more; [`Error::Lost`].
+    pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
+        let transaction = self.automatic(Access::ReadOnly).await?;
+        self.blob_within(transaction, id, stored_as).await
+    }
+
+    async fn blob_within(
+        &self,
+        transaction: Handle,
+        id: u64,
+        stored_as: Option<u8>,
+    ) -> Result<BlobReader> {
+        self.room().await;
+        let mut parameters = BlobParameters::new(BlobStorage::Segments);
+        if let Some(set) = stored_as.filter(|set| is_converted(*set)) {
+            parameters.transliterate(set, CharacterSet::UTF8.id());
+        }
+        let parameters = parameters.finish();
+        let mut asked = self.ask(Creates::Blob, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.open_blob(transaction, id, &parameters)
+            })?;
+            writer.ask(Expect::Response, |requests| {
+                requests.read_segments(Blob::LAST, READ_BYTES);
+                Ok(())
+            })
+        })?;
+        let handle = Blob(asked.response().await?.object);
+        let open = Open {
+            connection: self.clone(),
+            handle: Some(handle),
+        };
+        Ok(BlobReader {
+            asked,
+            open,
+            state: State::Asked,
+            pieces: VecDeque::new(),
+        })
+    }
+}
+
+/// Whether the bytes of such a text are not UTF-8 already, or none at all.
+fn is_converted(set: u8) -> bool {
+    CharacterSet::by_id(set)
+        .is_some_and(|set| set.has_text() && set != CharacterSet::NONE && set != CharacterSet::UTF8)
+}
+
+impl BlobReader {
+    /// The next piece, 64 KiB at most; none after the last. A character may begin in one piece and end in the next. Dropping the
+    /// future loses nothing.
+    ///
+    /// # Errors
+    /// [`Error::Server`], [`Error::Lost`].
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            if let Some(piece) = self.pieces.pop_front() {
+                return Ok(Some(piece));
+            }
+            if self.state == State::Ended {
+                return Ok(None);
+            }
+            let response = self.asked.response().await;
+            let response = response.inspect_err(|_| self.state = State::Ended)?;
+            let reading = Reading::of(&response).map_err(Error::Protocol)?;
+            for piece in segments(response.data) {
+                self.pieces.push_back(piece.map_err(Error::Protocol)?);
+            }
+            self.pieces.retain(|piece| !piece.is_empty());
+            if reading == Reading::End {
+                self.state = State::Ended;
+            } else {
+                let handle = self.open.handle();
+                self.asked.more(|writer| {
+                    writer.ask(Expect::Response, |requests| {
+                        requests.read_segments(handle, READ_BYTES);
+                        Ok(())
+                    })
+                })?;
+            }
+        }
+    }
+
+    /// All that is left, `bytes_max` at most.
+    ///
+    /// # Errors
+    /// As [`BlobReader::next`]; [`Error::TooLarge`].
+    pub async fn read(&mut self, bytes_max: usize) -> Result<Bytes> {
+        let mut whole = BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            if whole.len() + piece.len() > bytes_max {
+                return Err(Error::TooLarge {
+                    reply_bytes_max: bytes_max,
+                });
+            }
+            if whole.is_empty() && self.state == State::Ended && self.pieces.is_empty() {
+                return Ok(piece);
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+}
+
+/// A blob being written.
+pub struct BlobWriter {
+    asked: Asked,
+    open: Open,
+    id: u64,
+    /// Pieces whose answers have not come.
+    ahead: usize,
+}
+
+impl Transaction {
+    /// Opens a blob as [`Connection::blob`] does, also one that this transaction has written.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
+        let connection = self.connection();
+        connection.blob_within(self.handle(), id, stored_as).await
+    }
+
+    /// Begins to write a blob. It belongs to this transaction until a row of a table has it.
+    ///
+    /// # Errors
+    /// [`Error::Server`], [`Error::Lost`].
+    pub async fn create_blob(&self, storage: BlobStorage) -> Result<BlobWriter> {
+        self.connection()
+            .create_blob_within(self.handle(), storage)
+            .await
+    }
+}
+
+impl Connection {
+    pub(crate) async fn create_blob_within(
+        &self,
+        transaction: Handle,
+        storage: BlobStorage,
+    ) -> Result<BlobWriter> {
+        self.room().await;
+        let parameters = BlobParameters::new(storage).finish();
+        let mut asked = self.ask(Creates::Blob, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.create_blob(transaction, &parameters)
+            })
+        })?;
+        let created = asked.response().await?;
+        let open = Open {
+            connection: self.clone(),
+            handle: Some(Blob(created.object)),
+        };
+        Ok(BlobWriter {
+            asked,
+            open,
+            id: created.quad,
+            ahead: 0,
+        })
+    }
+}
+
+impl BlobWriter {
+    /// Appends bytes. Returns when they are on their way and not too many answers are awaited.
+    ///
+    /// # Errors
+    /// [`Error::Server`], [`Error::Lost`]. The blob is of no use after one.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        for piece in bytes.chunks(BLOB_PIECE_BYTES) {
+            while self.ahead >= BLOB_PIECES_AHEAD {
+                self.answered().await?;
+            }
+            self.open.connection.room().await;
+            let handle = self.open.handle();
+            self.asked.more(|writer| {
+                writer.ask(Expect::Response, |requests| {
+                    requests.put_segment(handle, piece)
+                })
+            })?;
+            self.ahead += 1;
+        }
+        Ok(())
+    }
+
+    async fn answered(&mut self) -> Result<()> {
+        let answer = self.asked.response().await;
+        self.ahead -= 1;
+        answer.map(drop)
+    }
+
+    /// Ends the blob, and gives the id to put into a row.
+    ///
+    /// # Errors
+    /// As [`BlobWriter::write`].
+    pub async fn finish(mut self) -> Result<u64> {
+        while self.ahead > 0 {
+            self.answered().await?;
+        }
+        let handle = self.open.handle();
+        self.asked.more(|writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.close_blob(handle);
+                Ok(())
+            })
+        })?;
+        self.open.handle = None;
+        self.asked.response().await?;
+        Ok(self.id)
+    }
+}

@@ -1,0 +1,151 @@
+//! From a configuration to an attached database: address, socket, login. What is said on the wire belongs to the protocol crate,
+//! statements to whoever gets the stream. Rule: a failure names the host and the phase, and leaves nothing open.
+
+mod address;
+mod cause;
+mod layers;
+mod login;
+mod phase;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tsumugi_firebird_proto::auth::Plugin;
+
+use self::login::{Login, Outcome};
+use crate::config::Config;
+use crate::error::Error;
+
+pub use self::cause::Cause;
+pub use self::phase::Phase;
+
+pub(crate) use self::layers::Layers;
+pub(crate) use self::login::Session;
+
+/// Opens connections as one configuration wants them.
+#[derive(Clone)]
+pub struct Connector {
+    config: Rc<Config>,
+}
+
+/// How a database that does not exist yet is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation {
+    /// Bytes of a page, 4,096 to 32,768; the server's own without.
+    pub page_size: Option<u32>,
+    /// The character set of texts that name none.
+    pub character_set: String,
+}
+
+impl Default for Creation {
+    fn default() -> Creation {
+        Creation {
+            page_size: None,
+            character_set: "UTF8".to_owned(),
+        }
+    }
+}
+
+/// What is done with the database at the end of a login.
+pub(crate) enum Opening<'a> {
+    Attach,
+    Create(&'a Creation),
+}
+
+impl Connector {
+    /// A connector; nothing is opened yet.
+    pub fn new(config: Config) -> Connector {
+        Connector {
+            config: Rc::new(config),
+        }
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Logs in and opens the database. `secret` is 256 random bits, for this login only. Dropped midway, it leaves nothing open.
+    pub(crate) async fn connect(
+        &self,
+        opening: Opening<'_>,
+        secret: [u8; 32],
+    ) -> Result<(TcpStream, Session), Error> {
+        let phase = Cell::new(Phase::Resolve);
+        self.limited(&phase, async {
+            let config = &*self.config;
+            let mut plugin = config.plugins.first().copied().unwrap_or(Plugin::Srp256);
+            for _ in 0..=config.plugins.len() {
+                let mut stream = self.socket(&phase).await?;
+                let login = Login::new(config, &mut stream, &phase, plugin, secret);
+                match login.run(&opening).await? {
+                    Outcome::Session(session) => return Ok((stream, *session)),
+                    Outcome::Again(wanted) => plugin = wanted,
+                }
+            }
+            Err(Cause::Turns(config.plugins.len()))
+        })
+        .await
+    }
+
+    /// A socket to the first of the host's addresses that answers.
+    async fn socket(&self, phase: &Cell<Phase>) -> Result<TcpStream, Cause> {
+        let addresses = address::look_up(&self.config.host, self.config.port).await?;
+        phase.set(Phase::Socket);
+        let mut failure = None;
+        for address in addresses {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(Cause::Io(failure.unwrap_or_else(address::none)))
+    }
+
+    /// The socket that the server tells of events on.
+    pub(crate) async fn second(&self, port: u16) -> Result<TcpStream, Error> {
+        let phase = Cell::new(Phase::Events);
+        self.limited(&phase, async {
+            let mut failure = None;
+            for mut address in address::look_up(&self.config.host, port).await? {
+                address.set_port(port);
+                match TcpStream::connect(address).await {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) => failure = Some(error),
+                }
+            }
+            Err(Cause::Io(failure.unwrap_or_else(address::none)))
+        })
+        .await
+    }
+
+    /// Runs the steps within `connect_timeout`, and says which one failed.
+    async fn limited<T>(
+        &self,
+        phase: &Cell<Phase>,
+        steps: impl Future<Output = Result<T, Cause>>,
+    ) -> Result<T, Error> {
+        let host = || self.config.place();
+        let limit = self.config.connect_timeout;
+        // A hundred years are for ever.
+        let done = timeout(limit.unwrap_or(Duration::from_secs(3_155_760_000)), steps).await;
+        match done {
+            Ok(result) => result.map_err(|cause| Error::Connect {
+                host: host(),
+                phase: phase.get(),
+                cause,
+            }),
+            Err(_) => Err(Error::Timeout {
+                host: host(),
+                phase: phase.get(),
+                limit: limit.unwrap_or_default(),
+            }),
+        }
+    }
+}

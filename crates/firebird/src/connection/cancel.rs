@@ -1,0 +1,80 @@
+//! Asking the server to stop what nobody waits for any more. The request goes on the same connection and names nothing: it hits what
+//! runs when it arrives, or else what comes next.
+//! A server looks at it at once only when nothing else has come that it has not begun; so it stops a statement whose rows are being
+//! fetched, and not one with a commit in the same write. That one ends with its connection.
+//! Rule: it is sent in a write of its own when no live request is under way; nothing else goes out until what it is meant for has
+//! been answered, and the first thing after it is a question, which takes it up if it came too late. A ping would not.
+
+use std::rc::Rc;
+
+use tsumugi_firebird_proto::connection::Expect;
+use tsumugi_firebird_proto::info;
+use tsumugi_firebird_proto::request::Items;
+
+use super::slots::SPONGE;
+use super::{CANCEL_AFTER, Lost, Shared};
+use crate::limits::CANCEL_TIMEOUT;
+
+/// Any question that the server answers soon.
+const SPONGE_ITEMS: Items<'static> = Items {
+    items: &[info::database::SQL_DIALECT],
+    bytes_max: 64,
+};
+
+/// A caller left before its answer came. If the server does not answer soon, and nobody else waits, it is asked to stop.
+pub(super) fn abandoned(shared: &Rc<Shared>) {
+    let idle = shared.watching_abandoned.replace(true);
+    if idle || tokio::runtime::Handle::try_current().is_err() {
+        return;
+    }
+    let shared = Rc::clone(shared);
+    tokio::task::spawn_local(async move {
+        loop {
+            tokio::time::sleep(CANCEL_AFTER).await;
+            if !shared.protocol.borrow().will_answer() || shared.lost.borrow().is_some() {
+                break;
+            }
+            if shared.slots.borrow().has_callers() || !shared.out.borrow().is_empty() {
+                continue;
+            }
+            stop(&shared).await;
+        }
+        shared.watching_abandoned.set(false);
+        // The pump may have been waiting for this task to let go.
+        shared.let_go(2);
+    });
+}
+
+async fn stop(shared: &Rc<Shared>) {
+    shared.held.set(true);
+    let written = shared.write(SPONGE, |writer| {
+        writer.ask(Expect::Response, |requests| {
+            requests.database_info(shared.database, SPONGE_ITEMS)
+        })
+    });
+    debug_assert!(written.is_ok() || shared.lost.borrow().is_some());
+    shared.cancelling.set(true);
+    shared.ring();
+    let answered = async {
+        while !is_answered(shared) {
+            shared.changed().await;
+        }
+    };
+    if tokio::time::timeout(CANCEL_TIMEOUT, answered)
+        .await
+        .is_err()
+    {
+        shared.lose(Lost::aborted(
+            "a statement that nobody waited for did not stop, and was ended with its connection",
+        ));
+    }
+    shared.held.set(false);
+    shared.ring();
+    shared.slots.borrow_mut().wake_watchers();
+}
+
+/// Whether everything before the question has been answered.
+fn is_answered(shared: &Shared) -> bool {
+    let protocol = shared.protocol.borrow();
+    shared.lost.borrow().is_some() || protocol.next().is_none_or(|ticket| *ticket == SPONGE)
+}

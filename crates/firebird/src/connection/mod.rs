@@ -1,0 +1,367 @@
+//! One connection: requests are written into one buffer, one task sends them and reads the answers. Knows no SQL.
+//! Rule: a group of requests goes into the buffer whole or not at all, and the server answers in the order of the buffer.
+
+mod asked;
+mod cancel;
+mod lost;
+mod open;
+mod outbox;
+mod pump;
+mod slots;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::time::Instant;
+use tsumugi_firebird_proto::connection::{Connection as Protocol, Expect};
+use tsumugi_firebird_proto::handle::{Blob, Database, Statement, Transaction};
+use tsumugi_firebird_proto::request::Free;
+use tsumugi_firebird_proto::{Misuse, Requests, Version};
+
+use self::outbox::Outbox;
+use self::slots::{NOBODY, Orphan, Slots, Ticket};
+use crate::automatic::Automatic;
+use crate::cache::Cache;
+use crate::connect::Connector;
+use crate::error::{Error, Ran, Result};
+use crate::limits;
+
+pub(crate) use self::asked::Asked;
+pub(crate) use self::lost::Lost;
+pub(crate) use self::slots::{Answer, Creates};
+
+/// A connection. Clones are the same connection; it ends when the last one has gone and nobody waits for an answer.
+#[derive(Clone)]
+pub struct Connection(pub(crate) Rc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) database: Database,
+    pub(crate) version: Version,
+    pub(crate) connector: Connector,
+    protocol: RefCell<Protocol<Ticket>>,
+    out: RefCell<Outbox>,
+    slots: RefCell<Slots>,
+    /// What a group of requests that is being written expects.
+    expected: RefCell<Vec<(Whose, Expect)>>,
+    /// Bytes that went in either direction, since the beginning.
+    moved: Cell<u64>,
+    /// When somebody last asked for how long the server is silent: bytes in both directions, and since when it was so many.
+    progress: Cell<(u64, Instant)>,
+    pump: Cell<Option<Waker>>,
+    /// The pump is to look again; it need not be woken a second time.
+    rung: Cell<bool>,
+    /// Callers waiting until the buffer has room.
+    room: RefCell<Vec<Waker>>,
+    /// Nothing but a request to cancel is written.
+    held: Cell<bool>,
+    /// A request to cancel is to be written.
+    cancelling: Cell<bool>,
+    /// A task looks after answers that nobody waits for.
+    watching_abandoned: Cell<bool>,
+    /// The handles are gone.
+    closing: Cell<bool>,
+    lost: RefCell<Option<Lost>>,
+    /// Somebody listens for events.
+    pub(crate) listening: Cell<bool>,
+    pub(crate) cache: RefCell<Cache>,
+    pub(crate) automatic: Automatic,
+}
+
+/// Who wants an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Caller,
+    Nobody,
+}
+
+/// Writes one group of requests.
+pub(crate) struct Writer<'a> {
+    out: &'a mut BytesMut,
+    expected: &'a mut Vec<(Whose, Expect)>,
+    version: Version,
+}
+
+impl Writer<'_> {
+    /// One request whose answer the caller wants.
+    pub(crate) fn ask(
+        &mut self,
+        expect: Expect,
+        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+    ) -> Result<()> {
+        self.put(Whose::Caller, expect, write)
+    }
+
+    /// One request whose answer nobody wants.
+    pub(crate) fn tell(
+        &mut self,
+        expect: Expect,
+        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+    ) -> Result<()> {
+        self.put(Whose::Nobody, expect, write)
+    }
+
+    fn put(
+        &mut self,
+        whose: Whose,
+        expect: Expect,
+        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+    ) -> Result<()> {
+        write(&mut Requests::new(self.out, self.version))?;
+        self.expected.push((whose, expect));
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Whether statements can be sent.
+    pub fn is_open(&self) -> bool {
+        self.is_alive() && !self.0.held.get()
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.lost.borrow().is_none()
+    }
+
+    /// How many answers are awaited, those included that the server keeps until it answers something else.
+    pub fn awaited(&self) -> usize {
+        self.0.protocol.borrow().awaited()
+    }
+
+    /// Since when the oldest request has been waiting for its answer.
+    pub fn unanswered_since(&self) -> Option<Instant> {
+        let protocol = self.0.protocol.borrow();
+        let oldest = protocol.next().filter(|_| protocol.will_answer())?;
+        self.0.slots.borrow().asked_at(*oldest)
+    }
+
+    /// Since when the server has owed an answer without a byte going in either direction. It owes none while it waits for its
+    /// client, as for somebody who reads rows slowly. As exact as this is called often.
+    pub fn silent_since(&self) -> Option<Instant> {
+        let protocol = self.0.protocol.borrow();
+        let owes = protocol.will_answer()
+            && protocol
+                .next()
+                .is_some_and(|oldest| !self.0.slots.borrow().has_news(*oldest));
+        let bytes = self.0.moved.get();
+        let (before, since) = self.0.progress.get();
+        if owes && bytes == before {
+            return Some(since);
+        }
+        let now = Instant::now();
+        self.0.progress.set((bytes, now));
+        owes.then_some(now)
+    }
+
+    /// Waits until the answers to everything sent so far have come. Afterwards the connection is clean, or it has ended.
+    pub async fn reset(&self) {
+        let settled = tokio::time::timeout(limits::RESET_TIMEOUT, self.0.settled()).await;
+        if settled.is_err() {
+            self.abort("it could not be made clean in time and was closed");
+        }
+    }
+
+    /// Ends the connection; whoever waits for an answer gets an error with this reason.
+    pub fn abort(&self, reason: &'static str) {
+        self.0.lose(Lost::aborted(reason));
+    }
+
+    /// Waits for an answer that means nothing but that the server is there.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub async fn ping(&self) -> Result<()> {
+        let mut asked = self.ask(Creates::Nothing, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.ping();
+                Ok(())
+            })
+        })?;
+        asked.response().await.map(drop)
+    }
+
+    /// Writes one group of requests. `creates` says what the first answer creates, so that it is undone if the caller goes before.
+    ///
+    /// # Errors
+    /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
+    pub(crate) fn ask(
+        &self,
+        creates: Creates,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
+    ) -> Result<Asked> {
+        let offset = self.0.out.borrow().end();
+        let ticket = self.0.slots.borrow_mut().open(creates, offset);
+        // Dropped on failure, it gives the place back.
+        let asked = Asked::new(Rc::clone(&self.0), ticket);
+        self.0.write(ticket, write)?;
+        Ok(asked)
+    }
+
+    /// Writes a group of requests whose answers nobody wants. If nothing can be sent now, the connection ends instead.
+    pub(crate) fn tell(&self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) {
+        self.0.told(write);
+    }
+
+    /// Waits until the buffer for what is to be sent has room, so that it stays bounded when the server does not read.
+    pub(crate) async fn room(&self) {
+        std::future::poll_fn(|cx| {
+            if self.0.out.borrow().bytes.len() < limits::OUT_BYTES_MAX || !self.is_alive() {
+                return Poll::Ready(());
+            }
+            self.0.room.borrow_mut().push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.let_go(2);
+    }
+}
+
+impl Shared {
+    /// Writes a group of requests for `ticket`: all of it or nothing.
+    fn write(
+        &self,
+        ticket: Ticket,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(lost) = &*self.lost.borrow() {
+            return Err(Error::lost(lost, Ran::No));
+        }
+        let mut out = self.out.borrow_mut();
+        let mut expected = self.expected.borrow_mut();
+        expected.clear();
+        let start = out.bytes.len();
+        let mut writer = Writer {
+            out: &mut out.bytes,
+            expected: &mut expected,
+            version: self.version,
+        };
+        let written = write(&mut writer).and_then(|()| self.expect(ticket, &mut expected));
+        if let Err(error) = written {
+            out.bytes.truncate(start);
+            return Err(error);
+        }
+        let count = out.bytes.len() - start;
+        out.appended(count);
+        drop(out);
+        self.ring();
+        Ok(())
+    }
+
+    fn expect(&self, ticket: Ticket, expected: &mut Vec<(Whose, Expect)>) -> Result<()> {
+        let mut protocol = self.protocol.borrow_mut();
+        if protocol.awaited() + expected.len() > tsumugi_firebird_proto::limits::PIPELINE_MAX {
+            return Err(Misuse::PipelineFull.into());
+        }
+        let mut wanted = 0;
+        for (whose, expect) in expected.drain(..) {
+            let token = match whose {
+                Whose::Caller => {
+                    wanted += 1;
+                    ticket
+                }
+                Whose::Nobody => NOBODY,
+            };
+            protocol.expect(token, expect)?;
+        }
+        self.slots.borrow_mut().expect(ticket, wanted);
+        Ok(())
+    }
+
+    /// Writes requests whose answers nobody wants. If nothing can be sent now, the connection ends instead.
+    fn told(&self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) {
+        if self.write(NOBODY, write).is_err() {
+            self.lose(Lost::aborted("it could not be made clean and was closed"));
+        }
+    }
+
+    /// Undoes what was created for a caller who has gone.
+    fn undo(&self, (kind, handle): Orphan) {
+        self.told(|writer| match kind {
+            Creates::Nothing => Ok(()),
+            Creates::Transaction => writer.tell(Expect::Response, |requests| {
+                requests.rollback(Transaction(handle));
+                Ok(())
+            }),
+            Creates::Statement => writer.tell(Expect::Deferred, |requests| {
+                requests.free_statement(Statement(handle), Free::Drop);
+                Ok(())
+            }),
+            Creates::Blob => writer.tell(Expect::Response, |requests| {
+                requests.cancel_blob(Blob(handle));
+                Ok(())
+            }),
+        });
+    }
+
+    /// One of those who hold the connection goes. If besides it there is only the task, that may end. `holders` counts both.
+    fn let_go(self: &Rc<Self>, holders: usize) {
+        if Rc::strong_count(self) <= holders {
+            self.closing.set(true);
+            self.ring();
+        }
+    }
+
+    /// Wakes the pump.
+    fn ring(&self) {
+        if !self.rung.replace(true)
+            && let Some(pump) = self.pump.take()
+        {
+            pump.wake();
+        }
+    }
+
+    fn moved(&self, bytes: usize) {
+        self.moved.set(self.moved.get() + bytes as u64);
+    }
+
+    /// Tells everybody who waits that the connection has ended.
+    pub(crate) fn lose(&self, lost: Lost) {
+        if self.lost.borrow().is_some() {
+            return;
+        }
+        self.protocol.borrow_mut().abandon().for_each(drop);
+        let sent = self.out.borrow().sent();
+        *self.lost.borrow_mut() = Some(lost.clone());
+        self.slots.borrow_mut().lose(&lost, sent);
+        for waker in self.room.take() {
+            waker.wake();
+        }
+        self.ring();
+    }
+
+    /// Resolves when no answer is awaited that will come, and no request to cancel is on its way, or the connection has ended.
+    async fn settled(&self) {
+        std::future::poll_fn(|cx| {
+            let settled = !self.protocol.borrow().will_answer() && !self.held.get();
+            if settled || self.lost.borrow().is_some() {
+                return Poll::Ready(());
+            }
+            self.slots.borrow_mut().watch(cx.waker());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Resolves when another answer has come or the connection has ended.
+    async fn changed(&self) {
+        let mut first = true;
+        std::future::poll_fn(|cx| {
+            if !std::mem::take(&mut first) || self.lost.borrow().is_some() {
+                return Poll::Ready(());
+            }
+            self.slots.borrow_mut().watch(cx.waker());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// How long the server gets to finish an abandoned statement by itself before it is asked to stop.
+pub(crate) const CANCEL_AFTER: Duration = Duration::from_millis(10);

@@ -1,0 +1,33 @@
+//! The Firebird driver: where the database is, how a connection is made, statements, blobs and events on it. Sockets around a
+//! protocol crate. Everything stays on one thread of a tokio runtime; nothing here blocks it. Passwords are in no error and in no `Debug`.
+
+#![forbid(unsafe_code)]
+
+mod automatic;
+mod blob;
+mod cache;
+pub mod config;
+pub mod connect;
+pub mod connection;
+mod error;
+mod events;
+pub mod limits;
+mod query;
+mod row_stream;
+mod rows;
+mod statement;
+mod transaction;
+
+pub use self::blob::{BlobReader, BlobWriter};
+pub use self::config::Config;
+pub use self::connect::{Cause, Connector, Creation, Phase};
+pub use self::connection::Connection;
+pub use self::error::{Error, Ran, Result};
+pub use self::events::{EventListener, Posted};
+pub use self::row_stream::RowStream;
+pub use self::rows::Rows;
+pub use self::statement::Description;
+pub use self::transaction::{Savepoint, Transaction};
+pub use tsumugi_firebird_proto::parameters::{
+    Access, BlobStorage, Isolation, TransactionParameters as TransactionOptions, Wait,
+};

@@ -1,0 +1,55 @@
+//! Limits of the driver, each with a name that its error says. Units are the last word of the name.
+//! Rule: what a peer or a caller may make us hold or wait for is bounded here.
+
+use std::time::Duration;
+
+/// From the look-up of a host's name to the attachment, unless `connect_timeout` says otherwise.
+pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
+
+/// Addresses tried of one host name.
+pub const ADDRESSES_MAX: usize = 16;
+
+/// Bytes of a connection string.
+pub const CONNECTION_STRING_BYTES_MAX: usize = 64 * 1024;
+
+/// Turns of one login.
+pub const LOGIN_TURNS_MAX: usize = 16;
+
+/// Statements kept prepared on one connection, unless `statement_cache` says otherwise.
+pub const STATEMENT_CACHE_DEFAULT: usize = 256;
+
+/// The largest `statement_cache`.
+pub const STATEMENT_CACHE_MAX: usize = 65_536;
+
+/// First size of a connection's two buffers, and by how much they grow.
+pub(crate) const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Room for one read at least.
+pub(crate) const READ_BYTES_MIN: usize = 4 * 1024;
+
+/// Room for one read at most.
+pub(crate) const READ_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of one whole answer unless the caller says otherwise; a larger one has to be streamed.
+pub const REPLY_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+
+/// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
+pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
+pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of a blob that go in one request.
+pub(crate) const BLOB_PIECE_BYTES: usize = 32 * 1024;
+
+/// Pieces of a blob that may be on their way before their writer waits.
+pub(crate) const BLOB_PIECES_AHEAD: usize = 16;
+
+/// How long the server may take to stop what it was asked to stop, before the connection is closed, which stops it for sure.
+pub const CANCEL_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// How long a connection may take to become clean before it is closed instead.
+pub const RESET_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Rows asked for at once. The server stops earlier, when it has sent about 128 KiB.
+pub const FETCH_ROWS: u16 = 10_000;

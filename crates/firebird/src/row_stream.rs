@@ -1,0 +1,121 @@
+//! Rows in batches, fetched while they are used. Other statements may run on the connection meanwhile.
+//! Rule: while a batch is used the next one is on its way, and no more: a slow reader costs the server a cursor and us two batches.
+
+use std::sync::Arc;
+
+use tsumugi_firebird_proto::ServerError;
+use tsumugi_firebird_proto::connection::FetchEnd;
+use tsumugi_firebird_proto::describe::Column;
+use tsumugi_firebird_proto::handle::Transaction;
+use tsumugi_firebird_proto::values::Value;
+
+use crate::connection::{Asked, Connection};
+use crate::error::{Error, Result};
+use crate::query::{Within, batch, write_fetch};
+use crate::rows::Rows;
+use crate::statement::Lease;
+
+/// Rows on their way. Dropped before its end it leaves its cursor to be closed before the statement runs again.
+pub struct RowStream {
+    // The statement goes back after the answers to it have been given up.
+    asked: Asked,
+    lease: Lease,
+    state: State,
+    /// Comes after the rows before it.
+    failure: Option<Box<ServerError>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The answer to the execution is on its way, rows behind it.
+    Executing,
+    /// Rows are on their way.
+    Coming,
+    /// There are no more.
+    Ended,
+}
+
+impl Connection {
+    /// Runs a statement and gives its rows batch by batch. What only reads, and has rows, may be streamed; everything else needs a
+    /// transaction, whose [`stream`](crate::Transaction::stream) this is.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; the statement's own come with the first batch.
+    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
+        self.stream_within(sql, values, None).await
+    }
+
+    pub(crate) async fn stream_within(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        given: Option<Transaction>,
+    ) -> Result<RowStream> {
+        let (mut lease, within) = self.lease_within(sql, given).await?;
+
+        let only_reads = matches!(within, Within::Given(_) | Within::Reading(_));
+        if !lease.description().kind.has_cursor() || !only_reads {
+            return Err(Error::NoCursor);
+        }
+        let input = self.input(&lease, values, within).await?;
+        self.room().await;
+        let asked = self.execute_and_fetch(&mut lease, &input, within)?;
+        Ok(RowStream {
+            asked,
+            lease,
+            state: State::Executing,
+            failure: None,
+        })
+    }
+}
+
+impl RowStream {
+    /// The columns, known before the first batch and also when there is none.
+    pub fn columns(&self) -> &[Column] {
+        self.lease.description().columns()
+    }
+
+    /// Some more rows, at least one; none after the last. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]. There are no more rows after one.
+    pub async fn next(&mut self) -> Result<Option<Rows>> {
+        let batch = self.advance().await;
+        if batch.is_err() {
+            self.state = State::Ended;
+        }
+        batch
+    }
+
+    async fn advance(&mut self) -> Result<Option<Rows>> {
+        if self.state == State::Executing {
+            let executed = self.asked.response().await;
+            self.state = State::Coming;
+            executed?;
+        }
+        while self.state == State::Coming {
+            let (part, end) = batch(self.asked.next().await?);
+            match end {
+                None => {}
+                Some(Ok(FetchEnd::Eof)) => self.state = State::Ended,
+                Some(Ok(FetchEnd::More)) => {
+                    let lease = &self.lease;
+                    self.asked.more(|writer| write_fetch(writer, lease))?;
+                }
+                Some(Err(error)) => {
+                    self.failure = Some(error);
+                    self.state = State::Ended;
+                }
+            }
+            if !part.is_empty() {
+                let mut rows = Rows::new(Arc::clone(&self.lease.description().format));
+                rows.push(part);
+                return Ok(Some(rows));
+            }
+        }
+        match self.failure.take() {
+            Some(error) => Err(Error::Server(error)),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Statements as the server prepared them: what they take and return, and who uses one at the moment. Runs none.
+//! Rule: a statement that was prepared goes back to the cache, or is freed, however its user goes.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tsumugi_firebird_proto::connection::Expect;
+use tsumugi_firebird_proto::describe::{Column, Describe, ITEMS, Progress, StatementKind};
+use tsumugi_firebird_proto::handle::{Statement, Transaction};
+use tsumugi_firebird_proto::parameters::Access;
+use tsumugi_firebird_proto::request::{Free, Items};
+use tsumugi_firebird_proto::row::Format;
+
+use crate::cache::Prepared;
+use crate::connection::{Connection, Creates, Writer};
+use crate::error::{Error, Result};
+
+/// Bytes of one piece of a description that is asked for; what does not fit is asked for again.
+const DESCRIPTION_BYTES: u16 = u16::MAX;
+
+/// What a statement takes and returns.
+#[derive(Debug)]
+pub struct Description {
+    pub(crate) kind: StatementKind,
+    pub(crate) format: Arc<Format>,
+    pub(crate) parameters: Box<[Column]>,
+}
+
+impl Description {
+    /// What it does.
+    pub fn kind(&self) -> StatementKind {
+        self.kind
+    }
+
+    /// The columns of its rows.
+    pub fn columns(&self) -> &[Column] {
+        self.format.columns()
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &[Column] {
+        &self.parameters
+    }
+}
+
+/// A statement in use.
+pub(crate) struct Lease {
+    connection: Connection,
+    prepared: Option<Prepared>,
+}
+
+impl Lease {
+    pub(crate) fn handle(&self) -> Statement {
+        self.prepared().handle
+    }
+
+    pub(crate) fn description(&self) -> &Rc<Description> {
+        &self.prepared().description
+    }
+
+    fn prepared(&self) -> &Prepared {
+        self.prepared.as_ref().expect("it is there until the end")
+    }
+
+    /// Writes what has to come before an execution, which opens a cursor or not.
+    pub(crate) fn write_close(&self, writer: &mut Writer<'_>) -> Result<()> {
+        if !self.prepared().open {
+            return Ok(());
+        }
+        writer.tell(Expect::Deferred, |requests| {
+            requests.free_statement(self.handle(), Free::Close);
+            Ok(())
+        })
+    }
+
+    /// An execution was written.
+    pub(crate) fn executed(&mut self) {
+        if let Some(prepared) = &mut self.prepared {
+            prepared.open = prepared.description.kind.has_cursor();
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(prepared) = self.prepared.take()
+            && self.connection.is_alive()
+        {
+            let gone = self.connection.0.cache.borrow_mut().keep(prepared);
+            self.connection.free(gone);
+        }
+    }
+}
+
+impl Connection {
+    /// A statement with this text, prepared in `transaction` if none is at hand.
+    pub(crate) async fn lease(&self, transaction: Transaction, sql: &str) -> Result<Lease> {
+        let known = self.0.cache.borrow_mut().take(sql);
+        let prepared = match known {
+            Some(prepared) => prepared,
+            None => self.prepare_anew(transaction, sql).await?,
+        };
+        Ok(Lease {
+            connection: self.clone(),
+            prepared: Some(prepared),
+        })
+    }
+
+    async fn prepare_anew(&self, transaction: Transaction, sql: &str) -> Result<Prepared> {
+        self.room().await;
+        let generation = self.0.cache.borrow().generation();
+        let mut asked = self.ask(Creates::Statement, |writer| {
+            writer.ask(Expect::Deferred, |requests| {
+                requests.allocate_statement(self.0.database);
+                Ok(())
+            })?;
+            writer.ask(Expect::Response, |requests| {
+                let items = described_by(&ITEMS);
+                requests.prepare(transaction, Statement::LAST, sql.as_bytes(), items)
+            })
+        })?;
+        // From here on it is freed if this future is dropped, or fails.
+        let allocated = Allocated {
+            connection: self,
+            handle: Some(Statement(asked.response().await?.object)),
+        };
+        let handle = allocated.handle.expect("it was just put there");
+        let mut describe = Describe::new();
+        let mut progress = describe
+            .read(&asked.response().await?.data)
+            .map_err(Error::Protocol)?;
+        let described = loop {
+            match progress {
+                Progress::Done(described) => break described,
+                Progress::More(items) => {
+                    asked.more(|writer| {
+                        writer.ask(Expect::Response, |requests| {
+                            requests.statement_info(handle, described_by(&items))
+                        })
+                    })?;
+                    let data = asked.response().await?.data;
+                    progress = describe.read(&data).map_err(Error::Protocol)?;
+                }
+            }
+        };
+        let description = Description {
+            kind: described.kind,
+            format: Arc::new(Format::new(described.columns)?),
+            parameters: described.parameters.into(),
+        };
+        let handle = allocated.keep();
+        Ok(Prepared::new(
+            handle,
+            sql.into(),
+            Rc::new(description),
+            generation,
+        ))
+    }
+
+    /// What a statement takes and returns, without running it.
+    ///
+    /// # Errors
+    /// [`Error::Server`] when it cannot be prepared; [`Error::Lost`].
+    pub async fn describe(&self, sql: &str) -> Result<Rc<Description>> {
+        let transaction = self.automatic(Access::ReadOnly).await?;
+        let lease = self.lease(transaction, sql).await?;
+        Ok(Rc::clone(lease.description()))
+    }
+
+    /// Frees all statements that are kept prepared and not in use, and ends the transaction that keeps hold of the tables which statements
+    /// outside of any have written to. A table cannot be dropped before that is done on every connection that used it; this one's
+    /// own changes of the schema do it by themselves.
+    pub fn forget_statements(&self) {
+        let gone = self.0.cache.borrow_mut().clear();
+        self.free(gone);
+        if let Some(transaction) = self.forget_automatic(Access::ReadWrite)
+            && self.is_alive()
+        {
+            self.tell(|writer| {
+                writer.tell(Expect::Response, |requests| {
+                    requests.commit(transaction);
+                    Ok(())
+                })
+            });
+        }
+    }
+
+    /// How many statements are kept prepared and not in use.
+    pub fn prepared_statements(&self) -> usize {
+        self.0.cache.borrow().len()
+    }
+
+    fn free(&self, gone: impl IntoIterator<Item = Prepared>) {
+        let mut gone = gone.into_iter().peekable();
+        if gone.peek().is_none() || !self.is_alive() {
+            return;
+        }
+        self.tell(|writer| {
+            for prepared in gone {
+                write_drop(writer, prepared.handle)?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn described_by(items: &[u8]) -> Items<'_> {
+    Items {
+        items,
+        bytes_max: DESCRIPTION_BYTES,
+    }
+}
+
+fn write_drop(writer: &mut Writer<'_>, handle: Statement) -> Result<()> {
+    writer.tell(Expect::Deferred, |requests| {
+        requests.free_statement(handle, Free::Drop);
+        Ok(())
+    })
+}
+
+/// A statement that is not whole yet.
+struct Allocated<'a> {
+    connection: &'a Connection,
+    handle: Option<Statement>,
+}
+
+impl Allocated<'_> {
+    fn keep(mut self) -> Statement {
+        self.handle.take().expect("it is there until the end")
+    }
+}
+
+impl Drop for Allocated<'_> {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take()
+            && self.connection.is_alive()
+        {
+            self.connection.tell(|writer| write_drop(writer, handle));
+        }
+    }
+}

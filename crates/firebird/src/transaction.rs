@@ -1,0 +1,225 @@
+//! Transactions and savepoints. Several may be open on one connection. Chooses no connection and retries nothing.
+//! Rule: a transaction that is dropped is rolled back before anything else that is asked later runs.
+
+use std::cell::Cell;
+
+use tsumugi_firebird_proto::Requests;
+use tsumugi_firebird_proto::connection::Expect;
+use tsumugi_firebird_proto::handle::Transaction as Handle;
+use tsumugi_firebird_proto::parameters::TransactionParameters;
+use tsumugi_firebird_proto::values::Value;
+
+use crate::connection::{Connection, Creates};
+use crate::error::Result;
+use crate::row_stream::RowStream;
+use crate::rows::Rows;
+
+/// A transaction.
+pub struct Transaction {
+    connection: Connection,
+    handle: Handle,
+    savepoints: Cell<u32>,
+    ended: bool,
+}
+
+impl Connection {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Error::Server`](crate::Error::Server), [`Error::Lost`](crate::Error::Lost).
+    pub async fn begin(&self, options: TransactionParameters) -> Result<Transaction> {
+        self.room().await;
+        let mut asked = self.ask(Creates::Transaction, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.transaction(self.0.database, &options);
+                Ok(())
+            })
+        })?;
+        Ok(Transaction {
+            handle: Handle(asked.response().await?.object),
+            connection: self.clone(),
+            savepoints: Cell::new(0),
+            ended: false,
+        })
+    }
+}
+
+impl Transaction {
+    /// Its connection. Statements that are run there directly are not part of the transaction.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Runs a statement and gives all its rows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Rows> {
+        self.connection
+            .query_within(sql, values, Some(self.handle))
+            .await
+    }
+
+    /// Runs a statement and gives its rows batch by batch. Ending the transaction ends the rows.
+    ///
+    /// # Errors
+    /// As [`Connection::stream`].
+    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
+        self.connection
+            .stream_within(sql, values, Some(self.handle))
+            .await
+    }
+
+    /// Keeps what was done.
+    ///
+    /// # Errors
+    /// [`Error::Server`](crate::Error::Server): the transaction is rolled back then. [`Error::Lost`](crate::Error::Lost).
+    pub async fn commit(self) -> Result<()> {
+        self.end(|requests, handle| requests.commit(handle)).await
+    }
+
+    /// Undoes what was done.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub async fn roll_back(self) -> Result<()> {
+        self.end(|requests, handle| requests.rollback(handle)).await
+    }
+
+    /// Keeps what was done and goes on, with what was seen of others at the beginning.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`]; it goes on all the same.
+    pub async fn commit_retaining(&self) -> Result<()> {
+        self.go_on(|requests, handle| requests.commit_retaining(handle))
+            .await
+    }
+
+    /// Undoes what was done and goes on.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit_retaining`].
+    pub async fn roll_back_retaining(&self) -> Result<()> {
+        self.go_on(|requests, handle| requests.rollback_retaining(handle))
+            .await
+    }
+
+    /// Marks a point that can be gone back to.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn savepoint(&self) -> Result<Savepoint<'_>> {
+        let number = self.savepoints.get() + 1;
+        self.savepoints.set(number);
+        self.immediate(&format!("SAVEPOINT TSUMUGI_{number}"))
+            .await?;
+        Ok(Savepoint {
+            transaction: self,
+            number,
+            ended: false,
+        })
+    }
+
+    /// Runs a text without values that returns nothing and is not kept prepared.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn immediate(&self, sql: &str) -> Result<()> {
+        self.connection.room().await;
+        let mut asked = self.connection.ask(Creates::Nothing, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.execute_immediate(self.connection.0.database, self.handle, sql.as_bytes())
+            })
+        })?;
+        asked.response().await.map(drop)
+    }
+
+    async fn end(mut self, write: impl FnOnce(&mut Requests<'_>, Handle)) -> Result<()> {
+        let ended = self.go_on(write).await;
+        // A commit that fails leaves the transaction open.
+        self.ended = ended.is_ok();
+        ended
+    }
+
+    async fn go_on(&self, write: impl FnOnce(&mut Requests<'_>, Handle)) -> Result<()> {
+        self.connection.room().await;
+        let mut asked = self.connection.ask(Creates::Nothing, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                write(requests, self.handle);
+                Ok(())
+            })
+        })?;
+        asked.response().await.map(drop)
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if !self.ended && self.connection.is_alive() {
+            self.connection.tell(|writer| {
+                writer.tell(Expect::Response, |requests| {
+                    requests.rollback(self.handle);
+                    Ok(())
+                })
+            });
+        }
+    }
+}
+
+/// A point in a transaction. Dropped without [`Savepoint::release`] the transaction goes back to it. Ending one ends those that were
+/// made after it.
+pub struct Savepoint<'t> {
+    transaction: &'t Transaction,
+    number: u32,
+    ended: bool,
+}
+
+impl Savepoint<'_> {
+    /// Keeps what was done since, as a part of the transaction.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn release(mut self) -> Result<()> {
+        let sql = format!("RELEASE SAVEPOINT TSUMUGI_{}", self.number);
+        let released = self.transaction.immediate(&sql).await;
+        self.ended = released.is_ok();
+        released
+    }
+
+    /// Undoes what was done since.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn roll_back(mut self) -> Result<()> {
+        let rolled_back = self.transaction.immediate(&self.back()).await;
+        self.ended = rolled_back.is_ok();
+        rolled_back
+    }
+
+    fn back(&self) -> String {
+        format!("ROLLBACK TO SAVEPOINT TSUMUGI_{}", self.number)
+    }
+}
+
+impl Drop for Savepoint<'_> {
+    fn drop(&mut self) {
+        let connection = &self.transaction.connection;
+        if self.ended || self.transaction.ended || !connection.is_alive() {
+            return;
+        }
+        let sql = self.back();
+        connection.tell(|writer| {
+            writer.tell(Expect::Response, |requests| {
+                requests.execute_immediate(
+                    connection.0.database,
+                    self.transaction.handle,
+                    sql.as_bytes(),
+                )
+            })
+        });
+    }
+}

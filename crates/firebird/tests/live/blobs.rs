@@ -1,0 +1,148 @@
+//! Blobs both ways, small, empty and larger than anything is buffered. Rule: what comes is compared byte by byte.
+
+use tsumugi_firebird::{BlobStorage, Connection, Error, TransactionOptions};
+use tsumugi_firebird_proto::values::{TextRules, Value};
+use tsumugi_firebird_rig::{Database, Server};
+
+use crate::{is_usable, open, run};
+
+const TABLE: &str = "create table b (n int, data blob, words blob sub_type text character set utf8,
+    cyrillic blob sub_type text character set win1251, own blob sub_type -7); commit;";
+
+async fn prepared(database: &Database<'_>) -> Connection {
+    database.isql(TABLE);
+    open(database).await
+}
+
+/// The blob that the first row of a query begins with, and the character set of its column.
+async fn blob(db: &Connection, sql: &str) -> Option<(u64, Option<u8>)> {
+    let rows = db.query(sql, &[]).await.unwrap();
+    let row = rows.first().unwrap();
+    let field = row.field(0).unwrap();
+    match field.value(TextRules::default()) {
+        Value::Blob(id) => Some((id, field.column.character_set())),
+        Value::Null => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn read(db: &Connection, sql: &str) -> Vec<u8> {
+    let (id, set) = blob(db, sql).await.unwrap();
+    let mut blob = db.blob(id, set).await.unwrap();
+    blob.read(1 << 30).await.unwrap().to_vec()
+}
+
+#[test]
+fn small_empty_and_missing_blobs_are_told_apart() {
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        let insert = "insert into b values (1, ?, ?, ?, ?)";
+        let values = [
+            Value::Bytes(&[0, 255, 16]),
+            Value::Text("日本語".into()),
+            Value::Text("Привет".into()),
+            Value::Null,
+        ];
+        db.query(insert, &values).await.unwrap();
+        assert_eq!(read(&db, "select data from b").await, [0, 255, 16]);
+        assert_eq!(read(&db, "select words from b").await, "日本語".as_bytes());
+        assert_eq!(
+            read(&db, "select cyrillic from b").await,
+            "Привет".as_bytes()
+        );
+        assert_eq!(blob(&db, "select own from b").await, None);
+        db.query(
+            "update b set data = ?, own = ?",
+            &[Value::Bytes(&[]), Value::Bytes(b"own")],
+        )
+        .await
+        .unwrap();
+        assert_eq!(read(&db, "select data from b").await, b"");
+        assert_eq!(read(&db, "select own from b").await, b"own");
+    });
+}
+
+#[test]
+fn ten_megabytes_go_both_ways_in_pieces() {
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        let whole: String = "日本語のテキスト".repeat((10 << 20) / 24);
+        for storage in [BlobStorage::Segments, BlobStorage::Stream] {
+            let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+            let mut writer = transaction.create_blob(storage).await.unwrap();
+            for piece in whole.as_bytes().chunks(100_001) {
+                writer.write(piece).await.unwrap();
+            }
+            let id = writer.finish().await.unwrap();
+            transaction.query("delete from b", &[]).await.unwrap();
+            transaction
+                .query("insert into b (words) values (?)", &[Value::Blob(id)])
+                .await
+                .unwrap();
+            transaction.commit().await.unwrap();
+
+            let (id, set) = blob(&db, "select words from b").await.unwrap();
+            let mut reader = db.blob(id, set).await.unwrap();
+            let mut came = Vec::new();
+            while let Some(piece) = reader.next().await.unwrap() {
+                assert!(piece.len() <= 65_535);
+                came.extend_from_slice(&piece);
+            }
+            assert!(came == whole.as_bytes());
+        }
+    });
+}
+
+#[test]
+fn a_value_too_long_for_a_message_becomes_a_blob() {
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        let long = "糸".repeat(100_000);
+        db.query(
+            "insert into b (words) values (?)",
+            &[Value::Text(long.as_str().into())],
+        )
+        .await
+        .unwrap();
+        assert!(read(&db, "select words from b").await == long.as_bytes());
+        let (id, set) = blob(&db, "select words from b").await.unwrap();
+        let mut reader = db.blob(id, set).await.unwrap();
+        let refused = reader.read(1000).await;
+        assert!(matches!(refused, Err(Error::TooLarge { .. })));
+    });
+}
+
+#[test]
+fn blobs_left_behind_leave_the_connection_clean() {
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        let mut writer = transaction
+            .create_blob(BlobStorage::Segments)
+            .await
+            .unwrap();
+        writer.write(&[1; 1_000_000]).await.unwrap();
+        drop(writer);
+        drop(transaction.create_blob(BlobStorage::Segments));
+        transaction.commit().await.unwrap();
+        let long = "x".repeat(1_000_000);
+        db.query(
+            "insert into b (words) values (?)",
+            &[Value::Text(long.as_str().into())],
+        )
+        .await
+        .unwrap();
+        let (id, set) = blob(&db, "select words from b").await.unwrap();
+        let mut reader = db.blob(id, set).await.unwrap();
+        reader.next().await.unwrap().unwrap();
+        drop(reader);
+        is_usable(&db).await;
+        assert!(db.blob(0x1234_5678, None).await.is_err());
+        is_usable(&db).await;
+        assert_eq!(db.awaited(), 0);
+    });
+}
