@@ -11,13 +11,13 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(REPORT),--json $(REPORT).json)
+BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
 PEERS := bench-peers/target/release
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -54,18 +54,22 @@ deny:
 doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
 
-bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json too)
+bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
-SUITES := http fibre world db pg kv
+SUITES := http fibre world db pg async kv
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
 bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
+bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
 bench-kv: ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
 $(SUITES:%=bench-%): bench-%: bench-build bench-peers
 	@$(BENCH) $*
+
+bench-validate: bench-build ## the load of the benchmarks beside wrk: they must agree within a tenth
+	@$(BENCH) generator
 
 # What the suites were called.
 bench-hello: bench-http
@@ -80,7 +84,7 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 	@scripts/profile $(APP) $(ROUTE)
 
 soak: bench-build ## mixed load, parking, reloads, drains, PostgreSQL killed under load, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
-	@$(BENCH) soak --soak-seconds $(SOAK_SECONDS)
+	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear::
@@ -91,6 +95,7 @@ bench-build:
 	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
 	cargo build --release --package tsumugi-script --example tax
 	cargo build --release --package tsumugi-pg --example depth
+	cargo build --release --package tsumugi-db --example together
 	cargo build --release --package tsumugi-rpc --example calls
 	cargo build --release --package tsumugi-kv --example throughput
 

@@ -284,6 +284,8 @@ pub struct Asked<'a> {
     pub expected: Expected,
     /// By how many at once.
     pub connections: usize,
+    /// From how many threads.
+    pub threads: usize,
     /// When.
     pub pace: Pace,
 }
@@ -296,6 +298,7 @@ impl<'a> Asked<'a> {
             path,
             expected,
             connections: CONNECTIONS,
+            threads: THREADS,
             pace: Pace::Closed,
         }
     }
@@ -306,7 +309,7 @@ impl<'a> Asked<'a> {
             path: self.path,
             expected: &self.expected,
             connections: self.connections,
-            threads: THREADS,
+            threads: self.threads,
             pace: self.pace,
             warm_up: Duration::from_millis(WARM_UP_MS),
             length: Duration::from_secs(length.seconds),

@@ -206,7 +206,7 @@ pub fn children_us() -> Result<f64> {
 }
 
 /// `queries=N seconds=S sum=X`.
-fn figures(line: &str) -> Option<(f64, f64, i64)> {
+pub fn figures(line: &str) -> Option<(f64, f64, i64)> {
     let value = |name: &str| {
         line.split_whitespace()
             .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))

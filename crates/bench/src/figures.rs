@@ -40,11 +40,6 @@ impl Figures {
         let pairs = self.0.iter().zip(&peer.0);
         pairs.map(|(ours, peer)| ours / peer).collect()
     }
-
-    /// The middle of the ratios to `peer`, and their range.
-    pub fn over(&self, peer: &Figures) -> Ratio {
-        Ratio::of(&self.ratios(peer))
-    }
 }
 
 impl From<&[f64]> for Figures {
@@ -58,8 +53,10 @@ impl From<&[f64]> for Figures {
 pub struct Ratio {
     /// The middle of the ratios.
     pub median: f64,
-    min: f64,
-    max: f64,
+    /// The lowest.
+    pub min: f64,
+    /// The highest.
+    pub max: f64,
 }
 
 impl Ratio {
@@ -107,7 +104,7 @@ mod tests {
     use super::*;
 
     fn check(ours: &[f64], peer: &[f64], expected: &str) {
-        let ratio = Figures(ours.to_vec()).over(&Figures(peer.to_vec()));
+        let ratio = Ratio::of(&Figures(ours.to_vec()).ratios(&Figures(peer.to_vec())));
         assert_eq!(ratio.to_string(), expected);
     }
 

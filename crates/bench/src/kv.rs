@@ -2,18 +2,20 @@
 //! Beside each figure is what the original was measured at on another day and machine of two cores, so a ratio here says less than elsewhere;
 //! processor time for each call, of server and clients, does not depend on who else uses the machine.
 
-use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
+use crate::bench::{Bench, Entry, Run};
 use crate::driver::children_us;
 use crate::figures::{Figures, thousands};
 use crate::process::{Process, free_address};
-use crate::servers::{Ours, WORKERS};
-use crate::{Length, Verdict, store};
+use crate::report::{Length, Published, Row, Table};
+use crate::servers::WORKERS;
+use crate::stop::Stop;
+use crate::store;
 
 /// Records in the database.
 const RECORDS: u64 = 1_000_000;
@@ -95,79 +97,81 @@ struct Target {
     url: String,
 }
 
-struct Run {
-    per_second: f64,
-    server_us: f64,
-    clients_us: f64,
-}
+/// Runs of each case at most: there are many.
+const ROUNDS_MAX: usize = 3;
+/// Whose figures stand beside ours.
+const SOURCE: &str = "Tkrzw-RPC on 2 cores, UNIX socket";
 
 /// A server and the program that loads it.
-struct Contest<'a> {
-    calls: &'a Path,
+struct Contest {
+    calls: PathBuf,
     server: Process,
     records: u64,
-    length: Length,
+    stop: Stop,
 }
 
 /// The whole matrix, then calls in flight, streams and batches; stores in process at the end.
-pub fn run(
-    ours: &Ours,
-    calls: &Path,
-    throughput: &Path,
-    folder: &Path,
-    length: Length,
-) -> Result<Verdict> {
-    ensure!(
-        calls.is_file(),
-        "there is no {}; build it: cargo build --release --package tsumugi-rpc --example calls",
-        calls.display()
-    );
-    let is_quick = length.seconds < 5;
-    let (server, targets) = start(&ours.tsumugi, folder)?;
+pub fn run(bench: &mut Bench) -> Result<()> {
+    let calls = bench.programs.tool("calls");
+    if calls.is_file() {
+        service(bench, calls)?;
+    } else {
+        bench.miss(
+            "the service",
+            "`cargo build --release --package tsumugi-rpc --example calls` builds its clients",
+        );
+    }
+    store::run(bench)
+}
+
+fn service(bench: &mut Bench, calls: PathBuf) -> Result<()> {
+    let (server, targets) = start(bench)?;
+    let is_quick = bench.length.seconds < 5;
     let contest = Contest {
         calls,
         server,
         records: if is_quick { RECORDS_QUICK } else { RECORDS },
-        length,
+        stop: bench.stop.clone(),
     };
-    contest.call(&targets[0].url, ["fill", "multi"], 1, 1)?;
-    println!(
-        "# kv: {} records of 8 and 8 bytes in memory, every answer checked; the original's figures are published ones (another run, 2 cores, UNIX \
-         socket); those with ~ are reckoned from them",
+    contest.call(&targets[0].url, ["fill", "multi"], 1, 1, bench.length)?;
+    bench.note(format!(
+        "the service: {} records of 8 and 8 bytes in memory, every answer checked",
         thousands(contest.records as f64)
-    );
+    ));
     let (mut ratios, mut published) = (Figures::default(), Figures::default());
     for target in &targets {
-        for operation in OPERATIONS {
-            for case in matrix(operation) {
-                let ratio = contest.line(target, &case)?;
-                ratios.push(ratio);
-                if case.is_published(target) {
-                    published.push(ratio);
-                }
+        let cases: Vec<Case> = OPERATIONS.into_iter().flat_map(matrix).collect();
+        let name = format!("unary {}", target.name);
+        let title = format!("one call at a time, {}", target.name);
+        let table = contest.table(bench, target, &cases, &name, &title)?;
+        for row in table.rows {
+            let Some(original) = &row.published else {
+                continue;
+            };
+            let ratio = row.median() / original.middle();
+            ratios.push(ratio);
+            if !original.is_reckoned {
+                published.push(ratio);
             }
         }
     }
-    println!(
-        "kv       unary, median over the matrix: {:.2} x the original; over what was published of it: {:.2} x",
+    bench.note(format!(
+        "one call at a time, the middle of all: {:.2} times the original; of those that were published: {:.2} times",
         ratios.median(),
         published.median()
-    );
+    ));
+    let title = "calls in flight, streams, batches of ten records";
+    let table = contest.table(bench, &targets[0], &flights(), "flights", title)?;
     let mut ratios = Figures::default();
-    for case in flights() {
-        let ratio = contest.line(&targets[0], &case)?;
-        if case.kind == "stream" {
-            ratios.push(ratio);
-        }
+    for row in table.rows.iter().filter(|row| row.case.contains("stream")) {
+        let original = row.published.as_ref().map(Published::middle);
+        ratios.push(row.median() / original.unwrap_or(f64::NAN));
     }
-    println!(
-        "kv       stream with 64 in flight, median: {:.2} x the original",
+    bench.note(format!(
+        "streams with 64 in flight, the middle: {:.2} times the original",
         ratios.median()
-    );
-    // The service would take its share.
-    drop(contest);
-    store::run(ours, throughput, folder, length)?;
-    Ok(Verdict::Passed)
+    ));
+    Ok(())
 }
 
 /// One call at a time by each of 1, 2 and 4 callers, each with a connection, or all on one. Clients of ours share a connection within a
@@ -238,10 +242,11 @@ fn flights() -> Vec<Case> {
 }
 
 /// The shipped binary on a UNIX socket, IPv4 and IPv6, with its default limits and figures.
-fn start(tsumugi: &Path, folder: &Path) -> Result<(Process, Vec<Target>)> {
+fn start(bench: &mut Bench) -> Result<(Process, Vec<Target>)> {
+    let folder = bench.folder().to_owned();
     let (admin, four) = (free_address()?, free_address()?);
     let socket: PathBuf = folder.join("kv.sock");
-    let mut command = Command::new(fs::canonicalize(tsumugi)?);
+    let mut command = Command::new(&bench.programs.server);
     command.args([
         "kv",
         "--workers",
@@ -269,51 +274,68 @@ fn start(tsumugi: &Path, folder: &Path) -> Result<(Process, Vec<Target>)> {
                 url: format!("tkrzw://{six}"),
             });
         }
-        Err(error) => println!("kv       IPv6 skipped: this machine has none ({error})"),
+        Err(error) => bench.miss("IPv6", &format!("this machine has none ({error})")),
     }
-    Ok((Process::start("kv", command, admin, folder)?, targets))
+    Ok((Process::start("kv", command, admin, &folder)?, targets))
 }
 
-impl Contest<'_> {
-    /// Measures and prints; returns the ratio.
-    fn line(&self, target: &Target, case: &Case) -> Result<f64> {
-        let words = [case.operation.name(), case.kind];
-        let (mut rate, mut server, mut clients) =
-            (Figures::default(), Figures::default(), Figures::default());
-        for _ in 0..self.length.rounds.min(3) {
-            let run = self
-                .call(&target.url, words, case.connections, case.depth)
-                .with_context(|| format!("{} {} {}", target.name, words[0], case.label))?;
-            rate.push(run.per_second);
-            server.push(run.server_us);
-            clients.push(run.clients_us);
+impl Contest {
+    /// Measures cases at one address.
+    fn table(
+        &self,
+        bench: &mut Bench,
+        target: &Target,
+        cases: &[Case],
+        name: &str,
+        title: &str,
+    ) -> Result<Table> {
+        let mut entries = Vec::new();
+        for case in cases {
+            let words = [case.operation.name(), case.kind];
+            let original = Published {
+                is_reckoned: !case.is_published(target),
+                ..Published::exactly(case.original, SOURCE)
+            };
+            let row = Row {
+                case: format!("{}, {}", words[0], case.label),
+                program: "tsumugi".to_owned(),
+                ours: true,
+                published: Some(original),
+                ..Row::default()
+            };
+            entries.push(Entry::new(row, move |length| {
+                self.call(&target.url, words, case.connections, case.depth, length)
+            }));
         }
-        let ratio = rate.median() / case.original;
-        println!(
-            "kv       {:<4} {:<7} {:<20} {:>8}/s   cpu us/call: server {:>5.2}, clients {:>5.2}   original {}{}/s   ratio {ratio:.2}",
-            target.name,
-            words[0],
-            case.label,
-            thousands(rate.median()),
-            server.median(),
-            clients.median(),
-            if case.is_published(target) { "" } else { "~" },
-            thousands(case.original),
-        );
-        Ok(ratio)
+        let table = Table {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            unit: "calls/s".to_owned(),
+            ..Table::default()
+        };
+        let length = Length {
+            rounds: bench.length.rounds.min(ROUNDS_MAX),
+            ..bench.length
+        };
+        bench.contest_for(length, table, entries)
     }
 
-    fn call(&self, url: &str, words: [&str; 2], connections: u32, depth: u32) -> Result<Run> {
+    fn call(
+        &self,
+        url: &str,
+        words: [&str; 2],
+        connections: u32,
+        depth: u32,
+        length: Length,
+    ) -> Result<Run> {
         // A case of the matrix is short: there are many.
-        let seconds = if self.length.seconds < 5 { 0.3 } else { 1.5 };
-        let mut command = Command::new(self.calls);
+        let seconds = if length.seconds < 5 { 0.3 } else { 1.5 };
+        let mut command = Command::new(&self.calls);
         command.arg(url).args(words);
         command.args([connections, depth].map(|number| number.to_string()));
         command.args([seconds.to_string(), self.records.to_string()]);
         let (server, clients) = (self.server.processor_us()?, children_us()?);
-        let output = command
-            .output()
-            .with_context(|| format!("cannot run {}", self.calls.display()))?;
+        let output = self.stop.run(&mut command)?;
         let server = self.server.processor_us()? - server;
         let clients = children_us()? - clients;
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -323,9 +345,10 @@ impl Contest<'_> {
         let (calls, seconds) = figures(&printed)
             .with_context(|| format!("the clients printed what they should not: {printed}"))?;
         Ok(Run {
-            per_second: calls / seconds,
-            server_us: server / calls,
-            clients_us: clients / calls,
+            figure: calls / seconds,
+            server_us: Some(server / calls),
+            client_us: Some(clients / calls),
+            ..Run::default()
         })
     }
 }

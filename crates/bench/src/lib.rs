@@ -18,6 +18,7 @@ mod parked;
 mod process;
 mod programs;
 mod progress;
+mod reads;
 mod report;
 mod servers;
 mod soak;
@@ -25,22 +26,27 @@ mod stop;
 mod store;
 mod suites;
 mod trial;
+mod validate;
 mod world;
 mod worlds;
+mod wrk;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{CommandFactory as _, ValueEnum as _};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::bench::Bench;
 use crate::programs::Programs;
+use crate::report::chart::{Palette, alone, draw};
 use crate::report::machine::Machine;
-use crate::report::{Length, Outcome, Report, SCHEMA};
+use crate::report::page::page;
+use crate::report::{Length, Outcome, Report, SCHEMA, print};
 use crate::stop::Stop;
 use crate::suites::Name;
 
@@ -74,6 +80,9 @@ pub struct Arguments {
     /// Write the figures for programs
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write a page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Measure this server instead of this program
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
@@ -91,6 +100,27 @@ pub struct Arguments {
 enum Action {
     /// Load any server with GET over HTTP/1.1 and say how fast it answers
     Load(trial::Arguments),
+    /// Compare two reports: which figures differ by more than chance
+    Diff {
+        /// What --json wrote
+        before: PathBuf,
+        /// What --json wrote another time
+        after: PathBuf,
+    },
+    /// Show a report again: its tables, its page, its charts
+    Show(Show),
+}
+
+#[derive(clap::Args, Debug)]
+struct Show {
+    /// What --json wrote
+    report: PathBuf,
+    /// Write the page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write every chart as an SVG file, SUITE-TABLE.svg
+    #[arg(long, value_name = "FOLDER")]
+    charts: Option<PathBuf>,
 }
 
 /// How a part of a suite ended that tells of itself.
@@ -104,8 +134,15 @@ pub(crate) enum Verdict {
 
 /// Runs what is asked for; the code says whether what suites check holds.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    if let Some(Action::Load(arguments)) = &arguments.action {
-        return trial::run(arguments, &Stop::at_signals());
+    match &arguments.action {
+        Some(Action::Load(arguments)) => return trial::run(arguments, &Stop::at_signals()),
+        Some(Action::Diff { before, after }) => {
+            let (before, after) = (Report::read(before)?, Report::read(after)?);
+            print!("{}", report::diff::text(&before, &after));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Action::Show(show)) => return show.run(),
+        None => {}
     }
     if arguments.list {
         list();
@@ -144,6 +181,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some(file) = &arguments.json {
         report.write(file)?;
     }
+    if let Some(file) = &arguments.html {
+        write(file, &page(&report))?;
+    }
     let ended = |outcome| report.suites.iter().any(|suite| suite.outcome == outcome);
     Ok(if ended(Outcome::Interrupted) {
         ExitCode::from(INTERRUPTED)
@@ -152,6 +192,40 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+impl Show {
+    fn run(&self) -> Result<ExitCode> {
+        let report = Report::read(&self.report)?;
+        let tables = report.suites.iter().flat_map(|suite| {
+            let named = |table| (suite.name.as_str(), table);
+            suite.tables.iter().map(named)
+        });
+        let palette = Palette::of(tables.clone().map(|(_, table)| table));
+        for (suite, table) in tables {
+            print!("{}", print::table(suite, table));
+            if let (Some(folder), Some(chart)) = (&self.charts, draw(table, &palette)) {
+                let plain = |sign: char| {
+                    if sign.is_ascii_alphanumeric() {
+                        sign
+                    } else {
+                        '-'
+                    }
+                };
+                let name: String = table.name.chars().map(plain).collect();
+                let file = folder.join(format!("{suite}-{name}.svg"));
+                write(&file, &alone(&chart, &table.title))?;
+            }
+        }
+        if let Some(file) = &self.html {
+            write(file, &page(&report))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Says what is wrong in the words of clap, and ends the process with code 2.
@@ -180,7 +254,7 @@ fn list() {
 fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(program) = words.first_mut() {
-        let name = std::path::Path::new(program.as_str()).file_name();
+        let name = Path::new(program.as_str()).file_name();
         *program = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     }
     words.join(" ")

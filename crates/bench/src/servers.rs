@@ -127,7 +127,8 @@ impl Ours {
 }
 
 /// The applications that suites serve; the command carries them.
-const APPLICATIONS: [(&str, &str); 4] = [
+const APPLICATIONS: [(&str, &str); 5] = [
+    ("async.rb", include_str!("../apps/async.rb")),
     ("hello.rb", include_str!("../apps/hello.rb")),
     (
         "hello_generational.rb",

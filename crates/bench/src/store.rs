@@ -10,11 +10,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::Length;
+use crate::bench::Bench;
 use crate::client::Client;
-use crate::figures::{Figures, order, thousands};
+use crate::figures::{Figures, order};
 use crate::process::{Process, free_address};
+use crate::report::{Length, Over, Row, Table};
 use crate::servers::{Ours, application_file};
+use crate::stop::Stop;
 
 /// Operations of one request: a turn that is no stall.
 const OPERATIONS: u64 = 20_000;
@@ -37,38 +39,62 @@ const CASES: [(&str, &str, &str, f64); 5] = [
     ),
 ];
 
+/// Who calls.
+const CALLERS: [&str; 2] = ["from Ruby, a worker", "from Rust, a thread"];
+
 /// Ruby beside Rust.
-pub fn run(ours: &Ours, throughput: &Path, folder: &Path, length: Length) -> Result<()> {
-    ensure!(
-        throughput.is_file(),
-        "there is no {}; build it: cargo build --release --package tsumugi-kv --example throughput",
-        throughput.display()
-    );
-    let mut rates: Vec<(Figures, Figures)> = vec![Default::default(); CASES.len()];
+pub fn run(bench: &mut Bench) -> Result<()> {
+    let throughput = bench.programs.tool("throughput");
+    if !throughput.is_file() {
+        bench.miss(
+            "stores in process",
+            "`cargo build --release --package tsumugi-kv --example throughput` builds what calls them from Rust",
+        );
+        return Ok(());
+    }
+    let length = bench.length;
+    // By case, then by caller.
+    let mut rates: Vec<[Vec<f64>; 2]> = vec![Default::default(); CASES.len()];
     for round in 0..length.rounds {
-        for at in order(2, round) {
-            if at == 0 {
-                let folder = folder.join(format!("kv-{round}"));
+        for at in order(CALLERS.len(), round) {
+            bench.stop.check()?;
+            let found = if at == 0 {
+                let folder = bench.folder().join(format!("kv-{round}"));
                 fs::create_dir(&folder)?;
-                for ((ruby, _), rate) in rates.iter_mut().zip(from_ruby(ours, &folder)?) {
-                    ruby.push(rate);
-                }
+                from_ruby(&bench.ours(), &folder)?
             } else {
-                for ((_, rust), rate) in rates.iter_mut().zip(from_rust(throughput, length)?) {
-                    rust.push(rate);
-                }
+                from_rust(&throughput, length, &bench.stop)?
+            };
+            for (rate, found) in rates.iter_mut().zip(found) {
+                rate[at].push(found);
             }
         }
     }
-    for (case, (ruby, rust)) in CASES.iter().zip(rates) {
-        println!(
-            "kv       in process {:<24} from Ruby {:>9}/s a worker   from Rust {:>10}/s a thread   ratio {}",
-            case.0,
-            thousands(ruby.median()),
-            thousands(rust.median()),
-            ruby.over(&rust)
-        );
+    let mut rows = Vec::new();
+    for (case, rates) in CASES.iter().zip(rates) {
+        let ratios = Figures::from(&rates[0][..]).ratios(&Figures::from(&rates[1][..]));
+        for (caller, runs) in CALLERS.iter().zip(rates) {
+            let over = Over {
+                program: CALLERS[1].to_owned(),
+                runs: ratios.clone(),
+            };
+            rows.push(Row {
+                case: case.0.to_owned(),
+                program: (*caller).to_owned(),
+                ours: *caller == CALLERS[0],
+                runs,
+                over: Vec::from_iter((*caller == CALLERS[0]).then_some(over)),
+                ..Row::default()
+            });
+        }
     }
+    bench.table(Table {
+        name: "in process".to_owned(),
+        title: "stores in process".to_owned(),
+        unit: "calls/s".to_owned(),
+        rows,
+        ..Table::default()
+    });
     Ok(())
 }
 
@@ -113,12 +139,9 @@ fn ask(address: SocketAddr) -> Result<Vec<f64>> {
 }
 
 /// What the program in Rust prints of each case: lines of JSON among others, two for each, as it measures one thread twice.
-fn from_rust(throughput: &Path, length: Length) -> Result<Vec<f64>> {
+fn from_rust(throughput: &Path, length: Length, stop: &Stop) -> Result<Vec<f64>> {
     let seconds = if length.seconds < 5 { "1" } else { "3" };
-    let output = Command::new(throughput)
-        .args(["10000", "1", seconds])
-        .output();
-    let output = output.with_context(|| format!("cannot run {}", throughput.display()))?;
+    let output = stop.run(Command::new(throughput).args(["10000", "1", seconds]))?;
     ensure!(
         output.status.success(),
         "{} failed: {}",

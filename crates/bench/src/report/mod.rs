@@ -2,14 +2,18 @@
 //! Rule: this is read by programs of others, and by ours of another version. Fields are added, never changed; a change of what one means
 //! raises [`SCHEMA`]. docs/bench.md describes it.
 
+pub mod chart;
+pub mod diff;
 pub mod machine;
+pub mod page;
+pub mod statistics;
 
 pub mod print;
 
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use self::machine::Machine;
@@ -217,9 +221,29 @@ impl Published {
             is_reckoned: false,
         }
     }
+
+    /// The middle.
+    pub fn middle(&self) -> f64 {
+        f64::midpoint(self.range.0, self.range.1)
+    }
 }
 
 impl Report {
+    /// Reads a file that `--json` wrote.
+    pub fn read(file: &Path) -> Result<Report> {
+        let text = fs::read_to_string(file)
+            .with_context(|| format!("cannot read the report {}", file.display()))?;
+        let told = || format!("{} is no report of `tsumugi bench --json`", file.display());
+        let value: serde_json::Value = serde_json::from_str(&text).with_context(told)?;
+        let schema = value["schema"].as_u64().with_context(told)?;
+        ensure!(
+            schema == u64::from(SCHEMA),
+            "{} has the shape {schema}, this program reads {SCHEMA}: use the program that wrote it, or measure again",
+            file.display()
+        );
+        serde_json::from_value(value).with_context(told)
+    }
+
     /// Writes it for programs.
     pub fn write(&self, file: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;

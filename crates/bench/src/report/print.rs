@@ -58,6 +58,12 @@ pub fn figure(figure: f64) -> String {
     }
 }
 
+/// The lowest and the highest of several figures.
+pub fn range_of(runs: &[f64]) -> String {
+    let runs = Figures::from(runs);
+    format!("{}–{}", figure(runs.min()), figure(runs.max()))
+}
+
 /// `1.15 (1.10-1.20) x nginx+Lua`.
 pub fn ratio(over: &Over) -> String {
     format!("{} x {}", Ratio::of(&over.runs), over.program)

@@ -1,0 +1,140 @@
+//! The suite async: 10,000 reads awaited together, as fibres in Ruby, as futures in Rust, and as blocking calls on a bounded pool of threads;
+//! on SQLite and on PostgreSQL. Each program tells how long its reads took, so that neither HTTP nor a start is in the figure.
+//! Rule: all of them must have read the same.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::bench::{Bench, Entry, Run};
+use crate::client;
+use crate::driver;
+use crate::process::Process;
+use crate::report::{Row, Table};
+use crate::servers::application_file;
+use crate::stop::Stop;
+
+/// Reads that are awaited together.
+const READS: u64 = 10_000;
+/// The tool that reads from Rust.
+const TOOL: &str = "together";
+
+/// Who reads: what tables call it, and the word for the tool. The server reads from Ruby.
+const READERS: [(&str, Option<&str>); 3] = [
+    ("fibres in Ruby", None),
+    ("futures in Rust", Some("futures")),
+    ("8 threads that block", Some("threads")),
+];
+
+/// Runs the suite.
+pub fn run(bench: &mut Bench) -> Result<()> {
+    let tool = bench.programs.tool(TOOL);
+    if !tool.is_file() {
+        bench.miss(
+            "10,000 reads at once",
+            "`cargo build --release --package tsumugi-db --example together` builds what reads from Rust",
+        );
+        return Ok(());
+    }
+    let file = bench.folder().join("reads.db");
+    let url = format!("sqlite:{}", file.display());
+    told(&bench.stop, Command::new(&tool).args(["fill", &url]))?;
+    contest(bench, &tool, "SQLite", &url)?;
+    match bench.database()? {
+        Some(url) => contest(bench, &tool, "PostgreSQL", &url),
+        None => Ok(()),
+    }
+}
+
+/// What a program printed; an error when it failed.
+fn told(stop: &Stop, command: &mut Command) -> Result<String> {
+    let output = stop.run(command)?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(printed)
+}
+
+fn contest(bench: &mut Bench, tool: &Path, database: &str, url: &str) -> Result<()> {
+    let folder = bench.folder().to_owned();
+    let file = application_file("async.rb", &folder)?;
+    let server = bench
+        .ours()
+        .serve(&file, &folder, 1, &[("READS_URL", url)])?;
+    let (stop, sum) = (bench.stop.clone(), Cell::new(None));
+    // Connections and fibres are there after that.
+    from_ruby(&server)?;
+    let mut entries = Vec::new();
+    for (at, (program, word)) in READERS.into_iter().enumerate() {
+        let row = Row {
+            case: database.to_owned(),
+            program: program.to_owned(),
+            ours: at == 0,
+            ..Row::default()
+        };
+        let (stop, sum, server) = (&stop, &sum, &server);
+        let tool: PathBuf = tool.to_owned();
+        let entry = Entry::new(row, move |_| {
+            let (run, read) = match word {
+                None => from_ruby(server)?,
+                Some(word) => from_rust(&tool, word, url, stop)?,
+            };
+            let expected = sum.get().unwrap_or(read);
+            ensure!(read == expected, "it read something else than the others");
+            sum.set(Some(read));
+            Ok(run)
+        });
+        let others = if at == 0 { 1..READERS.len() } else { 0..0 };
+        entries.push(entry.over(others));
+    }
+    let table = Table {
+        name: database.to_owned(),
+        title: format!("10,000 reads awaited together, {database}"),
+        unit: "reads/s".to_owned(),
+        notes: vec!["fibres and futures run on one thread of their program".to_owned()],
+        ..Table::default()
+    };
+    bench.contest(table, entries).map(drop)
+}
+
+fn from_ruby(server: &Process) -> Result<(Run, i64)> {
+    let before = server.processor_us()?;
+    let answer = client::fetch(server.address, &format!("/reads?n={READS}"))?;
+    let spent = server.processor_us()? - before;
+    let text = String::from_utf8_lossy(&answer.body);
+    ensure!(
+        answer.status == 200,
+        "/reads answers {} {text}",
+        answer.status
+    );
+    let answer: Value = serde_json::from_str(&text)?;
+    let seconds = answer["seconds"].as_f64().context("no seconds told")?;
+    let run = Run {
+        figure: READS as f64 / seconds,
+        client_us: Some(spent / READS as f64),
+        resident_bytes: Some(server.resident_bytes()?),
+        ..Run::default()
+    };
+    Ok((run, answer["sum"].as_i64().context("no sum told")?))
+}
+
+fn from_rust(tool: &Path, word: &str, url: &str, stop: &Stop) -> Result<(Run, i64)> {
+    let before = driver::children_us()?;
+    let printed = told(
+        stop,
+        Command::new(tool).args([word, url, &READS.to_string()]),
+    )?;
+    let spent = driver::children_us()? - before;
+    let (queries, seconds, sum) = driver::figures(&printed)
+        .with_context(|| format!("{TOOL} printed what it should not: {printed}"))?;
+    let run = Run {
+        figure: queries / seconds,
+        client_us: Some(spent / queries),
+        ..Run::default()
+    };
+    Ok((run, sum))
+}

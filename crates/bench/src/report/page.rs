@@ -1,0 +1,415 @@
+//! A report as a page: one file, which asks nobody for anything and runs no script. Shows what the report holds and adds no figure.
+
+use std::fmt::Write as _;
+
+use super::chart::{Palette, draw, escape};
+use super::print::{figure, range_of};
+use super::{Better, Outcome, Over, Report, Row, Suite, Table};
+use crate::figures::{Figures, Ratio, thousands};
+
+/// Ratios that stand at the top, at most.
+const CARDS_MAX: usize = 8;
+/// A table with more rows than this is folded.
+const ROWS_SHOWN: usize = 12;
+
+const STYLE: [&str; 2] = [include_str!("chart.css"), include_str!("page.css")];
+
+/// Two threads, spun into one.
+const THREAD: &str = r#"<svg class="thread" viewBox="0 0 920 34" preserveAspectRatio="none" aria-hidden="true"><path d="M0 9C60 2 90 32 150 26S240 8 300 15s90 9 150 2 120-5 470-1"/><path d="M0 25C60 33 90 3 150 9s90 17 150 10 90-8 150-1 120 3 470-1"/></svg>"#;
+
+/// The whole page.
+pub fn page(report: &Report) -> String {
+    let tables = report.suites.iter().flat_map(|suite| &suite.tables);
+    let palette = Palette::of(tables);
+    let mut html = String::new();
+    head(&mut html, report);
+    html.push_str("<main>\n");
+    for suite in &report.suites {
+        section(&mut html, suite, &palette);
+    }
+    measured(&mut html, report);
+    html.push_str("</main>\n");
+    add(
+        &mut html,
+        format_args!(
+            "<footer>Made by <code>tsumugi bench</code> {}. Figures of one run on one machine: repeat them on yours.</footer>\n</body>\n</html>",
+            escape(&report.version)
+        ),
+    );
+    html
+}
+
+fn add(html: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    let _ = writeln!(html, "{text}");
+}
+
+fn head(html: &mut String, report: &Report) {
+    let machine = &report.machine;
+    add(
+        html,
+        format_args!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>Tsumugi, measured</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{}{}</style>\n</head>\n<body>",
+            STYLE[0], STYLE[1]
+        ),
+    );
+    let date = report.began.split('T').next().unwrap_or_default();
+    add(
+        html,
+        format_args!(
+            "<header>\n<h1>Tsumugi, measured<small>紡ぎ</small></h1>\n<p class=\"faint\">{} · {}, {} cores · {} · {} runs of {} s for each figure</p>\n{THREAD}",
+            escape(date),
+            escape(&machine.processor),
+            machine.cores,
+            escape(&machine.system),
+            report.length.rounds,
+            report.length.seconds,
+        ),
+    );
+    cards(html, report);
+    html.push_str("<nav>");
+    for suite in &report.suites {
+        add(
+            html,
+            format_args!("<a href=\"#{0}\">{1}</a>", suite.name, escape(&suite.title)),
+        );
+    }
+    html.push_str("<a href=\"#measured\">How it was measured</a></nav>\n</header>\n");
+}
+
+/// What ours is beside others, at a glance: of each table the first row that was measured beside a peer.
+fn cards(html: &mut String, report: &Report) {
+    let mut cards = Vec::new();
+    for table in report.suites.iter().flat_map(|suite| &suite.tables) {
+        // Of a ratio of times nobody knows at a glance which end is the good one.
+        if table.better == Better::Less {
+            continue;
+        }
+        let is_peer = |over: &&Over| {
+            let mut rows = table.rows.iter();
+            rows.any(|row| !row.ours && row.program == over.program)
+        };
+        let beside = |row: &Row| {
+            let over = row.over.iter().find(is_peer)?;
+            Some((row.case.clone(), over.clone()))
+        };
+        let mut ours = table.rows.iter().filter(|row| row.ours);
+        if let Some((case, over)) = ours.find_map(beside) {
+            cards.push((table, case, over));
+        }
+    }
+    if cards.is_empty() {
+        return;
+    }
+    html.push_str("<ul class=\"cards\">\n");
+    for (table, case, over) in cards.into_iter().take(CARDS_MAX) {
+        let case = if case == table.title {
+            String::new()
+        } else {
+            format!(", {}", escape(&case))
+        };
+        add(
+            html,
+            format_args!(
+                "<li><strong>{:.2} ×</strong><span>{}<br>{}{case} ({})</span></li>",
+                Ratio::of(&over.runs).median,
+                escape(&over.program),
+                escape(&table.title),
+                escape(&table.unit)
+            ),
+        );
+    }
+    html.push_str("</ul>\n");
+}
+
+fn section(html: &mut String, suite: &Suite, palette: &Palette) {
+    let badge = match suite.outcome {
+        Outcome::Passed => "",
+        Outcome::Failed => "<span class=\"badge failed\">failed</span>",
+        Outcome::Interrupted => "<span class=\"badge interrupted\">interrupted</span>",
+        Outcome::Skipped => "<span class=\"badge skipped\">not measured</span>",
+    };
+    add(
+        html,
+        format_args!(
+            "<section id=\"{}\">\n<h2>{}{badge}</h2>",
+            suite.name,
+            escape(&suite.title)
+        ),
+    );
+    if !suite.source.is_empty() {
+        add(
+            html,
+            format_args!(
+                "<p class=\"source\">{}.</p>",
+                escape(&capital(&suite.source))
+            ),
+        );
+    }
+    if let Some(fault) = &suite.fault {
+        add(
+            html,
+            format_args!("<p class=\"failed\">{}</p>", escape(fault)),
+        );
+    }
+    notes(html, &suite.notes);
+    if !suite.missing.is_empty() {
+        html.push_str("<ul class=\"missing\">\n");
+        for missing in &suite.missing {
+            add(
+                html,
+                format_args!(
+                    "<li>Not measured: {}. To have it: {}.</li>",
+                    inline(&missing.what),
+                    inline(&missing.remedy)
+                ),
+            );
+        }
+        html.push_str("</ul>\n");
+    }
+    for table in &suite.tables {
+        figures(html, suite, table, palette);
+    }
+    add(
+        html,
+        format_args!("<pre>{}</pre>\n</section>", escape(&suite.command)),
+    );
+}
+
+fn notes(html: &mut String, notes: &[String]) {
+    for note in notes {
+        add(
+            html,
+            format_args!(
+                "<p class=\"notes\" style=\"padding:0\">{}</p>",
+                escape(note)
+            ),
+        );
+    }
+}
+
+/// Text in which what stands between backticks is code.
+fn inline(text: &str) -> String {
+    let mut html = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        html += &if at % 2 == 1 {
+            format!("<code>{part}</code>")
+        } else {
+            part
+        };
+    }
+    html
+}
+
+/// A chart and its table.
+fn figures(html: &mut String, suite: &Suite, table: &Table, palette: &Palette) {
+    add(
+        html,
+        format_args!(
+            "<h3 id=\"{}-{}\">{} <span class=\"faint\">{}</span></h3>",
+            suite.name,
+            escape(&table.name),
+            escape(&capital(&table.title)),
+            escape(&table.unit)
+        ),
+    );
+    notes(html, &table.notes);
+    if let Some(chart) = draw(table, palette) {
+        add(html, format_args!("<figure>\n{chart}\n</figure>"));
+    }
+    let folds = table.rows.len() > ROWS_SHOWN;
+    if folds {
+        add(
+            html,
+            format_args!(
+                "<details><summary>{} rows of figures</summary>",
+                table.rows.len()
+            ),
+        );
+    }
+    rows(html, table);
+    if folds {
+        html.push_str("</details>\n");
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(characters).collect()
+}
+
+/// A column, and what it has to say of a row, as HTML.
+struct Column {
+    head: String,
+    class: &'static str,
+    cell: fn(&Row) -> String,
+}
+
+fn column(head: &str, class: &'static str, cell: fn(&Row) -> String) -> Column {
+    Column {
+        head: head.to_owned(),
+        class,
+        cell,
+    }
+}
+
+fn rows(html: &mut String, table: &Table) {
+    let columns = [
+        column("", "", |row| escape(&row.case)),
+        column("", "", |row| escape(&row.program)),
+        column(&table.unit, "n", |row| {
+            format!("<b>{}</b>", figure(row.median()))
+        }),
+        column("lowest–highest", "n", |row| {
+            if row.runs.len() > 1 {
+                range_of(&row.runs)
+            } else {
+                String::new()
+            }
+        }),
+        column("ratio", "", |row| {
+            let lines = row.over.iter().map(over).collect::<Vec<_>>();
+            lines.join("<br>")
+        }),
+        column("server µs", "n", |row| cost(row, |cost| &cost.server_us)),
+        column("client µs", "n", |row| cost(row, |cost| &cost.client_us)),
+        column("MiB", "n", |row| {
+            let bytes = row.cost.as_ref().and_then(|cost| cost.resident_bytes);
+            bytes.map_or_else(String::new, |bytes| {
+                figure(bytes as f64 / f64::from(1 << 20))
+            })
+        }),
+        column("p50 / p99 / p99.9 ms", "n", latency),
+        column("published, other machine", "", published),
+    ];
+    let measured: Vec<&Row> = table
+        .rows
+        .iter()
+        .filter(|row| !row.runs.is_empty())
+        .collect();
+    let shown: Vec<&Column> = columns
+        .iter()
+        .filter(|column| measured.iter().any(|row| !(column.cell)(row).is_empty()))
+        .collect();
+    html.push_str("<div class=\"scroll\"><table>\n<tr>");
+    for column in &shown {
+        let head = escape(&column.head);
+        add(
+            html,
+            format_args!("<th class=\"{}\">{head}</th>", column.class),
+        );
+    }
+    html.push_str("</tr>\n");
+    for row in measured {
+        html.push_str("<tr>");
+        for (at, column) in shown.iter().enumerate() {
+            let ours = if at == 1 && row.ours { "us" } else { "" };
+            add(
+                html,
+                format_args!(
+                    "<td class=\"{} {ours}\">{}</td>",
+                    column.class,
+                    (column.cell)(row)
+                ),
+            );
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</table></div>\n");
+}
+
+fn over(over: &Over) -> String {
+    let Ratio { median, min, max } = Ratio::of(&over.runs);
+    format!(
+        "<b>{median:.2}</b> <small>({min:.2}–{max:.2})</small> × {}",
+        escape(&over.program)
+    )
+}
+
+fn cost(row: &Row, of: fn(&super::Cost) -> &Vec<f64>) -> String {
+    let us = row.cost.as_ref().map(of).filter(|us| !us.is_empty());
+    us.map_or_else(String::new, |us| {
+        figure(Figures::from(us.as_slice()).median())
+    })
+}
+
+fn latency(row: &Row) -> String {
+    let Some(latency) = &row.latency else {
+        return String::new();
+    };
+    let at = |wanted: f64| {
+        let mut all = latency.percentiles.iter();
+        let found = all.find(|(percentile, _)| *percentile == wanted);
+        found.map_or_else(String::new, |(_, ms)| figure(*ms))
+    };
+    format!("{} / {} / {}", at(50.0), at(99.0), at(99.9))
+}
+
+fn published(row: &Row) -> String {
+    let Some(published) = &row.published else {
+        return String::new();
+    };
+    let (low, high) = published.range;
+    let shown = if low < high {
+        format!("{}–{}", figure(low), figure(high))
+    } else {
+        figure(low)
+    };
+    let reckoned = if published.is_reckoned {
+        ", reckoned"
+    } else {
+        ""
+    };
+    format!("{shown} <small>{}{reckoned}</small>", escape(&published.of))
+}
+
+/// Machine, method, commands.
+fn measured(html: &mut String, report: &Report) {
+    let machine = &report.machine;
+    let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
+    add(
+        html,
+        format_args!(
+            "<section id=\"measured\">\n<h2>How it was measured</h2>\n\
+             <p>Programs beside each other were measured in turn, there and back again (A B B A), {} runs of {} s each. A figure is the middle of the runs \
+             with the lowest and the highest; a ratio is of two runs next to each other, so that whatever else the machine did fell on both. The whiskers of \
+             bars are lowest and highest. Every answer was checked. Servers, load and databases shared the cores; where processor time is told, it is what \
+             the kernel counted for one request.</p>\n\
+             <p>At a steady rate requests leave by the clock, whatever the server does, and their time begins when they are due: a server that stalls is \
+             charged for all who would have come meanwhile.</p>\n\
+             <p>Published figures are from other machines and other days. They show what their authors saw, not who is faster.</p>\n<dl>",
+            report.length.rounds, report.length.seconds
+        ),
+    );
+    for (name, value) in [
+        (
+            "Processor",
+            format!("{}, {} cores", machine.processor, machine.cores),
+        ),
+        ("Memory", format!("{gib:.1} GiB")),
+        (
+            "System",
+            format!("{}, Linux {}", machine.system, machine.kernel),
+        ),
+        ("Load average before", format!("{:.2}", machine.load_before)),
+        ("Began", report.began.clone()),
+        ("Took", format!("{} s", thousands(report.took_s))),
+        ("Tsumugi", report.version.clone()),
+    ] {
+        add(
+            html,
+            format_args!("<dt>{name}</dt><dd>{}</dd>", escape(&value)),
+        );
+    }
+    add(
+        html,
+        format_args!(
+            "</dl>\n<h3>Again</h3>\n<pre>{}</pre>\n<p class=\"faint\">In the repository, <code>make bench REPORT=report</code> builds the server and its peers, \
+             measures everything and writes such a page.</p>\n</section>",
+            escape(&report.command)
+        ),
+    );
+}

@@ -1,0 +1,60 @@
+//! The suite generator: our load beside wrk on the same server, in turn. They must agree within a tenth, or one of them measures itself.
+//! The server has one worker, so that it is what both wait for.
+
+use anyhow::{Result, ensure};
+
+use crate::bench::{Asked, Bench, CONNECTIONS, Entry, Run};
+use crate::figures::Ratio;
+use crate::http::{PATH, hello};
+use crate::process::find;
+use crate::report::{Row, Table};
+use crate::wrk;
+
+/// How far the middle of the ratios may be from 1.
+const TENTH: f64 = 0.1;
+
+/// Runs the suite.
+pub fn run(bench: &mut Bench) -> Result<()> {
+    if find("wrk").is_none() {
+        bench.miss("wrk", "install the Debian package wrk");
+        return Ok(());
+    }
+    let server = bench.ours().start_on("hello.rb", bench.folder(), 1)?;
+    let stop = bench.stop.clone();
+    let row = |program: &str| Row {
+        case: "1 worker".to_owned(),
+        program: program.to_owned(),
+        ours: program != "wrk",
+        ..Row::default()
+    };
+    let asked = Asked {
+        threads: 1,
+        ..Asked::fast(&server, PATH, hello())
+    };
+    let ours = bench.http(row("tsumugi bench"), asked).over([1]);
+    let (address, stop) = (server.address, &stop);
+    let wrk = Entry::new(row("wrk"), move |length| {
+        let per_second = wrk::run(address, PATH, length.seconds, CONNECTIONS, stop)?;
+        Ok(Run {
+            figure: per_second,
+            ..Run::default()
+        })
+    });
+    let table = Table {
+        name: "wrk".to_owned(),
+        title: "our load and wrk on the same server".to_owned(),
+        unit: "req/s".to_owned(),
+        notes: vec![format!("one thread and {CONNECTIONS} connections each")],
+        ..Table::default()
+    };
+    let table = bench.contest(table, vec![ours, wrk])?;
+    let ratios = table.rows.iter().flat_map(|row| &row.over);
+    for over in ratios {
+        let ratio = Ratio::of(&over.runs);
+        ensure!(
+            (ratio.median - 1.0).abs() <= TENTH,
+            "our load gives {ratio} of what wrk gives: more than a tenth apart"
+        );
+    }
+    Ok(())
+}
