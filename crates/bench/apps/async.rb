@@ -2,6 +2,12 @@
 # The rows are those that other programs read beside it; the sum of what was read is compared.
 plugin(:db) { DB.connect ENV["READS_URL"] || "sqlite:#{Tsumugi.data_dir}/reads.db", pool: 8 }
 
+READ = "select randomnumber from world where id = ?"
+
+helpers do
+  def together(ids) = parallel(*ids.map { |id| -> { db.query(READ, id).first[:randomnumber] } })
+end
+
 get "/reads" do
   key = 1
   keys = Array.new(query.int(:n, 10_000, in: 1..10_000)) do
@@ -9,6 +15,7 @@ get "/reads" do
     (key >> 8) % 10_000 + 1
   end
   begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-  numbers = parallel(*keys.map { |id| -> { db.query("select randomnumber from world where id = ?", id).first[:randomnumber] } })
-  { n: keys.size, seconds: Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun, sum: numbers.sum }
+  # One call takes 1,024 branches at most; branches have branches.
+  sums = parallel(*keys.each_slice(1_000).map { |slice| -> { together(slice).sum } })
+  { n: keys.size, seconds: Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun, sum: sums.sum }
 end

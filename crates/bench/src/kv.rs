@@ -235,7 +235,7 @@ fn flights() -> Vec<Case> {
             "multi",
             1,
             ORIGINAL_MULTI,
-            "batches of 10".to_owned(),
+            "records in batches of ten".to_owned(),
         );
     }
     cases

@@ -43,7 +43,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::bench::Bench;
 use crate::programs::Programs;
-use crate::report::chart::{Palette, alone, draw};
+use crate::report::chart::{alone, draw};
 use crate::report::machine::Machine;
 use crate::report::page::page;
 use crate::report::{Length, Outcome, Report, SCHEMA, print};
@@ -201,10 +201,9 @@ impl Show {
             let named = |table| (suite.name.as_str(), table);
             suite.tables.iter().map(named)
         });
-        let palette = Palette::of(tables.clone().map(|(_, table)| table));
         for (suite, table) in tables {
             print!("{}", print::table(suite, table));
-            if let (Some(folder), Some(chart)) = (&self.charts, draw(table, &palette)) {
+            if let (Some(folder), Some(chart)) = (&self.charts, draw(table)) {
                 let plain = |sign: char| {
                     if sign.is_ascii_alphanumeric() {
                         sign

@@ -86,10 +86,8 @@ async fn fill(url: &str) -> Outcome<()> {
 
 /// All begun before one is awaited, on this thread.
 async fn futures(url: &str, count: usize) -> Outcome<(f64, i64)> {
-    let options = Options {
-        pool: THREADS,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.pool = THREADS;
     let db = Database::connect(url, options).await?;
     let sql: Arc<str> = "select randomnumber from world where id = ?".into();
     // Connections are open after that.

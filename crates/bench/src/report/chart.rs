@@ -33,34 +33,32 @@ const LOGARITHMIC: f64 = 20.0;
 /// What stands in a file of its own, where no page dresses it. `page.css` says the same with its own names.
 const ALONE: &str = include_str!("chart.css");
 
-/// The programs of a report in the order of their colours.
-#[derive(Clone, Debug, Default)]
-pub struct Palette(Vec<String>);
+/// The programs of a table in the order of their colours.
+struct Palette(Vec<String>);
 
 impl Palette {
     /// Ours is first, the others as they come.
-    pub fn of<'a>(tables: impl Iterator<Item = &'a Table>) -> Palette {
+    fn of(rows: &[&Row]) -> Palette {
         let mut programs: Vec<String> = Vec::new();
         let mut add = |row: &Row| {
             if !programs.contains(&row.program) {
                 programs.push(row.program.clone());
             }
         };
-        let rows: Vec<&Row> = tables.flat_map(|table| &table.rows).collect();
         rows.iter().filter(|row| row.ours).for_each(|row| add(row));
         rows.iter().filter(|row| !row.ours).for_each(|row| add(row));
         Palette(programs)
     }
 
     /// The class of a program.
-    pub fn class(&self, program: &str) -> usize {
+    fn class(&self, program: &str) -> usize {
         let found = self.0.iter().position(|other| other == program);
         found.unwrap_or_default().min(COLOURS - 1)
     }
 }
 
-/// The charts of a table: one, or none when nothing was measured.
-pub fn draw(table: &Table, palette: &Palette) -> Option<String> {
+/// The chart of a table; none when nothing was measured.
+pub fn draw(table: &Table) -> Option<String> {
     let measured: Vec<&Row> = table
         .rows
         .iter()
@@ -69,6 +67,7 @@ pub fn draw(table: &Table, palette: &Palette) -> Option<String> {
     if measured.is_empty() {
         return None;
     }
+    let palette = &Palette::of(&measured);
     let series = measured.iter().filter(|row| row.x.is_some()).count();
     Some(if measured.iter().any(|row| row.latency.is_some()) {
         latencies(table, &measured, palette)

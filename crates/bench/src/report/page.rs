@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::chart::{Palette, draw, escape};
+use super::chart::{draw, escape};
 use super::print::{figure, range_of};
 use super::{Better, Outcome, Over, Report, Row, Suite, Table};
 use crate::figures::{Figures, Ratio, thousands};
@@ -19,13 +19,11 @@ const THREAD: &str = r#"<svg class="thread" viewBox="0 0 920 34" preserveAspectR
 
 /// The whole page.
 pub fn page(report: &Report) -> String {
-    let tables = report.suites.iter().flat_map(|suite| &suite.tables);
-    let palette = Palette::of(tables);
     let mut html = String::new();
     head(&mut html, report);
     html.push_str("<main>\n");
     for suite in &report.suites {
-        section(&mut html, suite, &palette);
+        section(&mut html, suite);
     }
     measured(&mut html, report);
     html.push_str("</main>\n");
@@ -123,7 +121,7 @@ fn cards(html: &mut String, report: &Report) {
     html.push_str("</ul>\n");
 }
 
-fn section(html: &mut String, suite: &Suite, palette: &Palette) {
+fn section(html: &mut String, suite: &Suite) {
     let badge = match suite.outcome {
         Outcome::Passed => "",
         Outcome::Failed => "<span class=\"badge failed\">failed</span>",
@@ -169,7 +167,7 @@ fn section(html: &mut String, suite: &Suite, palette: &Palette) {
         html.push_str("</ul>\n");
     }
     for table in &suite.tables {
-        figures(html, suite, table, palette);
+        figures(html, suite, table);
     }
     add(
         html,
@@ -204,7 +202,7 @@ fn inline(text: &str) -> String {
 }
 
 /// A chart and its table.
-fn figures(html: &mut String, suite: &Suite, table: &Table, palette: &Palette) {
+fn figures(html: &mut String, suite: &Suite, table: &Table) {
     add(
         html,
         format_args!(
@@ -216,7 +214,7 @@ fn figures(html: &mut String, suite: &Suite, table: &Table, palette: &Palette) {
         ),
     );
     notes(html, &table.notes);
-    if let Some(chart) = draw(table, palette) {
+    if let Some(chart) = draw(table) {
         add(html, format_args!("<figure>\n{chart}\n</figure>"));
     }
     let folds = table.rows.len() > ROWS_SHOWN;
