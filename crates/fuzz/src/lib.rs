@@ -8,6 +8,7 @@ mod firebird;
 mod json;
 mod kv;
 mod postgres;
+mod rpc;
 mod sql;
 mod values;
 
@@ -23,6 +24,7 @@ pub use firebird::{firebird_answers, firebird_describe, firebird_events, firebir
 pub use json::json;
 pub use kv::{kv_record, kv_spec};
 pub use postgres::{pg_backend, pg_scram};
+pub use rpc::rpc_frames;
 pub use sql::{sql_names, sql_raw};
 pub use values::pg_value;
 
@@ -30,7 +32,7 @@ pub use values::pg_value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     ("cookies", cookies),
     ("firebird_answers", firebird_answers),
     ("firebird_describe", firebird_describe),
@@ -46,6 +48,7 @@ pub const TARGETS: [Target; 17] = [
     ("pg_value", pg_value),
     ("query", queries),
     ("router", router),
+    ("rpc_frames", rpc_frames),
     ("sql_names", sql_names),
     ("sql_raw", sql_raw),
 ];

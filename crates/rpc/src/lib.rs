@@ -16,6 +16,8 @@
 
 pub mod client;
 mod code;
+#[doc(hidden)]
+pub mod cuts;
 mod error;
 mod frame;
 mod limits;

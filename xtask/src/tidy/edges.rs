@@ -89,6 +89,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-pg-proto",
+            "tsumugi-rpc",
             "tsumugi-sql",
         ],
     ),

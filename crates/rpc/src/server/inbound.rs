@@ -175,7 +175,7 @@ impl Body for Inbound {
 
 /// Where the bytes of a call are: in the prefix of a message or in the message.
 #[derive(Debug, Default)]
-struct Frames {
+pub(crate) struct Frames {
     prefix: [u8; PREFIX_BYTES],
     /// Bytes of the prefix that have come.
     known: usize,
@@ -186,7 +186,7 @@ struct Frames {
 
 impl Frames {
     /// Goes over what has come. Stops after each prefix, with the length of the message that follows.
-    fn advance(&mut self, piece: &mut &[u8]) -> Option<usize> {
+    pub(crate) fn advance(&mut self, piece: &mut &[u8]) -> Option<usize> {
         self.begun |= !piece.is_empty();
         while !piece.is_empty() {
             if self.left > 0 {

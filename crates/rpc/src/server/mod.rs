@@ -38,6 +38,7 @@ use self::connection::Connections;
 use self::door::Door;
 use self::figures::Board;
 use self::inbound::Bounds;
+pub(crate) use self::inbound::Frames;
 use self::lane::{Lane, Shared};
 use self::side::Side;
 use self::token::Tokens;

@@ -1,0 +1,25 @@
+//! A target of the key-value service: where the messages are in what a peer sends. Decodes none of them.
+
+use tsumugi_rpc::cuts::{lengths, messages};
+
+/// Most bytes of a message that the client takes here.
+const MESSAGE_BYTES_MAX: usize = 4096;
+
+/// A call's bytes: wherever they are cut, both sides find the same messages, and none beyond the limit.
+pub fn rpc_frames(bytes: &[u8]) {
+    let Some((size, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let pieces = || bytes.chunks(usize::from(*size).max(1));
+    let known = lengths([bytes]);
+    assert_eq!(known, lengths(pieces()));
+    let (whole, ended) = messages([bytes], MESSAGE_BYTES_MAX);
+    let (cut, ended_cut) = messages(pieces(), MESSAGE_BYTES_MAX);
+    assert_eq!(whole, cut);
+    assert_eq!(ended.is_ok(), ended_cut.is_ok());
+    assert!(known.len() >= whole.len());
+    for (message, length) in whole.iter().zip(known) {
+        assert_eq!(message.len(), length);
+        assert!(length <= MESSAGE_BYTES_MAX);
+    }
+}
