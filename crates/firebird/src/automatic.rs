@@ -1,6 +1,7 @@
 //! The transactions of statements that are run outside of any: one that only reads and stays open, and one that is committed after
 //! each statement and stays open too. Knows no statement.
-//! Rule: each is begun when it is first needed, by one of those who need it.
+//! A transaction keeps hold of the tables it has read, too, until it ends: then nobody can drop them.
+//! Rule: each is begun when it is first needed, by one of those who need it, and ends when it is to be let go and nobody reads in it.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -17,6 +18,10 @@ use crate::error::Result;
 pub(crate) struct Automatic {
     reading: Place,
     writing: Place,
+    /// Statements and blobs that are in use.
+    users: Cell<usize>,
+    /// To be ended when nothing is in use any more.
+    stale: RefCell<Vec<Transaction>>,
 }
 
 #[derive(Default)]
@@ -67,6 +72,32 @@ impl Drop for Beginning<'_> {
     }
 }
 
+/// A statement or a blob in use.
+pub(crate) struct InUse(Connection);
+
+impl InUse {
+    pub(crate) fn of(connection: &Connection) -> InUse {
+        let users = &connection.0.automatic.users;
+        users.set(users.get() + 1);
+        InUse(connection.clone())
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.0
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let automatic = &self.0.0.automatic;
+        automatic.users.set(automatic.users.get() - 1);
+        if automatic.users.get() == 0 {
+            let stale = automatic.stale.take();
+            self.0.end(stale);
+        }
+    }
+}
+
 impl Automatic {
     fn place(&self, access: Access) -> &Place {
         match access {
@@ -107,6 +138,37 @@ impl Connection {
     pub(crate) fn is_automatic(&self, access: Access, transaction: Transaction) -> bool {
         let place = self.0.automatic.place(access);
         matches!(place.state.get(), State::Open(open) if open == transaction)
+    }
+
+    /// Lets go of the tables that statements outside of any transaction have touched: at once, if no more than `mine` of what is in
+    /// use is still in use; else what reads may read on first.
+    pub(crate) fn let_go_of_tables(&self, mine: usize) {
+        let automatic = &self.0.automatic;
+        if let Some(reading) = self.forget_automatic(Access::ReadOnly) {
+            automatic.stale.borrow_mut().push(reading);
+        }
+        let writing = self.forget_automatic(Access::ReadWrite);
+        self.end(writing);
+        if automatic.users.get() <= mine {
+            let stale = automatic.stale.take();
+            self.end(stale);
+        }
+    }
+
+    fn end(&self, transactions: impl IntoIterator<Item = Transaction>) {
+        let mut transactions = transactions.into_iter().peekable();
+        if transactions.peek().is_none() || !self.is_alive() {
+            return;
+        }
+        self.tell(|writer| {
+            for transaction in transactions {
+                writer.tell(Expect::Response, |requests| {
+                    requests.commit(transaction);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        });
     }
 
     /// Whoever calls this ends the transaction, if it is one. The next statement begins another.

@@ -10,6 +10,7 @@ use tsumugi_firebird_proto::handle::{Blob, Transaction as Handle};
 use tsumugi_firebird_proto::parameters::{Access, BlobParameters, BlobStorage};
 use tsumugi_firebird_proto::values::CharacterSet;
 
+use crate::automatic::InUse;
 use crate::connection::{Asked, Connection, Creates};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_PIECE_BYTES, BLOB_PIECES_AHEAD};
@@ -36,7 +37,7 @@ enum State {
 
 /// A blob that is open on the server. Dropped, it is closed; one that was being written is forgotten.
 struct Open {
-    connection: Connection,
+    used: InUse,
     handle: Option<Blob>,
 }
 
@@ -49,9 +50,9 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         if let Some(handle) = self.handle.take()
-            && self.connection.is_alive()
+            && self.used.connection().is_alive()
         {
-            self.connection.tell(|writer| {
+            self.used.connection().tell(|writer| {
                 writer.tell(Expect::Response, |requests| {
                     requests.cancel_blob(handle);
                     Ok(())
@@ -95,7 +96,7 @@ impl Connection {
         })?;
         let handle = Blob(asked.response().await?.object);
         let open = Open {
-            connection: self.clone(),
+            used: InUse::of(self),
             handle: Some(handle),
         };
         Ok(BlobReader {
@@ -214,7 +215,7 @@ impl Connection {
         })?;
         let created = asked.response().await?;
         let open = Open {
-            connection: self.clone(),
+            used: InUse::of(self),
             handle: Some(Blob(created.object)),
         };
         Ok(BlobWriter {
@@ -236,7 +237,7 @@ impl BlobWriter {
             while self.ahead >= BLOB_PIECES_AHEAD {
                 self.answered().await?;
             }
-            self.open.connection.room().await;
+            self.open.used.connection().room().await;
             let handle = self.open.handle();
             self.asked.more(|writer| {
                 writer.ask(Expect::Response, |requests| {

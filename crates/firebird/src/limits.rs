@@ -45,6 +45,9 @@ pub(crate) const BLOB_PIECE_BYTES: usize = 32 * 1024;
 /// Pieces of a blob that may be on their way before their writer waits.
 pub(crate) const BLOB_PIECES_AHEAD: usize = 16;
 
+/// Seconds that a change of the schema outside a transaction waits for those who use the table.
+pub const CHANGE_WAIT_S: u32 = 10;
+
 /// How long the server may take to stop what it was asked to stop, before the connection is closed, which stops it for sure.
 pub const CANCEL_TIMEOUT: Duration = Duration::from_millis(250);
 

@@ -1,6 +1,6 @@
 //! Statements on a connection: prepared once, then one write for each execution. Decodes no rows.
 //! A statement outside a transaction runs in one that the connection keeps open: what only reads in one that only reads, everything else
-//! in one that is committed in the same write. Rule: which of both is decided by what the server said of the statement.
+//! in one that is committed in the same write, and a change of the schema in one of its own. Rule: which of both is decided by what the server said of the statement.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,13 +11,15 @@ use tsumugi_firebird_proto::describe::{Kind, StatementKind};
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::limits::TEXT_PARAMETER_BYTES_MAX;
-use tsumugi_firebird_proto::parameters::{Access, BlobStorage};
+use tsumugi_firebird_proto::parameters::{
+    Access, BlobStorage, Isolation, TransactionParameters, Wait,
+};
 use tsumugi_firebird_proto::request::Items;
 use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 
 use crate::connection::{Answer, Asked, Connection, Creates, Writer};
 use crate::error::{Error, Result};
-use crate::limits::{FETCH_ROWS, REPLY_BYTES_DEFAULT};
+use crate::limits::{CHANGE_WAIT_S, FETCH_ROWS, REPLY_BYTES_DEFAULT};
 use crate::rows::Rows;
 use crate::statement::Lease;
 
@@ -36,8 +38,6 @@ pub(crate) enum Within {
     Reading(Transaction),
     /// The connection's own that writes; it is committed in the same write.
     Writing(Transaction),
-    /// The connection's own that writes; it ends in the same write.
-    Changing(Transaction),
 }
 
 impl Within {
@@ -45,21 +45,17 @@ impl Within {
         match self {
             Within::Given(transaction)
             | Within::Reading(transaction)
-            | Within::Writing(transaction)
-            | Within::Changing(transaction) => transaction,
+            | Within::Writing(transaction) => transaction,
         }
     }
 
     /// Writes the commit, if it is due, and says whether it will be answered.
     fn write_commit(self, writer: &mut Writer<'_>) -> Result<bool> {
-        let (Within::Writing(transaction) | Within::Changing(transaction)) = self else {
+        let Within::Writing(transaction) = self else {
             return Ok(false);
         };
         writer.ask(Expect::Response, |requests| {
-            match self {
-                Within::Changing(_) => requests.commit(transaction),
-                _ => requests.commit_retaining(transaction),
-            }
+            requests.commit_retaining(transaction);
             Ok(())
         })?;
         Ok(true)
@@ -80,18 +76,12 @@ impl Committing<'_> {
 
 impl Drop for Committing<'_> {
     fn drop(&mut self) {
-        let transaction = self.within.transaction();
-        match self.within {
-            Within::Given(_) | Within::Reading(_) => return,
-            Within::Writing(_) => {
-                let access = Access::ReadWrite;
-                if !self.connection.is_automatic(access, transaction) {
-                    return;
-                }
-                self.connection.forget_automatic(access);
-            }
-            Within::Changing(_) => {}
+        let (access, transaction) = (Access::ReadWrite, self.within.transaction());
+        let writing = matches!(self.within, Within::Writing(_));
+        if !writing || !self.connection.is_automatic(access, transaction) {
+            return;
         }
+        self.connection.forget_automatic(access);
         if self.connection.is_alive() {
             self.connection.tell(|writer| {
                 writer.tell(Expect::Response, |requests| {
@@ -120,6 +110,9 @@ impl Connection {
         given: Option<Transaction>,
     ) -> Result<Rows> {
         let (mut lease, within) = self.lease_within(sql, given).await?;
+        if given.is_none() && lease.description().kind == StatementKind::Ddl {
+            return self.change(&mut lease, values).await;
+        }
         match self.run(&mut lease, values, within).await {
             // A procedure that is selected from may write.
             Err(Error::Server(error))
@@ -131,6 +124,20 @@ impl Connection {
             }
             other => other,
         }
+    }
+
+    /// Changes the schema, in a transaction for nothing else: others that use the table are waited for, but not for ever.
+    async fn change(&self, lease: &mut Lease, values: &[Value<'_>]) -> Result<Rows> {
+        let options = TransactionParameters {
+            isolation: Isolation::ReadCommitted,
+            wait: Wait::Seconds(CHANGE_WAIT_S),
+            ..TransactionParameters::default()
+        };
+        let transaction = self.begin(options).await?;
+        let within = Within::Given(transaction.handle());
+        let rows = self.run(lease, values, within).await?;
+        transaction.commit().await?;
+        Ok(rows)
     }
 
     /// A statement ready to run, and in which transaction.
@@ -154,12 +161,11 @@ impl Connection {
         let within = match (given, kind) {
             (Some(transaction), _) => Within::Given(transaction),
             (None, StatementKind::Select) => Within::Reading(first),
-            (None, StatementKind::Ddl) => Within::Changing(first),
             (None, _) => Within::Writing(first),
         };
         if kind == StatementKind::Ddl {
             // What is prepared holds the tables it names.
-            self.forget_statements();
+            self.forget(1);
         }
         Ok((lease, within))
     }
@@ -169,9 +175,7 @@ impl Connection {
         let (access, transaction) = match within {
             Within::Given(_) => return Ok(within),
             Within::Reading(transaction) => (Access::ReadOnly, transaction),
-            Within::Writing(transaction) | Within::Changing(transaction) => {
-                (Access::ReadWrite, transaction)
-            }
+            Within::Writing(transaction) => (Access::ReadWrite, transaction),
         };
         if self.is_automatic(access, transaction) {
             return Ok(within);
@@ -180,7 +184,6 @@ impl Connection {
         Ok(match within {
             Within::Given(_) | Within::Reading(_) => Within::Reading(transaction),
             Within::Writing(_) => Within::Writing(transaction),
-            Within::Changing(_) => Within::Changing(transaction),
         })
     }
 
@@ -316,9 +319,6 @@ impl Connection {
             committed = within.write_commit(writer)?;
             Ok(())
         })?;
-        if matches!(within, Within::Changing(_)) {
-            self.forget_automatic(Access::ReadWrite);
-        }
         let committing = self.committing(within);
         let mut rows = Rows::new(Arc::clone(&description.format));
         let outcome = match asked.next().await? {

@@ -11,6 +11,7 @@ use tsumugi_firebird_proto::parameters::Access;
 use tsumugi_firebird_proto::request::{Free, Items};
 use tsumugi_firebird_proto::row::Format;
 
+use crate::automatic::InUse;
 use crate::cache::Prepared;
 use crate::connection::{Connection, Creates, Writer};
 use crate::error::{Error, Result};
@@ -45,8 +46,8 @@ impl Description {
 
 /// A statement in use.
 pub(crate) struct Lease {
-    connection: Connection,
     prepared: Option<Prepared>,
+    used: InUse,
 }
 
 impl Lease {
@@ -84,10 +85,11 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(prepared) = self.prepared.take()
-            && self.connection.is_alive()
+            && self.used.connection().is_alive()
         {
-            let gone = self.connection.0.cache.borrow_mut().keep(prepared);
-            self.connection.free(gone);
+            let connection = self.used.connection();
+            let gone = connection.0.cache.borrow_mut().keep(prepared);
+            connection.free(gone);
         }
     }
 }
@@ -101,8 +103,8 @@ impl Connection {
             None => self.prepare_anew(transaction, sql).await?,
         };
         Ok(Lease {
-            connection: self.clone(),
             prepared: Some(prepared),
+            used: InUse::of(self),
         })
     }
 
@@ -167,22 +169,18 @@ impl Connection {
         Ok(Rc::clone(lease.description()))
     }
 
-    /// Frees all statements that are kept prepared and not in use, and ends the transaction that keeps hold of the tables which statements
-    /// outside of any have written to. A table cannot be dropped before that is done on every connection that used it; this one's
+    /// Frees all statements that are kept prepared and not in use, and ends the transactions that keep hold of the tables which statements
+    /// outside of any have touched. A table cannot be dropped before that is done on every connection that used it; this one's
     /// own changes of the schema do it by themselves.
     pub fn forget_statements(&self) {
+        self.forget(0);
+    }
+
+    /// The same, where `mine` of the statements in use do not count.
+    pub(crate) fn forget(&self, mine: usize) {
         let gone = self.0.cache.borrow_mut().clear();
         self.free(gone);
-        if let Some(transaction) = self.forget_automatic(Access::ReadWrite)
-            && self.is_alive()
-        {
-            self.tell(|writer| {
-                writer.tell(Expect::Response, |requests| {
-                    requests.commit(transaction);
-                    Ok(())
-                })
-            });
-        }
+        self.let_go_of_tables(mine);
     }
 
     /// How many statements are kept prepared and not in use.

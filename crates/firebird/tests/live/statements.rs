@@ -236,13 +236,19 @@ fn a_change_of_the_schema_frees_what_is_prepared() {
             .unwrap();
         let rows = db.query("select * from t", &[]).await.unwrap();
         assert_eq!(rows.columns().len(), 2);
-        assert_eq!(
-            code(db.query("drop table t", &[]).await),
-            GdsCode::OBJECT_IN_USE
-        );
+        let mut stream = other.stream("select n from t", &[]).await.unwrap();
         other.forget_statements();
-        other.ping().await.unwrap();
+        assert_eq!(stream.next().await.unwrap().unwrap().len(), 2);
         assert_eq!(other.prepared_statements(), 0);
+        // It waits for the one who reads, who then goes.
+        let (dropped, ()) = tokio::join!(db.query("drop table t", &[]), async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            drop(stream);
+            other.forget_statements();
+        });
+        dropped.unwrap();
+        let gone = db.query("select * from t", &[]).await;
+        assert_eq!(code(gone), GdsCode(335_544_580));
         is_usable(&other).await;
     });
 }
