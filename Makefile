@@ -17,10 +17,10 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what run and test need (PROFILE=run, test or bench)
 	@scripts/setup $(PROFILE)
@@ -57,10 +57,12 @@ doc: ## build the documentation of every crate; a warning is an error
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
-SUITES := http fibre world db pg async kv
+SUITES := http fibre world world-native threads db pg async kv
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
+bench-world-native: ## the same in Rust, and a one-line handler beside hyper alone
+bench-threads: ## handlers in Rust: one worker and several, two allocators
 bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
@@ -94,6 +96,8 @@ bench-build:
 	cargo build --release --package tsumugi-cli
 	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
 	cargo build --release --package tsumugi-script --example tax
+	cargo build --release --package tsumugi --example world-native --example threads --example threads-system
+	cargo build --release --package tsumugi-http --example hello
 	cargo build --release --package tsumugi-pg --example depth
 	cargo build --release --package tsumugi-db --example together
 	cargo build --release --package tsumugi-rpc --example calls

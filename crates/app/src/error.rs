@@ -27,6 +27,9 @@ pub enum Error {
     /// The database failed, or refused the statement.
     #[error(transparent)]
     Db(#[from] tsumugi_db::Error),
+    /// The query makes no sense, or is none for this database.
+    #[error(transparent)]
+    Sql(#[from] tsumugi_sql::Error),
     /// The key-value store failed.
     #[error(transparent)]
     Kv(#[from] tsumugi_kv::Error),
@@ -129,7 +132,7 @@ impl From<std::io::Error> for Error {
 }
 
 /// An error with its causes, each text once.
-pub(crate) fn story(error: &dyn std::error::Error) -> String {
+pub fn story(error: &dyn std::error::Error) -> String {
     let mut story = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

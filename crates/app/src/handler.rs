@@ -34,16 +34,15 @@ pub trait Handler<A>: 'static {
 
 macro_rules! handlers {
     ($($argument:ident)*) => {
-        impl<F, T, $($argument,)*> Handler<($($argument,)*)> for F
+        impl<F, R, $($argument,)*> Handler<($($argument,)*)> for F
         where
-            F: Fn($($argument),*) -> T + 'static,
-            T: Future,
+            F: AsyncFn($($argument),*) -> R + 'static,
         {
-            type Output = T::Output;
+            type Output = R;
 
             #[allow(non_snake_case, reason = "the type parameters name the arguments")]
-            fn call(&self, ($($argument,)*): ($($argument,)*)) -> impl Future<Output = T::Output> {
-                self($($argument),*)
+            async fn call(&self, ($($argument,)*): ($($argument,)*)) -> R {
+                self($($argument),*).await
             }
         }
 

@@ -1,13 +1,12 @@
 //! Middleware: before a handler, after it, around it. Knows no route; a router composes it with its routes once, when it is loaded.
 //! Rule: what comes from a layer is treated like what comes from a handler, errors included.
 
-use std::future::Future;
 use std::rc::Rc;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
-use crate::handler::{Endpoint, Handler, Local};
+use crate::handler::{Endpoint, Handler};
 use crate::response::{Answer, Response};
 
 /// A layer: from what is inside it to what is outside.
@@ -77,12 +76,11 @@ where
     })
 }
 
-pub(crate) fn after<S, F, T>(change: F) -> Layer<S>
+pub(crate) fn after<S, F, R>(change: F) -> Layer<S>
 where
     S: 'static,
-    F: Fn(Response) -> T + 'static,
-    T: Future,
-    T::Output: Answer,
+    F: AsyncFn(Response) -> R + 'static,
+    R: Answer,
 {
     let change = Rc::new(change);
     Rc::new(move |inner| {
@@ -95,19 +93,18 @@ where
     })
 }
 
-pub(crate) fn around<S, F, T>(layer: F) -> Layer<S>
+pub(crate) fn around<S, F, R>(layer: F) -> Layer<S>
 where
     S: 'static,
-    F: Fn(Context<S>, Next<S>) -> T + 'static,
-    T: Future + 'static,
-    T::Output: Answer,
+    F: AsyncFn(Context<S>, Next<S>) -> R + 'static,
+    R: Answer,
 {
     let layer = Rc::new(layer);
     Rc::new(move |inner| {
         let layer = Rc::clone(&layer);
-        Rc::new(move |context| -> Local<Result<Response>> {
-            let answered = layer(context, Next(Rc::clone(&inner)));
-            Box::pin(async move { answered.await.answer().await })
+        Rc::new(move |context| {
+            let (layer, next) = (Rc::clone(&layer), Next(Rc::clone(&inner)));
+            Box::pin(async move { layer(context, next).await.answer().await })
         })
     })
 }

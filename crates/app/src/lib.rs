@@ -31,13 +31,17 @@
 #![forbid(unsafe_code)]
 
 mod context;
+pub mod db;
 mod error;
 mod extract;
+mod feed;
 mod handler;
+mod kv;
 mod layer;
 mod limits;
 mod loaded;
 mod plugin;
+mod program;
 mod response;
 mod router;
 mod streaming;
@@ -45,18 +49,23 @@ mod timers;
 pub mod trial;
 
 pub use context::Context;
-pub use error::{Error, Result};
+pub use db::{Db, Table, Tx};
+pub use error::{Error, Result, story};
 pub use extract::{
     BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,
     Query, State, Upload,
 };
+pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Local, Methods, any, delete, get, head, options, patch, post, put};
+pub use kv::Kv;
 pub use layer::{Next, Verdict};
 pub use limits::Limits;
-pub use loaded::{Loaded, Mode, RouteLine, Settings};
+pub use loaded::{Loaded, Settings};
 pub use plugin::{Plugin, Worker};
+pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
-pub use router::{Mount, Mounted, Router};
+pub use router::{Mount, Mounted, RouteLine, Router};
 pub use streaming::{Event, Events, Output, Sse, Streamed};
 pub use timers::{On, Ticked};
-pub use tsumugi_http::Request;
+pub use tsumugi_front::Mode;
+pub use tsumugi_http::{Request, Response as HttpResponse};

@@ -2,6 +2,7 @@
 //! Rule: the plugin stops after the last request, stream and tick that can use it.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use http::{Method, StatusCode, Uri};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tsumugi_front::Mode;
 use tsumugi_http::{Allow, Body, Files, Folder, Match, OnWorker, Request};
 
 use crate::context::{Captures, Context, captures};
@@ -20,7 +22,7 @@ use crate::layer::Mapper;
 use crate::limits::Limits;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response};
-use crate::router::{Mounted, Router, translated};
+use crate::router::{Mounted, RouteLine, Router, translated};
 use crate::streaming::Output;
 use crate::timers;
 
@@ -31,31 +33,12 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Development or production.
     pub mode: Mode,
+    /// Variables that [`Worker::env`] looks for before those of the process's environment.
+    pub environment: HashMap<String, String>,
     /// The limits of handlers.
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.
     pub http: tsumugi_http::Limits,
-}
-
-/// How much a response to an error shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The text of the error, with its causes.
-    Development,
-    /// Errors that are not the client's are logged and nothing of them is shown.
-    #[default]
-    Production,
-}
-
-/// A route as `routes` lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteLine {
-    /// Its method.
-    pub method: Method,
-    /// Its pattern, as it was written.
-    pub pattern: String,
-    /// `file:line` of it.
-    pub location: String,
 }
 
 /// One application with its plugin, on one worker.
@@ -113,7 +96,7 @@ impl<S: Plugin> Loaded<S> {
     ) -> Result<Rc<Loaded<S>>> {
         let worker = Worker::new(worker.clone(), settings);
         let mut declared = routes();
-        let lines = lines(&declared);
+        let lines = declared.lines();
         let router = router(&mut declared)?;
         let folders = folders(&worker, &mut declared).await?;
         let not_found = declared.take_not_found();
@@ -402,15 +385,6 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
-}
-
-fn lines<S>(declared: &Router<S>) -> Vec<RouteLine> {
-    let line = |route: &crate::router::Route<S>| RouteLine {
-        method: route.method.clone(),
-        pattern: route.pattern.clone(),
-        location: format!("{}:{}", route.location.file(), route.location.line()),
-    };
-    declared.routes.iter().map(line).collect()
 }
 
 /// The routes with their middleware around them.

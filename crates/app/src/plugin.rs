@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tsumugi_front::Mode;
 
 use crate::error::{Error, Result};
-use crate::loaded::{Mode, Settings};
+use crate::loaded::Settings;
 
 /// The value that every worker makes for itself before its first request: connections, caches, counters. `Rc` and `Cell` are fine.
 #[diagnostic::on_unimplemented(
@@ -56,6 +57,9 @@ impl Worker {
 
     /// A variable of the environment.
     pub fn env(&self, name: &str) -> Result<String> {
+        if let Some(value) = self.settings.environment.get(name) {
+            return Ok(value.clone());
+        }
         std::env::var(name).map_err(|_| Error::Environment {
             name: name.to_owned(),
         })
@@ -69,6 +73,11 @@ impl Worker {
     /// Development or production.
     pub fn mode(&self) -> Mode {
         self.settings.mode
+    }
+
+    /// The limits of HTTP that handlers meet.
+    pub fn http_limits(&self) -> &tsumugi_http::Limits {
+        &self.settings.http
     }
 
     /// Runs blocking work on a thread of the process-wide pool: file I/O, hashing, a client that blocks.

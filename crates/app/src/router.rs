@@ -2,7 +2,6 @@
 //! Builds, and answers nothing: [`Loaded`](crate::Loaded) does. Rule: a mistake in a pattern is told with its line when the application
 //! is loaded, before any plugin starts.
 
-use std::future::Future;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -39,6 +38,17 @@ pub(crate) struct Route<S> {
     pub(crate) pattern: String,
     pub(crate) location: &'static Location<'static>,
     pub(crate) endpoint: Endpoint<S>,
+}
+
+/// A route as `routes` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteLine {
+    /// Its method.
+    pub method: Method,
+    /// Its pattern, as it was written.
+    pub pattern: String,
+    /// `file:line` of it.
+    pub location: String,
 }
 
 /// A folder of files.
@@ -154,11 +164,10 @@ impl<S: 'static> Router<S> {
 
     /// Calls this with every response of this router's handlers that is no error.
     #[must_use]
-    pub fn after<F, T>(mut self, change: F) -> Router<S>
+    pub fn after<F, R>(mut self, change: F) -> Router<S>
     where
-        F: Fn(Response) -> T + 'static,
-        T: Future,
-        T::Output: Answer,
+        F: AsyncFn(Response) -> R + 'static,
+        R: Answer,
     {
         self.layers.push(layer::after(change));
         self
@@ -167,11 +176,10 @@ impl<S: 'static> Router<S> {
     /// Puts this around every handler of this router: it may change the request's context, answer in the handler's place, or change
     /// what comes back. Layers that are added first are outermost.
     #[must_use]
-    pub fn around<F, T>(mut self, layer: F) -> Router<S>
+    pub fn around<F, R>(mut self, layer: F) -> Router<S>
     where
-        F: Fn(Context<S>, Next<S>) -> T + 'static,
-        T: Future + 'static,
-        T::Output: Answer,
+        F: AsyncFn(Context<S>, Next<S>) -> R + 'static,
+        R: Answer,
     {
         self.layers.push(layer::around(layer));
         self
@@ -234,6 +242,16 @@ impl<S: 'static> Router<S> {
         let prefix = prefix.trim_end_matches('/').to_owned();
         self.mounts.push((prefix, Rc::new(mount)));
         self
+    }
+
+    /// The routes, in the order of the code.
+    pub fn lines(&self) -> Vec<RouteLine> {
+        let line = |route: &Route<S>| RouteLine {
+            method: route.method.clone(),
+            pattern: route.pattern.clone(),
+            location: format!("{}:{}", route.location.file(), route.location.line()),
+        };
+        self.routes.iter().map(line).collect()
     }
 
     /// The router's layers and mapper around an endpoint.

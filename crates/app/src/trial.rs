@@ -11,9 +11,10 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tsumugi_front::Mode;
 use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted};
 
-use crate::loaded::{Loaded, Mode, Settings};
+use crate::loaded::{Loaded, Settings};
 use crate::plugin::Plugin;
 use crate::router::Router;
 

@@ -14,6 +14,7 @@ mod kv;
 mod limits;
 mod load;
 mod message;
+mod native;
 mod parked;
 mod process;
 mod programs;

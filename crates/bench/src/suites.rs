@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use crate::bench::Bench;
 use crate::report::{Outcome, Suite};
 use crate::stop::Interrupted;
-use crate::{Verdict, driver, fibre, http, kv, reads, soak, validate, world};
+use crate::{Verdict, driver, fibre, http, kv, native, reads, soak, validate, world};
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,6 +32,10 @@ pub enum Name {
     Kv,
     /// World and Fortune on PostgreSQL beside axum with tokio-postgres
     World,
+    /// The same in Rust, and a one-line handler beside hyper alone
+    WorldNative,
+    /// Handlers in Rust: one worker and several, two allocators, rows and strings
+    Threads,
     /// All of these
     All,
     /// The load of these suites beside wrk: they must agree within a tenth. Not in `all`
@@ -41,10 +45,12 @@ pub enum Name {
 }
 
 /// What `all` runs, in this order.
-const ALL: [Name; 8] = [
+const ALL: [Name; 10] = [
     Name::Http,
     Name::Fibre,
     Name::World,
+    Name::WorldNative,
+    Name::Threads,
     Name::Db,
     Name::Pg,
     Name::Async,
@@ -93,6 +99,14 @@ impl Name {
             Name::World => (
                 "World and Fortune",
                 "after the public framework benchmarks' tables on PostgreSQL",
+            ),
+            Name::WorldNative => (
+                "World and Fortune in Rust",
+                "after the public framework benchmarks' tables on PostgreSQL",
+            ),
+            Name::Threads => (
+                "Threads with plugins of their own",
+                "a framework in Nim, whose threads were slower than one and crashed",
             ),
             Name::All => ("Everything", ""),
             Name::Generator => ("The load itself", "beside wrk on the same server"),
@@ -154,6 +168,8 @@ impl Name {
             Name::Db => world::db(bench),
             Name::Pg => driver::run(bench),
             Name::World => world::world(bench),
+            Name::WorldNative => native::world(bench),
+            Name::Threads => native::threads(bench),
             Name::Async => reads::run(bench),
             Name::Generator => validate::run(bench),
             Name::Firebird => {

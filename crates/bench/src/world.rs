@@ -1,7 +1,6 @@
 //! The suites world and db: the example `world` on PostgreSQL beside a server in Rust, and its four ways of asking 500 times in a request.
 //! The database server shares the machine, and what it uses is in nobody's cost.
 
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -41,9 +40,11 @@ const READS: usize = 500;
 const POOL_CONNECTIONS: usize = 4;
 
 /// A server of the endpoints.
-struct Server {
-    name: &'static str,
-    process: Process,
+pub struct Server {
+    /// What it is called in tables.
+    pub name: &'static str,
+    /// It.
+    pub process: Process,
 }
 
 impl Server {
@@ -96,30 +97,36 @@ fn start(bench: &mut Bench) -> Result<Option<Vec<Server>>> {
         name: "tsumugi",
         process: ours,
     }];
-    let program = bench.programs.peers().join(PEER);
-    if program.is_file() {
-        servers.push(Server {
-            name: PEER_NAME,
-            process: peer(&program, &url, &folder)?,
-        });
-    } else {
-        bench.miss(PEER_NAME, "`make bench-peers` builds it");
-    }
+    servers.extend(peer(bench, &url)?);
     Ok(Some(servers))
 }
 
-fn peer(program: &Path, url: &str, folder: &Path) -> Result<Process> {
+/// The peer, when it is built.
+pub fn peer(bench: &mut Bench, url: &str) -> Result<Option<Server>> {
+    let program = bench.programs.peers().join(PEER);
+    if !program.is_file() {
+        bench.miss(PEER_NAME, "`make bench-peers` builds it");
+        return Ok(None);
+    }
     let address = free_address()?;
     let mut command = Command::new(program);
     command.args([&address.to_string(), url, &WORKERS.to_string()]);
-    Process::start(PEER, command, address, folder)
+    Ok(Some(Server {
+        name: PEER_NAME,
+        process: Process::start(PEER, command, address, bench.folder())?,
+    }))
 }
 
 /// Ours beside the peer, path by path.
 pub fn world(bench: &mut Bench) -> Result<()> {
-    let Some(servers) = start(bench)? else {
-        return Ok(());
-    };
+    match start(bench)? {
+        Some(servers) => contests(bench, &servers),
+        None => Ok(()),
+    }
+}
+
+/// The servers beside each other, path by path.
+pub fn contests(bench: &mut Bench, servers: &[Server]) -> Result<()> {
     for (path, expected) in PATHS {
         let mut entries = Vec::new();
         for (at, server) in servers.iter().enumerate() {

@@ -3,12 +3,6 @@
 /// How long an application may take to stop after a command has used it, in milliseconds.
 pub const RETIRE_MS_MAX: u64 = 3_000;
 
-/// How long lines that are queued for the standard streams may take to be written at the end, in milliseconds.
-pub const LAST_LINES_MS_MAX: u64 = 1_000;
-
-/// Worker threads of one server.
-pub const WORKERS_MAX: usize = 1_024;
-
 /// How long one test may run, in milliseconds; then it is cancelled and has failed.
 pub const TEST_MS_MAX: u64 = 30_000;
 

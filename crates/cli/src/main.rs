@@ -6,7 +6,6 @@
 mod application;
 mod check;
 mod console;
-mod front;
 mod kv;
 mod limit;
 mod limits;
@@ -14,18 +13,15 @@ mod migrate;
 mod new;
 mod progress;
 mod serve;
-mod table;
 mod test;
 mod watch;
 
-use std::io::{IsTerminal, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tsumugi_worker::{ERRORS, OUTPUT};
-
-use crate::limits::LAST_LINES_MS_MAX;
+use tsumugi_launch::table;
+use tsumugi_worker::ERRORS;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -165,14 +161,7 @@ fn main() -> ExitCode {
         Command::Kv(arguments) if arguments.is_server() => "info",
         _ => "warn,tsumugi_db=debug",
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("TSUMUGI_LOG")
-                .unwrap_or_else(|_| level.into()),
-        )
-        .with_writer(|| &ERRORS)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
+    tsumugi_launch::begin_log(level);
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Check(arguments) => check::check(&arguments),
@@ -187,26 +176,9 @@ fn main() -> ExitCode {
     };
     let code = result.unwrap_or_else(|error| {
         // Nobody is left to tell when it cannot be written.
-        let _ = writeln!(&ERRORS, "tsumugi: {}", story(&error));
+        let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_launch::story(&error));
         ExitCode::FAILURE
     });
-    for stream in [&OUTPUT, &ERRORS] {
-        stream.drain(Duration::from_millis(LAST_LINES_MS_MAX));
-    }
+    tsumugi_launch::end_log();
     code
-}
-
-/// An error with its causes, each text once: some errors say their cause's text themselves.
-fn story(error: &anyhow::Error) -> String {
-    let mut story = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if story.contains(&cause) {
-            continue;
-        }
-        if !story.is_empty() {
-            story.push_str(": ");
-        }
-        story.push_str(&cause);
-    }
-    story
 }

@@ -97,7 +97,10 @@ async fn run_file(worker: &Worker, arguments: &Arguments, file: &Path, tally: &m
             Ok(Outcome::Passed) => tally.passed += 1,
             Ok(Outcome::Failed) => tally.failed += 1,
             Err(error) => {
-                println!("  FAIL (load)\n{}", indented(&crate::story(&error)));
+                println!(
+                    "  FAIL (load)\n{}",
+                    indented(&tsumugi_launch::story(&error))
+                );
                 tally.failed += 1;
                 return;
             }

@@ -26,6 +26,7 @@
 mod csv;
 mod database;
 mod error;
+mod feed;
 mod json;
 pub mod limits;
 mod log;
@@ -42,6 +43,7 @@ mod watched;
 
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result};
+pub use feed::{Format, Scribe};
 pub use metrics::Snapshot;
 pub use options::{Access, Isolation, Options, StatementLog, TransactionMode, TransactionOptions};
 pub use query::sendable;

@@ -13,6 +13,16 @@ use tsumugi_worker::{ERRORS, Handle, OUTPUT, Snapshot, WorkerSnapshot};
 use crate::databases::{self, Databases};
 use crate::stores::{self, Stores};
 
+/// How much a response to an error shows, and whether secrets may be made up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// `--dev`: errors are shown with all that is known of them.
+    Development,
+    /// Errors are logged and nothing of them is shown.
+    #[default]
+    Production,
+}
+
 /// What surrounds an application. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Front {

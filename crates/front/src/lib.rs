@@ -11,5 +11,5 @@ mod service;
 mod stores;
 
 pub use application::{Application, Program, Shown, VmFigures};
-pub use front::{Board, Desk, Front};
+pub use front::{Board, Desk, Front, Mode};
 pub use service::Service;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tsumugi_db::Watched;
+pub use tsumugi_front::Mode;
 use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
 use tsumugi_worker::{Observer, Sample, Watch, Worker};
 
@@ -44,16 +45,6 @@ pub struct Settings {
     /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
     /// system's.
     pub certificates: Option<PathBuf>,
-}
-
-/// How much an error page shows, and whether secrets may be made up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// `--dev`: error pages show source, SQL and binds.
-    Development,
-    /// Errors are logged and nothing of them is shown.
-    #[default]
-    Production,
 }
 
 /// The VM of one application on one worker.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use tsumugi_db::{Columns, RowStream, Rows};
+use tsumugi_db::{Format, RowStream, Rows, Scribe};
 use tsumugi_http::{Body, Response, Sender};
 use tsumugi_mruby::{Raise, Root, Scope};
 
@@ -22,7 +22,7 @@ pub(crate) enum StreamPlan {
     /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
     Block(Root),
     /// The rows of a query.
-    Rows { rows: RowSource, format: RowFormat },
+    Rows { rows: RowSource, format: Format },
 }
 
 /// Where the rows come from.
@@ -31,14 +31,6 @@ pub(crate) enum RowSource {
     Stream(RowStream),
     /// They are all there.
     Whole(Rows),
-}
-
-/// How rows are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RowFormat {
-    Csv,
-    Json,
-    NdJson,
 }
 
 /// The sender of a stream, shared by the output object and the driver. Taken while a piece is being sent.
@@ -138,8 +130,8 @@ async fn until_gone<T>(job: impl Future<Output = T>, sender: &SharedSender, gone
     .await
 }
 
-async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, what: &str) {
-    let mut first = true;
+async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, what: &str) {
+    let mut scribe = Scribe::new(format);
     loop {
         let batch = match rows.next().await {
             Ok(batch) => batch,
@@ -153,15 +145,13 @@ async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, w
         };
         let mut out = Vec::new();
         let last = batch.is_none();
-        let place = if first { Place::First } else { Place::Later };
-        if let Err(error) = write_batch(rows.columns(), batch.as_ref(), format, place, &mut out) {
+        if let Err(error) = scribe.write(rows.columns(), batch.as_ref(), &mut out) {
             tracing::error!(
                 "{what}: while its rows were sent: {}: {error}",
                 error.kind()
             );
             return sender.abort();
         }
-        first = false;
         if sender.send(Bytes::from(out)).await.is_err() {
             return;
         }
@@ -172,12 +162,13 @@ async fn send_rows(mut rows: RowStream, format: RowFormat, mut sender: Sender, w
 }
 
 /// Rows that are there are written as one batch: the limit of a result bounds them.
-async fn send_whole(rows: &Rows, format: RowFormat, mut sender: Sender, what: &str) {
+async fn send_whole(rows: &Rows, format: Format, mut sender: Sender, what: &str) {
     let mut out = Vec::new();
     let batch = Some(rows).filter(|rows| !rows.is_empty());
-    let written = write_batch(rows.columns(), batch, format, Place::First, &mut out);
+    let mut scribe = Scribe::new(format);
+    let written = scribe.write(rows.columns(), batch, &mut out);
     let written = written.and_then(|()| match batch {
-        Some(_) => write_batch(rows.columns(), None, format, Place::Later, &mut out),
+        Some(_) => scribe.write(rows.columns(), None, &mut out),
         None => Ok(()),
     });
     if let Err(error) = written {
@@ -190,39 +181,4 @@ async fn send_whole(rows: &Rows, format: RowFormat, mut sender: Sender, what: &s
     if out.is_empty() || sender.send(Bytes::from(out)).await.is_ok() {
         sender.finish();
     }
-}
-
-/// Whether something was written before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    First,
-    Later,
-}
-
-/// Appends a batch, or what ends the body when there is none.
-fn write_batch(
-    columns: &Columns,
-    batch: Option<&Rows>,
-    format: RowFormat,
-    place: Place,
-    out: &mut Vec<u8>,
-) -> tsumugi_db::Result<()> {
-    if format == RowFormat::Csv && place == Place::First {
-        columns.write_csv(out);
-    }
-    match (batch, format) {
-        (Some(batch), RowFormat::Csv) => batch.write_csv(out)?,
-        (Some(batch), RowFormat::NdJson) => batch.write_ndjson(out)?,
-        (Some(batch), RowFormat::Json) => {
-            // The array's brackets go around all batches; between two there is a comma in their place.
-            let start = out.len();
-            batch.write_json(out)?;
-            out[start] = if place == Place::First { b'[' } else { b',' };
-            out.pop();
-        }
-        (None, RowFormat::Json) if place == Place::First => out.extend_from_slice(b"[]"),
-        (None, RowFormat::Json) => out.push(b']'),
-        (None, _) => {}
-    }
-    Ok(())
 }

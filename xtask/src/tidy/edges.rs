@@ -41,6 +41,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["tsumugi-worker", "tsumugi-db", "tsumugi-http", "tsumugi-kv"],
     ),
     (
+        "tsumugi-launch",
+        &["tsumugi-worker", "tsumugi-front", "tsumugi-http"],
+    ),
+    (
         "tsumugi-app",
         &[
             "tsumugi-worker",
@@ -48,6 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-db",
             "tsumugi-http",
             "tsumugi-kv",
+            "tsumugi-sql",
         ],
     ),
     (
@@ -68,13 +73,28 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // It measures from outside, over sockets: the command carries it and it knows nothing of ours.
     ("tsumugi-bench", &[]),
     (
+        "tsumugi",
+        &[
+            "tsumugi-worker",
+            "tsumugi-app",
+            "tsumugi-db",
+            "tsumugi-front",
+            "tsumugi-kv",
+            "tsumugi-launch",
+            "tsumugi-pg-rig",
+            "tsumugi-script",
+            "tsumugi-sql",
+        ],
+    ),
+    (
         "tsumugi-cli",
         &[
+            "tsumugi",
             "tsumugi-bench",
             "tsumugi-worker",
             "tsumugi-mruby",
             "tsumugi-db",
-            "tsumugi-front",
+            "tsumugi-launch",
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-rpc",

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use tsumugi_http::{Tls, admin};
 use tsumugi_kv::{Database, Spec};
+use tsumugi_launch::{bind, streams_apart};
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
 use tsumugi_rpc::{Limits, MESSAGE_BYTES_DEFAULT};
 use tsumugi_worker::{Address, Config, Server, Signals};
 
 use super::limit::Limit;
 use crate::limits::VALUE_BYTES_DEFAULT;
-use crate::{front, serve};
 
 /// Options of the server.
 #[derive(clap::Args)]
@@ -27,7 +27,7 @@ pub struct Options {
     #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:1978")]
     listen: Vec<Address>,
     /// Worker threads; the number of cores by default
-    #[arg(long, value_name = "N", value_parser = serve::workers)]
+    #[arg(long, value_name = "N", value_parser = tsumugi_launch::workers)]
     workers: Option<NonZeroUsize>,
     /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
     /// Read again on SIGHUP
@@ -61,7 +61,7 @@ pub struct Options {
 pub fn run(arguments: Options) -> Result<ExitCode> {
     let tls = tls(&arguments)?;
     ensure_guarded(&arguments)?;
-    serve::streams_apart()?;
+    streams_apart()?;
     let databases = open(&arguments.databases)?;
     let mut config = Config {
         listen: arguments.listen,
@@ -102,8 +102,8 @@ pub fn run(arguments: Options) -> Result<ExitCode> {
         tracing::info!("listening on {url} with {workers} worker{plural}");
     }
     if let Some(address) = &arguments.admin {
-        let listener = front::bind(address)
-            .with_context(|| format!("cannot listen on {address} for --admin"))?;
+        let listener =
+            bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
         admin::start(listener, Arc::new(store.desk(server.handle())))?;
     }
     let exit = server.run(move |worker| store.service(worker))?;

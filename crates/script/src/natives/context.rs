@@ -5,13 +5,14 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
+use tsumugi_db::Format;
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
 use super::standard::pages::Page;
 use super::{Natives, exchange, text, wrong_type};
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange};
-use crate::streaming::{RowFormat, SharedSender, StreamPlan};
+use crate::streaming::{SharedSender, StreamPlan};
 use crate::{finish, json};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -240,10 +241,10 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("stream_rows", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let (format, media_type) = match scope.text(call.argument(2)).as_deref() {
-            Some("csv") => (RowFormat::Csv, "text/csv; charset=utf-8"),
-            Some("json") => (RowFormat::Json, "application/json"),
-            Some("ndjson") => (RowFormat::NdJson, "application/x-ndjson"),
+        let format = match scope.text(call.argument(2)).as_deref() {
+            Some("csv") => Format::Csv,
+            Some("json") => Format::Json,
+            Some("ndjson") => Format::NdJson,
             _ => {
                 return Err(scope.error("ArgumentError", "stream takes as: :csv, :json or :ndjson"));
             }
@@ -252,7 +253,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         plan_stream(
             scope,
             &exchange,
-            media_type,
+            format.content_type(),
             StreamPlan::Rows { rows, format },
         )
     })?;

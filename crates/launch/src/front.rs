@@ -1,4 +1,4 @@
-//! What stands before the application, from the options of `serve`: TLS, access log, admin pages. Starts nothing of the application.
+//! What stands before an application, from options: TLS, access log, admin pages. Starts nothing of the application.
 //! A file or an address that cannot be used is told before the server is bound.
 
 use std::io::ErrorKind;
@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use tsumugi_front::{Board, Desk, Front};
+use tsumugi_front::{Board, Desk, Front, Mode};
 use tsumugi_http::access_log::{AccessLog, Target};
 use tsumugi_http::{Tls, admin};
-use tsumugi_script::Mode;
 use tsumugi_worker::{Address, Handle};
 
-/// Options of `serve` about what stands before the application.
+/// Options about what stands before the application.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct FrontOptions {
     /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
     /// Read again on SIGHUP
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -33,7 +32,7 @@ pub struct Options {
     admin: Option<Address>,
 }
 
-impl Options {
+impl FrontOptions {
     /// Opens what the options ask for.
     pub fn open(&self, mode: Mode) -> Result<Front> {
         let tls = match (&self.tls_cert, &self.tls_key) {

@@ -1,0 +1,281 @@
+//! Rows of results as values of the author's types, through serde: a struct by the names of the columns, a tuple by their order, a single
+//! value from the first one. Rule: a value becomes what the type asks for or is refused with its column's name; NULL only an `Option`.
+
+use std::fmt;
+
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
+use tsumugi_db::{Nature, Rich, Row, Rows, ValueRef};
+
+use crate::error::{Error, Result};
+
+/// A row as a value.
+pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
+    T::deserialize(Lying(row)).map_err(|unfit| {
+        let names: Vec<&str> = row.columns().names().collect();
+        let name = std::any::type_name::<T>();
+        let columns = names.join(", ");
+        Error::Usage(format!("the row ({columns}) is no {name}: {}", unfit.0).into())
+    })
+}
+
+/// All rows as values.
+pub fn from_rows<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>> {
+    rows.iter().map(from_row).collect()
+}
+
+#[derive(Debug)]
+struct Unfit(String);
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl de::Error for Unfit {
+    fn custom<T: fmt::Display>(message: T) -> Unfit {
+        Unfit(message.to_string())
+    }
+}
+
+struct Lying<'a>(Row<'a>);
+
+impl<'a> Lying<'a> {
+    fn cells(&self) -> impl Iterator<Item = Cell<'a>> + use<'a> {
+        self.0.values().map(Cell)
+    }
+
+    fn first(&self) -> Result<Cell<'a>, Unfit> {
+        let none = || Unfit("it has no column".to_owned());
+        self.cells().next().ok_or_else(none)
+    }
+}
+
+macro_rules! first {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            self.first()?.$method(visitor)
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Lying<'de> {
+    type Error = Unfit;
+
+    first! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+        deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char
+        deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_identifier
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.first()?.deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_seq(SeqDeserializer::new(self.cells()))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unfit> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        let names = self.0.columns().names().map(BorrowedStrDeserializer::new);
+        let named = names.zip(self.cells());
+        visitor.visit_map(MapDeserializer::new(
+            named.map(|(name, cell)| (Key(name), cell)),
+        ))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+}
+
+/// The name of a column.
+struct Key<'a>(BorrowedStrDeserializer<'a, Unfit>);
+
+impl<'de> IntoDeserializer<'de, Unfit> for Key<'de> {
+    type Deserializer = BorrowedStrDeserializer<'de, Unfit>;
+
+    fn into_deserializer(self) -> Self::Deserializer {
+        self.0
+    }
+}
+
+/// A value of a row.
+#[derive(Clone, Copy)]
+struct Cell<'a>(ValueRef<'a>);
+
+impl<'de> IntoDeserializer<'de, Unfit> for Cell<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// A value as its database prints it.
+fn printed(rich: &Rich<'_>) -> Result<String, Unfit> {
+    let mut text = Vec::new();
+    rich.write_text(&mut text)
+        .map_err(|error| Unfit(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Exact numbers are numbers for who asks for one.
+macro_rules! numbers {
+    ($($method:ident $visit:ident $type:ty;)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            match self.0 {
+                ValueRef::Rich(rich) if rich.nature() == Nature::Decimal => {
+                    let text = printed(&rich)?;
+                    let unfit = |_| Unfit(format!("{text} is no {}", stringify!($type)));
+                    visitor.$visit(text.parse::<$type>().map_err(unfit)?)
+                }
+                _ => self.deserialize_any(visitor),
+            }
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Cell<'de> {
+    type Error = Unfit;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        match self.0 {
+            ValueRef::Null => visitor.visit_unit(),
+            ValueRef::Integer(integer) => visitor.visit_i64(integer),
+            ValueRef::Real(real) => visitor.visit_f64(real),
+            ValueRef::Text(text) => visitor.visit_borrowed_str(text),
+            ValueRef::Blob(bytes) => visitor.visit_borrowed_bytes(bytes),
+            ValueRef::Boolean(boolean) => visitor.visit_bool(boolean),
+            ValueRef::Rich(rich) if rich.nature() == Nature::Structure => {
+                let mut json = Vec::new();
+                rich.write_json(&mut json)
+                    .map_err(|error| Unfit(error.to_string()))?;
+                let value: serde_json::Value =
+                    serde_json::from_slice(&json).map_err(|error| Unfit(error.to_string()))?;
+                value
+                    .deserialize_any(visitor)
+                    .map_err(|error| Unfit(error.to_string()))
+            }
+            ValueRef::Rich(rich) => visitor.visit_string(printed(&rich)?),
+            _ => Err(Unfit("a value of a kind that is not known here".to_owned())),
+        }
+    }
+
+    numbers! {
+        deserialize_i8 visit_i8 i8;
+        deserialize_i16 visit_i16 i16;
+        deserialize_i32 visit_i32 i32;
+        deserialize_i64 visit_i64 i64;
+        deserialize_i128 visit_i128 i128;
+        deserialize_u8 visit_u8 u8;
+        deserialize_u16 visit_u16 u16;
+        deserialize_u32 visit_u32 u32;
+        deserialize_u64 visit_u64 u64;
+        deserialize_u128 visit_u128 u128;
+        deserialize_f32 visit_f32 f32;
+        deserialize_f64 visit_f64 f64;
+    }
+
+    /// SQLite keeps truth as 1 and 0.
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        match self.0 {
+            ValueRef::Integer(truth @ (0 | 1)) => visitor.visit_bool(truth == 1),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        match self.0 {
+            ValueRef::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        match self.0 {
+            ValueRef::Blob(bytes) => visitor.visit_seq(SeqDeserializer::new(bytes.iter().copied())),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        match self.0 {
+            ValueRef::Text(text) => visitor.visit_enum(text.into_deserializer()),
+            ValueRef::Rich(rich) => visitor.visit_enum(printed(&rich)?.into_deserializer()),
+            _ => Err(Unfit("a variant is named by text".to_owned())),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        char str string bytes byte_buf unit unit_struct tuple tuple_struct map struct identifier ignored_any
+    }
+}

@@ -1,0 +1,218 @@
+//! A query in the making that knows where it will run. What its methods mean is the builder's business (`tsumugi_sql`).
+//! Rule: a clone is cheap and independent, as the builder's are.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tsumugi_db::{RowStream, Rows};
+use tsumugi_sql::{
+    Aggregate, Conflict, Expr, Field, Item, Name, Order, Query, Record, Several, Source,
+};
+
+use super::Place;
+use super::record::to_record;
+use super::row::{from_row, from_rows};
+use crate::error::{Error, Result};
+
+/// The rows of a table, narrowed down step by step, to be read, updated or deleted, or a table to be inserted into.
+#[derive(Clone, Debug)]
+pub struct Table {
+    query: Query,
+    place: Place,
+}
+
+macro_rules! builds {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(self, $($argument: $type),*) -> Table {
+                self.with(|query| query.$name($($argument),*))
+            }
+        )*
+    };
+}
+
+impl Table {
+    pub(super) fn new(source: Source, place: Place) -> Table {
+        Table {
+            query: tsumugi_sql::table(source),
+            place,
+        }
+    }
+
+    /// Changes the query with any method of the builder.
+    #[must_use]
+    pub fn with(self, change: impl FnOnce(Query) -> Query) -> Table {
+        Table {
+            query: change(self.query),
+            place: self.place,
+        }
+    }
+
+    /// The query.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    builds! {
+        /// Only rows for which this is true as well.
+        filter(condition: Expr);
+        /// Also rows for which this is true.
+        or_filter(condition: Expr);
+        /// What to select; everything if nothing is said.
+        select(items: impl Several<Item>);
+        /// Equal rows once.
+        distinct();
+        /// Rows of both for which the condition is true.
+        join(source: impl Into<Source>, on: Expr);
+        /// The same, and rows of the left side for which there is none on the right.
+        left_join(source: impl Into<Source>, on: Expr);
+        /// One row for all that have the same of these.
+        group(fields: impl Several<Item>);
+        /// Only groups for which this is true.
+        having(condition: Expr);
+        /// The order, after what it is ordered by already.
+        order(by: impl Several<Order>);
+        /// At most so many rows.
+        limit(rows: u64);
+        /// Without the first so many rows.
+        offset(rows: u64);
+        /// Locks the rows for this transaction.
+        for_update();
+        /// What an update sets, beside what it sets already.
+        set(column: impl Into<Name>, value: impl Into<Expr>);
+        /// What an insert, update or delete answers of each row.
+        returning(items: impl Several<Item>);
+        /// What an insert does where a row with the same key exists.
+        on_conflict(conflict: Conflict);
+        /// Says that an update or delete without any condition is meant.
+        all_rows();
+    }
+
+    /// The rows, undecoded: as a response they are an array of JSON without a value in between.
+    pub async fn rows(&self) -> Result<Rows> {
+        self.place
+            .fetch(self.query.to_rows(self.place.dialect())?)
+            .await
+    }
+
+    /// The rows as values.
+    pub async fn all<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
+        from_rows(&self.rows().await?)
+    }
+
+    /// The first row as a value.
+    pub async fn first<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+        let statement = self.query.to_first(self.place.dialect())?;
+        let rows = self.place.fetch(statement).await?;
+        rows.first().map(from_row).transpose()
+    }
+
+    /// How many rows there are.
+    pub async fn count(&self) -> Result<u64> {
+        let statement = self.query.to_count(self.place.dialect())?;
+        let counted: i64 = self.one(statement).await?.unwrap_or_default();
+        Ok(u64::try_from(counted).unwrap_or_default())
+    }
+
+    /// Whether there is a row.
+    pub async fn exists(&self) -> Result<bool> {
+        let statement = self.query.to_exists(self.place.dialect())?;
+        Ok(!self.place.fetch(statement).await?.is_empty())
+    }
+
+    /// A number about the rows; none when there are no rows to tell it of.
+    pub async fn aggregate<T: DeserializeOwned>(
+        &self,
+        aggregate: Aggregate,
+        field: impl Field,
+    ) -> Result<Option<T>> {
+        let dialect = self.place.dialect();
+        let statement = self.query.to_aggregate(aggregate, field, dialect)?;
+        Ok(self.one::<Option<T>>(statement).await?.flatten())
+    }
+
+    /// The rows while they are fetched: a body of CSV, JSON or NDJSON. Nothing runs before the response begins.
+    pub fn stream(&self) -> Feed {
+        Feed(self.clone())
+    }
+
+    /// The rows in batches.
+    pub async fn batches(&self) -> Result<RowStream> {
+        self.place
+            .follow(self.query.to_rows(self.place.dialect())?)
+            .await
+    }
+
+    /// Inserts a row, a struct or a map, and gives the value of its column `id`.
+    pub async fn insert(&self, row: impl Serialize) -> Result<i64> {
+        let inserted = self.clone().returning("id").insert_returning(row).await?;
+        inserted.ok_or_else(|| Error::Usage("the insert gave no row: it was a conflict".into()))
+    }
+
+    /// Inserts a row and gives what [`Table::returning`] asks for; none where a conflict was ignored.
+    pub async fn insert_returning<T: DeserializeOwned>(
+        &self,
+        row: impl Serialize,
+    ) -> Result<Option<T>> {
+        let record = to_record(&row)?;
+        let statement = self.query.to_insert(&record, self.place.dialect())?;
+        self.one(statement).await
+    }
+
+    /// Inserts rows in one transaction and says how many there were.
+    pub async fn insert_all<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<u64> {
+        let records = rows.into_iter().map(|row| to_record(&row));
+        let records: Vec<Record> = records.collect::<Result<_>>()?;
+        let statements = self.query.to_insert_all(&records, self.place.dialect())?;
+        let Place::Database(database) = &self.place else {
+            return self.run_all(&self.place, statements).await;
+        };
+        let transaction = database.begin(Default::default()).await?;
+        let place = Place::Transaction(transaction.into());
+        let inserted = self.run_all(&place, statements).await?;
+        if let Place::Transaction(transaction) = place {
+            transaction.commit().await?;
+        }
+        Ok(inserted)
+    }
+
+    async fn run_all(&self, place: &Place, statements: Vec<tsumugi_sql::Statement>) -> Result<u64> {
+        let mut changed = 0;
+        for statement in statements {
+            changed += place.run(statement).await?.affected;
+        }
+        Ok(changed)
+    }
+
+    /// Sets what [`Table::set`] said and tells how many rows there were.
+    pub async fn update(&self) -> Result<u64> {
+        let statement = self.query.to_update(self.place.dialect())?;
+        Ok(self.place.run(statement).await?.affected)
+    }
+
+    /// Deletes the rows and tells how many there were.
+    pub async fn delete(&self) -> Result<u64> {
+        let statement = self.query.to_delete(self.place.dialect())?;
+        Ok(self.place.run(statement).await?.affected)
+    }
+
+    async fn one<T: DeserializeOwned>(
+        &self,
+        statement: tsumugi_sql::Statement,
+    ) -> Result<Option<T>> {
+        let rows = self.place.fetch(statement).await?;
+        rows.first().map(from_row).transpose()
+    }
+}
+
+/// Rows on their way into a response: [`Csv`](crate::Csv), [`JsonRows`](crate::JsonRows), [`NdJson`](crate::NdJson).
+#[derive(Clone, Debug)]
+pub struct Feed(Table);
+
+impl Feed {
+    /// Begins to fetch.
+    pub(crate) async fn open(self) -> Result<RowStream> {
+        self.0.batches().await
+    }
+}

@@ -1,0 +1,76 @@
+//! Rows of a database as responses: whole as JSON, or fetched while they are sent. Builds no value of a row.
+//! Rule: the query runs before the response begins, so that what is wrong with it is an error of the handler.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use tsumugi_db::{Format, RowStream, Rows, Scribe};
+
+use crate::db::Feed;
+use crate::error::Result;
+use crate::handler::Local;
+use crate::response::{Answer, Response};
+use crate::streaming::Output;
+
+/// Rows as CSV with a header, sent while they are fetched.
+#[derive(Clone, Debug)]
+pub struct Csv(pub Feed);
+
+/// Rows as an array of JSON objects, sent while they are fetched.
+#[derive(Clone, Debug)]
+pub struct JsonRows(pub Feed);
+
+/// Rows as lines of JSON objects, sent while they are fetched.
+#[derive(Clone, Debug)]
+pub struct NdJson(pub Feed);
+
+impl Answer for Csv {
+    async fn answer(self) -> Result<Response> {
+        sent(self.0, Format::Csv).await
+    }
+}
+
+impl Answer for JsonRows {
+    async fn answer(self) -> Result<Response> {
+        sent(self.0, Format::Json).await
+    }
+}
+
+impl Answer for NdJson {
+    async fn answer(self) -> Result<Response> {
+        sent(self.0, Format::NdJson).await
+    }
+}
+
+/// An array of JSON objects.
+impl Answer for Rows {
+    async fn answer(self) -> Result<Response> {
+        let mut out = Vec::new();
+        self.write_json(&mut out)?;
+        let json = HeaderValue::from_static(Format::Json.content_type());
+        Ok(Response::new(StatusCode::OK, Bytes::from(out)).with(CONTENT_TYPE, json))
+    }
+}
+
+async fn sent(feed: Feed, format: Format) -> Result<Response> {
+    let rows = feed.open().await?;
+    let producer = move |output| -> Local<Result<()>> { Box::pin(send(rows, format, output)) };
+    Ok(Response::produced(
+        format.content_type(),
+        Box::new(producer),
+    ))
+}
+
+async fn send(mut rows: RowStream, format: Format, mut output: Output) -> Result<()> {
+    let mut scribe = Scribe::new(format);
+    loop {
+        let batch = rows.next().await?;
+        let mut out = Vec::new();
+        scribe.write(rows.columns(), batch.as_ref(), &mut out)?;
+        output.write(out).await?;
+        if batch.is_none() {
+            output.finish();
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A function that makes routes, as a server loads it: on each worker, at start and at each reload. Serves nothing itself.
+//! Rule: the function is the only thing of an application that crosses threads.
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use tsumugi_front::Application;
+use tsumugi_http::{Request, Response};
+use tsumugi_worker::BoxError;
+
+use crate::error::story;
+use crate::loaded::{Loaded, Settings};
+use crate::plugin::Plugin;
+use crate::router::Router;
+
+/// Routes to be loaded on one worker.
+pub struct Program<S, F> {
+    settings: Rc<Settings>,
+    routes: F,
+    plugin: PhantomData<fn() -> S>,
+}
+
+impl<S: Plugin, F: Fn() -> Router<S> + 'static> Program<S, F> {
+    /// The routes that this function makes.
+    pub fn new(settings: Settings, routes: F) -> Program<S, F> {
+        Program {
+            settings: Rc::new(settings),
+            routes,
+            plugin: PhantomData,
+        }
+    }
+}
+
+impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_front::Program for Program<S, F> {
+    type App = Loaded<S>;
+
+    async fn load(&self, worker: &tsumugi_worker::Worker) -> Result<Rc<Loaded<S>>, BoxError> {
+        let loaded = Loaded::load(worker, Rc::clone(&self.settings), &self.routes).await;
+        // The error may hold what stays on this thread.
+        loaded.map_err(|error| story(&error).into())
+    }
+}
+
+impl<S: Plugin> Application for Loaded<S> {
+    async fn answer(self: &Rc<Self>, request: Request) -> Response {
+        Loaded::answer(self, request).await
+    }
+
+    async fn retire(&self) {
+        Loaded::retire(self).await;
+    }
+}

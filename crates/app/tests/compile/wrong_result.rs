@@ -1,0 +1,13 @@
+//! A handler that returns what is no response. Must not compile, and the compiler names it.
+
+use tsumugi_app::{Router, get};
+
+struct Page;
+
+async fn handler() -> Page {
+    Page
+}
+
+fn main() {
+    let _ = Router::<()>::new().route("/", get(handler));
+}

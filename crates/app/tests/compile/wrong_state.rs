@@ -1,0 +1,13 @@
+//! A handler of another plugin. Must not compile.
+
+use tsumugi_app::{Router, State, get};
+
+struct Other;
+
+async fn handler(_: State<Other>) -> &'static str {
+    "hello"
+}
+
+fn main() {
+    let _ = Router::<()>::new().route("/", get(handler));
+}

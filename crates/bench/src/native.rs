@@ -1,0 +1,151 @@
+//! The suites world-native and threads: applications in Rust, beside a server made of other crates and beside hyper alone; one worker and
+//! several, two allocators. Rule: the programs are the examples as they ship, and every answer is looked at.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::bench::{Asked, Bench};
+use crate::client;
+use crate::http::{HELLO, PATH, hello};
+use crate::load::Expected;
+use crate::process::{Process, free_address};
+use crate::report::{Row, Table};
+use crate::servers::WORKERS;
+use crate::world::{self, Server};
+
+/// The endpoints of World and Fortune in Rust.
+const WORLD: &str = "world-native";
+/// Hyper without us, a thread with a listener for each core.
+const BARE: &str = "hello";
+/// The builds of the example `threads`, and what their allocator is called.
+const BUILDS: [(&str, &str); 2] = [
+    ("threads", "mimalloc"),
+    ("threads-system", "system allocator"),
+];
+/// Its scenarios.
+const SCENARIOS: [(&str, &str, &str); 2] = [
+    ("rows", "20 rows of a database", "/rows"),
+    ("strings", "1,000 strings made and dropped", "/strings"),
+];
+
+/// Starts an example that serves by itself.
+fn serve(program: &Path, folder: &Path, workers: usize, url: Option<&str>) -> Result<Process> {
+    let folder = &tempfile::tempdir_in(folder)?.keep();
+    let address = free_address()?;
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", &address.to_string()]);
+    command.args(["--workers", &workers.to_string(), "--data"]);
+    command.arg(folder.join("data"));
+    command.envs(url.map(|url| ("DATABASE_URL", url)));
+    Process::start("tsumugi", command, address, folder)
+}
+
+/// An example, unless it is not built.
+fn example(bench: &mut Bench, name: &str, package: &str) -> Option<std::path::PathBuf> {
+    let program = bench.programs.tool(name);
+    if program.is_file() {
+        return Some(program);
+    }
+    let remedy = format!("`cargo build --release --package {package} --example {name}` builds it");
+    bench.miss(name, &remedy);
+    None
+}
+
+/// World and Fortune in Rust beside axum, and a one-line handler beside hyper alone.
+pub fn world(bench: &mut Bench) -> Result<()> {
+    let Some(program) = example(bench, WORLD, "tsumugi") else {
+        return Ok(());
+    };
+    let Some(url) = bench.database()? else {
+        return Ok(());
+    };
+    let folder = bench.folder().to_owned();
+    let mut servers = vec![Server {
+        name: "tsumugi",
+        process: serve(&program, &folder, WORKERS, Some(&url))?,
+    }];
+    servers.extend(world::peer(bench, &url)?);
+    world::contests(bench, &servers)?;
+    bare(bench, &servers[0])
+}
+
+/// A one-line handler beside hyper alone.
+fn bare(bench: &mut Bench, ours: &Server) -> Result<()> {
+    let Some(program) = example(bench, BARE, "tsumugi-http") else {
+        return Ok(());
+    };
+    let address = free_address()?;
+    let mut command = Command::new(program);
+    command.args([&address.to_string(), &WORKERS.to_string(), "bare"]);
+    let folder = bench.folder().to_owned();
+    let other = Process::start(BARE, command, address, &folder)?;
+    let mut entries = Vec::new();
+    for (at, (name, process)) in [("tsumugi", &ours.process), ("hyper", &other)]
+        .into_iter()
+        .enumerate()
+    {
+        let answer = client::fetch(process.address, PATH).context(name)?;
+        ensure!(answer.body == HELLO, "{name} answers {answer:?}");
+        let row = Row {
+            case: PATH.to_owned(),
+            program: name.to_owned(),
+            ours: at == 0,
+            ..Row::default()
+        };
+        let entry = bench.http(row, Asked::fast(process, PATH, hello()));
+        entries.push(entry.over((at == 0).then_some(1)));
+    }
+    let table = Table {
+        name: "hello".to_owned(),
+        title: "a one-line handler beside hyper alone".to_owned(),
+        unit: "req/s".to_owned(),
+        ..Table::default()
+    };
+    bench.contest(table, entries).map(drop)
+}
+
+/// One worker and several, with two allocators, for two scenarios.
+pub fn threads(bench: &mut Bench) -> Result<()> {
+    let url = bench.database()?;
+    let folder = bench.folder().to_owned();
+    let mut servers = Vec::new();
+    for (name, allocator) in BUILDS {
+        let Some(program) = example(bench, name, "tsumugi") else {
+            continue;
+        };
+        for workers in [1, WORKERS] {
+            let process = serve(&program, &folder, workers, url.as_deref())?;
+            servers.push((allocator, workers, process));
+        }
+    }
+    if servers.is_empty() {
+        return Ok(());
+    }
+    for (name, title, path) in SCENARIOS {
+        let mut entries = Vec::new();
+        for (at, (allocator, workers, process)) in servers.iter().enumerate() {
+            let answer = client::fetch(process.address, path)?;
+            ensure!(answer.status == 200, "{path}: {answer:?}");
+            let plural = if *workers == 1 { "" } else { "s" };
+            let row = Row {
+                case: format!("{allocator}, {workers} worker{plural}"),
+                program: "tsumugi".to_owned(),
+                ours: true,
+                ..Row::default()
+            };
+            let entry = bench.http(row, Asked::fast(process, path, Expected::Any));
+            // Several workers are beside one worker of the same build.
+            entries.push(entry.over((*workers > 1).then(|| at - 1)));
+        }
+        let table = Table {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            unit: "req/s".to_owned(),
+            ..Table::default()
+        };
+        bench.contest(table, entries)?;
+    }
+    Ok(())
+}

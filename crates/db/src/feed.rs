@@ -1,0 +1,82 @@
+//! Rows of a stream as one text: a body of CSV, of JSON or of NDJSON, batch by batch. Knows no connection and no body.
+//! Rule: what all calls append together is one whole text, also when there is no row.
+
+use crate::error::Result;
+use crate::rows::{Columns, Rows};
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A header and a line for each row.
+    Csv,
+    /// An array of objects.
+    Json,
+    /// A line with an object for each row.
+    NdJson,
+}
+
+impl Format {
+    /// The media type, as `content-type` has it.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Format::Csv => "text/csv; charset=utf-8",
+            Format::Json => "application/json",
+            Format::NdJson => "application/x-ndjson",
+        }
+    }
+}
+
+/// Writes the batches of one stream.
+#[derive(Debug)]
+pub struct Scribe {
+    format: Format,
+    place: Place,
+}
+
+/// Whether something was written before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    First,
+    Later,
+}
+
+impl Scribe {
+    /// Writes in this format.
+    pub fn new(format: Format) -> Scribe {
+        Scribe {
+            format,
+            place: Place::First,
+        }
+    }
+
+    /// Appends a batch, or what ends the text when there is none.
+    ///
+    /// # Errors
+    /// As [`Rows::write_json`].
+    pub fn write(
+        &mut self,
+        columns: &Columns,
+        batch: Option<&Rows>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let place = std::mem::replace(&mut self.place, Place::Later);
+        if self.format == Format::Csv && place == Place::First {
+            columns.write_csv(out);
+        }
+        match (batch, self.format) {
+            (Some(batch), Format::Csv) => batch.write_csv(out)?,
+            (Some(batch), Format::NdJson) => batch.write_ndjson(out)?,
+            (Some(batch), Format::Json) => {
+                // The array's brackets go around all batches; between two there is a comma in their place.
+                let start = out.len();
+                batch.write_json(out)?;
+                out[start] = if place == Place::First { b'[' } else { b',' };
+                out.pop();
+            }
+            (None, Format::Json) if place == Place::First => out.extend_from_slice(b"[]"),
+            (None, Format::Json) => out.push(b']'),
+            (None, _) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,214 @@
+//! `--limit NAME=VALUE`: any limit of any crate, under the name that error messages and logs give it.
+//! Holds no default and enforces nothing. A limit that is added to a crate is added to its list.
+
+use std::num::ParseIntError;
+use std::str::FromStr;
+
+/// A limit in a list: its name, and what sets it. The setter says whether the limit's type can hold the value.
+pub type Row<T> = (&'static str, fn(u64, &mut T) -> bool);
+
+/// The limits of what is served.
+pub trait Limited: Clone + Default + 'static {
+    /// Every one of them, but those of workers and of HTTP.
+    const LIMITS: &'static [Row<Self>];
+}
+
+/// The limits of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Limits<T> {
+    /// Those of workers.
+    pub worker: tsumugi_worker::Limits,
+    /// Those of HTTP.
+    pub http: tsumugi_http::Limits,
+    /// Those of what is served.
+    pub app: T,
+}
+
+/// One limit and its value.
+#[derive(Clone, Debug)]
+pub struct Limit<T> {
+    set: Setter<T>,
+    value: u64,
+    name: &'static str,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Setter<T> {
+    Worker(fn(u64, &mut tsumugi_worker::Limits) -> bool),
+    Http(fn(u64, &mut tsumugi_http::Limits) -> bool),
+    App(fn(u64, &mut T) -> bool),
+}
+
+/// Why an argument of `--limit` is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LimitError {
+    /// There is no `=`.
+    #[error("expected NAME=VALUE, for instance request_ms_max=10000")]
+    Form,
+    /// No limit has this name.
+    #[error("there is no limit {name:?}; the names are {known}")]
+    Name {
+        /// The name that was given.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The value is no number.
+    #[error("the value of {0} is a whole number: {1}")]
+    Value(&'static str, ParseIntError),
+}
+
+/// A list of limits: of the fields of a type, and of the fields of one of its fields, which then have its name before them.
+#[macro_export]
+macro_rules! limited {
+    ($($field:ident)* $(; $of:ident: $($inner:ident)*)?) => {
+        &[
+            $((stringify!($field), |value, limits| {
+                value.try_into().map(|value| limits.$field = value).is_ok()
+            }),)*
+            $($((concat!(stringify!($of), ".", stringify!($inner)), |value, limits| {
+                value.try_into().map(|value| limits.$of.$inner = value).is_ok()
+            }),)*)?
+        ]
+    };
+}
+
+const WORKER: &[Row<tsumugi_worker::Limits>] = limited!(
+    connections_max backlog_max drain_ms_max load_ms_max offload_threads_max offload_queue_max stall_ms turn_cpu_ms_max
+    stack_bytes_max
+);
+
+const HTTP: &[Row<tsumugi_http::Limits>] = limited!(
+    headers_max tls_handshake_ms header_bytes_max header_timeout_ms keep_alive_ms send_timeout_ms linger_ms linger_bytes_max
+    body_bytes_max body_timeout_ms connection_buffer_bytes_max stream_buffer_bytes_max streams_max parameters_max parts_max
+    part_header_bytes_max field_bytes_max upload_memory_max upload_bytes_max
+);
+
+impl<T: Limited> Limit<T> {
+    /// The names of all limits.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let worker = WORKER.iter().map(|(name, _)| *name);
+        let app = T::LIMITS.iter().map(|(name, _)| *name);
+        worker.chain(app).chain(HTTP.iter().map(|(name, _)| *name))
+    }
+
+    fn setter(name: &str) -> Option<(&'static str, Setter<T>)> {
+        let worker = WORKER.iter().find(|(known, _)| *known == name);
+        let http = HTTP.iter().find(|(known, _)| *known == name);
+        let app = T::LIMITS.iter().find(|(known, _)| *known == name);
+        worker
+            .map(|(name, set)| (*name, Setter::Worker(*set)))
+            .or_else(|| app.map(|(name, set)| (*name, Setter::App(*set))))
+            .or_else(|| http.map(|(name, set)| (*name, Setter::Http(*set))))
+    }
+
+    /// Puts the value where it is enforced.
+    ///
+    /// # Errors
+    /// When the value is beyond what the limit's type can hold.
+    pub fn apply(&self, limits: &mut Limits<T>) -> anyhow::Result<()> {
+        let fits = match self.set {
+            Setter::Worker(set) => set(self.value, &mut limits.worker),
+            Setter::Http(set) => set(self.value, &mut limits.http),
+            Setter::App(set) => set(self.value, &mut limits.app),
+        };
+        anyhow::ensure!(fits, "--limit {}={} is too large", self.name, self.value);
+        Ok(())
+    }
+}
+
+impl<T: Limited> FromStr for Limit<T> {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Limit<T>, LimitError> {
+        let (name, value) = text.split_once('=').ok_or(LimitError::Form)?;
+        let (name, set) = Self::setter(name).ok_or_else(|| LimitError::Name {
+            name: name.to_owned(),
+            known: Self::names().collect::<Vec<_>>().join(", "),
+        })?;
+        let value = value
+            .replace('_', "")
+            .parse()
+            .map_err(|source| LimitError::Value(name, source))?;
+        Ok(Limit { set, value, name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, Default)]
+    struct App {
+        request_ms_max: u64,
+        client: Client,
+    }
+
+    #[derive(Clone, Debug, Default)]
+    struct Client {
+        call_ms_max: u32,
+    }
+
+    impl Limited for App {
+        const LIMITS: &'static [Row<App>] = limited!(request_ms_max; client: call_ms_max);
+    }
+
+    fn check(text: &str, expected: &str) {
+        let outcome = match text.parse::<Limit<App>>() {
+            Ok(limit) => {
+                let mut limits = Limits::default();
+                match limit.apply(&mut limits) {
+                    Ok(()) => format!(
+                        "{} {} {} {}",
+                        limits.worker.stall_ms,
+                        limits.app.request_ms_max,
+                        limits.app.client.call_ms_max,
+                        limits.http.streams_max
+                    ),
+                    Err(error) => error.to_string(),
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        assert!(outcome.starts_with(expected), "{text}: {outcome}");
+    }
+
+    #[test]
+    fn limits_of_every_crate_are_set_by_name() {
+        check("stall_ms=70", "70 0 0 128");
+        check("request_ms_max=10_000", "50 10000 0 128");
+        check("client.call_ms_max=5", "50 0 5 128");
+        check("streams_max=7", "50 0 0 7");
+    }
+
+    #[test]
+    fn every_limit_of_workers_and_http_has_its_name_here() {
+        let limits = Limits::<App>::default();
+        let shown = format!("{:?} {:?}", limits.worker, limits.http);
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let fields = shown
+            .split([' ', '{', ','])
+            .filter_map(|word| word.strip_suffix(':'));
+        let fields: Vec<&str> = fields.filter(|name| name.chars().all(is_name)).collect();
+        assert!(fields.len() > 20, "{shown}");
+        for field in fields {
+            assert!(Limit::<App>::names().any(|name| name == field), "{field}");
+        }
+        let names: std::collections::HashSet<&str> = Limit::<App>::names().collect();
+        assert_eq!(names.len(), Limit::<App>::names().count());
+    }
+
+    #[test]
+    fn what_is_no_limit_is_refused() {
+        check("stall_ms", "expected NAME=VALUE");
+        check(
+            "speed=1",
+            "there is no limit \"speed\"; the names are connections_max, ",
+        );
+        check("stall_ms=soon", "the value of stall_ms is a whole number");
+        check(
+            "streams_max=5000000000",
+            "--limit streams_max=5000000000 is too large",
+        );
+    }
+}

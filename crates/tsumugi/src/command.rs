@@ -1,0 +1,133 @@
+//! The command line of a native application: `serve` with the options of `tsumugi serve`, `check` and `routes`.
+//! Exit codes: 0 ok, 1 failed, 2 wrong usage.
+
+use std::io::Write as _;
+use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use anyhow::{Result, anyhow};
+use clap::{Parser, Subcommand};
+use tsumugi_app::{Loaded, Plugin, Program, Router, Settings};
+use tsumugi_launch::{Limited, Options, Row, limited, table};
+use tsumugi_worker::ERRORS;
+
+/// The limits of an application in Rust.
+#[derive(Clone, Debug, Default)]
+struct Native(tsumugi_app::Limits);
+
+impl Deref for Native {
+    type Target = tsumugi_app::Limits;
+
+    fn deref(&self) -> &tsumugi_app::Limits {
+        &self.0
+    }
+}
+
+impl DerefMut for Native {
+    fn deref_mut(&mut self) -> &mut tsumugi_app::Limits {
+        &mut self.0
+    }
+}
+
+impl Limited for Native {
+    const LIMITS: &'static [Row<Native>] = limited!(requests_max request_ms_max);
+}
+
+/// A server of its own.
+#[derive(Parser)]
+#[command(arg_required_else_help = true, after_help = AFTER)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER: &str = "\
+The log goes to standard error. TSUMUGI_LOG=debug shows more, TSUMUGI_LOG=error less.
+Signals: SIGTERM or SIGINT lets running requests finish, a second one ends at once;
+SIGHUP makes the plugins anew and swaps them in if they start.
+Exit codes: 0 ok, 1 failed, 2 wrong usage.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve
+    Serve(Box<Options<Native>>),
+    /// Say whether the plugin starts
+    Check {
+        /// Where the embedded databases of the application live
+        #[arg(long = "data", value_name = "DIR", default_value = "data")]
+        data: PathBuf,
+    },
+    /// List the routes
+    Routes,
+}
+
+/// Does what the arguments of the process ask for. `routes` is called once on every worker, and again at each reload.
+pub fn main<S, F>(routes: F) -> ExitCode
+where
+    S: Plugin,
+    F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
+{
+    let arguments = Arguments::parse();
+    let level = match &arguments.command {
+        Command::Serve(_) => "info,tsumugi_db=debug",
+        _ => "warn,tsumugi_db=debug",
+    };
+    tsumugi_launch::begin_log(level);
+    let result = match arguments.command {
+        Command::Serve(options) => serve(*options, routes),
+        Command::Check { data } => check(data, routes),
+        Command::Routes => list(&routes()),
+    };
+    let code = result.unwrap_or_else(|error| {
+        // Nobody is left to tell when it cannot be written.
+        let _ = writeln!(&ERRORS, "{}", tsumugi_launch::story(&error));
+        ExitCode::FAILURE
+    });
+    tsumugi_launch::end_log();
+    code
+}
+
+fn serve<S, F>(options: Options<Native>, routes: F) -> Result<ExitCode>
+where
+    S: Plugin,
+    F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
+{
+    let prepared = options.prepare()?;
+    let settings = Settings {
+        data_dir: prepared.data_dir.clone(),
+        mode: prepared.mode,
+        limits: prepared.limits.app.0.clone(),
+        http: prepared.limits.http.clone(),
+        ..Settings::default()
+    };
+    prepared.run(move |_| Program::new(settings.clone(), routes.clone()))
+}
+
+fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result<ExitCode> {
+    let settings = Settings {
+        data_dir,
+        ..Settings::default()
+    };
+    let limits = tsumugi_worker::Limits::default();
+    let outcome = tsumugi_worker::alone(limits, async |worker| {
+        let loaded = Loaded::load(&worker, Rc::new(settings), routes).await;
+        let loaded = loaded.map_err(|error| anyhow!("{}", tsumugi_app::story(&error)))?;
+        loaded.retire().await;
+        anyhow::Ok(loaded.routes().len())
+    });
+    let routes = outcome??;
+    let plural = if routes == 1 { "route" } else { "routes" };
+    println!("ok: {routes} {plural}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
+    let lines = router.lines().into_iter();
+    let rows: Vec<[String; 3]> = lines
+        .map(|line| [line.method.to_string(), line.pattern, line.location])
+        .collect();
+    print!("{}", table::aligned(&rows));
+    Ok(ExitCode::SUCCESS)
+}

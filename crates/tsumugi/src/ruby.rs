@@ -1,0 +1,65 @@
+//! Applications in Ruby as a part of one in Rust: below a prefix, or for everything that no native route answers.
+//! Rule: what Ruby may do, and its limits, are the script crate's; the server, its settings and its worker are shared.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use tsumugi_app::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Worker};
+use tsumugi_front::Program as _;
+use tsumugi_script::{App, Program, Settings};
+
+/// An application file, for [`Router::mount`](tsumugi_app::Router::mount): `.mount("/", Ruby::new("app.rb"))`.
+#[derive(Clone, Debug)]
+pub struct Ruby {
+    settings: Settings,
+}
+
+impl Ruby {
+    /// The application in this file.
+    pub fn new(app: impl Into<PathBuf>) -> Ruby {
+        Ruby {
+            settings: Settings {
+                app: app.into(),
+                ..Settings::default()
+            },
+        }
+    }
+
+    /// With these limits.
+    #[must_use]
+    pub fn limits(mut self, limits: tsumugi_script::Limits) -> Ruby {
+        self.settings.limits = limits;
+        self
+    }
+}
+
+impl Mount for Ruby {
+    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn Mounted>>> {
+        let worker = worker.clone();
+        let settings = Settings {
+            data_dir: worker.data_dir().to_owned(),
+            mode: worker.mode(),
+            http: worker.http_limits().clone(),
+            ..self.settings.clone()
+        };
+        Box::pin(async move {
+            let loaded = Program::new(settings).load(worker.inner()).await;
+            let app = loaded.map_err(|error| Error::Other(error))?;
+            Ok(Rc::new(Loaded(app)) as Rc<dyn Mounted>)
+        })
+    }
+}
+
+struct Loaded(Rc<App>);
+
+impl Mounted for Loaded {
+    fn answer(&self, request: Request) -> Local<HttpResponse> {
+        let app = Rc::clone(&self.0);
+        Box::pin(async move { app.answer(request).await })
+    }
+
+    fn retire(&self) -> Local<()> {
+        let app = Rc::clone(&self.0);
+        Box::pin(async move { app.retire().await })
+    }
+}

@@ -1,0 +1,120 @@
+//! Two scenarios for one worker and for many: rows of a database, and strings that are made and dropped. And the environment, read by
+//! every thread at run time. Rule: nothing is shared between threads, so more of them are never slower than one.
+
+use std::fmt::Write as _;
+
+use tsumugi::prelude::*;
+
+/// Rows of the table, and of one response.
+const ROWS: u64 = 1_000;
+const ROWS_SHOWN: u64 = 20;
+
+/// Strings of one response.
+const STRINGS: usize = 1_000;
+
+pub struct App {
+    worker: Worker,
+    db: Db,
+    /// A place in the table, another one for each request.
+    place: Cell<u64>,
+}
+
+#[derive(Deserialize, Serialize)]
+pub struct Fruit {
+    id: i64,
+    name: String,
+}
+
+impl Plugin for App {
+    async fn start(worker: &Worker) -> Result<App> {
+        let url = worker.env("DATABASE_URL");
+        let url = url.unwrap_or_else(|_| "sqlite::memory:?name=threads".to_owned());
+        let db = Db::connect(&url, Options::default()).await?;
+        let fruits = (1..=ROWS).map(|id| format!("({id}, 'fruit {id}')"));
+        let fruits: Vec<String> = fruits.collect();
+        // Every worker tries, one of them makes the table; on PostgreSQL two at once may collide, so the second try decides.
+        let table =
+            "create table if not exists fruits (id integer primary key, name text not null)";
+        let made = db.execute(table, []).await;
+        if made.is_err() {
+            db.execute(table, []).await?;
+        }
+        let rows = format!(
+            "insert into fruits (id, name) values {} on conflict do nothing",
+            fruits.join(", ")
+        );
+        db.execute(rows, []).await?;
+        Ok(App {
+            worker: worker.clone(),
+            db,
+            place: Cell::new(worker.id() as u64),
+        })
+    }
+
+    async fn stop(&self) {
+        self.db.close().await;
+    }
+}
+
+async fn rows(app: State<App>) -> Result<Json<Vec<Fruit>>> {
+    let place = app.place.get() % (ROWS - ROWS_SHOWN);
+    app.place.set(place + 7);
+    let fruits = app.db.table("fruits").filter(col("id").gt(place as i64));
+    fruits.order("id").limit(ROWS_SHOWN).all().await.map(Json)
+}
+
+async fn strings() -> String {
+    let mut lines: Vec<String> = (0..STRINGS).map(|line| format!("line {line}")).collect();
+    lines.reverse();
+    let mut text = String::new();
+    for line in &lines {
+        let _ = writeln!(text, "{line}"); // writing to memory cannot fail
+    }
+    text
+}
+
+#[derive(Deserialize)]
+struct Variable {
+    name: String,
+}
+
+async fn environment(app: State<App>, Query(variable): Query<Variable>) -> Result<String> {
+    let value = app.worker.env(&variable.name);
+    let value = value.map_err(|error| Error::not_found(error.to_string()))?;
+    Ok(format!("{} on worker {}\n", value, app.worker.id()))
+}
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/rows", get(rows))
+        .route("/strings", get(strings))
+        .route("/env", get(environment))
+}
+
+#[cfg(test)]
+mod tests {
+    use tsumugi::app::Settings;
+    use tsumugi::trial;
+
+    use super::*;
+
+    #[test]
+    fn both_scenarios_and_the_environment_answer() {
+        let variable = ("TSUMUGI_EXAMPLE".to_owned(), "seen".to_owned());
+        let settings = Settings {
+            environment: [variable].into(),
+            ..Settings::default()
+        };
+        trial::run_with(settings, routes, async |client| {
+            let fruits: Vec<Fruit> = client.get("/rows").await.json();
+            assert_eq!(fruits.len(), 20);
+            assert_eq!((fruits[0].id, fruits[0].name.as_str()), (1, "fruit 1"));
+            let strings = client.get("/strings").await;
+            assert!(strings.text().starts_with("line 999\nline 998\n"));
+            let seen = client.get("/env?name=TSUMUGI_EXAMPLE").await;
+            assert_eq!(seen.text(), "seen on worker 0\n");
+            let missing = client.get("/env?name=TSUMUGI_NOT_SET").await;
+            assert_eq!(missing.status, 404);
+        });
+    }
+}

@@ -1,0 +1,7 @@
+//! The same as `main.rs` with the system's allocator.
+
+mod app;
+
+fn main() -> std::process::ExitCode {
+    tsumugi::main(app::routes)
+}
