@@ -49,7 +49,7 @@ pub(crate) const BLOB_PIECES_AHEAD: usize = 16;
 pub const CHANGE_WAIT_S: u32 = 10;
 
 /// How long the server may take to stop what it was asked to stop, before the connection is closed, which stops it for sure.
-pub const CANCEL_TIMEOUT: Duration = Duration::from_millis(250);
+pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a connection may take to become clean before it is closed instead.
 pub const RESET_TIMEOUT: Duration = Duration::from_secs(10);

@@ -12,7 +12,7 @@ use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::Items;
 
 use super::slots::SPONGE;
-use super::{CANCEL_AFTER, Lost, Shared};
+use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
 use crate::limits::CANCEL_TIMEOUT;
 
 /// Any question that the server answers soon.
@@ -53,11 +53,12 @@ async fn stop(shared: &Rc<Shared>) {
         })
     });
     debug_assert!(written.is_ok() || shared.lost.borrow().is_some());
-    shared.cancelling.set(true);
-    shared.ring();
     let answered = async {
         while !is_answered(shared) {
-            shared.changed().await;
+            // The one before may have hit what came before it.
+            shared.cancelling.set(true);
+            shared.ring();
+            let _ = tokio::time::timeout(CANCEL_AGAIN_AFTER, shared.changed()).await;
         }
     };
     if tokio::time::timeout(CANCEL_TIMEOUT, answered)

@@ -365,3 +365,6 @@ impl Shared {
 
 /// How long the server gets to finish an abandoned statement by itself before it is asked to stop.
 pub(crate) const CANCEL_AFTER: Duration = Duration::from_millis(10);
+
+/// When it is asked again.
+pub(crate) const CANCEL_AGAIN_AFTER: Duration = Duration::from_millis(250);

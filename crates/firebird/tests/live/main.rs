@@ -6,6 +6,7 @@ mod events;
 mod login;
 mod statements;
 mod transactions;
+mod wire;
 
 use tsumugi_firebird::{Config, Connection, Connector, Error, Rows};
 use tsumugi_firebird_proto::GdsCode;
