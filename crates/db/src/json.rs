@@ -13,8 +13,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::error::Result;
 use crate::rows::packed::Cell;
+use crate::rows::typed::Held;
 use crate::rows::{Lying, Row, Rows};
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 
 impl Rows {
     /// Appends an array of objects, one for each row. Of several columns with one name the last one is written.
@@ -70,9 +71,17 @@ impl Row<'_> {
         let columns = self.columns();
         match self.0 {
             Lying::Packed(row) => {
-                for (key, cell) in columns.keys().iter().zip(row.cells()) {
-                    if let Some(out) = object.key(key) {
-                        write_cell(cell, out);
+                for (index, (key, cell)) in columns.keys().iter().zip(row.cells()).enumerate() {
+                    let Some(out) = object.key(key) else { continue };
+                    match columns.held(index) {
+                        Held::Plain => write_cell(cell, out),
+                        held => match held.value(cell) {
+                            ValueRef::Rich(rich) => rich.write_json(out)?,
+                            ValueRef::Boolean(truth) => {
+                                out.extend_from_slice(truth.to_string().as_bytes());
+                            }
+                            _ => write_cell(cell, out),
+                        },
                     }
                 }
             }

@@ -25,6 +25,7 @@
 
 mod csv;
 mod database;
+mod decimal;
 mod error;
 mod feed;
 mod json;

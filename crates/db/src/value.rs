@@ -1,6 +1,8 @@
 //! Values that go into a statement and references to values that come out of one.
 //! Not a conversion framework: a value keeps the type that the caller or the database gave it.
 
+use crate::rows::typed::Typed;
+
 /// A value bound to a `?`.
 ///
 /// SQLite has no boolean type: `Boolean` is stored there as 1 or 0. It turns a `Real` that is not a number into NULL.
@@ -27,7 +29,14 @@ pub enum Value {
 
 /// A value of a type that has no Rust type here. Its bytes are decoded when somebody asks.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Rich<'a>(pub(crate) crate::postgres::Field<'a>);
+pub struct Rich<'a>(Of<'a>);
+
+/// Whose it is.
+#[derive(Clone, Copy, PartialEq)]
+enum Of<'a> {
+    Postgres(crate::postgres::Field<'a>),
+    Typed(Typed<'a>),
+}
 
 /// What a [`Rich`] value is, as far as a program that shows or computes with it must know.
 #[non_exhaustive]
@@ -48,24 +57,46 @@ pub enum Nature {
 }
 
 impl<'a> Rich<'a> {
+    pub(crate) fn field(field: crate::postgres::Field<'a>) -> Rich<'a> {
+        Rich(Of::Postgres(field))
+    }
+
+    pub(crate) fn typed(typed: Typed<'a>) -> Rich<'a> {
+        Rich(Of::Typed(typed))
+    }
+
     /// What it is.
     pub fn nature(&self) -> Nature {
-        self.0.nature()
+        match self.0 {
+            Of::Postgres(field) => field.nature(),
+            Of::Typed(typed) => typed.nature(),
+        }
     }
 
     /// Microseconds since 1970 of a finite [`Nature::Timestamp`] or [`Nature::TimestampTz`].
     pub fn unix_micros(&self) -> Option<i64> {
-        self.0.unix_micros()
+        match self.0 {
+            Of::Postgres(field) => field.unix_micros(),
+            Of::Typed(typed) => typed.unix_micros(),
+        }
     }
 
-    /// Appends it as the database prints it.
+    /// Appends it as the database prints it; what SQLite has no type for as PostgreSQL would.
     pub fn write_text(&self, out: &mut Vec<u8>) -> crate::Result<()> {
-        self.0.write_text(out)
+        match self.0 {
+            Of::Postgres(field) => field.write_text(out)?,
+            Of::Typed(typed) => typed.write_text(out),
+        }
+        Ok(())
     }
 
     /// Appends it as JSON.
     pub fn write_json(&self, out: &mut Vec<u8>) -> crate::Result<()> {
-        self.0.write_json(out)
+        match self.0 {
+            Of::Postgres(field) => field.write_json(out)?,
+            Of::Typed(typed) => typed.write_json(out),
+        }
+        Ok(())
     }
 }
 

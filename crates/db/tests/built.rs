@@ -118,3 +118,125 @@ fn what_the_builder_refuses_has_a_kind() {
         assert_eq!(tsumugi_db::Error::from(limit).kind(), "LimitExceeded");
     });
 }
+
+#[test]
+fn every_kind_of_column_comes_out_the_same() {
+    check(async |db| {
+        let things = schema::Table::new("things").columns([
+            schema::increments("id"),
+            schema::decimal("price", 10, 2),
+            schema::date("day"),
+            schema::datetime("at"),
+            schema::timestamp("moment"),
+            schema::time("clock"),
+            schema::uuid("uuid"),
+            schema::json("data"),
+            schema::boolean("truth"),
+            schema::enumeration("kind", ["a", "b"]),
+            schema::double("real"),
+            schema::big_integer("large"),
+            schema::binary("bytes"),
+        ]);
+        for sql in things.create(db.dialect()).unwrap() {
+            db.execute_script(sql).await.unwrap();
+        }
+        let row = record! {
+            "price" => "12.5", "day" => "2024-02-29", "at" => "2024-01-02T03:04:05.500000Z",
+            "moment" => "2024-01-02T03:04:05.000006Z", "clock" => "03:04:05",
+            "uuid" => "67e55044-10b1-426f-9247-bb680e5fe0c8", "data" => Value::Json("[1]".to_owned()),
+            "truth" => true, "kind" => "b", "real" => 0.5, "large" => i64::MAX, "bytes" => vec![255_u8],
+        };
+        let empty = record! {
+            "price" => -3, "day" => "2024-02-29", "at" => "2024-01-02T03:04:05Z", "moment" => "2024-01-02T05:04:05+02:00",
+            "clock" => "03:04:05", "uuid" => "67e55044-10b1-426f-9247-bb680e5fe0c8", "data" => Value::Json("null".to_owned()),
+            "truth" => false, "kind" => "a", "real" => -1.0, "large" => 0, "bytes" => Vec::<u8>::new(),
+        };
+        for statement in table("things")
+            .to_insert_all(&[row, empty], db.dialect())
+            .unwrap()
+        {
+            db.run(statement).await.unwrap();
+        }
+        let rows = table("things").order("id").to_rows(db.dialect()).unwrap();
+        let rows = json(&db.fetch(rows).await.unwrap());
+        let expected = [
+            r#"[{"id":1,"price":"12.50","day":"2024-02-29","at":"2024-01-02T03:04:05.5","moment":"2024-01-02T03:04:05.000006Z","clock":"03:04:05","#,
+            r#""uuid":"67e55044-10b1-426f-9247-bb680e5fe0c8","data":[1],"truth":true,"kind":"b","real":0.5,"large":9223372036854775807,"bytes":"/w=="},"#,
+            r#"{"id":2,"price":"-3.00","day":"2024-02-29","at":"2024-01-02T03:04:05","moment":"2024-01-02T03:04:05Z","clock":"03:04:05","#,
+            r#""uuid":"67e55044-10b1-426f-9247-bb680e5fe0c8","data":null,"truth":false,"kind":"a","real":-1.0,"large":0,"bytes":""}]"#,
+        ];
+        assert_eq!(rows, expected.concat(), "{}", db.scheme());
+    });
+}
+
+#[test]
+fn decimals_are_compared_ordered_and_added_exactly() {
+    check(async |db| {
+        let prices = schema::Table::new("prices").columns([
+            schema::increments("id"),
+            schema::text("shop"),
+            schema::decimal("price", 30, 2),
+        ]);
+        for sql in prices.create(db.dialect()).unwrap() {
+            db.execute_script(sql).await.unwrap();
+        }
+        let row = |shop: &str, price: &str| record! { "shop" => shop, "price" => price };
+        let rows = [
+            row("a", "9.50"),
+            row("a", "10"),
+            row("b", "-2.25"),
+            row("b", "12345678901234567890.01"),
+        ];
+        for statement in table("prices").to_insert_all(&rows, db.dialect()).unwrap() {
+            db.run(statement).await.unwrap();
+        }
+        let fetched = async |query: tsumugi_sql::Query| {
+            let statement = query.to_rows(db.dialect()).unwrap();
+            json(&db.fetch(statement).await.unwrap())
+        };
+        let prices = || table("prices").select("id").order("price");
+        assert_eq!(
+            fetched(prices()).await,
+            r#"[{"id":3},{"id":1},{"id":2},{"id":4}]"#
+        );
+        assert_eq!(
+            fetched(prices().filter(col("price").gt(9).and(col("price").lt("10.01")))).await,
+            r#"[{"id":1},{"id":2}]"#
+        );
+        assert_eq!(
+            fetched(prices().filter(col("price").eq("9.5"))).await,
+            r#"[{"id":1}]"#
+        );
+        let sums = table("prices").select(("shop", tsumugi_sql::sum("price")));
+        let sums = sums.group("shop").order(tsumugi_sql::desc("sum_price"));
+        assert_eq!(
+            fetched(sums.clone()).await,
+            r#"[{"shop":"b","sum_price":"12345678901234567887.76"},{"shop":"a","sum_price":"19.50"}]"#
+        );
+        let few = sums.having(tsumugi_sql::sum("price").lt(20));
+        assert_eq!(fetched(few).await, r#"[{"shop":"a","sum_price":"19.50"}]"#);
+        let averages = table("prices").filter(col("shop").eq("a"));
+        assert_eq!(
+            fetched(averages.select(tsumugi_sql::avg("price"))).await,
+            r#"[{"avg_price":9.75}]"#
+        );
+        for (aggregate, expected) in [
+            (tsumugi_sql::Aggregate::Max, r#"[{"max_price":"10.00"}]"#),
+            (tsumugi_sql::Aggregate::Min, r#"[{"min_price":"9.50"}]"#),
+        ] {
+            let few = table("prices").filter(col("shop").eq("a"));
+            let statement = few.to_aggregate(aggregate, "price", db.dialect());
+            let rows = db.fetch(statement.unwrap()).await.unwrap();
+            assert_eq!(json(&rows), expected);
+        }
+        let running = "sum(price) over (order by id rows between 1 preceding and current row)";
+        let running = table("prices")
+            .select((raw(running, []).alias("n"),))
+            .order("id")
+            .limit(3);
+        assert_eq!(
+            fetched(running).await,
+            r#"[{"n":"9.50"},{"n":"19.50"},{"n":"7.75"}]"#
+        );
+    });
+}

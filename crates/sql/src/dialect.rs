@@ -25,6 +25,7 @@ pub struct Dialect {
     pub(crate) like: Like,
     pub(crate) remainder: Remainder,
     pub(crate) average: Average,
+    pub(crate) decimals: Decimals,
     pub(crate) locks: Locks,
     pub(crate) upsert: Upsert,
     pub(crate) inserts: Inserts,
@@ -117,6 +118,15 @@ pub(crate) enum Average {
     Argument,
 }
 
+/// What an exact number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decimals {
+    /// A number.
+    Numbers,
+    /// Text: in a column of a type with the right order and affinity, but a sum of such a column has neither.
+    Text,
+}
+
 /// How rows are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Locks {
@@ -196,6 +206,7 @@ pub static SQLITE: Dialect = Dialect {
     like: Like::Glob,
     remainder: Remainder::Sign,
     average: Average::Double,
+    decimals: Decimals::Text,
     locks: Locks::Whole,
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
@@ -226,6 +237,7 @@ pub static POSTGRES: Dialect = Dialect {
     like: Like::Ilike,
     remainder: Remainder::Sign,
     average: Average::Argument,
+    decimals: Decimals::Numbers,
     locks: Locks::Rows,
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
@@ -256,6 +268,7 @@ pub static FIREBIRD: Dialect = Dialect {
     like: Like::Upper,
     remainder: Remainder::Mod,
     average: Average::Argument,
+    decimals: Decimals::Numbers,
     locks: Locks::WithLock,
     upsert: Upsert::Matching,
     inserts: Inserts::One,

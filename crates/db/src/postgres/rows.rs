@@ -169,7 +169,7 @@ impl<'a> Field<'a> {
             }
             _ => None,
         };
-        plain.unwrap_or(ValueRef::Rich(Rich(self)))
+        plain.unwrap_or(ValueRef::Rich(Rich::field(self)))
     }
 
     pub(crate) fn nature(self) -> Nature {

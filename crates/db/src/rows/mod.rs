@@ -2,6 +2,7 @@
 //! Rule: what a caller sees of a row is the same whichever driver it came from.
 
 pub(crate) mod packed;
+pub(crate) mod typed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use crate::postgres;
 use crate::value::ValueRef;
 
 use packed::{Packed, PackedRow};
+use typed::Held;
 
 /// The names of a result's columns, shared by all results of the same statement.
 ///
@@ -21,6 +23,8 @@ pub struct Columns {
     names: Box<[Box<str>]>,
     /// `"name":` ready for JSON, or none where a later column of the same name hides this one.
     keys: Box<[Option<Box<[u8]>>]>,
+    /// What they hold, where the database's own types do not say it all.
+    held: Box<[Held]>,
 }
 
 impl Columns {
@@ -38,7 +42,28 @@ impl Columns {
             })
         };
         let keys = (0..names.len()).map(key).collect();
-        Columns { names, keys }
+        let held = Box::default();
+        Columns { names, keys, held }
+    }
+
+    /// The same, where the types that were declared say more than the database's own.
+    pub(crate) fn declared(mut self, held: impl IntoIterator<Item = Held>) -> Columns {
+        self.held = held.into_iter().collect();
+        self
+    }
+
+    /// Whether these are their names, and this is what they hold.
+    pub(crate) fn are<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+        held: impl Iterator<Item = Held>,
+    ) -> bool {
+        self.names().eq(names) && self.held.iter().copied().eq(held)
+    }
+
+    /// What the column at `index` holds.
+    pub(crate) fn held(&self, index: usize) -> Held {
+        self.held.get(index).copied().unwrap_or(Held::Plain)
     }
 
     /// How many columns there are.
@@ -212,7 +237,9 @@ impl<'a> Row<'a> {
             Lying::Packed(row) => (Some(row.cells()), None),
             Lying::Postgres(row) => (None, Some(row.values())),
         };
-        let packed = packed.into_iter().flatten().map(packed::Cell::value);
+        let columns = self.columns();
+        let packed = packed.into_iter().flatten().enumerate();
+        let packed = packed.map(|(index, cell)| columns.held(index).value(cell));
         packed.chain(postgres.into_iter().flatten())
     }
 }

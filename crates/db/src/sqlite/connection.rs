@@ -17,9 +17,11 @@ use crate::limits;
 use crate::options::{Access, Missing};
 use crate::rows::Columns;
 use crate::rows::packed::{Cell, Packed, Packer};
+use crate::rows::typed::Held;
 use crate::value::Value;
 
 use super::failure::Fault;
+use super::functions;
 use super::job::{Call, Executed, Output, Statement};
 use super::policy::{self, Leading, Policy};
 use super::watch;
@@ -126,6 +128,7 @@ impl Opening {
             };
             sqlite.update_hook(Some(notice))?;
         }
+        functions::define(&sqlite)?;
         sqlite.set_prepared_statement_cache_capacity(self.statement_cache);
         let desk = Desk {
             columns_max: self.statement_cache,
@@ -396,15 +399,21 @@ impl Desk {
 
     /// The columns of a statement: those of last time if they are still the same, which a changed table may prevent.
     fn columns(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> Arc<Columns> {
+        let names = || prepared.column_names();
+        let held = || {
+            let columns = prepared.columns();
+            columns.map(|column| Held::of(column.decl_type()))
+        };
         if let Some(columns) = self.columns.get(sql)
-            && columns.names().eq(prepared.column_names())
+            && columns.are(names(), held())
         {
             return columns.clone();
         }
         if self.columns.len() >= self.columns_max {
             self.columns.clear();
         }
-        let columns = Arc::new(Columns::new(prepared.column_names()));
+        let columns = Columns::new(names()).declared(held());
+        let columns = Arc::new(columns);
         self.columns.insert(sql.clone(), columns.clone());
         columns
     }

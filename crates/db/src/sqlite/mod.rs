@@ -9,6 +9,7 @@
 mod connection;
 mod engine;
 mod failure;
+mod functions;
 mod job;
 mod policy;
 mod pool;

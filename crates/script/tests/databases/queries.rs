@@ -695,6 +695,61 @@ fn the_key_of_a_table_is_asked_for_again_when_it_was_changed() {
     }
 }
 
+#[test]
+fn kinds_of_the_schema_builder_are_the_same_values_on_both() {
+    let setup = "
+        db.create(:prices) do
+          increments :id
+          decimal :price, 10, 2
+          boolean :sold
+          timestamp :at
+          date :day
+          json :data
+          big_integer :n
+        end
+        def prices = db[:prices]
+        at = Time.at(1_700_000_000, 500_000)
+        prices.insert(price: DB::Decimal.parse('9.50'), sold: true, at: at, day: DB::Date.new(2024, 2, 29), data: { a: [1] }, n: 1)
+        prices.insert(price: DB::Decimal.parse('10.00'), sold: false, at: at, day: DB::Date.new(2024, 3, 1), data: [], n: 2)
+    ";
+    for engine in BOTH {
+        check_on(
+            engine,
+            setup,
+            &[
+                (
+                    "prices.order(:price).first.map { |k, v| [k, v.class.to_s] }.to_h",
+                    r#"{"id":"Integer","price":"DB::Decimal","sold":"TrueClass","at":"Time","day":"DB::Date","data":"Hash","n":"Integer"}"#,
+                ),
+                (
+                    "prices.select(:price, :sold, :at, :day).order(:price).all",
+                    r#"[{"price":"9.50","sold":true,"at":"2023-11-14T22:13:20.5Z","day":"2024-02-29"},{"price":"10.00","sold":false,"at":"2023-11-14T22:13:20.5Z","day":"2024-03-01"}]"#,
+                ),
+                (
+                    "prices.where(price: DB::Decimal.parse('9.5'), sold: true).count.to_s",
+                    "1",
+                ),
+                (
+                    "prices.where(col(:price) > 9.75).pluck(:price)",
+                    r#"["10.00"]"#,
+                ),
+                (
+                    "[prices.sum(:price), prices.min(:price), prices.max(:price), prices.avg(:price)]",
+                    r#"["19.50","9.50","10.00",9.75]"#,
+                ),
+                ("prices.sum(:price) + 1", r#""20.50""#),
+                ("[prices.sum(:n), prices.max(:n)]", "[3,2]"),
+                (
+                    "prices.group(:sold).select(:sold, sum(:price)).having(sum(:price) > 9.75).all",
+                    r#"[{"sold":false,"sum_price":"10.00"}]"#,
+                ),
+                ("prices.first[:data]", r#"{"a":[1]}"#),
+                ("prices.where(at: prices.first[:at]).count.to_s", "2"),
+            ],
+        );
+    }
+}
+
 /// Rows of the documentation's table: a method and what each database does.
 fn documented() -> Vec<(String, [String; 2])> {
     let text = include_str!("../../../../docs/queries.md");

@@ -3,7 +3,7 @@
 
 use super::{Writer, pattern};
 use crate::condition::{all, any};
-use crate::dialect::{Average, Like, Remainder, RowValues};
+use crate::dialect::{Average, Decimals, Like, Remainder, RowValues};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
 use crate::limits::DEPTH_MAX;
@@ -123,9 +123,32 @@ impl Writer<'_> {
             }
             _ => Level::Condition,
         };
+        if outer == Level::Condition {
+            self.compared(left, right)?;
+            self.text(operator.sign());
+            return self.compared(right, left);
+        }
         self.within(left, outer)?;
         self.text(operator.sign());
         self.within(right, outer)
+    }
+
+    /// One side of a comparison. An aggregate of exact numbers that are text is made a number again, for it has no affinity.
+    fn compared(&mut self, side: &Expr, other: &Expr) -> Result<()> {
+        let aggregate = match (side.node(), other.node()) {
+            (Node::Call(call), Node::Value(Value::Integer(_) | Value::Real(_))) => {
+                matches!(&*call.function, "sum" | "min" | "max")
+            }
+            (Node::Call(call), _) => &*call.function == "sum",
+            _ => false,
+        };
+        if self.dialect.decimals == Decimals::Numbers || !aggregate {
+            return self.within(side, Level::Condition);
+        }
+        self.text("cast(");
+        self.expr(side)?;
+        self.text(" as numeric)");
+        Ok(())
     }
 
     fn call(&mut self, call: &Call) -> Result<()> {
@@ -191,7 +214,7 @@ impl Writer<'_> {
 
     /// `x not between `, for what follows it.
     fn asked(&mut self, of: &Expr, is: Is, what: &str) -> Result<()> {
-        self.within(of, Level::Condition)?;
+        self.compared(of, of)?;
         self.text(" ");
         self.text(not(is));
         self.text(what);

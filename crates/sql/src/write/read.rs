@@ -3,7 +3,7 @@
 
 use super::Writer;
 use super::expr::too_deep;
-use crate::dialect::{Dialect, Limit, Locks, Nothing, Nulls as Default};
+use crate::dialect::{Decimals, Dialect, Limit, Locks, Nothing, Nulls as Default};
 use crate::error::{Result, usage};
 use crate::expr::{Distinct, Expr, Field, Node, call, col, count};
 use crate::name::Name;
@@ -77,6 +77,16 @@ impl Query {
         }
         let field = field.field();
         if parts.is_plain() {
+            if let (Decimals::Text, Node::Column(name)) = (dialect.decimals, field.node())
+                && let Some(order) = outermost(aggregate, &field)
+            {
+                // The column itself says what it holds, also out of a sub-select; an aggregate of it does not.
+                let alias = Name::exact(&format!("{}_{}", aggregate.function(), name.last()));
+                let there = self.clone().filter(field.clone().is_not_null());
+                let one = there.select(field).reorder(order).limit(1);
+                let one = Query::of_nothing().select(Expr::from(one).alias(alias));
+                return one.to_rows(dialect);
+            }
             let number = call(aggregate.function(), [field]);
             return self.clone().select(number).unordered().to_rows(dialect);
         }
@@ -99,6 +109,15 @@ impl Query {
             self.clone().unordered()
         };
         Ok(crate::query::table(Source::query(inner, alias)))
+    }
+}
+
+/// The order in which the smallest or the greatest comes first. Where NULL comes does not matter, so that an index serves.
+fn outermost(aggregate: Aggregate, field: &Expr) -> Option<Order> {
+    match aggregate {
+        Aggregate::Min => Some(field.clone().asc().nulls_first()),
+        Aggregate::Max => Some(field.clone().desc().nulls_last()),
+        Aggregate::Count | Aggregate::Sum | Aggregate::Avg => None,
     }
 }
 
@@ -223,6 +242,7 @@ impl Writer<'_> {
 
     fn item(&mut self, item: &Item) -> Result<()> {
         self.beside(&item.expr)?;
+        self.ordered(&item.expr);
         if let Some(alias) = &item.alias {
             self.text(" as ");
             return self.bare_name(alias);
@@ -296,8 +316,17 @@ impl Writer<'_> {
         self.every(conditions)
     }
 
+    /// Says that a sum, which may be text, is ordered as a number, also by its alias.
+    fn ordered(&mut self, expr: &Expr) {
+        let is_sum = matches!(expr.node(), Node::Call(call) if &*call.function == "sum");
+        if is_sum && self.dialect.decimals == Decimals::Text {
+            self.text(" collate decimal");
+        }
+    }
+
     fn order(&mut self, order: &Order) -> Result<()> {
         self.beside(&order.expr)?;
+        self.ordered(&order.expr);
         let descending = order.direction == Direction::Descending;
         if descending {
             self.text(" desc");

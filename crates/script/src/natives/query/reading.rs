@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::{Atomicity, Rows, sendable};
+use tsumugi_db::{Atomicity, Nature, Rows, ValueRef, sendable};
 use tsumugi_mruby::{Call, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 
@@ -16,6 +16,7 @@ use crate::natives::database::binds::shown;
 use crate::natives::database::face::Face;
 use crate::natives::database::failure::failure;
 use crate::natives::database::target::Target;
+use crate::natives::database::values;
 use crate::natives::rows::{Known, Unread, hash_at, values_at};
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
@@ -228,10 +229,25 @@ fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     Ok(())
 }
 
-/// The only value of the only row.
+/// The only value of the only row. A whole number is an Integer, also where the database makes an exact number of it, as PostgreSQL
+/// does of a sum of `bigint`.
 fn value<'s>(scope: &'s Scope<'s>, rows: &Rows, depth_max: usize) -> Result<'s, Value<'s>> {
-    let values = values_at(scope, rows, depth_max)?;
-    Ok(scope.array_at(values, 0))
+    let Some(value) = rows.first().and_then(|row| row.value(0)) else {
+        return Ok(Value::nil());
+    };
+    if let ValueRef::Rich(rich) = value
+        && rich.nature() == Nature::Decimal
+    {
+        let mut text = Vec::new();
+        let written = rich.write_text(&mut text).is_ok();
+        let whole = std::str::from_utf8(&text)
+            .ok()
+            .and_then(|text| text.parse().ok());
+        if let Some(whole) = whole.filter(|_| written) {
+            return Ok(scope.integer(whole));
+        }
+    }
+    values::value(scope, value, depth_max)
 }
 
 fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
@@ -337,7 +353,7 @@ fn after_page(rows: Rows, names: Vec<String>, per_page: u64, depth_max: usize) -
                             format!("page_after needs the key {name} among what is selected");
                         return Err(scope.error("DB::UsageError", message));
                     };
-                    let value = crate::natives::database::values::value(scope, value, depth_max)?;
+                    let value = values::value(scope, value, depth_max)?;
                     scope.push(after, value)?;
                 }
                 after

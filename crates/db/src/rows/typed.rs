@@ -1,0 +1,167 @@
+//! Values of SQLite whose column says more than SQLite's own types do: exact numbers, dates, times, JSON, truth. They come out as
+//! PostgreSQL's do. Rule: what the text does not bear out stays the text that it is.
+
+use bytes::BytesMut;
+use tsumugi_pg_proto::types::json::{self, Style};
+use tsumugi_pg_proto::types::{Date, Encode, Timestamp, TimestampTz, Type};
+
+use super::packed::Cell;
+use crate::decimal::Digits;
+use crate::value::{Nature, Rich, ValueRef};
+
+/// How the text of an exact number ends that no column holds, but a sum: a form feed, white space to SQLite.
+pub(crate) const EXACT: char = '\u{c}';
+
+/// What a column holds, as far as its type is not SQLite's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// What SQLite says.
+    Plain,
+    /// An expression: what SQLite says, or an exact number.
+    Expression,
+    Boolean,
+    /// With so many digits after the point.
+    Decimal(u16),
+    Date,
+    DateTime,
+    Timestamp,
+    Json,
+}
+
+impl Held {
+    /// What a column of this declared type holds; none is declared for an expression.
+    pub(crate) fn of(declared: Option<&str>) -> Held {
+        let Some(declared) = declared else {
+            return Held::Expression;
+        };
+        let (name, size) = declared.split_once('(').unwrap_or((declared, ""));
+        let is = |wanted: &str| name.trim_ascii().eq_ignore_ascii_case(wanted);
+        if is("boolean") {
+            return Held::Boolean;
+        }
+        if !name.contains('_') {
+            return Held::Plain;
+        }
+        match () {
+            () if is("decimal_text") => {
+                let scale = size.trim_end_matches(')').split(',').nth(1);
+                Held::Decimal(
+                    scale
+                        .and_then(|scale| scale.trim().parse().ok())
+                        .unwrap_or(0),
+                )
+            }
+            () if is("date_text") => Held::Date,
+            () if is("datetime_text") => Held::DateTime,
+            () if is("timestamp_text") => Held::Timestamp,
+            () if is("json_text") => Held::Json,
+            () => Held::Plain,
+        }
+    }
+
+    /// The value of a cell.
+    pub(crate) fn value(self, cell: Cell<'_>) -> ValueRef<'_> {
+        let plain = cell.value();
+        let text = match (self, plain) {
+            (Held::Plain, _) => return plain,
+            (Held::Boolean, ValueRef::Integer(truth @ (0 | 1))) => {
+                return ValueRef::Boolean(truth == 1);
+            }
+            (_, ValueRef::Text(text)) => text,
+            _ => return plain,
+        };
+        match Typed::read(self, text) {
+            Some(typed) => ValueRef::Rich(Rich::typed(typed)),
+            None => plain,
+        }
+    }
+}
+
+/// A value whose text has been looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Typed<'a> {
+    Decimal(Digits<'a>, u16),
+    Date(Date),
+    DateTime(Timestamp),
+    Timestamp(TimestampTz),
+    Json(&'a str),
+}
+
+impl<'a> Typed<'a> {
+    fn read(held: Held, text: &'a str) -> Option<Typed<'a>> {
+        match held {
+            Held::Expression => {
+                let digits = Digits::of(text.strip_suffix(EXACT)?)?;
+                Some(Typed::Decimal(digits, digits.scale()))
+            }
+            Held::Decimal(scale) => Some(Typed::Decimal(Digits::of(text)?, scale)),
+            Held::Date => text.parse().ok().map(Typed::Date),
+            Held::DateTime => {
+                let local = text.strip_suffix('Z').unwrap_or(text);
+                local.parse().ok().map(Typed::DateTime)
+            }
+            Held::Timestamp => text.parse().ok().map(Typed::Timestamp),
+            Held::Json => {
+                let read = serde_json::from_str::<serde::de::IgnoredAny>(text);
+                read.is_ok().then_some(Typed::Json(text))
+            }
+            Held::Plain | Held::Boolean => None,
+        }
+    }
+
+    pub(crate) fn nature(self) -> Nature {
+        match self {
+            Typed::Decimal(..) => Nature::Decimal,
+            Typed::Date(_) => Nature::Date,
+            Typed::DateTime(_) => Nature::Timestamp,
+            Typed::Timestamp(_) => Nature::TimestampTz,
+            Typed::Json(_) => Nature::Structure,
+        }
+    }
+
+    pub(crate) fn unix_micros(self) -> Option<i64> {
+        match self {
+            Typed::DateTime(time) => time.unix_micros(),
+            Typed::Timestamp(time) => time.unix_micros(),
+            Typed::Decimal(..) | Typed::Date(_) | Typed::Json(_) => None,
+        }
+    }
+
+    /// Appends it as PostgreSQL prints it.
+    pub(crate) fn write_text(self, out: &mut Vec<u8>) {
+        let printed = match self {
+            Typed::Decimal(digits, scale) => return digits.write(usize::from(scale), out),
+            Typed::Json(text) => return out.extend_from_slice(text.as_bytes()),
+            Typed::Date(date) => date.to_string(),
+            Typed::DateTime(time) => time.to_string(),
+            Typed::Timestamp(time) => time.to_string(),
+        };
+        out.extend_from_slice(printed.as_bytes());
+    }
+
+    pub(crate) fn write_json(self, out: &mut Vec<u8>) {
+        match self {
+            Typed::Json(text) => out.extend_from_slice(text.as_bytes()),
+            Typed::Decimal(digits, scale) => {
+                out.push(b'"');
+                digits.write(usize::from(scale), out);
+                out.push(b'"');
+            }
+            Typed::Date(date) => iso(Type::DATE, &date, out),
+            Typed::DateTime(time) => iso(Type::TIMESTAMP, &time, out),
+            Typed::Timestamp(time) => iso(Type::TIMESTAMPTZ, &time, out),
+        }
+    }
+}
+
+/// As the driver writes one that a server sent.
+fn iso(ty: &Type, value: &impl Encode, out: &mut Vec<u8>) {
+    let mut binary = BytesMut::new();
+    let start = out.len();
+    let written = value.encode(ty, &mut binary).is_ok()
+        && json::write(ty, &binary, &Style::default(), out).is_ok();
+    if !written {
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+}
