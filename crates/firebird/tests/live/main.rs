@@ -2,10 +2,13 @@
 //! Rule: an error is checked by its code or its text, because those are what a person gets; and no text ever has a password.
 
 mod blobs;
+mod charsets;
+mod errors;
 mod events;
 mod login;
 mod statements;
 mod transactions;
+mod values;
 mod wire;
 
 use tsumugi_firebird::{Config, Connection, Connector, Error, Rows};
