@@ -166,13 +166,13 @@ impl Bench {
     /// Tells readers something about the suite.
     pub fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
-        println!("# {note}");
+        say!("# {note}");
         self.suite.notes.push(note);
     }
 
     /// Tells that something is not measured, and why.
     pub fn miss(&mut self, what: &str, remedy: &str) {
-        println!("  {what} skipped: {remedy}");
+        say!("  {what} skipped: {remedy}");
         self.suite.missing.push(Missing {
             what: what.to_owned(),
             remedy: remedy.to_owned(),
@@ -243,7 +243,7 @@ impl Bench {
 
     /// Tells a table that is complete.
     pub fn table(&mut self, table: Table) {
-        print!("{}", print::table(&self.suite.name, &table));
+        say!("{}", print::table(&self.suite.name, &table).trim_end());
         self.suite.tables.push(table);
     }
 

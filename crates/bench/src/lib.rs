@@ -3,6 +3,14 @@
 
 #![forbid(unsafe_code)]
 
+/// A line on standard output. Whoever reads it may have gone, which ends nothing.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($words)*);
+    }};
+}
+
 mod bench;
 mod client;
 mod database;
@@ -139,7 +147,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Action::Load(arguments)) => return trial::run(arguments, &Stop::at_signals()),
         Some(Action::Diff { before, after }) => {
             let (before, after) = (Report::read(before)?, Report::read(after)?);
-            print!("{}", report::diff::text(&before, &after));
+            say!("{}", report::diff::text(&before, &after).trim_end());
             return Ok(ExitCode::SUCCESS);
         }
         Some(Action::Show(show)) => return show.run(),
@@ -168,13 +176,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         machine: Machine::here(),
         suites: Vec::new(),
     };
-    println!("{}", conditions(&report));
+    say!("{}", conditions(&report));
     let mut bench = Bench::new(programs, length, Stop::at_signals())?;
     for name in Name::expand(&arguments.suites) {
         let suite = name.run(&mut bench, arguments.soak_seconds)?;
         report.suites.push(suite);
         if bench.stop.is_asked() {
-            println!("# interrupted: this is what there is");
+            say!("# interrupted: this is what there is");
             break;
         }
     }
@@ -203,7 +211,7 @@ impl Show {
             suite.tables.iter().map(named)
         });
         for (suite, table) in tables {
-            print!("{}", print::table(suite, table));
+            say!("{}", print::table(suite, table).trim_end());
             if let (Some(folder), Some(chart)) = (&self.charts, draw(table)) {
                 let plain = |sign: char| {
                     if sign.is_ascii_alphanumeric() {
@@ -246,7 +254,7 @@ fn list() {
         let value = name.to_possible_value();
         let help = value.as_ref().and_then(|value| value.get_help());
         let help = help.map(ToString::to_string).unwrap_or_default();
-        println!("{:<9} {help}", name.word());
+        say!("{:<9} {help}", name.word());
     }
 }
 

@@ -96,9 +96,9 @@ pub fn run(ours: &Ours, folder: &Path, seconds: u64) -> Result<Verdict> {
     let mut verdict = Verdict::Passed;
     for (name, part) in parts {
         match part {
-            Ok(line) => println!("soak     {name:<8} ok       {line}"),
+            Ok(line) => say!("soak     {name:<8} ok       {line}"),
             Err(error) => {
-                println!("soak     {name:<8} FAILED   {error:#}");
+                say!("soak     {name:<8} FAILED   {error:#}");
                 verdict = Verdict::Failed;
             }
         }

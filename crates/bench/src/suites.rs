@@ -153,7 +153,7 @@ impl Name {
                 Outcome::Interrupted
             }
             Err(error) => {
-                println!("{}: FAILED: {error:#}", suite.name);
+                say!("{}: FAILED: {error:#}", suite.name);
                 suite.fault = Some(format!("{error:#}"));
                 Outcome::Failed
             }

@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
     };
     let outcome = load::run(&plan, stop, || Ok(0.0))?;
     let (errors, first) = (outcome.tally.errors, outcome.tally.first.clone());
-    println!(
+    say!(
         "{} requests in {:.2} s: {} a second; {} us of processor time of the load each",
         thousands(outcome.tally.requests as f64),
         outcome.seconds,
@@ -70,22 +70,22 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
     let (latency, told) = spread(outcome, arguments.rate.unwrap_or_default());
     for percentile in TOLD {
         let ms = latency.value_at_percentile(percentile) as f64 / 1e6;
-        println!("  p{percentile:<6} {ms:>10.3} ms");
+        say!("  p{percentile:<6} {ms:>10.3} ms");
     }
     if pace != Pace::Closed {
-        println!(
+        say!(
             "  the load itself was late by at most {:.3} ms in 99 of 100 requests",
             told.late_p99_ms
         );
     }
     if told.unanswered > 0 {
-        println!(
+        say!(
             "{} requests were never answered; they count with the time that they had",
             told.unanswered
         );
     }
     if errors > 0 {
-        println!(
+        say!(
             "{errors} requests failed, the first with: {}",
             first.unwrap_or_default()
         );

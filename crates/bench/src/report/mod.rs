@@ -251,3 +251,84 @@ impl Report {
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let row = Row {
+            case: "<case>".to_owned(),
+            program: "tsumugi".to_owned(),
+            ours: true,
+            runs: vec![1.0, 2.5],
+            published: Some(Published::between(1.0, 2.0, "somebody")),
+            ..Row::default()
+        };
+        let table = Table {
+            name: "table".to_owned(),
+            title: "<script>alert(1)</script>".to_owned(),
+            unit: "req/s".to_owned(),
+            rows: vec![row],
+            ..Table::default()
+        };
+        let suite = Suite {
+            name: "http".to_owned(),
+            fault: Some("a & b".to_owned()),
+            tables: vec![table],
+            ..Suite::default()
+        };
+        Report {
+            schema: SCHEMA,
+            version: "0.1.0".to_owned(),
+            command: "tsumugi bench http".to_owned(),
+            began: "2026-01-01T00:00:00Z".to_owned(),
+            took_s: 1.5,
+            length: Length {
+                rounds: 2,
+                seconds: 1,
+            },
+            machine: Machine::default(),
+            suites: vec![suite],
+        }
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report.json");
+        report().write(&file).unwrap();
+        assert_eq!(Report::read(&file).unwrap(), report());
+    }
+
+    fn check_refused(text: &str, expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report.json");
+        fs::write(&file, text).unwrap();
+        let error = Report::read(&file).unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        let other = "is no report of `tsumugi bench --json`";
+        check_refused("hello", other);
+        check_refused("{}", other);
+        check_refused(r#"{"schema":1}"#, other);
+        check_refused(
+            r#"{"schema":2}"#,
+            "has the shape 2, this program reads 1: use the program that wrote it, or measure again",
+        );
+    }
+
+    #[test]
+    fn names_are_text_in_a_page_and_nothing_is_asked_elsewhere() {
+        let page = page::page(&report());
+        assert!(
+            page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("a &amp; b")
+        );
+        for foreign in ["<script", "<link rel=\"style", "@import", "url(", "src="] {
+            assert!(!page.contains(foreign), "{foreign}");
+        }
+    }
+}
