@@ -4,13 +4,13 @@
 use anyhow::{Result, ensure};
 
 use crate::bench::{Asked, Bench, CONNECTIONS, Entry, Run};
-use crate::figures::Ratio;
+use crate::figures::Figures;
 use crate::http::{PATH, hello};
 use crate::process::find;
 use crate::report::{Row, Table};
 use crate::wrk;
 
-/// How far the middle of the ratios may be from 1.
+/// How far the ratio of the best runs may be from 1.
 const TENTH: f64 = 0.1;
 
 /// Runs the suite.
@@ -48,12 +48,14 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         ..Table::default()
     };
     let table = bench.contest(table, vec![ours, wrk])?;
-    let ratios = table.rows.iter().flat_map(|row| &row.over);
-    for over in ratios {
-        let ratio = Ratio::of(&over.runs);
+    // Whatever else the machine does only slows a run: the best of each are compared.
+    let best = |row: &Row| Figures::from(row.runs.as_slice()).max();
+    if let [ours, wrk] = table.rows.as_slice() {
+        let ratio = best(ours) / best(wrk);
+        bench.note(format!("the best runs: {ratio:.2} of what wrk gives"));
         ensure!(
-            (ratio.median - 1.0).abs() <= TENTH,
-            "our load gives {ratio} of what wrk gives: more than a tenth apart"
+            (ratio - 1.0).abs() <= TENTH,
+            "our load gives {ratio:.2} of what wrk gives: more than a tenth apart"
         );
     }
     Ok(())

@@ -121,21 +121,24 @@ fn threads(url: &str, count: usize) -> Outcome<(f64, i64)> {
                 scope.spawn(|| {
                     let reader = Reader::open(url);
                     ready.wait();
+                    let begun = Instant::now();
                     let (mut reader, mut sum) = (reader?, 0);
                     while let Some(key) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
                         sum += reader.read(*key)?;
                     }
-                    Outcome::Ok(sum)
+                    Outcome::Ok((begun, sum))
                 })
             })
             .collect();
         ready.wait();
-        let begun = Instant::now();
-        let mut sum = 0;
+        // This thread may be the last to go on: the time is that since the first of the others did.
+        let (mut first, mut sum) = (Instant::now(), 0);
         for thread in pool {
-            sum += thread.join().map_err(|_| "a thread panicked")??;
+            let (begun, read) = thread.join().map_err(|_| "a thread panicked")??;
+            first = first.min(begun);
+            sum += read;
         }
-        Ok((begun.elapsed().as_secs_f64(), sum))
+        Ok((first.elapsed().as_secs_f64(), sum))
     })
 }
 
