@@ -1,5 +1,8 @@
 //! Events: names that a transaction posts when it commits, told on a second connection. Interprets no name.
-//! Rule: what is posted after `listen` has returned is told, with how often; several posts of one name may be told together.
+//! Rule: what is posted after `listen` has returned is told, with how often; several posts of one name may be told together. The second
+//! connection is opened once: a server that is asked for another while it loses the first answers without an address, or not at all.
+
+use std::cell::{Cell, RefCell};
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt as _;
@@ -12,9 +15,6 @@ use crate::connection::{Connection, Creates};
 use crate::error::{Error, Ran, Result};
 use crate::limits::READ_BYTES_MIN;
 
-/// The one request for events that a connection has.
-const ID: EventId = EventId(1);
-
 /// A name that was posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
@@ -24,11 +24,29 @@ pub struct Posted {
     pub times: u32,
 }
 
+/// What a connection knows of its events.
+#[derive(Default)]
+pub(crate) struct Listening {
+    /// Somebody listens.
+    busy: Cell<bool>,
+    /// The second connection, while nobody listens.
+    second: RefCell<Option<Second>>,
+    /// The number of the last listener, by which its requests are told from those of listeners before it.
+    last: Cell<u32>,
+}
+
+/// The connection on which the server tells events.
+struct Second {
+    stream: TcpStream,
+    input: BytesMut,
+}
+
 /// Listens for events, one listener a connection. Dropped, it listens no more.
 pub struct EventListener {
     connection: Connection,
-    stream: TcpStream,
-    input: BytesMut,
+    id: EventId,
+    /// `None` when it is lost.
+    second: Option<Second>,
     events: Events,
 }
 
@@ -43,10 +61,31 @@ impl Connection {
         names: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<EventListener> {
         let events = Events::new(names)?;
-        if self.0.listening.replace(true) {
+        let listening = &self.0.listening;
+        if listening.busy.replace(true) {
             return Err(Error::Listening);
         }
         let turn = Turn(Some(self));
+        let kept = listening.second.take();
+        let second = match kept {
+            Some(second) => second,
+            None => self.second().await?,
+        };
+        listening.last.set(listening.last.get().wrapping_add(1));
+        let mut listener = EventListener {
+            id: EventId(listening.last.get()),
+            connection: turn.keep(),
+            second: Some(second),
+            events,
+        };
+        listener.ask().await?;
+        // What the server says first is where the counts stand.
+        listener.told().await?;
+        Ok(listener)
+    }
+
+    /// Opens the second connection.
+    async fn second(&self) -> Result<Second> {
         let mut asked = self.ask(Creates::Nothing, |writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.connect_request(self.0.database);
@@ -54,17 +93,10 @@ impl Connection {
             })
         })?;
         let port = events::port(&asked.response().await?.data).map_err(Error::Protocol)?;
-        let stream = self.0.connector.second(port).await?;
-        let mut listener = EventListener {
-            connection: turn.keep(),
-            stream,
+        Ok(Second {
+            stream: self.0.connector.second(port).await?,
             input: BytesMut::new(),
-            events,
-        };
-        listener.ask().await?;
-        // What the server says first is where the counts stand.
-        listener.told().await?;
-        Ok(listener)
+        })
     }
 }
 
@@ -80,7 +112,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.0 {
-            connection.0.listening.set(false);
+            connection.0.listening.busy.set(false);
         }
     }
 }
@@ -109,15 +141,19 @@ impl EventListener {
         let connection = &self.connection;
         connection.ask(Creates::Nothing, |writer| {
             writer.ask(Expect::Response, |requests| {
-                requests.que_events(connection.0.database, &self.events.block(), ID)
+                requests.que_events(connection.0.database, &self.events.block(), self.id)
             })
         })
     }
 
     /// What the server says next. It is asked again in the same turn, so that nothing is lost when the future is dropped.
     async fn told(&mut self) -> Result<Vec<Posted>> {
-        loop {
-            if let Some(told) = events::told(&mut self.input).map_err(Error::Protocol)? {
+        while let Some(second) = &mut self.second {
+            if let Some(told) = events::told(&mut second.input).map_err(Error::Protocol)? {
+                if told.id != self.id {
+                    // It was under way to a listener that has gone.
+                    continue;
+                }
                 let posted = self.events.told(&told).map_err(Error::Protocol)?;
                 let posted = posted.into_iter().map(|posted| Posted {
                     name: posted.name.to_owned(),
@@ -127,31 +163,27 @@ impl EventListener {
                 drop(self.write()?);
                 return Ok(posted);
             }
-            self.input.reserve(READ_BYTES_MIN);
-            let lost = |reason: String| Error::Lost {
-                reason,
-                ran: Ran::No,
-            };
-            match self.stream.read_buf(&mut self.input).await {
-                Ok(0) => {
-                    return Err(lost(
-                        "the server closed the connection for events".to_owned(),
-                    ));
-                }
-                Ok(_) => {}
-                Err(error) => return Err(lost(error.to_string())),
+            second.input.reserve(READ_BYTES_MIN);
+            if !matches!(second.stream.read_buf(&mut second.input).await, Ok(1..)) {
+                self.second = None;
             }
         }
+        Err(Error::Lost {
+            reason: "the server closed the connection for events".to_owned(),
+            ran: Ran::No,
+        })
     }
 }
 
 impl Drop for EventListener {
     fn drop(&mut self) {
-        self.connection.0.listening.set(false);
+        let listening = &self.connection.0.listening;
+        listening.busy.set(false);
+        listening.second.replace(self.second.take());
         if self.connection.is_alive() {
             self.connection.tell(|writer| {
                 writer.tell(Expect::Response, |requests| {
-                    requests.cancel_events(self.connection.0.database, ID);
+                    requests.cancel_events(self.connection.0.database, self.id);
                     Ok(())
                 })
             });

@@ -27,6 +27,7 @@ use crate::automatic::Automatic;
 use crate::cache::Cache;
 use crate::connect::Connector;
 use crate::error::{Error, Ran, Result};
+use crate::events::Listening;
 use crate::limits;
 
 pub(crate) use self::asked::Asked;
@@ -64,8 +65,7 @@ pub(crate) struct Shared {
     /// The handles are gone.
     closing: Cell<bool>,
     lost: RefCell<Option<Lost>>,
-    /// Somebody listens for events.
-    pub(crate) listening: Cell<bool>,
+    pub(crate) listening: Listening,
     pub(crate) cache: RefCell<Cache>,
     pub(crate) automatic: Automatic,
 }

@@ -16,6 +16,7 @@ use crate::automatic::Automatic;
 use crate::cache::Cache;
 use crate::connect::{Connector, Creation, Opening};
 use crate::error::Result;
+use crate::events::Listening;
 
 impl Connection {
     /// Connects as `connector` is configured, and spawns the connection's task on this thread, whose runtime must be one for futures
@@ -61,7 +62,7 @@ impl Connection {
             watching_abandoned: Cell::new(false),
             closing: Cell::new(false),
             lost: RefCell::new(None),
-            listening: Cell::new(false),
+            listening: Listening::default(),
             cache: RefCell::new(Cache::new(connector.config().statement_cache)),
             automatic: Automatic::default(),
         });

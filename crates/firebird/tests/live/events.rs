@@ -60,6 +60,23 @@ fn a_listener_that_goes_makes_room_for_another() {
 }
 
 #[test]
+fn listeners_may_come_and_go() {
+    run(async {
+        let database = Server::shared().database();
+        let (db, other) = (open(&database).await, open(&database).await);
+        for round in 0..50 {
+            let mut listener = db.listen(["job", "other"]).await.unwrap();
+            post(&other, &["job"]).await;
+            let posted = listener.next().await.unwrap();
+            assert_eq!((posted.len(), posted[0].times), (1, 1), "round {round}");
+            // This one is under way when the listener goes.
+            post(&other, &["other"]).await;
+        }
+        is_usable(&db).await;
+    });
+}
+
+#[test]
 fn a_listener_is_told_when_the_server_has_gone() {
     run(async {
         let server = Server::start();
