@@ -79,7 +79,7 @@ impl Connector {
             let config = &*self.config;
             let mut plugin = config.plugins.first().copied().unwrap_or(Plugin::Srp256);
             for _ in 0..=config.plugins.len() {
-                let mut stream = self.socket(&phase).await?;
+                let mut stream = self.socket(config.port, &phase, Phase::Socket).await?;
                 let login = Login::new(config, &mut stream, &phase, plugin, secret);
                 match login.run(&opening).await? {
                     Outcome::Session(session) => return Ok((stream, *session)),
@@ -91,10 +91,15 @@ impl Connector {
         .await
     }
 
-    /// A socket to the first of the host's addresses that answers.
-    async fn socket(&self, phase: &Cell<Phase>) -> Result<TcpStream, Cause> {
-        let addresses = address::look_up(&self.config.host, self.config.port).await?;
-        phase.set(Phase::Socket);
+    /// A socket to the first of the host's addresses that answers, in `during`.
+    async fn socket(
+        &self,
+        port: u16,
+        phase: &Cell<Phase>,
+        during: Phase,
+    ) -> Result<TcpStream, Cause> {
+        let addresses = address::look_up(&self.config.host, port).await?;
+        phase.set(during);
         let mut failure = None;
         for address in addresses {
             match TcpStream::connect(address).await {
@@ -110,19 +115,9 @@ impl Connector {
 
     /// The socket that the server tells of events on.
     pub(crate) async fn second(&self, port: u16) -> Result<TcpStream, Error> {
-        let phase = Cell::new(Phase::Events);
-        self.limited(&phase, async {
-            let mut failure = None;
-            for mut address in address::look_up(&self.config.host, port).await? {
-                address.set_port(port);
-                match TcpStream::connect(address).await {
-                    Ok(stream) => return Ok(stream),
-                    Err(error) => failure = Some(error),
-                }
-            }
-            Err(Cause::Io(failure.unwrap_or_else(address::none)))
-        })
-        .await
+        let phase = Cell::new(Phase::Resolve);
+        self.limited(&phase, self.socket(port, &phase, Phase::Events))
+            .await
     }
 
     /// Runs the steps within `connect_timeout`, and says which one failed.

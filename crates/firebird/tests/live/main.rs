@@ -3,6 +3,7 @@
 
 mod blobs;
 mod charsets;
+mod dropped;
 mod errors;
 mod events;
 mod login;

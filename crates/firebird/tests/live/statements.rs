@@ -408,6 +408,23 @@ fn a_server_that_is_killed_fails_all_who_wait() {
 }
 
 #[test]
+fn a_server_that_is_killed_while_nobody_asks_is_noticed() {
+    run(async {
+        let server = Server::start();
+        let database = server.database();
+        let db = open(&database).await;
+        server.kill_9();
+        while db.is_open() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let refused = db.query("select 1 from rdb$database", &[]).await;
+        let error = refused.unwrap_err().to_string();
+        assert!(error.ends_with("the statement was not sent"), "{error}");
+        db.reset().await;
+    });
+}
+
+#[test]
 fn others_run_while_a_statement_takes_long() {
     run(async {
         let database = Server::shared().database();
