@@ -18,7 +18,7 @@ const CONSTANT: &str = "select 7::int4, 1234567890123::int8, 98765.4321::numeric
     'spindle'::text, '\\xcafe'::bytea, '2001-02-03 04:05:06.789'::timestamp, '2001-02-03 04:05:06.789+09'::timestamptz, \
     '2001-02-03'::date, '04:05:06'::time, true::bool";
 
-/// Queries of one run with one in flight, and with several. Quick runs ask a quarter.
+/// Queries of one run with one in flight, and with several. Quick runs ask a tenth.
 const COUNT_ALONE: u64 = 40_000;
 const COUNT: u64 = 200_000;
 /// In flight on each connection, where several threads have one.
@@ -169,7 +169,7 @@ impl Entrant {
     /// One run, and the sum of what was read.
     fn run(&self, case: Case, url: &str, length: Length, stop: &Stop) -> Result<(Run, i64)> {
         let whole = if case.depth == 1 { COUNT_ALONE } else { COUNT };
-        let count = if length.seconds < 5 { whole / 4 } else { whole };
+        let count = if length.seconds < 5 { whole / 10 } else { whole };
         let mut command = Command::new(&self.program);
         command.args([&count.to_string(), &case.depth.to_string(), url]);
         if case.threads > 1 || case.constant.is_some() {
