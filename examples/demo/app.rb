@@ -3,13 +3,8 @@
 require_relative "texts"
 require_relative "live"
 
-plugin(:db) { DB.connect ENV["DATABASE_URL"] || "sqlite:#{Tsumugi.data_dir}/demo.db" }
-db.execute_script <<~SQL
-  create table if not exists tasks (
-    id integer primary key, title text not null, colour text not null,
-    done integer not null default 0, changed integer not null);
-  create index if not exists tasks_done on tasks (done, id);
-SQL
+plugin(:db) { DB.connect }                             # DATABASE_URL, else a file among the data
+db.migrate                                             # migrations/: whoever starts first, once
 plugin(:live) { Live.new(db) }
 every(0.5) { live.look }                               # sees what other workers changed
 every(15) { live.keep_alive }                          # proxies close what is silent
@@ -30,15 +25,13 @@ helpers do
 
   # Newest first; of those whose title has the words, when there are any.
   def tasks(words)
-    return db.query("select id, title, colour, done from tasks order by id desc limit 200") if words.empty?
-
-    like = "%#{words.gsub(/[\\%_]/) { |sign| "\\#{sign}" }}%"
-    db.query("select id, title, colour, done from tasks where title like ? escape '\\' order by id desc limit 200", like)
+    found = db[:tasks].select(:id, :title, :colour, :done).order(desc(:id)).limit(200)
+    words.empty? ? found.all : found.where(col(:title).contains(words)).all
   end
 
   # What the board's templates show.
   def board(words: query[:q].to_s.strip)
-    open, done = tasks(words).partition { |task| task[:done] == 0 }
+    open, done = tasks(words).partition { |task| !task[:done] }
     { words: words, open: open, done: done }
   end
 
@@ -75,17 +68,17 @@ post "/tasks" do
   return index(problem: t(:title_long, TITLE_CHARACTERS_MAX), status: 422) if title.size > TITLE_CHARACTERS_MAX
 
   colour = COLOURS.include?(body[:colour]) ? body[:colour] : COLOURS.first
-  db.execute "insert into tasks (title, colour, changed) values (?, ?, ?)", title, colour, now
+  db[:tasks].insert(title: title, colour: colour, changed: now)
   changed
 end
 
 post "/tasks/:id/toggle", id: Integer do |id|
-  halt 404 if db.execute("update tasks set done = 1 - done, changed = ? where id = ?", now, id) == 0
+  halt 404 if db[:tasks].where(id: id).update(done: sql("not done"), changed: now) == 0
   changed
 end
 
 post "/tasks/:id/delete", id: Integer do |id|
-  halt 404 if db.execute("delete from tasks where id = ?", id) == 0
+  halt 404 if db[:tasks].where(id: id).delete == 0
   changed
 end
 
@@ -97,7 +90,7 @@ end
 # The rows go from the database to the client in pieces and never become Ruby objects.
 get "/tasks.csv" do
   header "content-disposition", "attachment; filename=\"tasks.csv\""
-  stream db.stream("select id, title, colour, done from tasks order by id"), as: :csv
+  stream db[:tasks].select(:id, :title, :colour, :done).order(:id), as: :csv
 end
 
 # Three sources that take 0.9, 0.6 and 0.3 seconds: together 0.9, not 1.8.

@@ -40,7 +40,8 @@ class Live
   def ring = @bells.each { |bell| bell << true if bell.empty? }
 
   def read
-    row = @db.query("select count(*) as total, coalesce(sum(done), 0) as done, coalesce(max(changed), 0) as changed from tasks").first
-    Count.new(row[:total] - row[:done], row[:done], row[:changed])
+    counts = @db[:tasks].group(:done).select(:done, func(:count, :id).as(:tasks), max(:changed).as(:changed)).all
+    open, done = [false, true].map { |state| counts.find { |row| row[:done] == state } }
+    Count.new(open ? open[:tasks] : 0, done ? done[:tasks] : 0, counts.map { |row| row[:changed] }.max)
   end
 end

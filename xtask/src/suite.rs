@@ -39,6 +39,15 @@ const PHASES: &[Phase] = &[
         &["target/debug/tsumugi", "test", "examples/demo/app.rb"],
     ),
     Phase::Tests(
+        "examples/demo on PostgreSQL",
+        &[
+            "target/debug/tsumugi-pg-rig",
+            "target/debug/tsumugi",
+            "test",
+            "examples/demo/app.rb",
+        ],
+    ),
+    Phase::Tests(
         "examples/ngx_mruby",
         &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
     ),

@@ -1,6 +1,14 @@
-# Run with: tsumugi test examples/demo/app.rb
+# Run with: tsumugi test examples/demo/app.rb, on any database: what DATABASE_URL names is emptied before each test.
 
 ENGLISH = { "accept-language" => "en-GB,en;q=0.9" }.freeze
+
+setup do
+  db[:tasks].all_rows!.delete
+  live.look
+end
+
+# The newest task's number.
+def newest = db[:tasks].max(:id)
 
 def add(title, colour = "ai")
   post "/tasks", form: { title: title, colour: colour }
@@ -40,13 +48,14 @@ end
 
 test "a task is finished, reopened and deleted" do
   add "Knit"
-  post "/tasks/1/toggle"
+  id = newest
+  post "/tasks/#{id}/toggle"
   assert_equal [0, 1], [live.count.open, live.count.done]
-  post "/tasks/1/toggle"
+  post "/tasks/#{id}/toggle"
   assert_equal [1, 0], [live.count.open, live.count.done]
-  post "/tasks/1/delete"
+  post "/tasks/#{id}/delete"
   assert_equal [0, 0], [live.count.open, live.count.done]
-  post "/tasks/1/delete"
+  post "/tasks/#{id}/delete"
   assert_status 404
 end
 
@@ -78,7 +87,7 @@ test "the tasks are exported as CSV" do
   add "one, two"
   add "three", "matsu"
   lines = get("/tasks.csv").body.split("\n").map { |line| line.strip }
-  assert_equal ["id,title,colour,done", "1,\"one, two\",ai,0", "2,three,matsu,0"], lines
+  assert_equal ["id,title,colour,done", "#{newest - 1},\"one, two\",ai,false", "#{newest},three,matsu,false"], lines
   assert_match "tasks.csv", response["content-disposition"]
 end
 
