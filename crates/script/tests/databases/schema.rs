@@ -7,7 +7,7 @@ const USERS: &str = "
     db.create(:users) do
       increments :id
       string :name, 100, **more
-      integer :balance, default: 0
+      decimal :balance, 10, 2, default: 0
       boolean :active, default: true
       timestamps
     end
@@ -36,8 +36,8 @@ fn a_table_is_made_once_and_a_different_one_is_named() {
                 "DB::TableDiffers: the table users exists and is different: the column name must not be NULL, and it may be is wanted",
             ),
             (
-                "db.execute(\"insert into users(name) values ('a')\"); db.query('select active, name from users').first.to_a.flatten.inspect.sub(', 1', ', true')",
-                "[:active, true, :name, \"a\"]",
+                "db.execute(\"insert into users(name) values ('a')\"); json(db.query('select active, name, balance from users').first)",
+                "{\"active\":true,\"name\":\"a\",\"balance\":\"0.00\"}",
             ),
             (
                 "json([db.table?(:users), db.table?('absent')])",
@@ -58,6 +58,7 @@ fn every_kind_and_modifier_makes_a_table_that_compares_as_the_same() {
           medium_integer :medium, index: true
           integer :plain, default: -5
           bigInteger :big, nullable: true
+          decimal :exact, 12, 3, default: '1.500'
           double :wide, default: 0.5
           float :narrow, nullable: true
           uuid :guid, nullable: true
@@ -91,7 +92,7 @@ fn every_kind_and_modifier_makes_a_table_that_compares_as_the_same() {
             ("json(all)", "false"),
             (
                 "columns('select * from everything').join(' ')",
-                "key small medium plain big wide narrow guid code words story day at clock moment bytes truth colour document other_id second_id created_at updated_at deleted_at",
+                "key small medium plain big exact wide narrow guid code words story day at clock moment bytes truth colour document other_id second_id created_at updated_at deleted_at",
             ),
         ],
     );
@@ -130,6 +131,23 @@ fn a_table_is_altered_renamed_and_dropped() {
             (
                 "failing { db.alter(:people) { drop_column :x } }",
                 "DB::UsageError: there is no table people",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_primary_key_of_a_table_that_was_made_again_is_the_new_one() {
+    check(
+        "",
+        &[
+            (
+                "db.create(:t) { increments :id; string :name, 10 }; json(db[:t].insert(name: 'a'))",
+                "1",
+            ),
+            (
+                "db.drop :t; db.create(:t) { increments :number; string :id, 10 }; json(db[:t].insert(id: 'x'))",
+                "1",
             ),
         ],
     );

@@ -113,6 +113,11 @@ impl Face {
         Ok(key)
     }
 
+    /// Tables have been made, changed or dropped.
+    pub(crate) fn forget_keys(&self) {
+        self.keys.borrow_mut().clear();
+    }
+
     /// A statement about the table was not understood: it may have been changed.
     pub(crate) fn forget_key(&self, table: &Name) {
         self.keys.borrow_mut().remove(table.as_str());

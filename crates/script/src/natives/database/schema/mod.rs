@@ -3,11 +3,14 @@
 
 mod read;
 
+use std::rc::Rc;
+
 use tsumugi_db::sendable;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 use tsumugi_sql::schema::{Description, Rebuild, drop_table};
 use tsumugi_sql::{Dialect, Error, POSTGRES, SQLITE, Statement};
 
+use super::face::face;
 use super::failure::failure;
 use super::target::target;
 use crate::answer::{Operation, answer, nil};
@@ -80,13 +83,16 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scope.string(statement)
     })?;
     natives.waiting("schema_run", |host, scope, call| {
+        let face = Rc::clone(face(scope, call.argument(0))?);
         let target = target(host, scope, call.argument(0))?;
         let dialect = dialect(scope, call.argument(1))?;
         let sql = text(scope, call.argument(2), "the SQL")?;
         Ok(Box::pin(async move {
             let binds = Vec::new();
             let (sql, binds) = sendable(Statement { sql, binds }, dialect);
-            match target.execute(sql, binds).await {
+            let ran = target.execute(sql, binds).await;
+            face.forget_keys();
+            match ran {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
             }
