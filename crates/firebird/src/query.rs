@@ -83,12 +83,7 @@ impl Drop for Committing<'_> {
         }
         self.connection.forget_automatic(access);
         if self.connection.is_alive() {
-            self.connection.tell(|writer| {
-                writer.tell(Expect::Response, |requests| {
-                    requests.rollback(transaction);
-                    Ok(())
-                })
-            });
+            self.connection.0.roll_back(transaction);
         }
     }
 }

@@ -160,12 +160,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if !self.ended && self.connection.is_alive() {
-            self.connection.tell(|writer| {
-                writer.tell(Expect::Response, |requests| {
-                    requests.rollback(self.handle);
-                    Ok(())
-                })
-            });
+            self.connection.0.roll_back(self.handle);
         }
     }
 }

@@ -281,14 +281,30 @@ impl Shared {
         }
     }
 
+    /// Rolls a transaction back that nobody owns any more. A request to cancel may hit the rollback: then it is asked again.
+    pub(crate) fn roll_back(&self, transaction: Transaction) {
+        let offset = self.out.borrow().end();
+        let ticket = self.slots.borrow_mut().open_rollback(transaction.0, offset);
+        let written = self.write(ticket, |writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.rollback(transaction);
+                Ok(())
+            })
+        });
+        if written.is_err() {
+            self.slots.borrow_mut().leave(ticket);
+            self.lose(Lost::aborted("it could not be made clean and was closed"));
+        }
+    }
+
     /// Undoes what was created for a caller who has gone.
     fn undo(&self, (kind, handle): Orphan) {
+        if kind == Creates::Transaction {
+            return self.roll_back(Transaction(handle));
+        }
         self.told(|writer| match kind {
             Creates::Nothing => Ok(()),
-            Creates::Transaction => writer.tell(Expect::Response, |requests| {
-                requests.rollback(Transaction(handle));
-                Ok(())
-            }),
+            Creates::Transaction => Ok(()),
             Creates::Statement => writer.tell(Expect::Deferred, |requests| {
                 requests.free_statement(Statement(handle), Free::Drop);
                 Ok(())

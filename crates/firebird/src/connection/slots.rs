@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 use tsumugi_firebird_proto::connection::{Event, FetchEnd};
 use tsumugi_firebird_proto::row::Rows;
-use tsumugi_firebird_proto::{Outcome, ServerError};
+use tsumugi_firebird_proto::{GdsCode, Outcome, ServerError};
 
 use super::Lost;
 use crate::error::{Error, Ran, Result};
@@ -51,6 +51,8 @@ struct Slot {
     taken: bool,
     gone: bool,
     creates: Creates,
+    /// The transaction that it rolls back, for nobody.
+    ends: Option<u32>,
     answers: VecDeque<Answer>,
     /// Bytes of the rows in `answers`.
     bytes: usize,
@@ -81,6 +83,16 @@ impl Slots {
             slot.creates = creates;
             slot.asked_at = Some(Instant::now());
             slot.offset = offset;
+        }
+        ticket
+    }
+
+    /// A place for the answer to a rollback that nobody waits for. One that was cancelled in its stead is an orphan again.
+    pub(super) fn open_rollback(&mut self, transaction: u32, offset: u64) -> Ticket {
+        let ticket = self.open(Creates::Nothing, offset);
+        if let Some(slot) = self.slot(ticket) {
+            slot.gone = true;
+            slot.ends = Some(transaction);
         }
         ticket
     }
@@ -253,6 +265,9 @@ impl Slot {
     fn orphan(&mut self, answer: &Answer) -> Option<Orphan> {
         let creates = std::mem::take(&mut self.creates);
         match answer {
+            Answer::Response(Err(error)) if error.has(GdsCode::CANCELLED) => {
+                Some((Creates::Transaction, self.ends?))
+            }
             Answer::Response(Ok(response)) if creates != Creates::Nothing => {
                 Some((creates, response.object))
             }

@@ -1,4 +1,5 @@
-//! Futures dropped at every point where they wait. Rule: afterwards the connection is clean, and nothing is left on the server.
+//! Futures dropped at every point where they wait. Rule: afterwards the connection is clean, or has ended because what ran did not stop;
+//! and nothing is left on the server.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -30,15 +31,20 @@ async fn poll_times<F: Future>(future: F, times: usize) -> bool {
 async fn check<F: Future>(work: impl Fn(Connection) -> F) {
     let database = Server::shared().database();
     database.isql("create table t (n int, b blob); commit;");
-    let db = open(&database).await;
+    let mut db = open(&database).await;
     for times in 1..POLLS_MAX {
         let ended = poll_times(work(db.clone()), times).await;
         let fresh = open(&database).await;
         poll_times(work(fresh.clone()), times).await;
         for connection in [&db, &fresh] {
             connection.reset().await;
-            is_usable(connection).await;
-            assert_eq!(connection.awaited(), 0);
+            if connection.is_open() {
+                is_usable(connection).await;
+                assert_eq!(connection.awaited(), 0);
+            }
+        }
+        if !db.is_open() {
+            db = open(&database).await;
         }
         if ended && times > 3 {
             break;
