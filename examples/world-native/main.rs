@@ -236,7 +236,7 @@ fn routes() -> Router<App> {
     let message = "Hello, World!";
     Router::new()
         .route("/plaintext", get(async move || message))
-        .route("/hello", get(async || "hello\n"))
+        .route("/hello", get(async || "hello"))
         .route("/json", get(async move || Json(Message { message })))
         .route("/db", get(one))
         .route("/queries", get(queries))

@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response};
 use crate::router::{Mounted, RouteLine, Router, translated};
-use crate::streaming::Output;
+use crate::streaming::{Output, until_gone};
 use crate::timers;
 
 /// How an application is run.
@@ -327,7 +327,9 @@ impl<S: 'static> Loaded<S> {
     fn produce(self: &Rc<Self>, job: Job<S>, subject: Subject, producer: Producer) -> Body {
         let (sender, body) = Body::channel(&self.worker.settings().http);
         drop(self.worker.spawn(async move {
-            if let Err(error) = producer(Output::new(sender)).await {
+            let sender = Rc::new(RefCell::new(Some(sender)));
+            let written = until_gone(producer(Output::new(&sender)), &sender).await;
+            if let Some(Err(error)) = written {
                 let Subject { method, uri, .. } = subject;
                 let path = uri.path();
                 match error {

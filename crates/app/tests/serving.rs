@@ -77,11 +77,21 @@ async fn endless(_: State<App>) -> Streamed {
     })
 }
 
+/// A stream that waits for something else than its client.
+async fn silent(_: State<App>) -> Streamed {
+    Streamed::new("text/plain", async |out| {
+        let _running = Running::begin();
+        out.write("x").await?;
+        std::future::pending().await
+    })
+}
+
 fn routes() -> Router<App> {
     Router::new()
         .route("/who", get(who))
         .route("/wait", get(wait))
         .route("/endless", get(endless))
+        .route("/silent", get(silent))
 }
 
 struct Rig {
@@ -188,8 +198,9 @@ fn handlers_of_clients_that_go_are_dropped() {
     rig.ask("/who");
     let waiting: Vec<TcpStream> = (0..20).map(|_| rig.send("/wait")).collect();
     let streams: Vec<TcpStream> = (0..20).map(|_| rig.send("/endless")).collect();
-    until(&HANDLERS, 40);
-    drop((waiting, streams));
+    let silent: Vec<TcpStream> = (0..20).map(|_| rig.send("/silent")).collect();
+    until(&HANDLERS, 60);
+    drop((waiting, streams, silent));
     until(&HANDLERS, 0);
     let _alone = rig.drain();
     assert_eq!((STOPPED.load(SeqCst), DROPPED.load(SeqCst)), (1, 1));
