@@ -10,7 +10,7 @@ use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::{Columns, Rows};
 use crate::value::Value;
-use crate::{postgres, sqlite};
+use crate::{firebird, postgres, sqlite};
 
 pub use crate::sqlite::Executed;
 
@@ -29,12 +29,15 @@ pub enum Database {
     Sqlite(sqlite::Pool),
     /// A PostgreSQL server. Its connections belong to the thread that connected.
     Postgres(postgres::Pool),
+    /// A Firebird server. Its connections belong to the thread that connected.
+    Firebird(firebird::Pool),
 }
 
 impl Database {
-    /// Connects to the database at `url`: `sqlite:PATH`, `sqlite://PATH`, `sqlite::memory:` or
-    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with options after `?`.
+    /// Connects to the database at `url`: `sqlite:PATH`, `sqlite://PATH`, `sqlite::memory:`,
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE` or `firebird://USER:PASSWORD@HOST:PORT/DATABASE`, with options after `?`.
     ///
+    /// What follows the first `/` of a Firebird URL goes to the server: an alias, or a path if it begins with another `/`.
     /// A missing file is created (unless `mode=rw`), a missing directory is not. `sqlite::memory:` is one database for
     /// all connects of this process while any of them lasts; `?name=NAME` makes another.
     pub async fn connect(url: &str, options: Options) -> Result<Database> {
@@ -42,15 +45,20 @@ impl Database {
             let pool = postgres::Pool::connect(url, options).await?;
             return Ok(Database::Postgres(pool));
         }
+        if url.starts_with("firebird:") {
+            let pool = firebird::Pool::connect(url, options).await?;
+            return Ok(Database::Firebird(pool));
+        }
         let pool = sqlite::Pool::connect(url, options).await?;
         Ok(Database::Sqlite(pool))
     }
 
-    /// How URLs of this database begin: `sqlite` or `postgres`.
+    /// How URLs of this database begin: `sqlite`, `postgres` or `firebird`.
     pub fn scheme(&self) -> &'static str {
         match self {
             Database::Sqlite(_) => "sqlite",
             Database::Postgres(_) => "postgres",
+            Database::Firebird(_) => "firebird",
         }
     }
 
@@ -63,6 +71,7 @@ impl Database {
         match self {
             Database::Sqlite(pool) => pool.query(sql.into(), values.into()).await,
             Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
+            Database::Firebird(pool) => pool.query(sql.into(), values.into()).await,
         }
     }
 
@@ -75,6 +84,7 @@ impl Database {
         match self {
             Database::Sqlite(pool) => pool.execute(sql.into(), values.into()).await,
             Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
+            Database::Firebird(pool) => pool.execute(sql.into(), values.into()).await,
         }
     }
 
@@ -84,6 +94,7 @@ impl Database {
         match self {
             Database::Sqlite(pool) => pool.execute_script(sql.into()).await,
             Database::Postgres(pool) => pool.execute_script(sql.into()).await,
+            Database::Firebird(pool) => pool.execute_script(sql.into()).await,
         }
     }
 
@@ -98,6 +109,7 @@ impl Database {
         Ok(match self {
             Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql, values).await?),
             Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values).await?),
+            Database::Firebird(pool) => RowStream::Firebird(pool.stream(sql, values).await?),
         })
     }
 
@@ -106,6 +118,7 @@ impl Database {
         Ok(match self {
             Database::Sqlite(pool) => Transaction::Sqlite(pool.begin(options).await?),
             Database::Postgres(pool) => Transaction::Postgres(pool.begin(options).await?),
+            Database::Firebird(pool) => Transaction::Firebird(pool.begin(options).await?),
         })
     }
 
@@ -118,11 +131,13 @@ impl Database {
     ) -> Result<Vec<Result<Rows>>> {
         match self {
             Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
-            Database::Sqlite(_) => self.one_by_one(statements, atomicity).await,
+            Database::Sqlite(_) | Database::Firebird(_) => {
+                self.one_by_one(statements, atomicity).await
+            }
         }
     }
 
-    /// A pipeline where there is no wire.
+    /// A pipeline of statements that each wait for the one before.
     async fn one_by_one(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
@@ -167,14 +182,17 @@ impl Database {
         match self {
             Database::Sqlite(pool) => pool.snapshot(),
             Database::Postgres(pool) => pool.snapshot(),
+            Database::Firebird(pool) => pool.snapshot(),
         }
     }
 
     /// Lets the connections go as they become free, and refuses further statements. Dropping the last clone does the same; SQLite's
     /// engine, which others may share, ends only then.
     pub fn close(&self) {
-        if let Database::Postgres(pool) = self {
-            pool.close();
+        match self {
+            Database::Postgres(pool) => pool.close(),
+            Database::Firebird(pool) => pool.close(),
+            Database::Sqlite(_) => {}
         }
     }
 
@@ -187,6 +205,9 @@ impl Database {
             (Database::Postgres(pool), Database::Postgres(other)) => {
                 pool.shares_connections_with(other)
             }
+            (Database::Firebird(pool), Database::Firebird(other)) => {
+                pool.shares_connections_with(other)
+            }
             _ => false,
         }
     }
@@ -194,7 +215,7 @@ impl Database {
 
 /// A transaction. Dropped without [`Transaction::commit`] it is rolled back, before anybody else gets its connection.
 ///
-/// On SQLite a statement that fails leaves the transaction usable; on PostgreSQL all that follow fail as well, until it is rolled back
+/// On SQLite and Firebird a statement that fails leaves the transaction usable; on PostgreSQL all that follow fail as well, until it is rolled back
 /// to a savepoint or to its beginning. One that writes and is stopped, by `statement_timeout` or because
 /// its future was dropped, ends the transaction: all later calls say so and nothing is committed.
 #[non_exhaustive]
@@ -204,6 +225,8 @@ pub enum Transaction {
     Sqlite(sqlite::Transaction),
     /// Of a PostgreSQL database.
     Postgres(postgres::Transaction),
+    /// Of a Firebird database.
+    Firebird(firebird::Transaction),
 }
 
 impl Transaction {
@@ -216,6 +239,9 @@ impl Transaction {
         match self {
             Transaction::Sqlite(transaction) => transaction.query(sql.into(), values.into()).await,
             Transaction::Postgres(transaction) => {
+                transaction.query(sql.into(), values.into()).await
+            }
+            Transaction::Firebird(transaction) => {
                 transaction.query(sql.into(), values.into()).await
             }
         }
@@ -234,6 +260,9 @@ impl Transaction {
             Transaction::Postgres(transaction) => {
                 transaction.execute(sql.into(), values.into()).await
             }
+            Transaction::Firebird(transaction) => {
+                transaction.execute(sql.into(), values.into()).await
+            }
         }
     }
 
@@ -242,6 +271,7 @@ impl Transaction {
         match self {
             Transaction::Sqlite(transaction) => transaction.execute_script(sql.into()).await,
             Transaction::Postgres(transaction) => transaction.execute_script(sql.into()).await,
+            Transaction::Firebird(transaction) => transaction.execute_script(sql.into()).await,
         }
     }
 
@@ -255,6 +285,7 @@ impl Transaction {
         Ok(match self {
             Transaction::Sqlite(own) => RowStream::Sqlite(own.stream(sql, values).await?),
             Transaction::Postgres(own) => RowStream::Postgres(own.stream(sql, values).await?),
+            Transaction::Firebird(own) => RowStream::Firebird(own.stream(sql, values).await?),
         })
     }
 
@@ -264,13 +295,12 @@ impl Transaction {
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
-        let own = match self {
-            Transaction::Postgres(own) => return own.pipeline(statements).await,
-            Transaction::Sqlite(own) => own,
-        };
+        if let Transaction::Postgres(own) = self {
+            return own.pipeline(statements).await;
+        }
         let mut outcomes = Vec::with_capacity(statements.len());
         for (sql, values) in statements {
-            let outcome = own.query(sql, values).await;
+            let outcome = self.query(sql, values).await;
             let failed = outcome.is_err();
             outcomes.push(outcome);
             if failed {
@@ -285,15 +315,17 @@ impl Transaction {
         Ok(match self {
             Transaction::Sqlite(own) => Savepoint::Sqlite(own.savepoint().await?),
             Transaction::Postgres(own) => Savepoint::Postgres(own.savepoint().await?),
+            Transaction::Firebird(own) => Savepoint::Firebird(own.savepoint().await?),
         })
     }
 
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
-    /// lock, the transaction is still open.
+    /// lock, the transaction is still open, except on a Firebird server, where it is rolled back then.
     pub async fn commit(&self) -> Result<()> {
         match self {
             Transaction::Sqlite(transaction) => transaction.commit().await,
             Transaction::Postgres(transaction) => transaction.commit().await,
+            Transaction::Firebird(transaction) => transaction.commit().await,
         }
     }
 
@@ -302,6 +334,7 @@ impl Transaction {
         match self {
             Transaction::Sqlite(transaction) => transaction.roll_back().await,
             Transaction::Postgres(transaction) => transaction.roll_back().await,
+            Transaction::Firebird(transaction) => transaction.roll_back().await,
         }
     }
 }
@@ -314,6 +347,8 @@ pub enum Savepoint {
     Sqlite(sqlite::Savepoint),
     /// Of a PostgreSQL transaction.
     Postgres(postgres::Savepoint),
+    /// Of a Firebird transaction.
+    Firebird(firebird::Savepoint),
 }
 
 impl Savepoint {
@@ -322,6 +357,7 @@ impl Savepoint {
         match self {
             Savepoint::Sqlite(savepoint) => savepoint.release().await,
             Savepoint::Postgres(savepoint) => savepoint.release().await,
+            Savepoint::Firebird(savepoint) => savepoint.release().await,
         }
     }
 
@@ -330,6 +366,7 @@ impl Savepoint {
         match self {
             Savepoint::Sqlite(savepoint) => savepoint.roll_back().await,
             Savepoint::Postgres(savepoint) => savepoint.roll_back().await,
+            Savepoint::Firebird(savepoint) => savepoint.roll_back().await,
         }
     }
 }
@@ -342,6 +379,8 @@ pub enum RowStream {
     Sqlite(sqlite::RowStream),
     /// Of a PostgreSQL database.
     Postgres(postgres::RowStream),
+    /// Of a Firebird database.
+    Firebird(firebird::RowStream),
 }
 
 impl RowStream {
@@ -350,6 +389,7 @@ impl RowStream {
         match self {
             RowStream::Sqlite(stream) => stream.columns(),
             RowStream::Postgres(stream) => stream.columns(),
+            RowStream::Firebird(stream) => stream.columns(),
         }
     }
 
@@ -362,6 +402,7 @@ impl RowStream {
         match self {
             RowStream::Sqlite(stream) => stream.next().await,
             RowStream::Postgres(stream) => stream.next().await,
+            RowStream::Firebird(stream) => stream.next().await,
         }
     }
 }

@@ -95,6 +95,16 @@ impl Row<'_> {
                     }
                 }
             }
+            Lying::Firebird(row) => {
+                for (key, field) in columns.keys().iter().zip(row.fields()) {
+                    if let Some(out) = object.key(key) {
+                        match field {
+                            Some(field) => field.write_json(out)?,
+                            None => out.extend_from_slice(b"null"),
+                        }
+                    }
+                }
+            }
         }
         object.end();
         Ok(())
@@ -180,6 +190,11 @@ pub(crate) fn write_integer(integer: i64, out: &mut Vec<u8>) {
 
 /// Appends a finite real.
 pub(crate) fn write_real(real: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(zmij::Buffer::new().format_finite(real).as_bytes());
+}
+
+/// Appends a finite real of single precision, with as many digits as tell it from others.
+pub(crate) fn write_float(real: f32, out: &mut Vec<u8>) {
     out.extend_from_slice(zmij::Buffer::new().format_finite(real).as_bytes());
 }
 

@@ -23,11 +23,14 @@
 
 #![forbid(unsafe_code)]
 
+mod account;
+mod attempt;
 mod csv;
 mod database;
 mod decimal;
 mod error;
 mod feed;
+mod firebird;
 mod json;
 pub mod limits;
 mod log;
@@ -46,7 +49,9 @@ pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result};
 pub use feed::{Format, Scribe};
 pub use metrics::Snapshot;
-pub use options::{Access, Isolation, Options, StatementLog, TransactionMode, TransactionOptions};
+pub use options::{
+    Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
+};
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};

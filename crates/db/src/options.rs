@@ -1,6 +1,7 @@
 //! What a caller chooses when it connects or begins a transaction, and how a URL says it. Opens nothing.
 //! Rule: every option has a default and a range, and an error about one says both.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub struct Options {
     pub acquire_timeout: Duration,
     /// How long one statement, or one batch of a stream, may run. A stream in a transaction or session of PostgreSQL is one statement.
     pub statement_timeout: Duration,
-    /// How long a statement waits for another process's lock.
+    /// How long a statement waits for another process's lock. On Firebird one of a transaction waits as long for a row that another one has changed.
     pub busy_timeout: Duration,
     /// How long a transaction or stream may keep its connection without using it.
     pub idle_timeout: Duration,
@@ -35,6 +36,8 @@ pub struct Options {
     pub rows_max_bytes: usize,
     /// Whether statements are logged.
     pub log: StatementLog,
+    /// How the names of a Firebird result's columns are shown.
+    pub names: Names,
 }
 
 impl Default for Options {
@@ -50,6 +53,7 @@ impl Default for Options {
             statement_cache: limits::STATEMENT_CACHE_DEFAULT,
             rows_max_bytes: limits::ROWS_MAX_BYTES_DEFAULT,
             log: StatementLog::Off,
+            names: Names::Lower,
         }
     }
 }
@@ -62,6 +66,26 @@ pub enum StatementLog {
     Off,
     /// One line for each statement. It shows binds, so it is for development.
     Statements,
+}
+
+/// How names are shown that a database keeps in capitals because they were written without quotes, as Firebird does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// In small letters, if they have no small letter already.
+    #[default]
+    Lower,
+    /// As the database has them.
+    AsIs,
+}
+
+impl Names {
+    pub(crate) fn shown(self, name: &str) -> Cow<'_, str> {
+        if self == Names::AsIs || name.chars().any(char::is_lowercase) {
+            Cow::Borrowed(name)
+        } else {
+            Cow::Owned(name.to_lowercase())
+        }
+    }
 }
 
 /// Choices for [`Database::begin`](crate::Database::begin).
@@ -82,6 +106,14 @@ impl TransactionOptions {
         TransactionOptions {
             access: Access::ReadOnly,
             ..Self::default()
+        }
+    }
+
+    /// A transaction that only reads and sees what was committed when it began.
+    pub(crate) fn snapshot() -> Self {
+        TransactionOptions {
+            isolation: Isolation::RepeatableRead,
+            ..Self::read_only()
         }
     }
 
@@ -165,7 +197,7 @@ pub(crate) enum Missing {
     Fail,
 }
 
-const URLS: &str = "sqlite:PATH, sqlite://PATH, sqlite::memory: or postgres://USER@HOST/DATABASE";
+const URLS: &str = "sqlite:PATH, sqlite://PATH, sqlite::memory:, postgres://USER@HOST/DATABASE or firebird://USER@HOST/DATABASE";
 const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, pool_min, lifetime_ms, statement_cache, rows_max_bytes, acquire_timeout_ms, \
      statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, log=off|statements";
 
@@ -249,7 +281,7 @@ pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bo
     Ok(true)
 }
 
-fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
+pub(crate) fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| {
         Error::usage(format!(
             "database option {key} must be a whole number, not {value:?}"
@@ -354,6 +386,7 @@ mod tests {
             statement_cache: 5,
             rows_max_bytes: 6,
             log: StatementLog::Statements,
+            names: Names::Lower,
         };
         assert_eq!(parse(url, Options::default()).unwrap().1, expected);
     }

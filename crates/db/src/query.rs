@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
-use tsumugi_sql::{Dialect, Name, POSTGRES, SQLITE, Statement, scan};
+use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement, scan};
 
 use crate::database::{Database, Executed, RowStream, Transaction};
 use crate::error::Result;
@@ -30,6 +30,7 @@ impl Database {
         match self {
             Database::Sqlite(_) => &SQLITE,
             Database::Postgres(_) => &POSTGRES,
+            Database::Firebird(_) => &FIREBIRD,
         }
     }
 }
@@ -40,6 +41,7 @@ impl Transaction {
         match self {
             Transaction::Sqlite(_) => &SQLITE,
             Transaction::Postgres(_) => &POSTGRES,
+            Transaction::Firebird(_) => &FIREBIRD,
         }
     }
 }

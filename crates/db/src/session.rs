@@ -18,12 +18,15 @@ impl Database {
     /// as one of the pool's until it is dropped; whatever was left in its session is gone before the next caller has it.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] by SQLite, whose connections all callers of a process share. [`Error::PoolTimeout`].
+    /// [`Error::Unsupported`] by SQLite, whose connections all callers of a process share, and by Firebird. [`Error::PoolTimeout`].
     pub async fn session(&self) -> Result<Session> {
         match self {
             Database::Postgres(pool) => pool.session().await.map(Session::Postgres),
             Database::Sqlite(_) => Err(sqlite_has_no(
                 "connections of one's own: all callers share its connections",
+            )),
+            Database::Firebird(_) => Err(firebird_has_no(
+                "connections of one's own here: use a transaction",
             )),
         }
     }
@@ -31,11 +34,12 @@ impl Database {
     /// Begins a `COPY … FROM STDIN`, on a connection of its own until it ends or is dropped.
     ///
     /// # Errors
-    /// What the server says to the statement; [`Error::Unsupported`] by SQLite.
+    /// What the server says to the statement; [`Error::Unsupported`] by SQLite and Firebird.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         match self {
             Database::Postgres(pool) => pool.copy_in(sql.into()).await.map(CopyIn::Postgres),
             Database::Sqlite(_) => Err(sqlite_has_no("COPY")),
+            Database::Firebird(_) => Err(firebird_has_no("COPY")),
         }
     }
 
@@ -47,6 +51,7 @@ impl Database {
         match self {
             Database::Postgres(pool) => pool.copy_out(sql.into()).await.map(CopyOut::Postgres),
             Database::Sqlite(_) => Err(sqlite_has_no("COPY")),
+            Database::Firebird(_) => Err(firebird_has_no("COPY")),
         }
     }
 
@@ -54,11 +59,12 @@ impl Database {
     /// are: unlike in SQL, capitals matter.
     ///
     /// # Errors
-    /// [`Error::Unreachable`]; [`Error::QueueFull`] beyond [`LISTENERS_MAX`](crate::limits::LISTENERS_MAX); [`Error::Unsupported`] by SQLite.
+    /// [`Error::Unreachable`]; [`Error::QueueFull`] beyond [`LISTENERS_MAX`](crate::limits::LISTENERS_MAX); [`Error::Unsupported`] by SQLite and Firebird.
     pub async fn listen(&self, channels: &[String]) -> Result<Listener> {
         match self {
             Database::Postgres(pool) => pool.listen(channels).await.map(Listener::Postgres),
             Database::Sqlite(_) => Err(sqlite_has_no("LISTEN")),
+            Database::Firebird(_) => Err(firebird_has_no("LISTEN")),
         }
     }
 }
@@ -72,6 +78,7 @@ impl Transaction {
         match self {
             Transaction::Postgres(own) => own.copy_in(sql.into()).await.map(CopyIn::Postgres),
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
+            Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
         }
     }
 
@@ -83,6 +90,7 @@ impl Transaction {
         match self {
             Transaction::Postgres(own) => own.copy_out(sql.into()).await.map(CopyOut::Postgres),
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
+            Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
         }
     }
 }
@@ -249,6 +257,13 @@ impl Listener {
 fn sqlite_has_no(what: &'static str) -> Error {
     Error::Unsupported {
         database: "SQLite",
+        what,
+    }
+}
+
+fn firebird_has_no(what: &'static str) -> Error {
+    Error::Unsupported {
+        database: "Firebird",
         what,
     }
 }

@@ -2,6 +2,7 @@
 //! Not a conversion framework: a value keeps the type that the caller or the database gave it.
 
 use crate::rows::typed::Typed;
+use crate::{firebird, postgres};
 
 /// A value bound to a `?`.
 ///
@@ -34,7 +35,8 @@ pub struct Rich<'a>(Of<'a>);
 /// Whose it is.
 #[derive(Clone, Copy, PartialEq)]
 enum Of<'a> {
-    Postgres(crate::postgres::Field<'a>),
+    Postgres(postgres::Field<'a>),
+    Firebird(firebird::Field<'a>),
     Typed(Typed<'a>),
 }
 
@@ -57,8 +59,12 @@ pub enum Nature {
 }
 
 impl<'a> Rich<'a> {
-    pub(crate) fn field(field: crate::postgres::Field<'a>) -> Rich<'a> {
+    pub(crate) fn field(field: postgres::Field<'a>) -> Rich<'a> {
         Rich(Of::Postgres(field))
+    }
+
+    pub(crate) fn firebird(field: firebird::Field<'a>) -> Rich<'a> {
+        Rich(Of::Firebird(field))
     }
 
     pub(crate) fn typed(typed: Typed<'a>) -> Rich<'a> {
@@ -69,6 +75,7 @@ impl<'a> Rich<'a> {
     pub fn nature(&self) -> Nature {
         match self.0 {
             Of::Postgres(field) => field.nature(),
+            Of::Firebird(field) => field.nature(),
             Of::Typed(typed) => typed.nature(),
         }
     }
@@ -77,6 +84,7 @@ impl<'a> Rich<'a> {
     pub fn unix_micros(&self) -> Option<i64> {
         match self.0 {
             Of::Postgres(field) => field.unix_micros(),
+            Of::Firebird(field) => field.unix_micros(),
             Of::Typed(typed) => typed.unix_micros(),
         }
     }
@@ -85,6 +93,7 @@ impl<'a> Rich<'a> {
     pub fn write_text(&self, out: &mut Vec<u8>) -> crate::Result<()> {
         match self.0 {
             Of::Postgres(field) => field.write_text(out)?,
+            Of::Firebird(field) => field.write_text(out)?,
             Of::Typed(typed) => typed.write_text(out),
         }
         Ok(())
@@ -94,6 +103,7 @@ impl<'a> Rich<'a> {
     pub fn write_json(&self, out: &mut Vec<u8>) -> crate::Result<()> {
         match self.0 {
             Of::Postgres(field) => field.write_json(out)?,
+            Of::Firebird(field) => field.write_json(out)?,
             Of::Typed(typed) => typed.write_json(out),
         }
         Ok(())

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::metrics::Snapshot;
-use crate::{Database, postgres, sqlite};
+use crate::{Database, firebird, postgres, sqlite};
 
 /// A look at a database. When its last [`Database`] has gone there is nothing to see.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub struct Watched {
 enum Watch {
     Sqlite(sqlite::Watch),
     Postgres(postgres::Watch),
+    Firebird(firebird::Watch),
 }
 
 /// Whose the connections of a database are.
@@ -40,6 +41,10 @@ impl Database {
                 name: pool.name(),
                 watch: Watch::Postgres(pool.watch()),
             },
+            Database::Firebird(pool) => Watched {
+                name: pool.name(),
+                watch: Watch::Firebird(pool.watch()),
+            },
         }
     }
 }
@@ -54,7 +59,7 @@ impl Watched {
     pub fn extent(&self) -> Extent {
         match self.watch {
             Watch::Sqlite(_) => Extent::Process,
-            Watch::Postgres(_) => Extent::Thread,
+            Watch::Postgres(_) | Watch::Firebird(_) => Extent::Thread,
         }
     }
 
@@ -63,6 +68,7 @@ impl Watched {
         match &self.watch {
             Watch::Sqlite(watch) => watch.snapshot(),
             Watch::Postgres(watch) => watch.snapshot(),
+            Watch::Firebird(watch) => watch.snapshot(),
         }
     }
 
@@ -71,6 +77,7 @@ impl Watched {
         match (&self.watch, &other.watch) {
             (Watch::Sqlite(watch), Watch::Sqlite(other)) => watch.is(other),
             (Watch::Postgres(watch), Watch::Postgres(other)) => watch.is(other),
+            (Watch::Firebird(watch), Watch::Firebird(other)) => watch.is(other),
             _ => false,
         }
     }

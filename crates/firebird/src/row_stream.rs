@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use tsumugi_firebird_proto::ServerError;
 use tsumugi_firebird_proto::connection::FetchEnd;
 use tsumugi_firebird_proto::describe::Column;
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::values::Value;
+use tsumugi_firebird_proto::{Format, ServerError};
 
 use crate::connection::{Asked, Connection};
 use crate::error::{Error, Result};
@@ -73,6 +73,11 @@ impl RowStream {
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &[Column] {
         self.lease.description().columns()
+    }
+
+    /// The form that its rows share.
+    pub fn format(&self) -> &Arc<Format> {
+        &self.lease.description().format
     }
 
     /// Some more rows, at least one; none after the last. Dropping the future loses nothing.

@@ -69,6 +69,11 @@ impl Rows {
         self.format.columns()
     }
 
+    /// The form that its rows share, the same for every execution of a prepared statement.
+    pub fn format(&self) -> &Arc<Format> {
+        &self.format
+    }
+
     /// Bytes that the answer takes.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(Part::size_bytes).sum()

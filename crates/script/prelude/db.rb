@@ -48,10 +48,10 @@ class DB
     affected
   end
 
-  # Inserts and answers the new row's id. PostgreSQL has no such thing as the last id: there a statement without RETURNING
+  # Inserts and answers the new row's id. Only SQLite has such a thing as the last id: elsewhere a statement without RETURNING
   # gets `returning id`.
   def insert(sql, *values)
-    sql = "#{sql.rstrip.chomp(";")} returning id" if @scheme == "postgres" && !sql.downcase.include?("returning")
+    sql = "#{sql.rstrip.chomp(";")} returning id" unless __embedded? || sql.downcase.include?("returning")
     Tsumugi.await(Tsumugi::Native.db_execute(@native, sql, values))[1]
   end
 
@@ -236,7 +236,7 @@ class DB
 
   # Notifies whoever listens to the channel; in a transaction when it commits.
   def notify(channel, payload = "")
-    raise Unsupported, "SQLite has no NOTIFY" unless @scheme == "postgres"
+    raise Unsupported, "#{@scheme == "sqlite" ? "SQLite" : "Firebird"} has no NOTIFY" unless @scheme == "postgres"
 
     query("select pg_notify(?, ?)", channel, payload)
     nil

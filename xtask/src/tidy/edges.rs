@@ -24,6 +24,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "tsumugi-db",
         &[
+            "tsumugi-firebird",
+            "tsumugi-firebird-proto",
+            "tsumugi-firebird-rig",
             "tsumugi-pg",
             "tsumugi-pg-proto",
             "tsumugi-pg-rig",

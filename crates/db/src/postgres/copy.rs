@@ -36,7 +36,7 @@ impl Of {
     /// Logs how it ended, with the number of rows if that is known.
     fn ended(&self, outcome: std::result::Result<Option<u64>, &tsumugi_pg::Error>) {
         let rows = outcome.map(|rows| rows.and_then(|rows| usize::try_from(rows).ok()));
-        self.pool.log(self.begun, &self.sql, &[], rows);
+        self.pool.account.log(self.begun, &self.sql, &[], rows);
     }
 
     /// What came of opening it, told and counted.
@@ -44,7 +44,9 @@ impl Of {
         if let Err(error) = &copy {
             self.ended(Err(error));
         }
-        self.pool.counted(copy.map_err(|error| self.failed(error)))
+        self.pool
+            .account
+            .counted(copy.map_err(|error| self.failed(error)))
     }
 
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
@@ -67,7 +69,7 @@ impl Pool {
 
 impl CopyIn {
     pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyIn> {
-        let begun = pool.begun();
+        let begun = pool.account.begun();
         let copy = own.copy_in(&sql).await;
         let of = Of {
             pool: Rc::clone(pool),
@@ -97,7 +99,7 @@ impl CopyIn {
 
 impl CopyOut {
     pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyOut> {
-        let begun = pool.begun();
+        let begun = pool.account.begun();
         let copy = own.copy_out(&sql).await;
         let of = Of {
             pool: Rc::clone(pool),

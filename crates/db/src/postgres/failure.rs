@@ -2,16 +2,13 @@
 //! Rule: what a server says may quote data: its DETAIL is shown only to who asks for it.
 
 use std::fmt;
-use std::sync::Arc;
 
 use tsumugi_pg::{Error as Driver, Ran};
 use tsumugi_pg_proto::ServerError;
 
 use super::plan::source_offset;
-use crate::error::{Code, Error, Failed};
-use crate::options::Options;
-use crate::pool::Missed;
-use crate::value::Value;
+use crate::attempt::Attempt;
+use crate::error::{Code, Error};
 
 /// Why a statement has no result.
 pub(super) enum Fault {
@@ -42,65 +39,12 @@ impl fmt::Debug for Fault {
     }
 }
 
-/// What failed, and with what options.
-pub(super) struct Attempt<'a> {
-    pub(super) sql: Arc<str>,
-    pub(super) values: Vec<Value>,
-    pub(super) options: &'a Options,
-}
-
 impl Attempt<'_> {
-    fn failed(self, detail: String) -> Failed {
-        Failed::new(self.sql, self.values, detail)
-    }
-
-    /// A misuse of ours.
-    pub(super) fn usage(self, message: impl Into<String>) -> Error {
-        Error::Usage {
-            message: message.into(),
-            statement: self.failed(String::new()),
-        }
-    }
-
-    /// No connection was to be had.
-    pub(super) fn missed(self, missed: Missed) -> Error {
-        match missed {
-            Missed::Timeout {
-                waited,
-                reason: None,
-            } => Error::PoolTimeout {
-                connection: "connection",
-                limit: "acquire_timeout",
-                waited_ms: waited.as_millis().try_into().unwrap_or(u64::MAX),
-                statement: self.failed(String::new()),
-            },
-            Missed::Timeout {
-                reason: Some(reason),
-                ..
-            }
-            | Missed::Refused(reason) => Error::Unreachable {
-                reason: reason.to_string(),
-            },
-            Missed::QueueFull => Error::QueueFull {
-                limit: "queue_max",
-                max: crate::limits::QUEUE_MAX,
-                statement: self.failed(String::new()),
-            },
-            Missed::Closed => Error::Closed {
-                what: "database",
-                reason: "it was closed",
-            },
-        }
-    }
-
     /// There is no result.
     pub(super) fn fault(self, fault: impl Into<Fault>) -> Error {
         match fault.into() {
             Fault::Driver(error) => self.driver(error),
-            Fault::Late => Error::Timeout {
-                limit: self.options.statement_timeout,
-                statement: self.failed(String::new()),
-            },
+            Fault::Late => self.late(),
             Fault::Changed => self.usage(CHANGED),
         }
     }

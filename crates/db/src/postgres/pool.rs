@@ -11,16 +11,17 @@ use tsumugi_pg::connection::Behaviour;
 use tsumugi_pg::{Atomicity, Connector, Statement};
 
 use super::bind::Binds;
-use super::failure::{Attempt, Fault};
+use super::failure::Fault;
 use super::link::{Connections, Link, Session};
 use super::plan::{self, Effect, Plan, Plans};
 use super::rows::Rows as Lying;
 use super::settings;
 use super::transaction::{RowStream, Transaction};
+use crate::account::Account;
+use crate::attempt::Attempt;
 use crate::error::{Error, Result};
-use crate::log::Line;
 use crate::metrics::Snapshot;
-use crate::options::{Options, StatementLog, TransactionOptions};
+use crate::options::{Options, TransactionOptions};
 use crate::pool::{Missed, Settings};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
@@ -38,7 +39,7 @@ pub(super) struct Inner {
     pub(super) options: Options,
     pub(super) connector: Connector,
     pub(super) listeners: Cell<usize>,
-    counts: Counts,
+    pub(super) account: Account,
     /// Whether the server knows nothing of our limits, because a pooler hands its sessions to others too.
     pub(super) limits: Limits,
 }
@@ -50,13 +51,6 @@ pub(super) enum Limits {
     Server,
     /// We do, and tell the server anew in each transaction.
     Ours,
-}
-
-#[derive(Default)]
-struct Counts {
-    statements: Cell<u64>,
-    errors: Cell<u64>,
-    transactions: Cell<u64>,
 }
 
 const TRANSACTION: &str = "BEGIN, COMMIT, ROLLBACK, SAVEPOINT and LOCK TABLE would change a shared connection: use a transaction and its savepoints";
@@ -94,10 +88,10 @@ impl Pool {
             name,
             connections: Connections::new(link, settings),
             plans: Plans::default(),
+            account: Account::new(options.log),
             options,
             connector,
             listeners: Cell::new(0),
-            counts: Counts::default(),
             limits,
         }));
         // A wrong URL is an error here, not at the first statement.
@@ -153,7 +147,7 @@ impl Pool {
             own.changed.set(true);
             return self.0.run_on(&own, &plan, sql, values).await;
         }
-        let begun = self.0.begun();
+        let begun = self.0.account.begun();
         let connection = match self.0.connections.shared().await {
             Ok(connection) => connection,
             Err(missed) => return self.0.turned_away(sql, values, missed),
@@ -169,7 +163,7 @@ impl Pool {
         let own = self.0.own().await?;
         own.changed.set(true);
         let run = self.0.script_on(&own, sql).await;
-        self.0.counted(run)
+        self.0.account.counted(run)
     }
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
@@ -186,10 +180,7 @@ impl Pool {
 
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         let own = self.0.own().await?;
-        self.0
-            .counts
-            .transactions
-            .set(self.0.counts.transactions.get() + 1);
+        self.0.account.transaction();
         Transaction::begin(&self.0, own, options).await
     }
 
@@ -240,18 +231,7 @@ impl std::fmt::Debug for Inner {
 
 impl Inner {
     fn snapshot(&self) -> Snapshot {
-        let figures = self.connections.figures();
-        Snapshot {
-            statements: self.counts.statements.get(),
-            errors: self.counts.errors.get(),
-            transactions: self.counts.transactions.get(),
-            acquired: figures.acquired,
-            wait: figures.wait,
-            waiting: figures.waiting,
-            connections: figures.open,
-            connections_busy: figures.busy,
-            ..Snapshot::default()
-        }
+        self.account.snapshot(self.connections.figures())
     }
 }
 
@@ -298,7 +278,7 @@ impl Inner {
                 values,
             })
             .collect();
-        let begun = self.begun();
+        let begun = self.account.begun();
         let outcomes = self.bounded(connection.pipeline(&asked, atomicity)).await;
         drop(asked);
         drop(binds);
@@ -319,7 +299,7 @@ impl Inner {
         sql: Arc<str>,
         values: Vec<Value>,
     ) -> Result<Lying> {
-        let begun = self.begun();
+        let begun = self.account.begun();
         let binds = Binds(&values);
         let rows = self.bounded(own.query(&plan.sql, &binds)).await;
         self.ended(begun, &sql, &values, rows)
@@ -327,15 +307,17 @@ impl Inner {
 
     /// Several statements as one text, on a connection that the caller has.
     pub(super) async fn script_on(&self, own: &Session, sql: Arc<str>) -> Result<()> {
-        let begun = self.begun();
+        let begun = self.account.begun();
         // The server's limit is for each of its statements.
         let run = self.timed(own.script(&sql)).await;
-        self.log(begun, &sql, &[], run.as_ref().map(|()| None));
+        self.account
+            .log(begun, &sql, &[], run.as_ref().map(|()| None));
         run.map_err(|fault| self.attempt(sql, Vec::new()).fault(fault))
     }
 
     fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: Missed) -> Result<T> {
-        self.counted(Err(self.attempt(sql, values).missed(missed)))
+        self.account
+            .counted(Err(self.attempt(sql, values).missed(missed)))
     }
 
     /// The plan of a statement that may share a connection.
@@ -374,10 +356,6 @@ impl Inner {
         }
     }
 
-    pub(super) fn begun(&self) -> Option<Instant> {
-        (self.options.log == StatementLog::Statements).then(Instant::now)
-    }
-
     /// What a statement came to, counted and, if wanted, logged.
     pub(super) fn ended(
         &self,
@@ -388,43 +366,16 @@ impl Inner {
     ) -> Result<Lying> {
         let rows = rows.map_err(Into::into);
         let rows = rows.and_then(|rows| Lying::new(rows).map_err(Fault::from));
-        self.log(
+        self.account.log(
             begun,
             sql,
             values,
             rows.as_ref()
                 .map(|rows| begun.map(|_| rows.given_or_changed())),
         );
-        self.counted(
+        self.account.counted(
             rows.map_err(|fault| self.attempt(Arc::clone(sql), values.to_vec()).fault(fault)),
         )
-    }
-
-    /// Logs a statement that has ended, if [`Inner::begun`] says so, with the number of its rows where it has one.
-    pub(super) fn log(
-        &self,
-        begun: Option<Instant>,
-        sql: &str,
-        values: &[Value],
-        outcome: Result<Option<usize>, &impl std::fmt::Debug>,
-    ) {
-        let Some(begun) = begun else { return };
-        let line = Line {
-            sql,
-            values,
-            rows: outcome.ok().flatten(),
-            took: begun.elapsed(),
-            fault: outcome.err().map(|fault| fault as &dyn std::fmt::Debug),
-        };
-        line.write();
-    }
-
-    pub(super) fn counted<T>(&self, outcome: Result<T>) -> Result<T> {
-        self.counts.statements.set(self.counts.statements.get() + 1);
-        if outcome.is_err() {
-            self.counts.errors.set(self.counts.errors.get() + 1);
-        }
-        outcome
     }
 }
 

@@ -102,9 +102,10 @@ impl Transaction {
             streaming: Cell::new(false),
             lender,
         };
-        let begun = pool.begun();
+        let begun = pool.account.begun();
         let run = pool.bounded(own.begin_unguarded(begin)).await;
-        pool.log(begun, "BEGIN", &[], run.as_ref().map(|()| None));
+        pool.account
+            .log(begun, "BEGIN", &[], run.as_ref().map(|()| None));
         if let Err(fault) = run {
             return Err(pool.attempt("BEGIN".into(), Vec::new()).fault(fault));
         }
@@ -180,10 +181,11 @@ impl Transaction {
 
     pub(crate) async fn commit(&self) -> Result<()> {
         let own = self.0.own()?;
-        let begun = self.0.pool.begun();
+        let begun = self.0.pool.account.begun();
         let committed = self.0.pool.bounded(own.commit_unguarded()).await;
         self.0
             .pool
+            .account
             .log(begun, "COMMIT", &[], committed.as_ref().map(|()| None));
         if own.status() == TransactionStatus::Idle || committed.is_ok() {
             self.0.end("it was committed");
@@ -235,9 +237,11 @@ impl Held {
 
     async fn command(&self, sql: &str) -> Result<()> {
         let own = self.own()?;
-        let begun = self.pool.begun();
+        let begun = self.pool.account.begun();
         let run = self.pool.bounded(own.script(sql)).await;
-        self.pool.log(begun, sql, &[], run.as_ref().map(|()| None));
+        self.pool
+            .account
+            .log(begun, sql, &[], run.as_ref().map(|()| None));
         run.map_err(|fault| self.pool.attempt(sql.into(), Vec::new()).fault(fault))
     }
 }
@@ -341,11 +345,12 @@ impl RowStream {
         values: Vec<Value>,
     ) -> Result<RowStream> {
         let plan = pool.plans.of(&sql);
-        let begun = pool.begun();
+        let begun = pool.account.begun();
         let binds = Binds(&values);
         let rows = batch(pool, &own, own.stream(&plan.sql, &binds)).await;
         // Its rows are still to come.
-        pool.log(begun, &sql, &values, rows.as_ref().map(|_| None));
+        pool.account
+            .log(begun, &sql, &values, rows.as_ref().map(|_| None));
         let rows = match rows {
             Ok(rows) => rows,
             Err(fault) => return Err(pool.attempt(sql, values).fault(fault)),

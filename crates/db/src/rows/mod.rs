@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::json;
-use crate::postgres;
 use crate::value::ValueRef;
+use crate::{firebird, postgres};
 
 use packed::{Packed, PackedRow};
 use typed::Held;
@@ -105,6 +105,7 @@ pub struct Rows(Kept);
 enum Kept {
     Packed(Packed),
     Postgres(postgres::Rows),
+    Firebird(firebird::Rows),
 }
 
 impl From<Packed> for Rows {
@@ -119,12 +120,19 @@ impl From<postgres::Rows> for Rows {
     }
 }
 
+impl From<firebird::Rows> for Rows {
+    fn from(rows: firebird::Rows) -> Self {
+        Rows(Kept::Firebird(rows))
+    }
+}
+
 impl Rows {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         match &self.0 {
             Kept::Packed(rows) => rows.len(),
             Kept::Postgres(rows) => rows.len(),
+            Kept::Firebird(rows) => rows.len(),
         }
     }
 
@@ -138,6 +146,7 @@ impl Rows {
         match &self.0 {
             Kept::Packed(rows) => rows.columns(),
             Kept::Postgres(rows) => rows.columns(),
+            Kept::Firebird(rows) => rows.columns(),
         }
     }
 
@@ -146,6 +155,7 @@ impl Rows {
         match &self.0 {
             Kept::Packed(rows) => rows.packed_bytes(),
             Kept::Postgres(rows) => rows.bytes(),
+            Kept::Firebird(rows) => rows.bytes(),
         }
     }
 
@@ -155,6 +165,7 @@ impl Rows {
         match &mut self.0 {
             Kept::Packed(rows) => rows.truncate(len),
             Kept::Postgres(rows) => rows.truncate(len),
+            Kept::Firebird(rows) => rows.truncate(len),
         }
         self
     }
@@ -164,6 +175,7 @@ impl Rows {
         Some(match &self.0 {
             Kept::Packed(rows) => Row(Lying::Packed(rows.row(index)?)),
             Kept::Postgres(rows) => Row(Lying::Postgres(rows.row(index)?)),
+            Kept::Firebird(rows) => Row(Lying::Firebird(rows.row(index)?)),
         })
     }
 
@@ -174,18 +186,21 @@ impl Rows {
 
     /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        // One of the two is empty: an iterator of either kind without a box.
-        let (packed, postgres) = match &self.0 {
-            Kept::Packed(rows) => (Some(rows), None),
-            Kept::Postgres(rows) => (None, Some(rows.iter())),
+        // All but one are empty: an iterator of any kind without a box.
+        let (packed, postgres, firebird) = match &self.0 {
+            Kept::Packed(rows) => (Some(rows), None, None),
+            Kept::Postgres(rows) => (None, Some(rows.iter()), None),
+            Kept::Firebird(rows) => (None, None, Some(rows.iter())),
         };
         let packed = packed
             .into_iter()
             .flat_map(|rows| (0..rows.len()).filter_map(|index| rows.row(index)));
         let postgres = postgres.into_iter().flatten();
+        let firebird = firebird.into_iter().flatten();
         packed
             .map(|row| Row(Lying::Packed(row)))
             .chain(postgres.map(|row| Row(Lying::Postgres(row))))
+            .chain(firebird.map(|row| Row(Lying::Firebird(row))))
     }
 }
 
@@ -209,6 +224,7 @@ pub struct Row<'a>(pub(crate) Lying<'a>);
 pub(crate) enum Lying<'a> {
     Packed(PackedRow<'a>),
     Postgres(postgres::Row<'a>),
+    Firebird(firebird::Row<'a>),
 }
 
 impl<'a> Row<'a> {
@@ -217,6 +233,7 @@ impl<'a> Row<'a> {
         match self.0 {
             Lying::Packed(row) => row.columns,
             Lying::Postgres(row) => row.columns(),
+            Lying::Firebird(row) => row.columns(),
         }
     }
 
@@ -232,15 +249,18 @@ impl<'a> Row<'a> {
 
     /// The values in column order.
     pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
-        // One of the two is empty: an iterator of either kind without a box.
-        let (packed, postgres) = match self.0 {
-            Lying::Packed(row) => (Some(row.cells()), None),
-            Lying::Postgres(row) => (None, Some(row.values())),
+        // All but one are empty: an iterator of any kind without a box.
+        let (packed, postgres, firebird) = match self.0 {
+            Lying::Packed(row) => (Some(row.cells()), None, None),
+            Lying::Postgres(row) => (None, Some(row.values()), None),
+            Lying::Firebird(row) => (None, None, Some(row.values())),
         };
         let columns = self.columns();
         let packed = packed.into_iter().flatten().enumerate();
         let packed = packed.map(|(index, cell)| columns.held(index).value(cell));
-        packed.chain(postgres.into_iter().flatten())
+        packed
+            .chain(postgres.into_iter().flatten())
+            .chain(firebird.into_iter().flatten())
     }
 }
 

@@ -15,8 +15,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    Database, Isolation, Options, Savepoint, Session, StatementLog, Transaction, TransactionMode,
-    TransactionOptions, Value as Bind,
+    Database, Isolation, Names, Options, Savepoint, Session, StatementLog, Transaction,
+    TransactionMode, TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 
@@ -298,11 +298,18 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
             "timeout" => options.statement_timeout = seconds.ok_or_else(wrong)?,
             "busy" => options.busy_timeout = seconds.ok_or_else(wrong)?,
             "statements" => options.statement_cache = whole.ok_or_else(wrong)?,
+            "names" => {
+                options.names = match scope.text(value).as_deref() {
+                    Some("lower") => Names::Lower,
+                    Some("as_is") => Names::AsIs,
+                    _ => return Err(wrong()),
+                }
+            }
             "log" if value.truthy() => options.log = StatementLog::Statements,
             "log" => options.log = StatementLog::Off,
             other => {
                 let message = format!(
-                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, statements, log"
+                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, statements, names, log"
                 );
                 return Err(scope.error("ArgumentError", message));
             }

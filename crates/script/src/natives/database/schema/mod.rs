@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tsumugi_db::sendable;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 use tsumugi_sql::schema::{Description, Rebuild, drop_table};
-use tsumugi_sql::{Dialect, Error, POSTGRES, SQLITE, Statement};
+use tsumugi_sql::{Dialect, Error, FIREBIRD, POSTGRES, SQLITE, Statement};
 
 use super::face::face;
 use super::failure::failure;
@@ -104,6 +104,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn dialect<'c>(scope: &'c Scope<'c>, scheme: Value<'c>) -> Result<'c, &'static Dialect> {
     match scope.text(scheme).as_deref() {
         Some("postgres") => Ok(&POSTGRES),
+        Some("firebird") => Ok(&FIREBIRD),
         Some("sqlite") => Ok(&SQLITE),
         _ => Err(scope.error("DB::Unsupported", "this database has no schema builder")),
     }

@@ -1,0 +1,81 @@
+//! What one worker's pool of connections to a server counts and logs of its statements, the same for every server.
+//! Not the pool's own figures, which it is given. Rule: a statement that is not to be logged costs no look at the clock.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use crate::log::Line;
+use crate::metrics::Snapshot;
+use crate::options::StatementLog;
+use crate::pool::Figures;
+use crate::value::Value;
+
+pub(crate) struct Account {
+    log: StatementLog,
+    statements: Cell<u64>,
+    errors: Cell<u64>,
+    transactions: Cell<u64>,
+}
+
+impl Account {
+    pub(crate) fn new(log: StatementLog) -> Account {
+        Account {
+            log,
+            statements: Cell::new(0),
+            errors: Cell::new(0),
+            transactions: Cell::new(0),
+        }
+    }
+
+    /// When a statement begins that is to be logged.
+    pub(crate) fn begun(&self) -> Option<Instant> {
+        (self.log == StatementLog::Statements).then(Instant::now)
+    }
+
+    /// Logs a statement that has ended, if [`Account::begun`] says so, with the number of its rows where it has one.
+    pub(crate) fn log(
+        &self,
+        begun: Option<Instant>,
+        sql: &str,
+        values: &[Value],
+        outcome: Result<Option<usize>, &impl std::fmt::Debug>,
+    ) {
+        let Some(begun) = begun else { return };
+        let line = Line {
+            sql,
+            values,
+            rows: outcome.ok().flatten(),
+            took: begun.elapsed(),
+            fault: outcome.err().map(|fault| fault as &dyn std::fmt::Debug),
+        };
+        line.write();
+    }
+
+    /// Counts a statement that has ended.
+    pub(crate) fn counted<T, E>(&self, outcome: Result<T, E>) -> Result<T, E> {
+        self.statements.set(self.statements.get() + 1);
+        if outcome.is_err() {
+            self.errors.set(self.errors.get() + 1);
+        }
+        outcome
+    }
+
+    /// Counts a transaction.
+    pub(crate) fn transaction(&self) {
+        self.transactions.set(self.transactions.get() + 1);
+    }
+
+    pub(crate) fn snapshot(&self, figures: Figures) -> Snapshot {
+        Snapshot {
+            statements: self.statements.get(),
+            errors: self.errors.get(),
+            transactions: self.transactions.get(),
+            acquired: figures.acquired,
+            wait: figures.wait,
+            waiting: figures.waiting,
+            connections: figures.open,
+            connections_busy: figures.busy,
+            ..Snapshot::default()
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A statement that failed, or that no connection was to be had for: what every driver to a server makes of that.
+//! Rule: what was tried goes into the error, for who asks for it.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Failed};
+use crate::options::Options;
+use crate::pool::Missed;
+use crate::value::Value;
+
+/// What failed, and with what options.
+pub(crate) struct Attempt<'a> {
+    pub(crate) sql: Arc<str>,
+    pub(crate) values: Vec<Value>,
+    pub(crate) options: &'a Options,
+}
+
+impl Attempt<'_> {
+    pub(crate) fn failed(self, detail: String) -> Failed {
+        Failed::new(self.sql, self.values, detail)
+    }
+
+    /// A misuse of ours.
+    pub(crate) fn usage(self, message: impl Into<String>) -> Error {
+        Error::Usage {
+            message: message.into(),
+            statement: self.failed(String::new()),
+        }
+    }
+
+    /// It took longer than `statement_timeout`.
+    pub(crate) fn late(self) -> Error {
+        Error::Timeout {
+            limit: self.options.statement_timeout,
+            statement: self.failed(String::new()),
+        }
+    }
+
+    /// No connection was to be had.
+    pub(crate) fn missed(self, missed: Missed) -> Error {
+        match missed {
+            Missed::Timeout {
+                waited,
+                reason: None,
+            } => Error::PoolTimeout {
+                connection: "connection",
+                limit: "acquire_timeout",
+                waited_ms: waited.as_millis().try_into().unwrap_or(u64::MAX),
+                statement: self.failed(String::new()),
+            },
+            Missed::Timeout {
+                reason: Some(reason),
+                ..
+            }
+            | Missed::Refused(reason) => Error::Unreachable {
+                reason: reason.to_string(),
+            },
+            Missed::QueueFull => Error::QueueFull {
+                limit: "queue_max",
+                max: crate::limits::QUEUE_MAX,
+                statement: self.failed(String::new()),
+            },
+            Missed::Closed => Error::Closed {
+                what: "database",
+                reason: "it was closed",
+            },
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Values of a caller as parameters of Firebird. The server makes its column's type of them, as it does with a literal.
+//! Rule: nothing is rounded here but the time of day, of which Firebird has ten-thousandths of a second.
+
+use std::borrow::Cow;
+
+use tsumugi_firebird_proto::Value as Sent;
+use tsumugi_firebird_proto::values::{Date, Time, Timestamp};
+
+use crate::json;
+use crate::value::Value;
+
+/// The values of one statement.
+pub(super) fn values(values: &[Value]) -> Vec<Sent<'_>> {
+    values.iter().map(sent).collect()
+}
+
+fn sent(value: &Value) -> Sent<'_> {
+    match value {
+        Value::Null => Sent::Null,
+        Value::Boolean(boolean) => Sent::Boolean(*boolean),
+        Value::Integer(integer) => Sent::Integer(*integer),
+        Value::Real(real) => Sent::Double(*real),
+        Value::Text(text) => text_or_time(text),
+        Value::Blob(blob) => Sent::Bytes(blob),
+        Value::Json(text) => Sent::Text(Cow::Borrowed(text)),
+        Value::List(_) => Sent::Text(Cow::Owned(json::text(value))),
+    }
+}
+
+/// A point in time as other databases take it, such as `2024-02-29T03:04:05.678901Z`, goes in Firebird's own form, because its server reads neither
+/// the `T` nor so many digits. A text column gets the same form; every other text goes as it is.
+fn text_or_time(text: &str) -> Sent<'_> {
+    match timestamp(text) {
+        Some(at) => Sent::Text(Cow::Owned(at.to_string())),
+        None => Sent::Text(Cow::Borrowed(text)),
+    }
+}
+
+/// A date, `T`, a time of day and `Z`, all of it.
+fn timestamp(text: &str) -> Option<Timestamp> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let (year, rest) = date.split_once('-')?;
+    let (month, day) = rest.split_once('-')?;
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let (hour, rest) = clock.split_once(':')?;
+    let (minute, second) = rest.split_once(':')?;
+    let date = Date::from_ymd(
+        digits(year, 4)?.into(),
+        u8::try_from(digits(month, 2)?).ok()?,
+        u8::try_from(digits(day, 2)?).ok()?,
+    )?;
+    let small = |text| u8::try_from(digits(text, 2)?).ok();
+    let time = Time::from_hms(
+        small(hour)?,
+        small(minute)?,
+        small(second)?,
+        fraction_of(fraction)?,
+    )?;
+    Some(Timestamp { date, time })
+}
+
+/// Ten-thousandths of a second; what is finer is cut off.
+fn fraction_of(digits: &str) -> Option<u16> {
+    if digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let four: String = digits.chars().chain("0000".chars()).take(4).collect();
+    four.parse().ok()
+}
+
+fn digits(text: &str, count: usize) -> Option<u16> {
+    let digits = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let Sent::Text(sent) = text_or_time(text) else {
+            panic!("{text} is sent as text");
+        };
+        assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn points_in_time_go_in_the_servers_form() {
+        check("2024-02-29T03:04:05Z", "2024-02-29 03:04:05");
+        check("2024-02-29T03:04:05.678901Z", "2024-02-29 03:04:05.6789");
+        check("2024-02-29T03:04:05.5Z", "2024-02-29 03:04:05.5");
+    }
+
+    #[test]
+    fn other_texts_go_as_they_are() {
+        for text in [
+            "2023-02-29T03:04:05Z",
+            "2024-02-29T03:04Z",
+            "2024-02-29T03:04:05",
+            "TZ",
+            "",
+            "24-02-29T03:04:05Z",
+            "2024-02-29T03:04:05.Z5Z",
+        ] {
+            check(text, text);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The contents of blobs, which a row only names: they are read before anybody sees the row.
+//! Rule: as many blobs are asked for at once as [`BLOBS_AHEAD`], and together they are no larger than a result may be.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use tsumugi_firebird::{BlobReader, Connection, Error, Result, Transaction};
+use tsumugi_firebird_proto::{Kind, Row, Value};
+
+use super::rows::RULES;
+use crate::limits::BLOBS_AHEAD;
+
+/// Contents by id.
+#[derive(Default)]
+pub(crate) struct Blobs {
+    contents: HashMap<u64, Bytes>,
+    pub(super) bytes: usize,
+}
+
+impl Blobs {
+    pub(super) fn content(&self, id: u64) -> &[u8] {
+        self.contents.get(&id).map_or(&[], |content| content)
+    }
+}
+
+/// Where blobs can be opened that rows name.
+#[derive(Clone)]
+pub(super) enum Source {
+    /// Rows of a statement outside a transaction.
+    Connection(Connection),
+    /// Rows of a statement in this one.
+    Transaction(Rc<Transaction>),
+}
+
+impl Source {
+    async fn open(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
+        match self {
+            Source::Connection(connection) => connection.blob(id, stored_as).await,
+            Source::Transaction(transaction) => transaction.blob(id, stored_as).await,
+        }
+    }
+
+    /// The contents of all blobs that these rows name, of `bytes_max` at most.
+    pub(super) async fn read<'a>(
+        &self,
+        rows: impl Iterator<Item = Row<'a>>,
+        bytes_max: usize,
+    ) -> Result<Arc<Blobs>> {
+        let mut named: HashMap<u64, Option<u8>> = HashMap::new();
+        for field in rows.flat_map(|row| row.fields()) {
+            if field.column.kind == Kind::Blob
+                && let Value::Blob(id) = field.value(RULES)
+                && id != 0
+            {
+                named.insert(id, field.column.character_set());
+            }
+        }
+        let mut blobs = Blobs::default();
+        let mut reading = stream::iter(named)
+            .map(async |(id, stored_as)| {
+                let mut reader = self.open(id, stored_as).await?;
+                Ok::<_, Error>((id, reader.read(bytes_max).await?))
+            })
+            .buffer_unordered(BLOBS_AHEAD);
+        while let Some(read) = reading.next().await {
+            let (id, content) = read?;
+            blobs.bytes += content.len();
+            if blobs.bytes > bytes_max {
+                return Err(Error::TooLarge {
+                    reply_bytes_max: bytes_max,
+                });
+            }
+            blobs.contents.insert(id, content);
+        }
+        drop(reading);
+        Ok(Arc::new(blobs))
+    }
+}

@@ -1,0 +1,208 @@
+//! From the driver's errors to ours. Decides nothing about what happens next.
+//! Rule: what a server says may quote data, and then it is shown only to who asks for the detail.
+
+use std::fmt;
+
+use tsumugi_firebird::{Error as Driver, Ran};
+use tsumugi_firebird_proto::status::{Argument, Clause};
+use tsumugi_firebird_proto::{GdsCode, ServerError};
+
+use crate::attempt::Attempt;
+use crate::error::{Code, Error, Failed};
+use crate::options::Names;
+
+/// Why a statement has no result.
+pub(super) enum Fault {
+    /// The driver says why.
+    Driver(Driver),
+    /// It took longer than `statement_timeout`, and we gave it up.
+    Late,
+}
+
+impl From<Driver> for Fault {
+    fn from(error: Driver) -> Fault {
+        Fault::Driver(error)
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // What the server says may quote data.
+            Fault::Driver(Driver::Server(error)) => write!(f, "{} {}", error.sqlstate, error.code),
+            Fault::Driver(error) => error.fmt(f),
+            Fault::Late => f.write_str("statement_timeout has passed"),
+        }
+    }
+}
+
+/// What the caller is told.
+pub(super) fn told(attempt: Attempt<'_>, fault: Fault) -> Error {
+    match fault {
+        Fault::Late => attempt.late(),
+        Fault::Driver(Driver::Server(error)) => server(attempt, &error),
+        Fault::Driver(Driver::Lost { reason, ran }) => Error::Lost {
+            reason,
+            ran: ran == Ran::Perhaps,
+        },
+        Fault::Driver(Driver::Protocol(violation)) => Error::Lost {
+            reason: format!("the server broke the protocol: {violation}"),
+            ran: true,
+        },
+        Fault::Driver(Driver::TooLarge { reply_bytes_max }) => Error::TooLarge {
+            limit: "rows_max_bytes",
+            max: reply_bytes_max,
+            statement: attempt.failed(String::new()),
+        },
+        Fault::Driver(error @ (Driver::Connect { .. } | Driver::Timeout { .. })) => {
+            Error::Unreachable {
+                reason: error.to_string(),
+            }
+        }
+        Fault::Driver(error) => attempt.usage(error.to_string()),
+    }
+}
+
+/// The type of a placeholder, or of an expression, cannot be told.
+const UNKNOWN_TYPE: GdsCode = GdsCode(335_544_573);
+
+/// Conflicts with other transactions, under all their codes.
+const CONFLICTS: [GdsCode; 4] = [
+    GdsCode::DEADLOCK,
+    GdsCode::LOCK_CONFLICT,
+    GdsCode::LOCK_TIMEOUT,
+    GdsCode::UPDATE_CONFLICT,
+];
+
+fn server(attempt: Attempt<'_>, error: &ServerError) -> Error {
+    let (limit, names) = (attempt.options.statement_timeout, attempt.options.names);
+    let position = error
+        .place()
+        .and_then(|place| offset(&attempt.sql, place.0, place.1));
+    let constraint = error
+        .constraint()
+        .map(|name| names.shown(name).into_owned());
+    let state = error.sqlstate.as_str();
+    let message = without_data(error);
+    let statement = attempt.failed(error.message.clone());
+    if error.has(GdsCode::UNIQUE) || error.has(GdsCode::NO_DUPLICATE) {
+        let constraint = constraint.unwrap_or_default();
+        return Error::UniqueViolation {
+            constraint,
+            statement,
+        };
+    }
+    if error.has(GdsCode::FOREIGN_KEY) {
+        return Error::ForeignKeyViolation {
+            constraint,
+            statement,
+        };
+    }
+    if error.has(GdsCode::CHECK) {
+        let constraint = constraint.unwrap_or_default();
+        return Error::CheckViolation {
+            constraint,
+            statement,
+        };
+    }
+    if let Some(clause) = clause(error, GdsCode::NOT_VALID) {
+        return not_valid(clause, names, statement);
+    }
+    if error.has(GdsCode::CANCELLED) {
+        return Error::Timeout { limit, statement };
+    }
+    if CONFLICTS.iter().any(|code| error.has(*code)) || state == "40001" {
+        return Error::SerializationFailure { statement };
+    }
+    if error.has(GdsCode::ATTACHMENT_SHUTDOWN) || state.starts_with("08") {
+        let reason = error.to_string();
+        return Error::Lost { reason, ran: true };
+    }
+    if is_about_sql(error) {
+        return Error::Syntax {
+            position,
+            message,
+            statement,
+        };
+    }
+    Error::Database {
+        code: Code::SqlState(state.into()),
+        message,
+        statement,
+    }
+}
+
+/// Whether the text is wrong, or names what is not there, or is there already; rather than what it says cannot be done now.
+fn is_about_sql(error: &ServerError) -> bool {
+    let state = error.sqlstate.as_str();
+    let changes = error.has(GdsCode::NO_METADATA_UPDATE) && state.starts_with("42");
+    let refused = error.has(GdsCode::DYNAMIC_SQL) && !state.starts_with("22");
+    !error.has(GdsCode::OBJECT_IN_USE)
+        && !error.has(GdsCode::NO_PRIVILEGE)
+        && (state.starts_with("42S") || changes || refused)
+}
+
+fn clause(error: &ServerError, code: GdsCode) -> Option<&Clause> {
+    error.clauses.iter().find(|clause| clause.code == code)
+}
+
+/// A column got NULL, or what the check of its domain refuses.
+fn not_valid(clause: &Clause, names: Names, statement: Failed) -> Error {
+    let text = |at: usize| match clause.arguments.get(at) {
+        Some(Argument::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    let column: Vec<_> = text(0)
+        .split('.')
+        .map(|part| names.shown(part.trim_matches('"')))
+        .collect();
+    let column = column.join(".");
+    if text(1) == "*** null ***" {
+        Error::NotNullViolation { column, statement }
+    } else {
+        Error::CheckViolation {
+            constraint: column,
+            statement,
+        }
+    }
+}
+
+/// The message, unless it quotes the value that was wrong.
+fn without_data(error: &ServerError) -> String {
+    if error.code == UNKNOWN_TYPE {
+        let message = &error.message;
+        format!("{message}; say what a ? is that stands alone: cast(? as integer)")
+    } else if error.has(GdsCode::CONVERSION) {
+        "a value is not as its type requires; see the detail".to_owned()
+    } else {
+        error.message.clone()
+    }
+}
+
+/// Where in `sql` a line and a column are, each from 1. The server counts bytes of a line.
+fn offset(sql: &str, line: u32, column: u32) -> Option<usize> {
+    let line = usize::try_from(line).ok()?.checked_sub(1)?;
+    let column = usize::try_from(column).ok()?.checked_sub(1)?;
+    let start: usize = sql.split_inclusive('\n').take(line).map(str::len).sum();
+    let offset = start + column;
+    sql.is_char_boundary(offset).then_some(offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sql: &str, place: (u32, u32), expected: Option<usize>) {
+        assert_eq!(offset(sql, place.0, place.1), expected, "{sql} {place:?}");
+    }
+
+    #[test]
+    fn a_place_is_an_offset_in_the_text() {
+        check("selec 1", (1, 1), Some(0));
+        check("select 1\nfrm x", (2, 1), Some(9));
+        check("select 1\nfrm x", (2, 6), Some(14));
+        check("select 1", (1, 40), None);
+        check("select 1", (0, 1), None);
+    }
+}

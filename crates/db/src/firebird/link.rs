@@ -1,0 +1,192 @@
+//! What the pool must know of Firebird connections: how they are opened, whether they are clean, how they become so.
+//! Rule: a transaction that is left open is rolled back before the next user has the connection.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tsumugi_firebird::{Cause, Connection, Connector, Error};
+use tsumugi_firebird_proto::{GdsCode, ServerError};
+
+use super::transaction::Held;
+use crate::pool::{self, Outlook, Refused};
+
+/// How long after its statement's time a server may stay silent before the connection counts as lost.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Opens and judges connections.
+pub(super) struct Link {
+    pub(super) connector: Connector,
+    pub(super) statement_timeout: Duration,
+    pub(super) opened: Rc<Opened>,
+}
+
+/// All connections of a pool, for what concerns them all.
+#[derive(Default)]
+pub(super) struct Opened(RefCell<Vec<Weak<Session>>>);
+
+impl Opened {
+    fn add(&self, session: &Rc<Session>) {
+        let mut sessions = self.0.borrow_mut();
+        sessions.retain(|session| session.strong_count() > 0);
+        sessions.push(Rc::downgrade(session));
+    }
+
+    /// Lets go of the tables that earlier statements used, on all connections: one that is in use cannot be changed. Waits until that is
+    /// done where nothing runs; elsewhere it is done when what runs has ended, and the server waits for that.
+    pub(super) async fn release(&self) {
+        let sessions: Vec<_> = self.0.borrow().iter().filter_map(Weak::upgrade).collect();
+        for session in &sessions {
+            session.release_when_idle();
+        }
+        for session in sessions.iter().filter(|session| session.users.get() == 0) {
+            // One that is lost holds nothing any more.
+            let _ = session.connection.ping().await;
+        }
+    }
+}
+
+/// A connection, and the transaction that has it.
+pub(super) struct Session {
+    connection: Connection,
+    pub(super) transaction: RefCell<Weak<Held>>,
+    /// Statements that run on it outside a transaction.
+    users: Cell<usize>,
+    /// It is to let go of the tables it used.
+    release_due: Cell<bool>,
+}
+
+impl Session {
+    fn release_when_idle(&self) {
+        self.release_due.set(self.users.get() > 0);
+        if !self.release_due.get() {
+            self.connection.forget_statements();
+        }
+    }
+
+    /// Counts a statement for as long as it runs.
+    pub(super) fn used(&self) -> InUse<'_> {
+        self.users.set(self.users.get() + 1);
+        InUse(self)
+    }
+}
+
+/// A statement that runs outside a transaction.
+pub(super) struct InUse<'a>(&'a Session);
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.0.users.set(self.0.users.get() - 1);
+        if self.0.release_due.get() {
+            self.0.release_when_idle();
+        }
+    }
+}
+
+impl std::ops::Deref for Session {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl pool::Link for Link {
+    type Connection = Rc<Session>;
+
+    async fn open(&self) -> Result<Rc<Session>, Refused> {
+        let connection = Connection::open(&self.connector).await;
+        let connection = connection.map_err(|error| Refused {
+            outlook: outlook(&error),
+            reason: reason(&error).into(),
+        })?;
+        let session = Rc::new(Session {
+            connection,
+            transaction: RefCell::default(),
+            users: Cell::new(0),
+            release_due: Cell::new(false),
+        });
+        self.opened.add(&session);
+        Ok(session)
+    }
+
+    fn is_usable(&self, session: &Rc<Session>) -> bool {
+        session.is_open()
+    }
+
+    fn is_clean(&self, session: &Rc<Session>) -> bool {
+        session.is_open() && session.unanswered_since().is_none()
+    }
+
+    fn unanswered_since(&self, session: &Rc<Session>) -> Option<Instant> {
+        session.unanswered_since()
+    }
+
+    fn look_after(&self, session: &Rc<Session>) {
+        let patience = self.statement_timeout + SILENCE;
+        if session
+            .silent_since()
+            .is_some_and(|since| since.elapsed() > patience)
+        {
+            self.end(session);
+        }
+        // The server ends no idle transaction, so we do.
+        let transaction = session.transaction.borrow().upgrade();
+        if let Some(transaction) = transaction {
+            transaction.end_if_idle();
+        }
+    }
+
+    async fn clean(&self, session: &Rc<Session>) {
+        session.reset().await;
+    }
+
+    async fn ping(&self, session: &Rc<Session>) -> Result<(), ()> {
+        session.connection.ping().await.map_err(drop)
+    }
+
+    fn end(&self, session: &Rc<Session>) {
+        session.abort("the server did not answer in time");
+    }
+}
+
+/// What went wrong, and what would help where the server does not say that.
+fn reason(error: &Error) -> String {
+    match error.server() {
+        Some(said) if is_missing(said) => {
+            format!("{error}; make the database with CREATE DATABASE, or name another in the URL")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// The server's word for a file that is not there, or that it may not open.
+fn is_missing(said: &ServerError) -> bool {
+    said.has(GdsCode::IO)
+}
+
+/// Whether trying again can help: not when the server knows us and refuses.
+fn outlook(error: &Error) -> Outlook {
+    let known = match error {
+        Error::Config { .. } => true,
+        Error::Connect {
+            cause: Cause::Plugin(_) | Cause::Unencrypted,
+            ..
+        } => true,
+        other => other
+            .server()
+            .is_some_and(|said| said.sqlstate.as_str().starts_with("28") || is_missing(said)),
+    };
+    if known {
+        Outlook::Permanent
+    } else {
+        Outlook::Transient
+    }
+}
+
+/// A shared pool.
+pub(super) type Connections = pool::Pool<Link>;
+
+/// A connection of one's own.
+pub(super) type Own = pool::Exclusive<Link>;

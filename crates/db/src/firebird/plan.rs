@@ -1,0 +1,244 @@
+//! What is to be known of an SQL text before it is sent: what its first words do, and where the statements of a script end.
+//! Not a parser: what is code, quoted or a comment the scanner of `sql` says. Rule: the text is sent as it is.
+
+use tsumugi_sql::FIREBIRD;
+use tsumugi_sql::scan::{self, Kind};
+
+/// What a statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It reads.
+    Read,
+    /// It changes rows that are there, and returns a row of NULLs if there is none.
+    Change,
+    /// It adds rows, or runs a procedure that may.
+    Write,
+    /// It changes tables, or what else is in the schema.
+    Schema,
+    /// It begins, ends or marks a transaction.
+    Transaction,
+    /// It leaves something behind in the session.
+    Session,
+}
+
+/// What the first words say.
+pub(super) fn effect(sql: &str) -> Effect {
+    let mut words = words(sql).map(|(word, _)| word);
+    let mut next = || {
+        words
+            .next()
+            .map(str::to_ascii_lowercase)
+            .unwrap_or_default()
+    };
+    match next().as_str() {
+        "select" | "with" => Effect::Read,
+        "commit" | "rollback" | "savepoint" | "release" => Effect::Transaction,
+        // UPDATE OR INSERT always has a row.
+        "update" if next() != "or" => Effect::Change,
+        "delete" | "merge" => Effect::Change,
+        "set" => match next().as_str() {
+            "transaction" => Effect::Transaction,
+            "generator" => Effect::Write,
+            "statistics" => Effect::Schema,
+            _ => Effect::Session,
+        },
+        "create" | "alter" | "drop" | "recreate" | "comment" | "grant" | "revoke" | "declare" => {
+            Effect::Schema
+        }
+        _ => Effect::Write,
+    }
+}
+
+/// The words outside quotes and comments, with where they end.
+fn words(sql: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut end = 0;
+    scan::pieces(sql, FIREBIRD.lexicon)
+        .map(move |piece| {
+            end += piece.text.len();
+            (piece, end)
+        })
+        .filter(|(piece, _)| piece.kind == Kind::Code)
+        .map(|(piece, end)| (piece.text, end))
+        .filter(|(code, _)| code.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// The statements of a script, which end with `;`, or with what `set term` says. What is between `begin` and `end` of a
+/// procedure, a trigger, a function, a package or a block belongs to it.
+pub(super) fn statements(script: &str) -> Vec<&str> {
+    let (mut statements, mut rest) = (Vec::new(), script);
+    let mut term = ";";
+    while !rest.is_empty() {
+        let end = end_of_statement(rest, term);
+        let (statement, after) = rest.split_at(end);
+        rest = after.strip_prefix(term).unwrap_or(after);
+        match new_term(statement) {
+            Some(other) => term = other,
+            None if has_code(statement) => statements.push(statement.trim()),
+            None => {}
+        }
+    }
+    statements
+}
+
+/// Whether there is anything but comments and blanks.
+fn has_code(statement: &str) -> bool {
+    scan::pieces(statement, FIREBIRD.lexicon)
+        .any(|piece| piece.kind != Kind::Comment && !piece.text.trim().is_empty())
+}
+
+/// What statements end with from here on.
+fn new_term(statement: &str) -> Option<&str> {
+    let mut words = words(statement);
+    let (set, term) = (words.next()?, words.next()?);
+    let is = |word: &str, expected: &str| word.eq_ignore_ascii_case(expected);
+    if !(is(set.0, "set") && is(term.0, "term")) {
+        return None;
+    }
+    let term = statement.get(term.1..)?.trim();
+    (!term.is_empty()).then_some(term)
+}
+
+/// Where the first statement ends.
+fn end_of_statement(script: &str, term: &str) -> usize {
+    let mut body = Body::default();
+    let mut at = 0;
+    for piece in scan::pieces(script, FIREBIRD.lexicon) {
+        if piece.kind == Kind::Code {
+            if term != ";" || !body.is_open() {
+                // Other terminators are signs or words that no statement has.
+                if let Some(found) = piece.text.find(term) {
+                    return at + found;
+                }
+            }
+            body.word(piece.text);
+        }
+        at += piece.text.len();
+    }
+    script.len()
+}
+
+/// How deep in the body of a procedure a text is.
+#[derive(Default)]
+struct Body {
+    words: usize,
+    verb: Verb,
+    /// The statement is of a kind that has a body.
+    expected: bool,
+    /// It was said what the body is.
+    defined: bool,
+    begun: bool,
+    depth: usize,
+}
+
+/// The first word.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Verb {
+    #[default]
+    Other,
+    Create,
+    Execute,
+}
+
+impl Body {
+    fn word(&mut self, text: &str) {
+        if !text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return;
+        }
+        let word = text.to_ascii_lowercase();
+        match (self.words, self.verb, word.as_str()) {
+            (0, _, "create" | "alter" | "recreate") => self.verb = Verb::Create,
+            (0, _, "execute") => self.verb = Verb::Execute,
+            (1, Verb::Execute, "block") => self.expected = true,
+            // OR ALTER may stand between.
+            (1..4, Verb::Create, "procedure" | "trigger" | "function" | "package") => {
+                self.expected = true;
+            }
+            _ => {}
+        }
+        self.words += 1;
+        match word.as_str() {
+            "as" => self.defined = true,
+            "begin" | "case" => {
+                self.begun = true;
+                self.depth += 1;
+            }
+            "end" => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Whether a semicolon is one of the body's.
+    fn is_open(&self) -> bool {
+        self.expected && self.defined && (!self.begun || self.depth > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(script: &str, expected: &[&str]) {
+        assert_eq!(statements(script), expected, "{script}");
+    }
+
+    #[test]
+    fn statements_end_with_semicolons_outside_quotes_and_comments() {
+        check("a; b", &["a", "b"]);
+        check(
+            "a ';' ; \";\"; -- ;\n c /* ; */;",
+            &["a ';'", "\";\"", "-- ;\n c /* ; */"],
+        );
+        check(" ; -- nothing\n;; ", &[]);
+        check("select q'{;}' from t;b", &["select q'{;}' from t", "b"]);
+    }
+
+    #[test]
+    fn a_body_belongs_to_its_statement() {
+        let procedure = "create or alter procedure p(a int) returns (b int) as declare c int; begin if (a = 1) then begin b = case a when 1 then 2 end; end suspend; end";
+        check(&format!("{procedure}; select 1"), &[procedure, "select 1"]);
+        let block = "execute block as begin a = 1; end";
+        check(&format!("{block};{block}"), &[block, block]);
+        check(
+            "execute procedure p(1); alter trigger t inactive; x",
+            &["execute procedure p(1)", "alter trigger t inactive", "x"],
+        );
+        check(
+            "select case a when 1 then 2 end from t; create table t(a int); x",
+            &[
+                "select case a when 1 then 2 end from t",
+                "create table t(a int)",
+                "x",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_script_may_say_what_ends_its_statements() {
+        check(
+            "set term ^ ; create procedure p as begin a; end^ b^ set term ; ^ c; d",
+            &["create procedure p as begin a; end", "b", "c", "d"],
+        );
+    }
+
+    #[test]
+    fn the_first_words_tell_what_a_statement_does() {
+        for (sql, expected) in [
+            ("select 1", Effect::Read),
+            ("-- a\n WITH x as (select 1) select", Effect::Read),
+            ("insert into t", Effect::Write),
+            ("execute procedure p", Effect::Write),
+            ("update or insert", Effect::Write),
+            ("Update t set", Effect::Change),
+            ("delete from", Effect::Change),
+            ("recreate table t", Effect::Schema),
+            ("commit", Effect::Transaction),
+            ("set  transaction", Effect::Transaction),
+            ("set role x", Effect::Session),
+            ("set generator g to 1", Effect::Write),
+            ("", Effect::Write),
+        ] {
+            assert_eq!(effect(sql), expected, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The pool over a real server: few connections for many callers, and what happens when the server goes.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tsumugi_db::{Database, Error, Options, TransactionOptions};
+use tsumugi_firebird_rig::Server;
+
+use super::{json, run, with, words};
+
+#[test]
+fn statements_share_few_connections() {
+    with("?pool=2", async |db| {
+        words(&db).await;
+        let inserts = (0..40).map(|number| {
+            let db = db.clone();
+            tokio::task::spawn_local(async move {
+                let sql = "insert into words(word) values (?)";
+                db.execute(sql, vec![number.to_string().into()])
+                    .await
+                    .unwrap();
+            })
+        });
+        for insert in inserts.collect::<Vec<_>>() {
+            insert.await.unwrap();
+        }
+        assert_eq!(
+            json(&db, "select count(*) as n from words").await,
+            r#"[{"n":40}]"#
+        );
+        assert!(db.snapshot().connections <= 2);
+    });
+}
+
+#[test]
+fn who_finds_no_connection_in_time_is_told() {
+    with("?pool=1&acquire_timeout_ms=1500", async |db| {
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        let error = db
+            .query("select 1 from rdb$database", [])
+            .await
+            .unwrap_err();
+        assert!(matches!(error, Error::PoolTimeout { .. }), "{error}");
+        tx.roll_back().await.unwrap();
+        db.query("select 1 from rdb$database", []).await.unwrap();
+    });
+}
+
+#[test]
+fn a_statement_that_nobody_waits_for_is_stopped_and_the_connection_goes_on() {
+    with("?pool=1", async |db| {
+        let slow = "execute block returns (n bigint) as begin n = 0; while (n < 4000000000) do n = n + 1; suspend; end";
+        let given_up = timeout(Duration::from_millis(200), db.query(slow, [])).await;
+        assert!(given_up.is_err());
+        assert_eq!(
+            json(&db, "select 1 as one from rdb$database").await,
+            r#"[{"one":1}]"#
+        );
+    });
+}
+
+#[test]
+fn a_server_that_was_killed_is_found_again() {
+    run(async {
+        let server = Server::start();
+        let database = server.database();
+        let db = Database::connect(&database.url(), Options::default())
+            .await
+            .unwrap();
+        words(&db).await;
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("insert into words(word) values ('a')", [])
+            .await
+            .unwrap();
+        server.kill_9();
+        let lost = tx
+            .execute("insert into words(word) values ('b')", [])
+            .await
+            .unwrap_err();
+        assert_eq!(lost.kind(), "ConnectionLost", "{lost}");
+        drop(tx);
+        server.start_again();
+        // The first may still meet a connection of which nobody knows that it is dead.
+        let mut answers = Vec::new();
+        for _ in 0..5 {
+            answers.push(db.query("select count(*) as n from words", []).await);
+        }
+        let rows = answers.pop().unwrap().unwrap();
+        assert_eq!(super::text(&rows), r#"[{"n":0}]"#);
+        db.close();
+    });
+}

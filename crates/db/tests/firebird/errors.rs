@@ -1,0 +1,157 @@
+//! What the server refuses, by what the caller can do about it.
+
+use tsumugi_db::{Database, Error, Options, values};
+use tsumugi_firebird_rig::{Server, User};
+
+use super::{run, with};
+
+async fn tables(db: &Database) {
+    db.execute_script(
+        "create table a(id int primary key, name varchar(3) not null, age int constraint adult check (age > 17));
+         create table b(id int, a_id int constraint b_to_a references a(id));
+         create unique index b_ids on b(id);
+         insert into a values (1, 'x', 20);",
+    )
+    .await
+    .unwrap();
+}
+
+#[track_caller]
+fn check(error: &Error, kind: &str, constraint: Option<&str>) {
+    assert_eq!(
+        (error.kind(), error.constraint()),
+        (kind, constraint),
+        "{error} {:?}",
+        error.detail()
+    );
+}
+
+#[test]
+fn violated_constraints_are_named() {
+    with("", async |db| {
+        tables(&db).await;
+        let failed = async |sql: &str| db.execute(sql, []).await.unwrap_err();
+        let error = failed("insert into a values (1, 'y', 30)").await;
+        assert_eq!(error.kind(), "UniqueViolation");
+        assert!(!error.to_string().contains("= 1"), "{error}");
+        let error = failed("insert into b values (1, 2)").await;
+        check(&error, "ForeignKeyViolation", Some("b_to_a"));
+        let error = failed("insert into a values (2, null, 30)").await;
+        check(&error, "NotNullViolation", Some("a.name"));
+        let error = failed("insert into a values (3, 'z', 3)").await;
+        check(&error, "CheckViolation", Some("adult"));
+        db.execute("insert into b values (1, 1)", []).await.unwrap();
+        let error = failed("insert into b values (1, 1)").await;
+        check(&error, "UniqueViolation", Some("b_ids"));
+        // The connection goes on.
+        db.query("select * from a", []).await.unwrap();
+    });
+}
+
+#[test]
+fn what_is_wrong_with_the_text_has_its_place() {
+    with("", async |db| {
+        for (sql, position) in [
+            ("selec 1 from rdb$database", Some(0)),
+            ("select nothing\nfrom rdb$database", Some(7)),
+            ("select 1 from\n  nowhere", Some(16)),
+            ("select '紡ぎ', nothing from rdb$database", Some(17)),
+        ] {
+            let error = db.query(sql, []).await.unwrap_err();
+            check(&error, "SyntaxError", None);
+            assert_eq!(error.position(), position, "{sql}: {error}");
+            assert_eq!(error.sql(), Some(sql));
+        }
+        let again = "create table t(n int)";
+        db.execute(again, []).await.unwrap();
+        check(
+            &db.execute(again, []).await.unwrap_err(),
+            "SyntaxError",
+            None,
+        );
+    });
+}
+
+#[test]
+fn values_that_do_not_fit_are_shown_only_to_who_asks() {
+    with("", async |db| {
+        tables(&db).await;
+        let sql = "insert into a values (?, 'y', 20)";
+        let error = db.execute(sql, values!["secret"]).await.unwrap_err();
+        check(&error, "DataError", None);
+        assert_eq!(error.code().as_deref(), Some("22018"));
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
+        assert!(error.detail().unwrap().contains("secret"));
+        let error = db
+            .execute("insert into a values (5, 'four', 20)", [])
+            .await
+            .unwrap_err();
+        check(&error, "DataError", None);
+        let error = db
+            .query("select 1/0 from rdb$database", [])
+            .await
+            .unwrap_err();
+        check(&error, "DataError", None);
+    });
+}
+
+#[test]
+fn an_error_of_the_schema_has_its_own_words() {
+    with("", async |db| {
+        db.execute_script("create exception e_stock '在庫切れ'; create procedure p as begin exception e_stock; end;")
+            .await
+            .unwrap();
+        let error = db.execute("execute procedure p", []).await.unwrap_err();
+        assert_eq!(error.kind(), "Error");
+        assert!(error.to_string().contains("在庫切れ"), "{error}");
+    });
+}
+
+#[test]
+fn what_is_for_other_methods_is_refused_before_it_is_sent() {
+    with("", async |db| {
+        for sql in [
+            "commit",
+            "rollback",
+            "savepoint a",
+            "set transaction",
+            "set role x",
+        ] {
+            let error = db.execute(sql, []).await.unwrap_err();
+            check(&error, "UsageError", None);
+        }
+        let error = db
+            .query("select ? from rdb$database where 1 = ?", values![1])
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error.kind(), "UsageError" | "SyntaxError"),
+            "{error}"
+        );
+        let error = db
+            .execute("delete from rdb$database where 1 = 0 and ? = 1", [])
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error.kind(), "UsageError" | "SyntaxError"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn a_wrong_password_and_a_missing_file_are_told_at_once() {
+    run(async {
+        let server = Server::shared();
+        let database = server.database();
+        let url = database.url().replace(User::ADMIN.password, "guess");
+        let missing = server.url_of(User::ADMIN, "/nowhere/at/all.fdb");
+        for url in [url, missing] {
+            let error = Database::connect(&url, Options::default())
+                .await
+                .unwrap_err();
+            check(&error, "ConnectionLost", None);
+            assert!(!error.to_string().contains("guess"), "{error}");
+        }
+    });
+}

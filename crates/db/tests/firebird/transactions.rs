@@ -1,0 +1,206 @@
+//! Transactions: what they see, what they keep, how they end.
+
+use std::time::Duration;
+
+use tsumugi_db::{Access, Database, Isolation, TransactionOptions, values};
+
+use super::{json, text, with, words};
+
+fn with_isolation(isolation: Isolation) -> TransactionOptions {
+    let mut options = TransactionOptions::default();
+    options.isolation = isolation;
+    options
+}
+
+async fn count(db: &Database) -> String {
+    json(db, "select count(*) as n from words").await
+}
+
+#[test]
+fn a_transaction_is_kept_or_undone_as_a_whole() {
+    with("", async |db| {
+        words(&db).await;
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("insert into words(word) values (?)", values!["a"])
+            .await
+            .unwrap();
+        assert_eq!(count(&db).await, r#"[{"n":0}]"#);
+        tx.commit().await.unwrap();
+        assert_eq!(count(&db).await, r#"[{"n":1}]"#);
+        let over = tx
+            .query("select 1 from rdb$database", [])
+            .await
+            .unwrap_err();
+        assert!(over.to_string().contains("it was committed"), "{over}");
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("delete from words", []).await.unwrap();
+        tx.roll_back().await.unwrap();
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("delete from words", []).await.unwrap();
+        drop(tx);
+        assert_eq!(count(&db).await, r#"[{"n":1}]"#);
+        assert_eq!(db.snapshot().transactions, 3);
+    });
+}
+
+#[test]
+fn a_statement_that_fails_leaves_the_transaction_usable() {
+    with("", async |db| {
+        words(&db).await;
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("insert into words(word) values ('a')", [])
+            .await
+            .unwrap();
+        tx.execute("insert into words(word) values ('a')", [])
+            .await
+            .unwrap_err();
+        tx.execute("insert into words(word) values ('b')", [])
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(count(&db).await, r#"[{"n":2}]"#);
+    });
+}
+
+#[test]
+fn savepoints_nest_and_a_dropped_one_is_undone() {
+    with("", async |db| {
+        words(&db).await;
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        let insert = async |word: &str| {
+            tx.execute("insert into words(word) values (?)", values![word])
+                .await
+                .unwrap()
+        };
+        insert("a").await;
+        let outer = tx.savepoint().await.unwrap();
+        insert("b").await;
+        let inner = tx.savepoint().await.unwrap();
+        insert("c").await;
+        drop(inner);
+        insert("d").await;
+        outer.release().await.unwrap();
+        let last = tx.savepoint().await.unwrap();
+        insert("e").await;
+        last.roll_back().await.unwrap();
+        let last = tx.savepoint().await.unwrap();
+        insert("f").await;
+        drop(last);
+        tx.commit().await.unwrap();
+        assert_eq!(
+            json(
+                &db,
+                "select list(word) as w from (select word from words order by word)"
+            )
+            .await,
+            r#"[{"w":"a,b,d"}]"#
+        );
+    });
+}
+
+#[test]
+fn isolation_decides_what_is_seen_of_others() {
+    with("", async |db| {
+        words(&db).await;
+        let seen = "select count(*) as n from words";
+        for (isolation, expected) in [
+            (Isolation::Default, r#"[{"n":1}]"#),
+            (Isolation::ReadCommitted, r#"[{"n":1}]"#),
+            (Isolation::RepeatableRead, r#"[{"n":0}]"#),
+        ] {
+            let tx = db.begin(with_isolation(isolation)).await.unwrap();
+            tx.query(seen, []).await.unwrap();
+            db.execute("insert into words(word) values ('a')", [])
+                .await
+                .unwrap();
+            let found = tx.query(seen, []).await.unwrap();
+            assert_eq!(text(&found), expected, "{isolation:?}");
+            tx.roll_back().await.unwrap();
+            db.execute("delete from words", []).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_transaction_that_only_reads_refuses_to_write() {
+    with("", async |db| {
+        words(&db).await;
+        let mut options = TransactionOptions::default();
+        options.access = Access::ReadOnly;
+        let tx = db.begin(options).await.unwrap();
+        let error = tx.execute("insert into words(word) values ('a')", []).await;
+        assert!(error.unwrap_err().to_string().contains("read-only"));
+        tx.query("select * from words", []).await.unwrap();
+    });
+}
+
+#[test]
+fn who_meets_a_row_that_another_changes_waits_and_then_fails() {
+    with("?busy_timeout_ms=1000", async |db| {
+        words(&db).await;
+        db.execute("insert into words(word) values ('a')", [])
+            .await
+            .unwrap();
+        let first = db
+            .begin(with_isolation(Isolation::RepeatableRead))
+            .await
+            .unwrap();
+        let second = db
+            .begin(with_isolation(Isolation::RepeatableRead))
+            .await
+            .unwrap();
+        first
+            .execute("update words set word = 'b'", [])
+            .await
+            .unwrap();
+        let conflict = second
+            .execute("update words set word = 'c'", [])
+            .await
+            .unwrap_err();
+        assert_eq!(conflict.kind(), "SerializationFailure", "{conflict}");
+        first.commit().await.unwrap();
+        let stale = second
+            .execute("update words set word = 'c'", [])
+            .await
+            .unwrap_err();
+        assert_eq!(stale.kind(), "SerializationFailure", "{stale}");
+        drop(second);
+        assert_eq!(
+            json(&db, "select word from words").await,
+            r#"[{"word":"b"}]"#
+        );
+    });
+}
+
+#[test]
+fn a_stopped_write_ends_its_transaction() {
+    with("?statement_timeout_ms=300", async |db| {
+        words(&db).await;
+        let slow =
+            "execute block as declare n bigint = 0; begin while (n < 900000000) do n = n + 1; end";
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("insert into words(word) values ('a')", [])
+            .await
+            .unwrap();
+        let late = tx.execute(slow, []).await.unwrap_err();
+        assert_eq!(late.kind(), "QueryCanceled", "{late}");
+        let over = tx.commit().await.unwrap_err();
+        assert_eq!(over.kind(), "TransactionRolledBack", "{over}");
+        assert_eq!(count(&db).await, r#"[{"n":0}]"#);
+    });
+}
+
+#[test]
+fn an_idle_transaction_is_rolled_back() {
+    with("?idle_timeout_ms=200", async |db| {
+        words(&db).await;
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("insert into words(word) values ('a')", [])
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+        let over = tx.commit().await.unwrap_err();
+        assert_eq!(over.kind(), "TransactionRolledBack", "{over}");
+        assert_eq!(count(&db).await, r#"[{"n":0}]"#);
+    });
+}
