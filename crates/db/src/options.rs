@@ -154,7 +154,7 @@ pub enum Isolation {
     ReadCommitted,
     /// All statements see what was committed before the first.
     RepeatableRead,
-    /// As if transactions ran one after the other. Some fail with [`Error::SerializationFailure`] and have to be run again.
+    /// As if transactions ran one after the other. Some fail with [`Error::SerializationFailure`] and have to be run again. Firebird refuses it.
     Serializable,
 }
 

@@ -70,6 +70,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-kv",
             "tsumugi-rpc",
             "tsumugi-sql",
+            "tsumugi-firebird-rig",
             "tsumugi-pg-rig",
         ],
     ),

@@ -89,13 +89,20 @@ impl Transaction {
         pool: &Rc<Inner>,
         options: TransactionOptions,
     ) -> Result<Transaction> {
+        let isolation = match options.isolation {
+            Isolation::Default | Isolation::ReadCommitted => ServerIsolation::ReadCommitted,
+            Isolation::RepeatableRead => ServerIsolation::Snapshot,
+            // The server's own reserve whole tables, and never get one that a shared connection of any process has used.
+            Isolation::Serializable => {
+                return Err(Error::Unsupported {
+                    database: "Firebird",
+                    what: "serializable transactions beside statements that share connections: use repeatable read",
+                });
+            }
+        };
         let own = pool.own().await?;
         let parameters = Parameters {
-            isolation: match options.isolation {
-                Isolation::Default | Isolation::ReadCommitted => ServerIsolation::ReadCommitted,
-                Isolation::RepeatableRead => ServerIsolation::Snapshot,
-                Isolation::Serializable => ServerIsolation::Consistency,
-            },
+            isolation,
             access: match options.access {
                 Access::ReadWrite => ServerAccess::ReadWrite,
                 Access::ReadOnly => ServerAccess::ReadOnly,

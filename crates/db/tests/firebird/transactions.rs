@@ -122,6 +122,14 @@ fn isolation_decides_what_is_seen_of_others() {
 }
 
 #[test]
+fn a_serializable_transaction_is_refused() {
+    with("", async |db| {
+        let refused = db.begin(with_isolation(Isolation::Serializable)).await;
+        assert_eq!(refused.unwrap_err().kind(), "Unsupported");
+    });
+}
+
+#[test]
 fn a_transaction_that_only_reads_refuses_to_write() {
     with("", async |db| {
         words(&db).await;

@@ -7,6 +7,7 @@ mod rig;
 mod bulk;
 mod connecting;
 mod errors;
+mod firebird;
 mod listening;
 mod logged;
 mod pipelines;
