@@ -16,7 +16,7 @@ use bytes::Bytes;
 use self::key::Key;
 use self::order::Order;
 use self::shard::{Recency, Shard, cost};
-use crate::decide::{Change, View, decide};
+use crate::decide::{Change, Moment, View, decide};
 use crate::disk::write_copy;
 use crate::engine::{Engine, Pair, Read, Shared, nested};
 use crate::error::{Error, Result};
@@ -141,11 +141,10 @@ impl Memory {
                 (decision.written, index)
             }
             None => {
-                let mut locked = Locked {
-                    memory: self,
-                    first: 0,
-                    guards: (0..self.shards.len()).map(|at| self.lock(at)).collect(),
-                    now_ms: moment.now_ms,
+                let mut locked = self.lock_all(&write);
+                let moment = Moment {
+                    now_ms: locked.now_ms,
+                    ..moment
                 };
                 let decision = decide(write, &mut locked, moment)?;
                 let last = decision.changes.last().map(|(key, _)| self.index(key));
@@ -155,6 +154,45 @@ impl Memory {
         };
         self.make_room(index);
         Ok(written)
+    }
+
+    /// All parts, now. For who asks for the first record, no expired one lies before it.
+    fn lock_all(&self, write: &Write) -> Locked<'_> {
+        loop {
+            let mut locked = Locked {
+                memory: self,
+                first: 0,
+                guards: (0..self.shards.len()).map(|at| self.lock(at)).collect(),
+                now_ms: self.shared.clock.now_ms(),
+            };
+            if !matches!(write, Write::PopFirst) || locked.expire_first(SWEEP_RECORDS_MAX) {
+                return locked;
+            }
+            drop(locked);
+            // There may be many, and nobody else shall wait for all of them.
+            self.expire_first();
+        }
+    }
+
+    /// Removes what has expired before the first live record, with one part locked at a time.
+    fn expire_first(&self) {
+        loop {
+            let now_ms = self.shared.clock.now_ms();
+            let keys = self.order.keys(&Range::all(), KEYS_PER_STEP);
+            for key in &keys {
+                let hash = self.hash(key.bytes());
+                let mut shard = self.lock(self.index_of(hash));
+                match shard.seen(hash, key.bytes()) {
+                    Some(record) if record.is_live(now_ms) => return,
+                    Some(_) => self.expire(&mut shard, Bytes::copy_from_slice(key.bytes())),
+                    // Somebody removed it meanwhile.
+                    None => {}
+                }
+            }
+            if keys.len() < KEYS_PER_STEP {
+                return;
+            }
+        }
     }
 
     fn clear(&self) -> Result<Written> {
@@ -372,6 +410,25 @@ impl Locked<'_> {
         }
     }
 
+    /// Of all parts, removes what has expired before the first live record, at most so many; says whether nothing of it is left.
+    fn expire_first(&mut self, most: usize) -> bool {
+        let (memory, now_ms) = (self.memory, self.now_ms);
+        for left in (0..=most).rev() {
+            let Some(first) = memory.order.first() else {
+                return true;
+            };
+            let (hash, shard) = self.shard(first.bytes());
+            let record = shard.seen(hash, first.bytes());
+            if record.is_some_and(|record| record.is_live(now_ms)) {
+                return true;
+            }
+            if left > 0 {
+                memory.expire(shard, Bytes::copy_from_slice(first.bytes()));
+            }
+        }
+        false
+    }
+
     fn sweep(&mut self, index: usize, most: usize) {
         let first = self.first;
         self.memory
@@ -388,17 +445,12 @@ impl View for Locked<'_> {
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
-        let memory = self.memory;
-        // All parts are locked. What has expired is removed here, so that nobody passes over it again.
-        while let Some(first) = memory.order.first() {
-            let key = Bytes::copy_from_slice(first.bytes());
-            if let Some(record) = self.record(&key)? {
-                return Ok(Some((key, record)));
-            }
-            let (_, shard) = self.shard(&key);
-            memory.expire(shard, key);
-        }
-        Ok(None)
+        let Some(first) = self.memory.order.first() else {
+            return Ok(None);
+        };
+        let key = Bytes::copy_from_slice(first.bytes());
+        let record = self.record(&key)?;
+        Ok(record.map(|record| (key, record)))
     }
 }
 
@@ -519,5 +571,48 @@ impl Engine for Memory {
         snapshot.records = self.count.load(SeqCst);
         snapshot.bytes = self.used.load(SeqCst);
         snapshot.capacity = Some(self.shared.spec.capacity);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::metrics::Counters;
+    use crate::spec::Spec;
+    use crate::write::SetMode;
+
+    #[test]
+    fn who_holds_all_parts_expires_few_records_and_the_rest_is_expired_without() {
+        let clock = Clock::manual(Duration::from_secs(1));
+        let memory = Memory::new(Arc::new(Shared {
+            spec: "".parse::<Spec>().unwrap(),
+            clock: clock.clone(),
+            watches: Arc::default(),
+            counters: Counters::default(),
+        }));
+        let kept = |memory: &Memory| memory.count.load(SeqCst);
+        let ttl = Duration::from_secs(1);
+        for number in 0..100_u32 {
+            let expiring = Write::Set {
+                key: Bytes::copy_from_slice(&number.to_be_bytes()),
+                value: "v".into(),
+                mode: SetMode::Overwrite,
+                ttl: Some(ttl),
+            };
+            memory.apply(expiring).unwrap();
+        }
+        memory.apply(Write::set("z", "live")).unwrap();
+        clock.advance(ttl);
+        // Of all parts, with a write that asks for no first record.
+        let mut locked = memory.lock_all(&Write::Clear);
+        assert!(!locked.expire_first(SWEEP_RECORDS_MAX));
+        drop(locked);
+        assert_eq!(kept(&memory), 101 - SWEEP_RECORDS_MAX as u64);
+        memory.expire_first();
+        assert_eq!(kept(&memory), 1);
+        assert!(memory.lock_all(&Write::PopFirst).expire_first(0));
     }
 }

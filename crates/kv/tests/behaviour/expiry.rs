@@ -147,3 +147,13 @@ fn a_count_is_known_unless_what_has_expired_is_still_there() {
         check(kv, Write::PopFirst, "Popped b=live");
     });
 }
+
+#[test]
+fn the_first_record_is_found_behind_any_number_that_expired() {
+    each_engine(|kv, clock| {
+        behind_expired(kv, clock);
+        check(kv, Write::PopFirst, "Popped b=live");
+        check(kv, Write::PopFirst, "Missing");
+        assert_eq!(kv.count().unwrap(), 0);
+    });
+}
