@@ -6,7 +6,8 @@
 pub struct Limits {
     /// Largest message of a client, and of an answer.
     pub message_bytes_max: usize,
-    /// Bytes of messages that one worker receives at a time, over all connections.
+    /// Bytes of messages that one worker holds at a time, over all connections: those that are coming and those of calls that wait for
+    /// their answers.
     pub inbound_bytes_max: usize,
     /// Bytes of answers that wait on one worker for slow clients. Beyond it, answers larger than 64 KiB are refused.
     pub outbound_bytes_max: usize,

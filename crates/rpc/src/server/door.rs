@@ -90,7 +90,7 @@ impl Door {
     }
 
     async fn route(&self, request: Request<Incoming>) -> Response<Body> {
-        // Until the call is answered, who waits with a large message pays for it.
+        // Until the call is answered, who waits pays for the message that is held.
         let kept = Arc::new(Mutex::new(Claim::default()));
         let keeps = Arc::downgrade(&kept);
         let request = request.map(|body| Inbound::new(body, self.bounds.clone(), keeps));

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use tonic::Status;
 
 use super::budget::{Budget, Claim};
-use crate::limits::{MESSAGE_BYTES_PER_SECOND_MIN, SMALL_MESSAGE_BYTES};
+use crate::limits::MESSAGE_BYTES_PER_SECOND_MIN;
 
 /// Bytes before each message.
 const PREFIX_BYTES: usize = 5;
@@ -35,7 +35,7 @@ pub(crate) struct Inbound {
     frames: Frames,
     /// For the message that is coming.
     claim: Claim,
-    /// Where the claim of a large message goes when all of it has come.
+    /// Where the claim of a message goes when all of it has come.
     keeps: Weak<Mutex<Claim>>,
     /// How much longer the rest of the message may be waited for.
     patience: Duration,
@@ -48,7 +48,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// A body whose large messages are paid for as long as somebody has `keeps`.
+    /// A body whose message is paid for as long as somebody has `keeps`.
     pub(crate) fn new(body: Incoming, bounds: Bounds, keeps: Weak<Mutex<Claim>>) -> Inbound {
         Inbound {
             body,
@@ -91,10 +91,13 @@ impl Inbound {
     fn settle(&mut self) {
         let claim = std::mem::take(&mut self.claim);
         // A stream is answered from its beginning on, and pays for what it has under way itself.
-        if claim.bytes() > SMALL_MESSAGE_BYTES
-            && let Some(kept) = self.keeps.upgrade()
-        {
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = claim;
+        let Some(kept) = self.keeps.upgrade() else {
+            return;
+        };
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of a call that takes one message, a second that is small does not give back what the first holds.
+        if claim.bytes() > kept.bytes() {
+            *kept = claim;
         }
     }
 

@@ -500,6 +500,49 @@ fn a_call_that_waits_pays_for_its_message_and_a_stream_that_rests_does_not() {
 }
 
 #[test]
+fn calls_that_wait_pay_for_small_messages_until_they_end() {
+    let rig = limited(|limits| limits.inbound_bytes_max = 100_000);
+    on_loop(async {
+        let kv = rig.client();
+        let value = vec![7; 40_000];
+        kv.set("k", value.clone(), SetMode::Overwrite)
+            .await
+            .unwrap();
+        let bare = Bare::connect(rig.tcp()).await;
+        let waits = [b(2, "k"), n(3, 1), b(4, &value[1..]), n(5, 0), d(10, 60.0)].concat();
+        let mut calls = Vec::new();
+        for _ in 0..2 {
+            let (response, mut body) = bare
+                .begin("/tkrzw_rpc.DBMService/CompareExchange")
+                .await
+                .unwrap();
+            body.send_data(frame(&waits).into(), false).unwrap();
+            // A second message, for which this call has no use, gives back nothing of the first.
+            body.send_data(frame(&[]).into(), true).unwrap();
+            calls.push((response, body));
+        }
+        let set = async || kv.set("other", value.clone(), SetMode::Overwrite).await;
+        let refused = async {
+            while set().await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), refused)
+            .await
+            .unwrap();
+        drop(calls);
+        let taken = async {
+            while set().await.is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), taken)
+            .await
+            .unwrap();
+    });
+}
+
+#[test]
 fn a_message_that_stops_coming_fails_its_call() {
     let rig = limited(|limits| limits.message_timeout_ms = 100);
     on_loop(async {
