@@ -10,6 +10,8 @@ pub const POLL_MS: u64 = 20;
 pub const ANSWER_MS_MAX: u64 = 60_000;
 /// Bytes of a response that the client reads at most.
 pub const RESPONSE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the line that tells the size of a chunk, with its end.
+pub const SIZE_LINE_BYTES_MAX: usize = 32;
 /// Descriptors beside the connections of a run.
 pub const FILES_SPARE: u64 = 256;
 /// Connections opened to find one to each worker.

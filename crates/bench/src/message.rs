@@ -6,7 +6,7 @@ use std::io;
 
 use memchr::memmem;
 
-use crate::limits::RESPONSE_BYTES_MAX;
+use crate::limits::{RESPONSE_BYTES_MAX, SIZE_LINE_BYTES_MAX};
 
 /// A response and the bytes it took.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,12 +105,18 @@ fn chunks(bytes: &[u8]) -> io::Result<Option<(Cow<'_, [u8]>, usize)>> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
         let rest = &bytes[at..];
-        let Some(line) = memmem::find(rest, b"\r\n") else {
-            return Ok(None);
+        let Some(line) = memmem::find(&rest[..rest.len().min(SIZE_LINE_BYTES_MAX)], b"\r\n") else {
+            return if rest.len() < SIZE_LINE_BYTES_MAX {
+                Ok(None)
+            } else {
+                Err(malformed("the size of a chunk has no end"))
+            };
         };
         let size = number(&rest[..line], 16)
-            .filter(|size| *size + body.len() <= RESPONSE_BYTES_MAX)
             .ok_or_else(|| malformed("the size of a chunk is no number"))?;
+        if size.saturating_add(body.len()) > RESPONSE_BYTES_MAX {
+            return Err(malformed("the response is too long"));
+        }
         let Some(chunk) = rest.get(line + 2..line + 2 + size + 2) else {
             return Ok(None);
         };
@@ -174,6 +180,21 @@ mod tests {
             &format!("{head}x\r\nhi"),
             "the size of a chunk is no number",
         );
+    }
+
+    #[test]
+    fn chunks_have_a_bound() {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let endless = "0".repeat(SIZE_LINE_BYTES_MAX);
+        check(&format!("{head}{}", &endless[1..]), "incomplete");
+        check(
+            &format!("{head}{endless}"),
+            "the size of a chunk has no end",
+        );
+        let too_long = "the response is too long";
+        check(&format!("{head}100001\r\n"), too_long);
+        check(&format!("{head}1\r\n!\r\n100000\r\n"), too_long);
+        check(&format!("{head}1\r\n!\r\nffffffffffffffff\r\n"), too_long);
     }
 
     #[test]

@@ -26,11 +26,16 @@ const BUILDS: [(&str, &str); 2] = [
 ];
 /// What both one-line handlers answer.
 const HELLO: &[u8] = b"hello";
-/// Its scenarios.
+/// The scenarios of the example `threads`.
 const SCENARIOS: [(&str, &str, &str); 2] = [
-    ("rows", "20 rows of a database", "/rows"),
+    ("rows", "20 rows of a database", ROWS_PATH),
     ("strings", "1,000 strings made and dropped", "/strings"),
 ];
+const ROWS_PATH: &str = "/rows";
+/// Rows of one answer.
+const ROWS: usize = 20;
+/// Strings of one answer.
+const STRINGS: usize = 1_000;
 
 /// Starts an example that serves by itself.
 fn serve(program: &Path, folder: &Path, workers: usize, url: Option<&str>) -> Result<Process> {
@@ -129,10 +134,12 @@ pub fn threads(bench: &mut Bench) -> Result<()> {
         return Ok(());
     }
     for (name, title, path) in SCENARIOS {
+        let expected = answers(path);
         let mut entries = Vec::new();
         for (at, (allocator, workers, process)) in servers.iter().enumerate() {
             let answer = client::fetch(process.address, path)?;
-            ensure!(answer.status == 200, "{path}: {answer:?}");
+            let is_right = answer.status == 200 && expected.holds(&answer.body);
+            ensure!(is_right, "{path}: {answer:?}");
             let plural = if *workers == 1 { "" } else { "s" };
             let row = Row {
                 case: format!("{allocator}, {workers} worker{plural}"),
@@ -140,7 +147,7 @@ pub fn threads(bench: &mut Bench) -> Result<()> {
                 ours: true,
                 ..Row::default()
             };
-            let entry = bench.http(row, Asked::fast(process, path, Expected::Any));
+            let entry = bench.http(row, Asked::fast(process, path, expected.clone()));
             // Several workers are beside one worker of the same build.
             entries.push(entry.over((*workers > 1).then(|| at - 1)));
         }
@@ -153,4 +160,76 @@ pub fn threads(bench: &mut Bench) -> Result<()> {
         bench.contest(table, entries)?;
     }
     Ok(())
+}
+
+/// What a scenario answers.
+fn answers(path: &str) -> Expected {
+    if path == ROWS_PATH {
+        return Expected::Fits(|body| fruits(body) == Some(ROWS));
+    }
+    let lines = (0..STRINGS).rev().map(|line| format!("line {line}\n"));
+    Expected::Same(lines.collect::<String>().into_bytes())
+}
+
+/// How many rows an array of `{"id":N,"name":"fruit N"}` has, by rising numbers; `None` when it is none. Quick: it sees every answer.
+fn fruits(body: &[u8]) -> Option<usize> {
+    let mut rest = body.strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let (mut count, mut last) = (0, 0);
+    loop {
+        rest = rest.strip_prefix(b"{\"id\":")?;
+        let digits;
+        (digits, rest) =
+            rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_digit()).count());
+        let id: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        rest = rest.strip_prefix(b",\"name\":\"fruit ")?;
+        rest = rest.strip_prefix(digits)?.strip_prefix(b"\"}")?;
+        if id <= last {
+            return None;
+        }
+        (count, last) = (count + 1, id);
+        if rest.is_empty() {
+            return Some(count);
+        }
+        rest = rest.strip_prefix(b",")?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expected: Option<usize>) {
+        assert_eq!(fruits(body.as_bytes()), expected, "{body}");
+    }
+
+    #[test]
+    fn fruits_are_counted_by_their_bytes() {
+        let first = r#"{"id":9,"name":"fruit 9"}"#;
+        let second = r#"{"id":10,"name":"fruit 10"}"#;
+        check(&format!("[{first}]"), Some(1));
+        check(&format!("[{first},{second}]"), Some(2));
+        for wrong in [
+            "",
+            "[]",
+            first,
+            &format!("[{second},{first}]"),
+            &format!("[{first},{first}]"),
+            &format!("[{first},]"),
+            &format!("[{first}{second}]"),
+            r#"[{"id":1,"name":"fruit 2"}]"#,
+            r#"[{"id":,"name":"fruit "}]"#,
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn strings_are_all_of_them_backwards() {
+        let expected = answers("/strings");
+        let Expected::Same(text) = &expected else {
+            panic!("its answers are all the same");
+        };
+        assert!(text.starts_with(b"line 999\nline 998\n") && text.ends_with(b"\nline 0\n"));
+        assert!(!expected.holds(b"line 999\n"));
+    }
 }

@@ -26,7 +26,7 @@ pub enum Name {
     Pg,
     /// 10,000 reads awaited together: fibres, futures, a bounded pool of threads; SQLite and PostgreSQL
     Async,
-    /// Six ways of answering from Firebird: this version has no driver for it
+    /// Six ways of answering from Firebird: this version does not have the suite yet
     Firebird,
     /// The key-value service beside the published figures of Tkrzw-RPC; stores in process
     Kv,
@@ -175,7 +175,7 @@ impl Name {
             Name::Firebird => {
                 bench.miss(
                     "Firebird",
-                    "a version of Tsumugi with a driver for it, which this one is not",
+                    "a version of Tsumugi with this suite, which this one is not",
                 );
                 Ok(())
             }

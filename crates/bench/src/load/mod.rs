@@ -36,7 +36,8 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn holds(&self, body: &[u8]) -> bool {
+    /// Whether the body is that.
+    pub fn holds(&self, body: &[u8]) -> bool {
         match self {
             Expected::Same(bytes) => body == bytes,
             Expected::Fits(fits) => fits(body),
