@@ -96,10 +96,7 @@ impl<S> Context<S> {
                 let empty = RequestBody::in_memory(Bytes::new());
                 Ok(std::mem::replace(&mut self.request.body, empty))
             }
-            Ownership::Taken => Err(Error::Usage(
-                "two arguments of a handler want the body of the request; only one can have it"
-                    .into(),
-            )),
+            Ownership::Taken => Err(taken()),
         }
     }
 
@@ -118,10 +115,20 @@ impl<S> Context<S> {
         })
     }
 
-    /// The request for an application that is mounted here.
-    pub(crate) fn into_request(self) -> Request {
-        self.request
+    /// The request for an application that is mounted here, which needs the body whole.
+    pub(crate) fn into_request(self) -> Result<Request> {
+        match self.body {
+            Ownership::Here => Ok(self.request),
+            Ownership::Taken => Err(taken()),
+        }
     }
+}
+
+fn taken() -> Error {
+    Error::Usage(
+        "two arguments of a handler, or a layer and what is mounted behind it, want the body of the request; only one can have it"
+            .into(),
+    )
 }
 
 /// What a search captured, as it outlives the request's path.

@@ -3,8 +3,10 @@
 
 use std::rc::Rc;
 
+use http::{Method, Uri};
+
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, story};
 use crate::extract::Extract;
 use crate::handler::{Endpoint, Handler};
 use crate::response::{Answer, Response};
@@ -123,7 +125,21 @@ pub(crate) fn compose<S: 'static>(
         return layered;
     };
     Rc::new(move |context| {
+        let (method, uri) = (context.method().clone(), context.uri().clone());
         let (mapper, answered) = (Rc::clone(&mapper), layered(context));
-        Box::pin(async move { Ok(answered.await.unwrap_or_else(|error| mapper(error))) })
+        Box::pin(async move {
+            let mapped = |error| map(&mapper, error, &method, &uri);
+            Ok(answered.await.unwrap_or_else(mapped))
+        })
     })
+}
+
+/// What the mapper makes of an error. The log has the error when that is an error of the server, whatever the client is told.
+pub(crate) fn map(mapper: &Mapper, error: Error, method: &Method, uri: &Uri) -> Response {
+    let story = story(&error);
+    let response = mapper(error);
+    if response.status.is_server_error() {
+        tracing::error!("{method} {}: {story}", uri.path());
+    }
+    response
 }

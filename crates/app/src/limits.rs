@@ -3,7 +3,7 @@
 /// What one worker's application may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Requests of one worker that wait for something. One more is answered 503.
+    /// Requests of one worker that wait for something. While there are so many, another one is answered 503, and nothing of it runs.
     pub requests_max: usize,
     /// From the end of the request's header to the response, in milliseconds. Then the handler's future is dropped: 504.
     pub request_ms_max: u64,

@@ -18,11 +18,11 @@ use tsumugi_http::{Allow, Body, Files, Folder, Match, OnWorker, Request};
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, story};
 use crate::handler::{Endpoint, Local};
-use crate::layer::Mapper;
+use crate::layer::{self, Mapper};
 use crate::limits::Limits;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response};
-use crate::router::{Mounted, RouteLine, Router, translated};
+use crate::router::{Mounted, Placed, RouteLine, Router, translated};
 use crate::streaming::{Output, until_gone};
 use crate::timers;
 
@@ -104,9 +104,9 @@ impl<S: Plugin> Loaded<S> {
         let mapper = declared.mapper();
         let state = Rc::new(S::start(&worker).await?);
         let mut mounts = Vec::with_capacity(declared.mounts.len());
-        for (prefix, mount) in std::mem::take(&mut declared.mounts) {
-            match mount.load(&worker).await {
-                Ok(mounted) => mounts.push(mounting(&declared, prefix, mounted)),
+        for placed in std::mem::take(&mut declared.mounts) {
+            match placed.mount.load(&worker).await {
+                Ok(mounted) => mounts.push(mounting(&declared, placed, mounted)),
                 Err(error) => {
                     for Mounting { mounted, .. } in &mounts {
                         mounted.retire().await;
@@ -256,14 +256,20 @@ impl<S: 'static> Loaded<S> {
             uri: request.uri.clone(),
             received_at: request.received_at,
         };
-        let context = Context::new(request, captures, Rc::clone(self));
-        let mut future = endpoint(context);
-        let (outcome, waited) = match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
-            Poll::Ready(outcome) => (outcome, Duration::ZERO),
-            Poll::Pending => {
-                let since = Instant::now();
-                let outcome = self.wait(future, subject.received_at).await;
-                (outcome, since.elapsed())
+        let max = self.worker.settings().limits.requests_max;
+        let (outcome, waited) = if self.waiting.get() >= max {
+            // Looked at before anything of it runs: who is told to try again must not have had half of it done.
+            tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
+            let refused = self.mapped(&subject, Error::Busy { max });
+            (refused, Duration::ZERO)
+        } else {
+            let mut future = endpoint(Context::new(request, captures, Rc::clone(self)));
+            match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
+                Poll::Ready(outcome) => (outcome, Duration::ZERO),
+                Poll::Pending => {
+                    let since = Instant::now();
+                    (self.wait(&subject, future).await, since.elapsed())
+                }
             }
         };
         let response = match outcome {
@@ -278,30 +284,20 @@ impl<S: 'static> Loaded<S> {
         response
     }
 
-    /// Waits for a handler within the limits.
-    async fn wait(
-        &self,
-        future: Local<Result<Response>>,
-        received_at: Instant,
-    ) -> Result<Response> {
-        let limits = &self.worker.settings().limits;
-        let max = limits.requests_max;
-        if self.waiting.get() >= max {
-            tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
-            return self.mapped(Error::Busy { max });
-        }
+    /// Waits for a handler within its time.
+    async fn wait(&self, subject: &Subject, future: Local<Result<Response>>) -> Result<Response> {
         let _place = Place::take(&self.waiting);
-        let limit_ms = limits.request_ms_max;
-        let deadline = received_at + Duration::from_millis(limit_ms);
+        let limit_ms = self.worker.settings().limits.request_ms_max;
+        let deadline = subject.received_at + Duration::from_millis(limit_ms);
         match tokio::time::timeout_at(deadline.into(), future).await {
             Ok(outcome) => outcome,
-            Err(_) => self.mapped(Error::Deadline { limit_ms }),
+            Err(_) => self.mapped(subject, Error::Deadline { limit_ms }),
         }
     }
 
-    fn mapped(&self, error: Error) -> Result<Response> {
+    fn mapped(&self, subject: &Subject, error: Error) -> Result<Response> {
         match &self.mapper {
-            Some(mapper) => Ok(mapper(error)),
+            Some(mapper) => Ok(layer::map(mapper, error, &subject.method, &subject.uri)),
             None => Err(error),
         }
     }
@@ -439,12 +435,20 @@ async fn folders<S>(
 
 fn mounting<S: 'static>(
     declared: &Router<S>,
-    prefix: String,
+    placed: Placed<S>,
     mounted: Rc<dyn Mounted>,
 ) -> Mounting<S> {
+    let Placed {
+        prefix,
+        inner: further,
+        ..
+    } = placed;
     let (inner, inside) = (Rc::clone(&mounted), prefix.clone());
     let endpoint: Endpoint<S> = Rc::new(move |context| {
-        let mut request = context.into_request();
+        let mut request = match context.into_request() {
+            Ok(request) => request,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
         if let Some(uri) =
             below(request.uri.path(), &inside).and_then(|path| moved(&request.uri, path))
         {
@@ -453,6 +457,10 @@ fn mounting<S: 'static>(
         let answered = inner.answer(request);
         Box::pin(async move { Ok(answered.await.into()) })
     });
+    let endpoint = match further {
+        Some(further) => further(endpoint),
+        None => endpoint,
+    };
     Mounting {
         endpoint: declared.around_endpoint(endpoint),
         prefix,

@@ -29,7 +29,7 @@ pub struct Router<S> {
     not_found: Option<Endpoint<S>>,
     pub(crate) timers: Vec<Timer<S>>,
     pub(crate) folders: Vec<Declared>,
-    pub(crate) mounts: Vec<(String, Rc<dyn Mount>)>,
+    pub(crate) mounts: Vec<Placed<S>>,
 }
 
 /// One method of one pattern.
@@ -49,6 +49,14 @@ pub struct RouteLine {
     pub pattern: String,
     /// `file:line` of it.
     pub location: String,
+}
+
+/// An application of another kind as its router places it.
+pub(crate) struct Placed<S> {
+    pub(crate) prefix: String,
+    pub(crate) mount: Rc<dyn Mount>,
+    /// What the nested routers that it came with put around it; none for a router's own.
+    pub(crate) inner: Option<Layer<S>>,
 }
 
 /// A folder of files.
@@ -108,8 +116,8 @@ impl<S: 'static> Router<S> {
         self
     }
 
-    /// Adds the routes of another router below a prefix, with the middleware and the mapper of errors that it has. Its `not_found` is
-    /// not taken: there is one for an application.
+    /// Adds the routes and mounts of another router below a prefix, with the middleware and the mapper of errors that it has. Its
+    /// `not_found` is not taken: there is one for an application.
     #[must_use]
     pub fn nest(mut self, prefix: &str, inner: Router<S>) -> Router<S> {
         let prefix = prefix.trim_end_matches('/');
@@ -137,9 +145,21 @@ impl<S: 'static> Router<S> {
                 at: format!("{prefix}{}", folder.at),
                 ..folder
             }));
-        let mounts = mounts.into_iter();
-        self.mounts
-            .extend(mounts.map(|(at, mount)| (format!("{prefix}{at}"), mount)));
+        self.mounts.extend(mounts.into_iter().map(|placed| {
+            let (layers, mapper) = (layers.clone(), mapper.clone());
+            let further: Layer<S> = Rc::new(move |endpoint| {
+                let endpoint = match &placed.inner {
+                    Some(inner) => inner(endpoint),
+                    None => endpoint,
+                };
+                compose(&layers, mapper.as_ref(), endpoint)
+            });
+            Placed {
+                prefix: format!("{prefix}{}", placed.prefix),
+                mount: placed.mount,
+                inner: Some(further),
+            }
+        }));
         self
     }
 
@@ -239,8 +259,11 @@ impl<S: 'static> Router<S> {
     /// Gives what no route answers below this prefix to an application of another kind. `/` is everything.
     #[must_use]
     pub fn mount(mut self, prefix: &str, mount: impl Mount) -> Router<S> {
-        let prefix = prefix.trim_end_matches('/').to_owned();
-        self.mounts.push((prefix, Rc::new(mount)));
+        self.mounts.push(Placed {
+            prefix: prefix.trim_end_matches('/').to_owned(),
+            mount: Rc::new(mount),
+            inner: None,
+        });
         self
     }
 

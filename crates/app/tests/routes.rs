@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tsumugi_app::{
     BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
-    IntoResponse, Json, Limits, Multipart, Next, On, Path, Plugin, Query, Redirect, Request,
-    Response, Result, Router, Settings, Sse, State, Streamed, Worker, any, get, post, put, trial,
+    HttpResponse, IntoResponse, Json, Limits, Local, Mount, Mounted, Multipart, Next, On, Path,
+    Plugin, Query, Redirect, Request, Response, Result, Router, Settings, Sse, State, Streamed,
+    Worker, any, get, post, put, trial,
 };
 
 /// Sends each request and compares status and text: `GET /path` or `POST /path body`, of JSON.
@@ -314,6 +316,72 @@ fn middleware_leaves_values_for_the_handler() {
     });
 }
 
+/// An application that answers with the path and the body that it is given.
+struct Echo;
+
+impl Mount for Echo {
+    fn load(&self, _: &Worker) -> Local<Result<Rc<dyn Mounted>>> {
+        Box::pin(async { Ok(Rc::new(Echo) as Rc<dyn Mounted>) })
+    }
+}
+
+impl Mounted for Echo {
+    fn answer(&self, mut request: Request) -> Local<HttpResponse> {
+        Box::pin(async move {
+            let body = request.body.read_all().await.unwrap();
+            let text = format!("{} {}", request.uri.path(), String::from_utf8_lossy(&body));
+            HttpResponse::text(StatusCode::OK, text)
+        })
+    }
+
+    fn retire(&self) -> Local<()> {
+        Box::pin(async {})
+    }
+}
+
+#[test]
+fn layers_of_nested_routers_stand_before_their_mounts() {
+    async fn guard(headers: Headers) -> Result<()> {
+        match headers.text("x-name") {
+            Some(_) => Ok(()),
+            None => Err(Error::unauthorized("who are you?")),
+        }
+    }
+    let routes = || {
+        let inner = Router::<()>::new()
+            .before(guard)
+            .map_err(|error| (error.status().as_u16(), format!("inner: {error}")))
+            .mount("/echo", Echo);
+        let outer = Router::new().after(async |mut response: Response| {
+            response.headers.insert("x-outer", "1".parse().unwrap());
+            response
+        });
+        Router::new().nest("/a", outer.nest("/b", inner))
+    };
+    trial::run(routes, async |client| {
+        let reply = client.get("/a/b/echo/c").await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.text()),
+            (401, "inner: who are you?")
+        );
+        let reply = client.get("/a/b/echo/c").header("x-name", "Ada").await;
+        assert_eq!((reply.text(), reply.header("x-outer")), ("/c ", Some("1")));
+    });
+}
+
+#[test]
+fn a_mounted_application_is_not_given_a_request_without_its_body() {
+    let routes = || {
+        let greedy = Router::<()>::new().before(async |_: Bytes| ());
+        greedy.mount("/", Echo)
+    };
+    trial::run(routes, async |client| {
+        let reply = client.post("/").body("text/plain", "x").await;
+        assert_eq!(reply.status, 500);
+        assert!(reply.text().contains("only one can have it"));
+    });
+}
+
 #[test]
 fn the_innermost_mapper_has_the_last_word_on_an_error() {
     let fails = || get(async || Err::<(), _>(Error::not_found("x")));
@@ -375,24 +443,22 @@ fn one_waiting_request_more_than_the_limit_is_refused() {
         },
         ..Settings::default()
     };
+    let begun = Rc::new(Cell::new(0));
     let routes = || {
-        Router::<()>::new()
-            .route(
-                "/slow",
-                get(async || tokio::time::sleep(Duration::from_millis(50)).await),
-            )
-            .route("/quick", get(async || "quick"))
+        let begun = Rc::clone(&begun);
+        let slow = async move || {
+            begun.set(begun.get() + 1);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        Router::<()>::new().route("/slow", get(slow))
     };
     trial::run_with(settings, routes, async |client| {
-        let (first, second, quick) = tokio::join!(
-            client.get("/slow"),
-            client.get("/slow"),
-            client.get("/quick")
-        );
+        let (first, second) = tokio::join!(client.get("/slow"), client.get("/slow"));
         assert_eq!(first.status, 204);
         assert_eq!(second.status, 503);
         assert!(second.text().contains("requests_max"));
-        assert_eq!(quick.text(), "quick");
+        assert_eq!(begun.get(), 1);
+        assert_eq!(client.get("/slow").await.status, 204);
     });
 }
 

@@ -1,6 +1,7 @@
 //! Databases as handlers use them: the builder's queries, run where they were begun and read as values of the author's types.
 //! Knows no driver. Rule: a transaction that is not committed is rolled back, also when the future that runs it is dropped.
 
+mod node;
 mod record;
 mod row;
 mod table;

@@ -2,43 +2,34 @@
 //! Rule: what a column cannot hold exactly is an error, not another value.
 
 use serde::Serialize;
-use tsumugi_sql::{Name, Record, Value};
+use tsumugi_sql::{Name, Record};
 
+use super::node::{Node, node};
 use crate::error::{Error, Result};
 
-/// A struct or a map as columns with their values. A field that is a list is bound as a list, one that is a map as JSON.
+/// A struct or a map as columns with their values. A field of bytes is bound as bytes, one that is another list as a list, one that is a
+/// map as JSON. Numbers that are not finite are refused.
 pub fn to_record(row: &impl Serialize) -> Result<Record> {
     let wrong = |reason: String| Error::Usage(format!("this is no row: {reason}").into());
-    let json = serde_json::to_value(row).map_err(|error| wrong(error.to_string()))?;
-    let serde_json::Value::Object(fields) = json else {
+    let Node::Structure(fields) = node(row).map_err(|unfit| wrong(unfit.0))? else {
         return Err(wrong("it is neither a struct nor a map".to_owned()));
     };
     let mut record = Record::new();
-    for (name, json) in fields {
-        let value = bound(json).map_err(|reason| wrong(format!("{name}: {reason}")))?;
+    for (name, node) in fields {
+        let value = node
+            .bound()
+            .map_err(|unfit| wrong(format!("{name}: {}", unfit.0)))?;
         record = record.set(Name::exact(&name), value);
     }
     Ok(record)
 }
 
-fn bound(json: serde_json::Value) -> Result<Value, String> {
-    use serde_json::Value as Json;
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(boolean) => Value::Boolean(boolean),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(integer), _) => Value::Integer(integer),
-            (None, Some(real)) if number.is_f64() => Value::Real(real),
-            _ => return Err(format!("{number} does not fit 64 bits with a sign")),
-        },
-        Json::String(text) => Value::Text(text),
-        Json::Array(list) => Value::List(list.into_iter().map(bound).collect::<Result<_, _>>()?),
-        Json::Object(_) => Value::Json(json.to_string()),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use tsumugi_sql::Value;
+
     use super::*;
 
     #[derive(Serialize)]
@@ -65,12 +56,51 @@ mod tests {
         assert_eq!(to_record(&row(7)).unwrap(), expected);
     }
 
+    fn check(field: impl Serialize, expected: Value) {
+        let record = to_record(&HashMap::from([("field", field)])).unwrap();
+        assert_eq!(record, Record::new().set("field", expected));
+    }
+
+    #[test]
+    fn bytes_are_bytes_and_other_lists_are_lists() {
+        check(vec![0_u8, 255], Value::Blob(vec![0, 255]));
+        check([7_u8; 2], Value::Blob(vec![7, 7]));
+        check(Some(Vec::<u8>::new()), Value::Blob(Vec::new()));
+        check(Vec::<i32>::new(), Value::List(Vec::new()));
+        check(3_u8, Value::Integer(3));
+        check((1_u8, "a"), Value::List(vec![1.into(), "a".into()]));
+    }
+
+    #[test]
+    fn structures_are_json() {
+        #[derive(Serialize)]
+        enum Shape {
+            Point,
+            Circle { radius: f64, bytes: Vec<u8> },
+        }
+        let circle = Shape::Circle {
+            radius: 1.5,
+            bytes: vec![1, 2],
+        };
+        let json = r#"{"Circle":{"bytes":[1,2],"radius":1.5}}"#;
+        check(circle, Value::Json(json.to_owned()));
+        check(Shape::Point, "Point".into());
+        let numbered = HashMap::from([(1, u64::MAX)]);
+        check(numbered, Value::Json(format!("{{\"1\":{}}}", u64::MAX)));
+    }
+
+    fn refused(row: impl Serialize, reason: &str) {
+        let error = to_record(&row).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+
     #[test]
     fn what_is_no_row_is_refused() {
-        let refused = |error: Error| error.to_string();
-        assert!(refused(to_record(&7).unwrap_err()).contains("neither a struct nor a map"));
-        assert!(
-            refused(to_record(&row(u64::MAX)).unwrap_err()).contains("id: 18446744073709551615")
-        );
+        refused(7, "neither a struct nor a map");
+        refused(row(u64::MAX), "id: 18446744073709551615");
+        refused(HashMap::from([("ratio", f64::NAN)]), "ratio: NaN");
+        refused(HashMap::from([("ratio", [f32::INFINITY])]), "ratio: inf");
+        let nested = HashMap::from([("ratio", HashMap::from([("of", f64::NAN)]))]);
+        refused(nested, "of: NaN");
     }
 }

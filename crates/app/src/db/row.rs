@@ -25,8 +25,9 @@ pub fn from_rows<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>> {
     rows.iter().map(from_row).collect()
 }
 
+/// Why a value has no form here.
 #[derive(Debug)]
-struct Unfit(String);
+pub(super) struct Unfit(pub(super) String);
 
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,11 +43,24 @@ impl de::Error for Unfit {
     }
 }
 
+impl serde::ser::Error for Unfit {
+    fn custom<T: fmt::Display>(message: T) -> Unfit {
+        Unfit(message.to_string())
+    }
+}
+
 struct Lying<'a>(Row<'a>);
 
 impl<'a> Lying<'a> {
     fn cells(&self) -> impl Iterator<Item = Cell<'a>> + use<'a> {
         self.0.values().map(Cell)
+    }
+
+    fn expect(&self, length: usize) -> Result<(), Unfit> {
+        match self.0.columns().names().count() {
+            columns if columns == length => Ok(()),
+            columns => Err(Unfit(format!("it has {columns} columns, not {length}"))),
+        }
     }
 
     fn first(&self) -> Result<Cell<'a>, Unfit> {
@@ -97,16 +111,22 @@ impl<'de> de::Deserializer<'de> for Lying<'de> {
         visitor.visit_seq(SeqDeserializer::new(self.cells()))
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.expect(length)?;
         self.deserialize_seq(visitor)
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: usize,
+        length: usize,
         visitor: V,
     ) -> Result<V::Value, Unfit> {
+        self.expect(length)?;
         self.deserialize_seq(visitor)
     }
 

@@ -144,7 +144,8 @@ impl Table {
             .await
     }
 
-    /// Inserts a row, a struct or a map, and gives the value of its column `id`.
+    /// Inserts a row, a struct or a map, and gives the value of its column `id`. Where the key is another one, ask for it:
+    /// [`Table::returning`], [`Table::insert_returning`].
     pub async fn insert(&self, row: impl Serialize) -> Result<i64> {
         let inserted = self.clone().returning("id").insert_returning(row).await?;
         inserted.ok_or_else(|| Error::Usage("the insert gave no row: it was a conflict".into()))

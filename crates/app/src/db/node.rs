@@ -1,0 +1,387 @@
+//! Values of the author's types as a tree, through serde: what a row is made of. Knows no column.
+//! Rule: bytes stay bytes, and a number that neither a column nor JSON can hold is refused with the name of its field.
+
+use std::any::type_name;
+use std::collections::BTreeMap;
+
+use serde::ser::{
+    Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
+    SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
+};
+use serde_json::Value as Json;
+use tsumugi_sql::Value;
+
+use super::row::Unfit;
+
+/// A value of any type.
+pub(super) enum Node {
+    Null,
+    Boolean(bool),
+    /// A number that is one of a sequence of bytes, if its neighbours are.
+    Byte(u8),
+    Integer(i64),
+    /// Beyond what [`Node::Integer`] holds.
+    Large(u64),
+    /// Finite.
+    Real(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+    List(Vec<Node>),
+    Structure(BTreeMap<String, Node>),
+}
+
+/// The tree of a value.
+pub(super) fn node<T: Serialize + ?Sized>(value: &T) -> Result<Node, Unfit> {
+    Ok(match value.serialize(Planting)? {
+        // Without elements only the name of the type says of what there are none; with another name it is a list as any other.
+        Node::List(list) if list.is_empty() && is_of_bytes(type_name::<T>()) => {
+            Node::Bytes(Vec::new())
+        }
+        node => node,
+    })
+}
+
+fn is_of_bytes(name: &str) -> bool {
+    name.ends_with("Vec<u8>") || name.ends_with("[u8]") || name.ends_with("Box<[u8]>")
+}
+
+impl Node {
+    /// As it is bound.
+    pub(super) fn bound(self) -> Result<Value, Unfit> {
+        Ok(match self {
+            Node::Null => Value::Null,
+            Node::Boolean(boolean) => Value::Boolean(boolean),
+            Node::Byte(byte) => Value::Integer(byte.into()),
+            Node::Integer(integer) => Value::Integer(integer),
+            Node::Large(number) => {
+                let reason = format!("{number} does not fit 64 bits with a sign");
+                return Err(Unfit(reason));
+            }
+            Node::Real(real) => Value::Real(real),
+            Node::Text(text) => Value::Text(text),
+            Node::Bytes(bytes) => Value::Blob(bytes),
+            Node::List(list) => {
+                let bound = list.into_iter().map(Node::bound);
+                Value::List(bound.collect::<Result<_, _>>()?)
+            }
+            Node::Structure(_) => Value::Json(self.json().to_string()),
+        })
+    }
+
+    /// As it is written into JSON.
+    fn json(self) -> Json {
+        match self {
+            Node::Null => Json::Null,
+            Node::Boolean(boolean) => boolean.into(),
+            Node::Byte(byte) => byte.into(),
+            Node::Integer(integer) => integer.into(),
+            Node::Large(number) => number.into(),
+            Node::Real(real) => real.into(),
+            Node::Text(text) => text.into(),
+            Node::Bytes(bytes) => bytes.into(),
+            Node::List(list) => list.into_iter().map(Node::json).collect(),
+            Node::Structure(fields) => {
+                let fields = fields.into_iter().map(|(name, node)| (name, node.json()));
+                Json::Object(fields.collect())
+            }
+        }
+    }
+
+    /// As the name of a field.
+    fn key(self) -> Result<String, Unfit> {
+        match self {
+            Node::Text(text) => Ok(text),
+            Node::Boolean(boolean) => Ok(boolean.to_string()),
+            Node::Byte(byte) => Ok(byte.to_string()),
+            Node::Integer(integer) => Ok(integer.to_string()),
+            Node::Large(number) => Ok(number.to_string()),
+            _ => Err(Unfit("a map has a key that is no name".to_owned())),
+        }
+    }
+
+    fn real(real: f64) -> Result<Node, Unfit> {
+        match real.is_finite() {
+            true => Ok(Node::Real(real)),
+            false => Err(Unfit(format!("{real} is no finite number"))),
+        }
+    }
+
+    fn integer(number: impl TryInto<i64> + TryInto<u64> + Copy) -> Result<Node, Unfit> {
+        let large = || number.try_into().map(Node::Large);
+        let fits = number.try_into().map(Node::Integer);
+        fits.or_else(|_| large())
+            .map_err(|_| Unfit("a number does not fit 64 bits".to_owned()))
+    }
+
+    fn variant(name: &str, node: Node) -> Node {
+        Node::Structure(BTreeMap::from([(name.to_owned(), node)]))
+    }
+}
+
+/// Makes the tree.
+struct Planting;
+
+macro_rules! integers {
+    ($($method:ident $type:ty),*) => {
+        $(fn $method(self, number: $type) -> Result<Node, Unfit> {
+            Node::integer(number)
+        })*
+    };
+}
+
+impl Serializer for Planting {
+    type Ok = Node;
+    type Error = Unfit;
+    type SerializeSeq = Sequence;
+    type SerializeTuple = Sequence;
+    type SerializeTupleStruct = Sequence;
+    type SerializeTupleVariant = Sequence;
+    type SerializeMap = Fields;
+    type SerializeStruct = Fields;
+    type SerializeStructVariant = Fields;
+
+    integers! {
+        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64, serialize_i128 i128,
+        serialize_u16 u16, serialize_u32 u32, serialize_u64 u64, serialize_u128 u128
+    }
+
+    fn serialize_u8(self, byte: u8) -> Result<Node, Unfit> {
+        Ok(Node::Byte(byte))
+    }
+
+    fn serialize_bool(self, boolean: bool) -> Result<Node, Unfit> {
+        Ok(Node::Boolean(boolean))
+    }
+
+    fn serialize_f32(self, real: f32) -> Result<Node, Unfit> {
+        Node::real(real.into())
+    }
+
+    fn serialize_f64(self, real: f64) -> Result<Node, Unfit> {
+        Node::real(real)
+    }
+
+    fn serialize_char(self, char: char) -> Result<Node, Unfit> {
+        Ok(Node::Text(char.to_string()))
+    }
+
+    fn serialize_str(self, text: &str) -> Result<Node, Unfit> {
+        Ok(Node::Text(text.to_owned()))
+    }
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<Node, Unfit> {
+        Ok(Node::Bytes(bytes.to_owned()))
+    }
+
+    fn serialize_none(self) -> Result<Node, Unfit> {
+        Ok(Node::Null)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, Unfit> {
+        node(value)
+    }
+
+    fn serialize_unit(self) -> Result<Node, Unfit> {
+        Ok(Node::Null)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Node, Unfit> {
+        Ok(Node::Null)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Node, Unfit> {
+        Ok(Node::Text(variant.to_owned()))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Node, Unfit> {
+        node(value)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<Node, Unfit> {
+        Ok(Node::variant(variant, node(value)?))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Sequence, Unfit> {
+        Ok(Sequence::default())
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Sequence, Unfit> {
+        Ok(Sequence::default())
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Sequence, Unfit> {
+        Ok(Sequence::default())
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Sequence, Unfit> {
+        Ok(Sequence {
+            variant: Some(variant),
+            ..Sequence::default()
+        })
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Fields, Unfit> {
+        Ok(Fields::default())
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, Unfit> {
+        Ok(Fields::default())
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Fields, Unfit> {
+        Ok(Fields {
+            variant: Some(variant),
+            ..Fields::default()
+        })
+    }
+}
+
+/// A list in the making. While all of its elements are bytes they are kept as such: a picture is no tree.
+#[derive(Default)]
+struct Sequence {
+    bytes: Vec<u8>,
+    nodes: Vec<Node>,
+    variant: Option<&'static str>,
+}
+
+impl Sequence {
+    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unfit> {
+        match node(value)? {
+            Node::Byte(byte) if self.nodes.is_empty() => self.bytes.push(byte),
+            node => {
+                self.nodes.extend(self.bytes.drain(..).map(Node::Byte));
+                self.nodes.push(node);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Node, Unfit> {
+        let node = match self.bytes.is_empty() {
+            true => Node::List(self.nodes),
+            false => Node::Bytes(self.bytes),
+        };
+        Ok(match self.variant {
+            Some(variant) => Node::variant(variant, node),
+            None => node,
+        })
+    }
+}
+
+/// The fields of a structure in the making.
+#[derive(Default)]
+struct Fields {
+    fields: BTreeMap<String, Node>,
+    key: Option<String>,
+    variant: Option<&'static str>,
+}
+
+impl Fields {
+    fn push<T: Serialize + ?Sized>(&mut self, name: String, value: &T) -> Result<(), Unfit> {
+        let node = node(value).map_err(|unfit| Unfit(format!("{name}: {}", unfit.0)))?;
+        self.fields.insert(name, node);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Node, Unfit> {
+        let node = Node::Structure(self.fields);
+        Ok(match self.variant {
+            Some(variant) => Node::variant(variant, node),
+            None => node,
+        })
+    }
+}
+
+macro_rules! sequences {
+    ($($trait:ident $method:ident)*) => {
+        $(impl $trait for Sequence {
+            type Ok = Node;
+            type Error = Unfit;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unfit> {
+                self.push(value)
+            }
+
+            fn end(self) -> Result<Node, Unfit> {
+                self.finish()
+            }
+        })*
+    };
+}
+
+sequences! {
+    SerializeSeq serialize_element
+    SerializeTuple serialize_element
+    SerializeTupleStruct serialize_field
+    SerializeTupleVariant serialize_field
+}
+
+macro_rules! structs {
+    ($($trait:ident)*) => {
+        $(impl $trait for Fields {
+            type Ok = Node;
+            type Error = Unfit;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> Result<(), Unfit> {
+                self.push(name.to_owned(), value)
+            }
+
+            fn end(self) -> Result<Node, Unfit> {
+                self.finish()
+            }
+        })*
+    };
+}
+
+structs!(SerializeStruct SerializeStructVariant);
+
+impl SerializeMap for Fields {
+    type Ok = Node;
+    type Error = Unfit;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unfit> {
+        self.key = Some(node(key)?.key()?);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unfit> {
+        let key = self.key.take();
+        let key = key.ok_or_else(|| Unfit::custom("a map has a value without a key"))?;
+        self.push(key, value)
+    }
+
+    fn end(self) -> Result<Node, Unfit> {
+        self.finish()
+    }
+}
