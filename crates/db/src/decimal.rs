@@ -103,6 +103,29 @@ pub(crate) fn plain(text: &str) -> Option<String> {
     number.is_finite().then(|| number.to_string())
 }
 
+/// The number that a text begins with, 0.0 if it begins with none: what SQLite takes it for.
+pub(crate) fn prefix(text: &[u8]) -> f64 {
+    let text = text.trim_ascii_start();
+    let digits = |from: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let sign = |at: usize| usize::from(matches!(text.get(at), Some(b'+' | b'-')));
+    let start = sign(0);
+    let mut end = start + digits(start);
+    if text.get(end) == Some(&b'.') {
+        end += 1 + digits(end + 1);
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + sign(end + 1);
+        if digits(exponent) > 0 {
+            end = exponent + digits(exponent);
+        }
+    }
+    let number = std::str::from_utf8(&text[..end]).ok();
+    number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
+}
+
 /// Numbers in their order, then what is none, byte by byte.
 pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     if let (Some(one), Some(other)) = (Digits::of(one), Digits::of(other)) {
@@ -257,6 +280,26 @@ mod tests {
         for text in ["", ".", "-", "1.2.3", "1,5", "0x10", "NaN", "1 2", "- 1"] {
             assert_eq!(Digits::of(text), None, "{text}");
             assert_eq!(plain(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_the_number_that_it_begins_with() {
+        for (text, expected) in [
+            ("12abc", 12.0),
+            (" -1.5e2x", -150.0),
+            ("7e", 7.0),
+            ("7e+", 7.0),
+            (".5.5", 0.5),
+            ("3.", 3.0),
+            ("", 0.0),
+            ("-", 0.0),
+            (".", 0.0),
+            (".e5", 0.0),
+            ("inf", 0.0),
+            ("NaN", 0.0),
+        ] {
+            assert_eq!(prefix(text.as_bytes()), expected, "{text}");
         }
     }
 

@@ -215,6 +215,32 @@ fn decimals_are_compared_ordered_and_added_exactly() {
         );
         let few = sums.having(tsumugi_sql::sum("price").lt(20));
         assert_eq!(fetched(few).await, r#"[{"shop":"a","sum_price":"19.50"}]"#);
+        let max = || tsumugi_sql::max("price");
+        let lasts = || table("prices").select("shop").group("shop");
+        assert_eq!(
+            fetched(lasts().order(max().desc())).await,
+            r#"[{"shop":"b"},{"shop":"a"}]"#
+        );
+        for having in [
+            max().lt("10.01"),
+            max().lt(11),
+            max().between("9.0", "10.1"),
+            max().is_in(["10"]),
+        ] {
+            assert_eq!(fetched(lasts().having(having)).await, r#"[{"shop":"a"}]"#);
+        }
+        let summed = || {
+            let sums = table("prices").select(("shop", tsumugi_sql::sum("price")));
+            tsumugi_sql::table(tsumugi_sql::Source::query(sums.group("shop"), "s"))
+        };
+        let few = r#"[{"shop":"a","sum_price":"19.50"}]"#;
+        for filter in [
+            col("sum_price").lt(20),
+            col("s.sum_price").lt("100.0"),
+            col("sum_price").eq("19.5"),
+        ] {
+            assert_eq!(fetched(summed().filter(filter)).await, few);
+        }
         let averages = table("prices").filter(col("shop").eq("a"));
         assert_eq!(
             fetched(averages.select(tsumugi_sql::avg("price"))).await,

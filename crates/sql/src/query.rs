@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::condition::all;
-use crate::expr::{Distinct, Expr};
+use crate::expr::{Distinct, Expr, Node};
 use crate::limits::DEPTH_MAX;
 use crate::name::Name;
 use crate::parts::{
@@ -71,6 +71,20 @@ impl Query {
     /// The name by which its columns are qualified: of its table, or what it is called here.
     pub fn source_name(&self) -> Option<&Name> {
         self.0.source.as_ref()?.name()
+    }
+
+    /// The column of its own source that an order is by. None of an expression or of another table's column, and none where a right
+    /// join answers rows without the source's.
+    pub fn own_column<'o>(&self, order: &'o Order) -> Option<&'o str> {
+        let Node::Column(name) = order.expr.node() else {
+            return None;
+        };
+        let is_own = match name.as_str().strip_suffix(name.last())?.strip_suffix('.') {
+            None => true,
+            Some(source) => self.source_name().is_some_and(|own| own.as_str() == source),
+        };
+        let is_there = self.0.joins.iter().all(|join| join.kind != Side::Right);
+        (is_own && is_there).then(|| name.last())
     }
 
     /// Whether a change of it answers rows.
@@ -353,5 +367,25 @@ fn either(conditions: &[Expr], or: Expr) -> Expr {
         [] => or,
         [only] => only.clone().or(or),
         several => all(several.iter().cloned()).or(or),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{asc, call, col};
+
+    #[test]
+    fn an_order_tells_whose_column_it_is_by() {
+        let check = |query: &Query, order: Order, expected: Option<&str>| {
+            assert_eq!(query.own_column(&order), expected);
+        };
+        let users = table("users as u");
+        check(&users, asc("id"), Some("id"));
+        check(&users, asc("u.id"), Some("id"));
+        check(&users, asc("posts.id"), None);
+        check(&users, call("lower", [col("id")]).asc(), None);
+        let right = users.right_join("posts", col("posts.user_id").eq(col("u.id")));
+        check(&right, asc("u.id"), None);
     }
 }

@@ -9,8 +9,22 @@ use super::packed::Cell;
 use crate::decimal::Digits;
 use crate::value::{Nature, Rich, ValueRef};
 
-/// How the text of an exact number ends that no column holds, but a sum: a form feed, white space to SQLite.
-pub(crate) const EXACT: char = '\u{c}';
+/// How the text of an exact number ends that no column holds, but a sum: white space to SQLite and to [`Digits`], and such as
+/// nobody writes behind a number.
+pub(crate) const EXACT: &str = "\u{c}\t\u{c}\r\u{c}\u{c}\t\r\u{c}\r\r\t\u{c}\t\u{c}\u{c}";
+
+/// The text without the marks of sums that SQL made parts of it. None if there are none, or only that of a sum.
+pub(crate) fn unmarked(text: &[u8]) -> Option<String> {
+    if !text.contains(&b'\x0c') {
+        return None;
+    }
+    let text = std::str::from_utf8(text).ok()?;
+    let is_sum = |sum: &str| Digits::of(sum).is_some();
+    if text.strip_suffix(EXACT).is_some_and(is_sum) || !text.contains(EXACT) {
+        return None;
+    }
+    Some(text.replace(EXACT, ""))
+}
 
 /// What a column holds, as far as its type is not SQLite's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +155,12 @@ impl<'a> Typed<'a> {
 
     pub(crate) fn write_json(self, out: &mut Vec<u8>) {
         match self {
-            Typed::Json(text) => out.extend_from_slice(text.as_bytes()),
+            // A line break can only stand between its parts, and would be one between rows.
+            Typed::Json(text) => {
+                for line in text.split(['\n', '\r']) {
+                    out.extend_from_slice(line.trim_ascii_start().as_bytes());
+                }
+            }
             Typed::Decimal(digits, scale) => {
                 out.push(b'"');
                 digits.write(usize::from(scale), out);

@@ -17,7 +17,7 @@ use crate::limits;
 use crate::options::{Access, Missing};
 use crate::rows::Columns;
 use crate::rows::packed::{Cell, Packed, Packer};
-use crate::rows::typed::Held;
+use crate::rows::typed::{self, Held};
 use crate::value::Value;
 
 use super::failure::Fault;
@@ -49,7 +49,12 @@ pub(super) struct Connection {
     access: Access,
     /// Whether foreign keys may be off.
     forgot_references: bool,
+    /// The rows that referred to nothing before foreign keys were off.
+    orphans: Orphans,
 }
+
+/// How many rows of a table refer to no row of another.
+type Orphans = HashMap<(String, String), u64>;
 
 /// What a connection keeps from one result to the next.
 #[derive(Default)]
@@ -140,6 +145,7 @@ impl Opening {
             role,
             access: role,
             forgot_references: false,
+            orphans: Orphans::new(),
         })
     }
 }
@@ -175,15 +181,31 @@ impl Connection {
         Ok(())
     }
 
-    /// A row that refers to nothing, if there is one: which table refers to which.
+    /// Notes which rows refer to nothing already, in a transaction without foreign keys that has changed nothing yet.
+    pub(super) fn note_orphans(&mut self) {
+        // What cannot be looked at now is told when the transaction is to be committed.
+        self.orphans = self.count_orphans().unwrap_or_default();
+    }
+
+    /// Which table has more rows that refer to no row of which other than were noted, if one has.
     pub(super) fn broken_reference(&self) -> rusqlite::Result<Option<String>> {
+        let orphans = self.count_orphans()?;
+        let mut broken = orphans.iter().filter(|(tables, count)| {
+            let before = self.orphans.get(*tables).copied().unwrap_or(0);
+            **count > before
+        });
+        let tables = broken.next().map(|(tables, _)| tables);
+        Ok(tables.map(|(from, to)| format!("a row of {from} refers to no row of {to}")))
+    }
+
+    fn count_orphans(&self) -> rusqlite::Result<Orphans> {
         let mut check = self.sqlite.prepare("PRAGMA foreign_key_check")?;
         let mut rows = check.query([])?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        let (from, to): (String, String) = (row.get(0)?, row.get(2)?);
-        Ok(Some(format!("a row of {from} refers to no row of {to}")))
+        let mut orphans = Orphans::new();
+        while let Some(row) = rows.next()? {
+            *orphans.entry((row.get(0)?, row.get(2)?)).or_default() += 1;
+        }
+        Ok(orphans)
     }
 
     /// Narrows what may run until [`Connection::unrestrict`].
@@ -374,6 +396,14 @@ impl Desk {
                 SqliteRef::Real(real) => Cell::Real(real),
                 SqliteRef::Text(text) => Cell::Text(text),
                 SqliteRef::Blob(blob) => Cell::Blob(blob),
+            };
+            let unmarked = match cell {
+                Cell::Text(text) => typed::unmarked(text),
+                _ => None,
+            };
+            let cell = match &unmarked {
+                Some(text) => Cell::Text(text.as_bytes()),
+                None => cell,
             };
             if self.packer.push(cell).is_err() {
                 return Err(Fault::InvalidText(

@@ -1,6 +1,6 @@
 //! What SQLite lacks for exact numbers: the collation `decimal`, and `sum` and `avg` that do not lose digits of numbers in text.
-//! Of whole numbers and doubles they are what SQLite's own are. Rule: an exact number leaves as text that ends in [`EXACT`], by
-//! which the rows know it; SQLite itself takes that for white space.
+//! Of whole numbers, doubles and what is no number they are what SQLite's own are; a number in text is exact here, also a whole one.
+//! Rule: an exact number leaves as text that ends in [`EXACT`], by which the rows know it; SQLite itself takes that for white space.
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::{Value, ValueRef};
@@ -50,11 +50,10 @@ impl Numbers {
                         self.exact.step(digits, step);
                         self.exacts += one;
                     }
-                    // As SQLite has it: no number is 0.0.
-                    None => self.real(0.0, one),
+                    None => self.real(decimal::prefix(text.as_bytes()), one),
                 }
             }
-            ValueRef::Blob(_) => self.real(0.0, one),
+            ValueRef::Blob(bytes) => self.real(decimal::prefix(bytes), one),
         }
         self.count += one;
     }
@@ -102,7 +101,7 @@ impl Numbers {
             Ok(whole) if self.exacts == 0 => Value::Integer(whole),
             _ => {
                 let mut text = self.exactly();
-                text.push(EXACT);
+                text.push_str(EXACT);
                 Value::Text(text)
             }
         }

@@ -268,6 +268,11 @@ impl Service<'_> {
         };
         let (reply, began) = self.own(begin, Some(reply));
         let has_begun = began.is_ok();
+        if has_begun && self.connection.forgot_references() {
+            watch::arm(None, TIMEOUT_MAX, Policy::Internal);
+            self.connection.note_orphans();
+            watch::disarm();
+        }
         answer(reply, began);
         if has_begun {
             self.counters.transactions.fetch_add(1, Relaxed);

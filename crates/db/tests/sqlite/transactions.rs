@@ -400,3 +400,27 @@ fn a_table_is_made_anew_without_losing_what_refers_to_it() {
         assert!(matches!(late, Err(Error::ForeignKeyViolation { .. })));
     });
 }
+
+#[test]
+fn what_was_broken_before_keeps_no_table_from_being_made_anew() {
+    run(async {
+        let f = open("").await;
+        let db = &f.db;
+        db.execute_script(
+            "create table a(id integer primary key); create table b(a integer references a);
+             pragma foreign_keys = off; insert into b values (5); pragma foreign_keys = on",
+        )
+        .await
+        .unwrap();
+        for (change, is_refused) in [
+            ("create table n(x)", false),
+            ("insert into b values (6)", true),
+        ] {
+            let rebuild = TransactionOptions::write(TransactionMode::Rebuild);
+            let tx = db.begin(rebuild).await.unwrap();
+            tx.execute_script(change).await.unwrap();
+            let outcome = tx.commit().await;
+            assert_eq!(outcome.is_err(), is_refused, "{change}: {outcome:?}");
+        }
+    });
+}

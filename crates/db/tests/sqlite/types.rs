@@ -69,6 +69,55 @@ fn rows_become_json_and_csv() {
 }
 
 #[test]
+fn json_keeps_to_its_line() {
+    run(async {
+        let f = open("").await;
+        f.db.execute("create table j(a json_text)", [])
+            .await
+            .unwrap();
+        let text = "{\n  \"a\": [1,\r\n 2],\n  \"b\": \"x  \\n\"\n}\n";
+        f.db.execute("insert into j values (?)", values![text])
+            .await
+            .unwrap();
+        assert_eq!(
+            query_json(&f.db, "select a from j").await,
+            r#"[{"a":{"a": [1,2],"b": "x  \n"}}]"#
+        );
+    });
+}
+
+#[test]
+fn only_sums_are_exact_numbers() {
+    run(async {
+        let f = open("").await;
+        f.db.execute_script("create table d(c text); insert into d values ('1.50'), ('2')")
+            .await
+            .unwrap();
+        let json = async |sql: &str| query_json(&f.db, sql).await;
+        assert_eq!(json("select sum(c) as s from d").await, r#"[{"s":"3.50"}]"#);
+        // Text with white space behind it stays what it is, and the mark of a sum stays inside.
+        assert_eq!(
+            json("select '12' || char(12) as t").await,
+            r#"[{"t":"12\f"}]"#
+        );
+        assert_eq!(
+            json("select '¥' || sum(c) as a, sum(c) || '円' as b, sum(c) + 0 as n from d").await,
+            r#"[{"a":"¥3.50","b":"3.50円","n":3.5}]"#
+        );
+    });
+}
+
+#[test]
+fn what_is_no_number_adds_up_as_in_sqlite() {
+    run(async {
+        let f = open("").await;
+        let sql =
+            "select sum(x) as s, avg(x) as a from (select '12abc' as x union all select x'3132')";
+        assert_eq!(query_json(&f.db, sql).await, r#"[{"s":24.0,"a":12.0}]"#);
+    });
+}
+
+#[test]
 fn text_that_is_not_utf8_is_an_error_that_names_the_column() {
     run(async {
         let f = open("").await;

@@ -124,31 +124,53 @@ impl Writer<'_> {
             _ => Level::Condition,
         };
         if outer == Level::Condition {
-            self.compared(left, right)?;
+            self.compared(left, &value_of(right))?;
             self.text(operator.sign());
-            return self.compared(right, left);
+            return self.compared(right, &value_of(left));
         }
         self.within(left, outer)?;
         self.text(operator.sign());
         self.within(right, outer)
     }
 
-    /// One side of a comparison. An aggregate of exact numbers that are text is made a number again, for it has no affinity.
-    fn compared(&mut self, side: &Expr, other: &Expr) -> Result<()> {
-        let aggregate = match (side.node(), other.node()) {
-            (Node::Call(call), Node::Value(Value::Integer(_) | Value::Real(_))) => {
-                matches!(&*call.function, "sum" | "min" | "max")
+    /// One side of a comparison. An aggregate of exact numbers in text is made comparable with numbers, for it has no affinity.
+    fn compared(&mut self, side: &Expr, others: &[&Value]) -> Result<()> {
+        let any = |is: fn(&Value) -> bool| others.iter().any(|value| is(value));
+        let (as_type, collation) = match self.dialect.decimals {
+            Decimals::Text if !self.holds_number(side) => {
+                return self.within(side, Level::Condition);
             }
-            (Node::Call(call), _) => &*call.function == "sum",
-            _ => false,
+            // An exact number is bound as text. So compared no digit is lost.
+            Decimals::Text if any(|value| matches!(value, Value::Text(text) if digits(text))) => {
+                ("text", " collate decimal")
+            }
+            Decimals::Text
+                if is_sum(side)
+                    || any(|value| matches!(value, Value::Integer(_) | Value::Real(_))) =>
+            {
+                ("numeric", "")
+            }
+            _ => return self.within(side, Level::Condition),
         };
-        if self.dialect.decimals == Decimals::Numbers || !aggregate {
-            return self.within(side, Level::Condition);
-        }
         self.text("cast(");
         self.expr(side)?;
-        self.text(" as numeric)");
+        self.text(" as ");
+        self.text(as_type);
+        self.text(")");
+        self.text(collation);
         Ok(())
+    }
+
+    /// Whether it may be an aggregate of numbers in text, also out of a sub-select.
+    fn holds_number(&self, side: &Expr) -> bool {
+        match side.node() {
+            Node::Column(name) => self.numbers.iter().any(|number| number == name.last()),
+            Node::Query(query) => match query.parts().items.as_slice() {
+                [only] => is_number(&only.expr),
+                _ => false,
+            },
+            _ => is_number(side),
+        }
     }
 
     fn call(&mut self, call: &Call) -> Result<()> {
@@ -191,7 +213,7 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::Between(of, is, from, to) => {
-                self.asked(of, *is, "between ")?;
+                self.asked(of, *is, "between ", &[from, to])?;
                 self.bind(from.clone());
                 self.text(" and ");
                 self.bind(to.clone());
@@ -199,7 +221,7 @@ impl Writer<'_> {
             }
             Node::In(of, is, values) => self.one_of(of, *is, values),
             Node::InQuery(of, is, query) => {
-                self.asked(of, *is, "in ")?;
+                self.asked(of, *is, "in ", &[])?;
                 self.nested(query)
             }
             Node::Like(of, is, case, pattern) => self.like(of, *is, *case, pattern),
@@ -213,8 +235,8 @@ impl Writer<'_> {
     }
 
     /// `x not between `, for what follows it.
-    fn asked(&mut self, of: &Expr, is: Is, what: &str) -> Result<()> {
-        self.compared(of, of)?;
+    fn asked(&mut self, of: &Expr, is: Is, what: &str, values: &[&Value]) -> Result<()> {
+        self.compared(of, values)?;
         self.text(" ");
         self.text(not(is));
         self.text(what);
@@ -250,7 +272,7 @@ impl Writer<'_> {
             });
             return Ok(());
         }
-        self.asked(of, is, "in (")?;
+        self.asked(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
         self.list(values, |writer, value| {
             writer.bind(value.clone());
             Ok(())
@@ -278,7 +300,7 @@ impl Writer<'_> {
                 return Ok(());
             }
         };
-        self.asked(of, is, operator)?;
+        self.asked(of, is, operator, &[])?;
         self.bind(Value::Text(pattern));
         self.text(escape);
         Ok(())
@@ -316,6 +338,34 @@ impl Writer<'_> {
         self.text(")");
         Ok(())
     }
+}
+
+/// The value that an expression is.
+fn value_of(expr: &Expr) -> Vec<&Value> {
+    match expr.node() {
+        Node::Value(value) => vec![value],
+        _ => Vec::new(),
+    }
+}
+
+fn is_sum(expr: &Expr) -> bool {
+    matches!(expr.node(), Node::Call(call) if &*call.function == "sum")
+}
+
+/// Whether it is an aggregate that may be an exact number.
+pub(super) fn is_number(expr: &Expr) -> bool {
+    let Node::Call(call) = expr.node() else {
+        return false;
+    };
+    is_sum(expr) || (matches!(&*call.function, "min" | "max") && call.arguments.len() == 1)
+}
+
+/// Whether a text is a number in plain digits.
+fn digits(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    !(whole.is_empty() && part.is_empty()) && plain(whole) && plain(part)
 }
 
 pub(super) fn too_deep() -> Error {

@@ -21,6 +21,10 @@ pub(crate) struct Writer<'d> {
     pub(crate) dialect: &'d Dialect,
     /// What columns without a table belong to, where two rows are in sight: the one that is there and the one to be inserted.
     owner: Option<Name>,
+    /// How many queries the one that is written is in.
+    nested: u16,
+    /// Names that sub-selects gave to aggregates of what may be exact numbers in text.
+    numbers: Vec<String>,
 }
 
 impl<'d> Writer<'d> {
@@ -31,6 +35,8 @@ impl<'d> Writer<'d> {
             binds: Vec::new(),
             dialect,
             owner: None,
+            nested: 0,
+            numbers: Vec::new(),
         }
     }
 

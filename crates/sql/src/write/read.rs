@@ -2,7 +2,7 @@
 //! Rule: a query says what it reads; parts that only a change could use are refused, never left out.
 
 use super::Writer;
-use super::expr::too_deep;
+use super::expr::{is_number, too_deep};
 use crate::dialect::{Decimals, Dialect, Limit, Locks, Nothing, Nulls as Default};
 use crate::error::{Result, usage};
 use crate::expr::{Distinct, Expr, Field, Node, call, col, count};
@@ -145,9 +145,11 @@ impl Writer<'_> {
     /// A query in parentheses. Its names are its own.
     pub(super) fn nested(&mut self, query: &Query) -> Result<()> {
         let owner = self.owner.take();
+        self.nested += 1;
         self.text("(");
         self.select(query)?;
         self.text(")");
+        self.nested -= 1;
         self.owner = owner;
         Ok(())
     }
@@ -218,7 +220,13 @@ impl Writer<'_> {
             }
             writer.text(" as ");
             match &cte.body {
-                Body::Query(query) => writer.nested(query),
+                Body::Query(query) => {
+                    let items = query.parts().items.iter();
+                    for (item, name) in items.zip(&cte.columns) {
+                        writer.note(&item.expr, name.last());
+                    }
+                    writer.nested(query)
+                }
                 Body::Raw(raw) => {
                     writer.text("(");
                     writer.raw_text(&raw.sql, &raw.values)?;
@@ -244,6 +252,9 @@ impl Writer<'_> {
         self.beside(&item.expr)?;
         self.ordered(&item.expr);
         if let Some(alias) = &item.alias {
+            if self.nested > 0 {
+                self.note(&item.expr, alias.last());
+            }
             self.text(" as ");
             return self.bare_name(alias);
         }
@@ -262,6 +273,9 @@ impl Writer<'_> {
                     Some(column) if column != "*" => format!("{function}_{column}"),
                     _ => function,
                 };
+                if self.nested > 0 {
+                    self.note(&item.expr, &name);
+                }
                 self.text(" as ");
                 self.part(&name)
             }
@@ -316,11 +330,17 @@ impl Writer<'_> {
         self.every(conditions)
     }
 
-    /// Says that a sum, which may be text, is ordered as a number, also by its alias.
+    /// Says that a sum, a least or a greatest value, which may be a number in text, is ordered as one, also by its alias.
     fn ordered(&mut self, expr: &Expr) {
-        let is_sum = matches!(expr.node(), Node::Call(call) if &*call.function == "sum");
-        if is_sum && self.dialect.decimals == Decimals::Text {
+        if self.dialect.decimals == Decimals::Text && is_number(expr) {
             self.text(" collate decimal");
+        }
+    }
+
+    /// Keeps in mind by which name a query around this one sees an aggregate.
+    fn note(&mut self, expr: &Expr, name: &str) {
+        if self.dialect.decimals == Decimals::Text && is_number(expr) {
+            self.numbers.push(name.to_owned());
         }
     }
 
