@@ -57,7 +57,10 @@ impl Plugin for App {
             ),
             _ => TABLES.to_owned(),
         };
-        db.execute_script(tables).await?;
+        // Every worker tries, one of them makes the tables; on PostgreSQL two at once may collide, so the second try decides.
+        if db.execute_script(tables.clone()).await.is_err() {
+            db.execute_script(tables).await?;
+        }
         let cache = w.data_dir().join("cache");
         let kv = Kv::open(w, &cache.to_string_lossy()).await?;
         Ok(App {
@@ -97,6 +100,9 @@ async fn dashboard(app: State<App>) -> Result<Json<(u64, Vec<User>, Option<Strin
 }
 
 async fn transfer(app: State<App>, Json(t): Json<Transfer>) -> Result<()> {
+    if t.amount <= 0 {
+        return Err(Error::unprocessable("the amount is not positive"));
+    }
     // Err or a dropped future: ROLLBACK.
     app.db
         .tx(async |tx| {

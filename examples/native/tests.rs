@@ -77,6 +77,8 @@ fn a_transfer_that_is_not_covered_changes_nothing() {
         assert_eq!(balances().await, [3, 7]);
         assert_eq!(transfer(1, 2, 7).await, 409);
         assert_eq!(transfer(2, 3, 7).await, 404);
+        assert_eq!(transfer(1, 2, -1).await, 422);
+        assert_eq!(transfer(1, 2, 0).await, 422);
         assert_eq!(balances().await, [3, 7]);
     });
 }

@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _};
 use tsumugi::prelude::*;
+use tsumugi::tokio::sync::Semaphore;
 
 use crate::{User, Users};
 
 pub struct Client {
     worker: Worker,
+    /// One call at a time goes to the pool: the others wait here, and keep none of its threads.
+    turn: Semaphore,
     /// Locked on the pool's threads only; the worker never waits for it.
     connection: Arc<Mutex<Connection>>,
 }
@@ -18,6 +21,7 @@ impl Client {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
+        let _turn = self.turn.acquire().await.map_err(Error::other)?;
         let connection = Arc::clone(&self.connection);
         let run = move || work(&connection.lock().unwrap_or_else(PoisonError::into_inner));
         self.worker.offload(run).await?.map_err(Error::other)
@@ -31,6 +35,7 @@ impl Users for Client {
         let opened = worker.offload(move || Connection::open(path)).await?;
         Ok(Client {
             worker: worker.clone(),
+            turn: Semaphore::new(1),
             connection: Arc::new(Mutex::new(opened.map_err(Error::other)?)),
         })
     }

@@ -78,7 +78,15 @@ struct Variable {
     name: String,
 }
 
+/// The others are nobody's business.
+const SHOWN: &str = "TSUMUGI_EXAMPLE";
+
 async fn environment(app: State<App>, Query(variable): Query<Variable>) -> Result<String> {
+    if !variable.name.starts_with(SHOWN) {
+        return Err(Error::forbidden(format!(
+            "only names that begin with {SHOWN} are shown"
+        )));
+    }
     let value = app.worker.env(&variable.name);
     let value = value.map_err(|error| Error::not_found(error.to_string()))?;
     Ok(format!("{} on worker {}\n", value, app.worker.id()))
@@ -113,8 +121,9 @@ mod tests {
             assert!(strings.text().starts_with("line 999\nline 998\n"));
             let seen = client.get("/env?name=TSUMUGI_EXAMPLE").await;
             assert_eq!(seen.text(), "seen on worker 0\n");
-            let missing = client.get("/env?name=TSUMUGI_NOT_SET").await;
+            let missing = client.get("/env?name=TSUMUGI_EXAMPLE_NOT_SET").await;
             assert_eq!(missing.status, 404);
+            assert_eq!(client.get("/env?name=PATH").await.status, 403);
         });
     }
 }

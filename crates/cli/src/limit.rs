@@ -25,6 +25,8 @@ impl DerefMut for Ruby {
 
 // The names of the client's limits are those of the server's, too; they have its name before them.
 impl Limited for Ruby {
+    const DEV: &'static str = "Development: reload when a file of Ruby changes, show errors in the page, make up a session secret";
+
     const LIMITS: &'static [Row<Ruby>] = limited!(
         requests_max request_ms_max cancel_ms_max vm_bytes_max idle_fibres_max json_depth_max parallel_max
         channel_max json_symbols_max regexps_max regexp_backtracks_max regexp_bytes_max source_bytes_max

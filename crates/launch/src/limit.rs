@@ -11,6 +11,9 @@ pub type Row<T> = (&'static str, fn(u64, &mut T) -> bool);
 pub trait Limited: Clone + Default + 'static {
     /// Every one of them, but those of workers and of HTTP.
     const LIMITS: &'static [Row<Self>];
+
+    /// What development mode does, for the help.
+    const DEV: &'static str;
 }
 
 /// The limits of a server.
@@ -150,6 +153,7 @@ mod tests {
     }
 
     impl Limited for App {
+        const DEV: &'static str = "Development";
         const LIMITS: &'static [Row<App>] = limited!(request_ms_max; client: call_ms_max);
     }
 

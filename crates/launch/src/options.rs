@@ -27,8 +27,7 @@ pub struct Options<T: Limited> {
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
     data: PathBuf,
-    /// Development: reload when a file of Ruby changes, show errors in the page, make up a session secret
-    #[arg(long)]
+    #[arg(long, help = T::DEV)]
     dev: bool,
     #[command(flatten)]
     front: FrontOptions,

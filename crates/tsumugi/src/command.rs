@@ -1,13 +1,13 @@
 //! The command line of a native application: `serve` with the options of `tsumugi serve`, `check` and `routes`.
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, Subcommand};
 use tsumugi_app::{Loaded, Plugin, Program, Router, Settings};
 use tsumugi_launch::{Limited, Options, Row, limited, table};
@@ -32,6 +32,8 @@ impl DerefMut for Native {
 }
 
 impl Limited for Native {
+    const DEV: &'static str = "Development: show errors in the page";
+
     const LIMITS: &'static [Row<Native>] = limited!(requests_max request_ms_max);
 }
 
@@ -106,6 +108,8 @@ where
 }
 
 fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result<ExitCode> {
+    std::fs::create_dir_all(&data_dir)
+        .with_context(|| format!("cannot make the folder {}", data_dir.display()))?;
     let settings = Settings {
         data_dir,
         ..Settings::default()
@@ -119,8 +123,7 @@ fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result
     });
     let routes = outcome??;
     let plural = if routes == 1 { "route" } else { "routes" };
-    println!("ok: {routes} {plural}");
-    Ok(ExitCode::SUCCESS)
+    say(&format!("ok: {routes} {plural}\n"))
 }
 
 fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
@@ -128,6 +131,17 @@ fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
     let rows: Vec<[String; 3]> = lines
         .map(|line| [line.method.to_string(), line.pattern, line.location])
         .collect();
-    print!("{}", table::aligned(&rows));
-    Ok(ExitCode::SUCCESS)
+    say(&table::aligned(&rows))
+}
+
+/// Writes to standard output. Who reads no further, as `head` does, has what it wants.
+fn say(text: &str) -> Result<ExitCode> {
+    let mut output = io::stdout().lock();
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }
