@@ -326,6 +326,17 @@ fn applications_migrate_and_seed_themselves_when_they_start() {
 }
 
 #[test]
+fn a_reader_that_goes_away_stops_no_migration() {
+    on_both(&[USERS, NICKS], |site| {
+        let mut command = site.command(&["migrate", "up"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        site.check(&["migrate", "up"], 0, "nothing to do");
+    });
+}
+
+#[test]
 fn a_new_migration_has_the_time_in_its_name_and_applies() {
     on_both(&[], |site| {
         let (code, text) = site.run(&["migrate", "new", "create_notes"]);

@@ -135,11 +135,11 @@ fn perform(place: &Place, task: Task, effect: Effect) -> Result<ExitCode> {
     match outcome {
         Outcome::Raised(report) => Err(anyhow::anyhow!(told(&report))),
         Outcome::Status(rows) => {
-            print!("{}", show::status(&rows));
+            show::line(show::status(&rows).trim_end_matches('\n'));
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Done(count) => {
-            println!("{}", show::summary(task, effect, count));
+            show::line(show::summary(task, effect, count));
             Ok(ExitCode::SUCCESS)
         }
         _ => anyhow::bail!("interrupted: what was under way is undone"),

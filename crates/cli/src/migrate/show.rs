@@ -1,5 +1,8 @@
 //! What `migrate` and `seed` print while they work: a line for each file that is done, a bar for the one that is not, on a terminal.
+//! Rule: the work goes on when nobody reads what is printed.
 
+use std::fmt::Display;
+use std::io::Write as _;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
@@ -31,7 +34,7 @@ impl Show {
             News::Began {
                 name, direction, ..
             } if self.effect == Effect::Undone => {
-                println!("-- {direction} {name}");
+                line(format_args!("-- {direction} {name}"));
             }
             News::Ended { .. } if self.effect == Effect::Undone => {}
             News::Began {
@@ -49,17 +52,17 @@ impl Show {
                 self.end();
                 let ms = self.begun.map_or(0, |begun| begun.elapsed().as_millis());
                 match direction.as_str() {
-                    "" => println!("{name} ({ms} ms)"),
-                    direction => println!("{direction:<4}  {name} ({ms} ms)"),
+                    "" => line(format_args!("{name} ({ms} ms)")),
+                    direction => line(format_args!("{direction:<4}  {name} ({ms} ms)")),
                 }
             }
             News::Skipped { .. } => {
                 self.end();
-                println!("-- not tried: it runs outside of a transaction");
+                line("-- not tried: it runs outside of a transaction");
             }
             News::Statement(sql) => {
                 self.end();
-                println!("{};", sql.trim().trim_end_matches(';'));
+                line(format_args!("{};", sql.trim().trim_end_matches(';')));
             }
             News::Progress { title, done, total } => self.progress(title, done, total),
             _ => {}
@@ -85,6 +88,11 @@ impl Show {
     }
 }
 
+/// Prints a line. A reader that has gone away, as `head` does, is no reason to stop in the middle.
+pub fn line(text: impl Display) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
 /// The last line.
 pub fn summary(task: Task, effect: Effect, count: u64) -> String {
     let plural = |one: &str| match count {
@@ -104,7 +112,7 @@ pub fn summary(task: Task, effect: Effect, count: u64) -> String {
 /// One line a migration.
 pub fn status(rows: &[[String; 4]]) -> String {
     if rows.is_empty() {
-        return "there is no migration\n".to_owned();
+        return "there is no migration".to_owned();
     }
     let line = |[_, name, state, applied]: &[String; 4]| [state, name, applied].map(String::clone);
     let lines: Vec<[String; 3]> = rows.iter().map(line).collect();

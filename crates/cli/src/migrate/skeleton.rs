@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .with_context(unwritable)?;
     file.write_all(text(name).as_bytes())
         .with_context(unwritable)?;
-    println!("made {}", path.display());
+    super::show::line(format_args!("made {}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -53,7 +53,11 @@ fn number(now: SystemTime) -> String {
 }
 
 fn text(name: &str) -> String {
-    match name.strip_prefix("create_") {
+    let table = name.strip_prefix("create_");
+    // What begins with a digit is no Symbol that Ruby reads without quotes, and hardly a table.
+    let begins_well =
+        |table: &&str| !table.is_empty() && !table.starts_with(|c: char| c.is_ascii_digit());
+    match table.filter(begins_well) {
         Some(table) => format!(
             "up do\n  db.create(:{table}) do\n    increments :id\n    timestamps\n  end\nend\n\ndown {{ db.drop :{table} }}\n"
         ),
@@ -65,6 +69,16 @@ fn text(name: &str) -> String {
 mod tests {
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn only_a_name_that_ruby_reads_becomes_a_table() {
+        let check = |name: &str, makes: bool| assert_eq!(text(name).contains("db.create"), makes);
+        check("create_users", true);
+        check("create__users", true);
+        check("create_2fa", false);
+        check("create_", false);
+        check("add_nick", false);
+    }
 
     #[test]
     fn the_number_is_the_time() {

@@ -291,10 +291,11 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     Some(table) => face.primary_key(&target, table).await?,
                     None => Rc::default(),
                 };
-                let pairs = orders.into_iter().zip(&names);
-                let keys: Vec<Key> = pairs
-                    .map(|(order, name)| {
-                        let is_primary = primary.iter().any(|column| column.as_str() == name);
+                let keys: Vec<Key> = orders
+                    .into_iter()
+                    .map(|order| {
+                        let own = query.own_column(&order);
+                        let is_primary = primary.iter().any(|column| own == Some(column.as_str()));
                         let key = Key::new(order);
                         if is_primary { key.never_null() } else { key }
                     })
