@@ -114,21 +114,26 @@ class DB
       end
     else
       begin
-        running = __begin(mode, isolation)
         begin
-          yield(self)
-        rescue Exception => e
-          raised = true
-          raise e
-        ensure
-          __end(running, raised)
-        end
-      rescue SerializationFailure
-        raise if retries <= 0
+          running = __begin(mode, isolation)
+          begin
+            yield(self)
+          rescue Exception => e
+            raised = true
+            raise e
+          ensure
+            committed = __end(running, raised)
+          end
+        rescue SerializationFailure
+          raise if retries <= 0
 
-        retries -= 1
-        raised = false
-        retry
+          retries -= 1
+          raised = false
+          retry
+        end
+      ensure
+        # Out here, because what these raise is no reason to run again what has been committed.
+        committed&.each(&:call)
       end
     end
   end
@@ -147,6 +152,7 @@ class DB
     running
   end
 
+  # Answers what waited for the commit; nil where there was none.
   def __end(running, raised)
     waiting = @after.delete(Tsumugi::Native.job)
     Tsumugi::Native.db_leave(@native, running)
@@ -156,7 +162,7 @@ class DB
       # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
       Tsumugi::Native.db_abandon(running)
     end
-    waiting.each(&:call) unless raised
+    raised ? nil : waiting
   end
 
   def __mark = [Tsumugi.await(Tsumugi::Native.db_savepoint(@native)), @after[Tsumugi::Native.job].size]

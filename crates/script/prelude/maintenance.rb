@@ -59,7 +59,29 @@ module Tsumugi
       super
     end
 
-    def __until_held(sql) = Tsumugi.quietly { super(sql) }
+    def stream(sql, *values)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
+    def pipeline(atomic: false)
+      super(atomic: atomic) do |pipeline|
+        yield pipeline
+        pipeline.statements.each { |sql, _| Tsumugi.told&.call(sql) }
+      end
+    end
+
+    def copy_in(sql)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
+    def copy_out(sql)
+      Tsumugi.told&.call(sql)
+      super
+    end
+
+    def __held?(sql) = Tsumugi.quietly { super(sql) }
     def __refuse_rebuild(table) = Tsumugi.quietly { super(table) }
     def __referring_to(table) = Tsumugi.quietly { super(table) }
   end
@@ -67,10 +89,16 @@ module Tsumugi
   # What the builder changes.
   module ToldQuery
     def insert(row = {}, **columns)
-      row = columns if row.empty? && !columns.empty?
-      (row.is_a?(Array) ? row : [row]).each { |one| Tsumugi.told&.call(insert_sql(one)) }
+      row = columns if row == {}
+      __tell_rows(row)
       super(row)
     end
+
+    def insert_id(row, key = nil)
+      __tell_rows(row)
+      super
+    end
+    alias insertId insert_id
 
     def update(columns)
       Tsumugi.told&.call(update_sql(columns))
@@ -80,6 +108,10 @@ module Tsumugi
     def delete
       Tsumugi.told&.call(delete_sql)
       super
+    end
+
+    def __tell_rows(rows)
+      (rows.is_a?(Array) ? rows : [rows]).each { |row| Tsumugi.told&.call(insert_sql(row)) }
     end
   end
 

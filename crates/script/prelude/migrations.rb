@@ -222,7 +222,7 @@ module Tsumugi
     # Without a transaction: the lock is the connection's.
     def alone(file, direction)
       @db.connection do
-        @db.__until_held("select pg_try_advisory_lock(?) as held")
+        @db.__until_held { @db.__held?("select pg_try_advisory_lock(?) as held") }
         begin
           step(file, direction)
         ensure

@@ -49,8 +49,8 @@ class DB
     # The row with this primary key, or with this value of the column +key+.
     def find(id, key = nil) = Tsumugi.await(__find(id, key))
 
-    # Runs the block for each row, fetched in batches of up to +batch+ rows by a cursor, all of one snapshot. Until it ends, a
-    # transaction can do nothing else.
+    # Runs the block for each row, fetched by a cursor, all of one snapshot. Until it ends, a transaction can do nothing else. How many
+    # rows come at a time the driver chooses by their size; +batch+ is taken for those who come from elsewhere.
     def each(batch: 1000, &block)
       return to_enum(:each, batch: batch) unless block
       raise ArgumentError, "each takes batch: rows, from 1 to 1000, not #{batch.inspect}" unless batch.is_a?(Integer) && batch.between?(1, 1000)
@@ -72,10 +72,21 @@ class DB
 
     def exists? = Tsumugi.await(__exists)
     def empty? = !exists?
-    def any? = exists?
+
+    def any?(&block)
+      __refuse_block("any?", block)
+      exists?
+    end
 
     # How many rows there are, or how many have a value of the column.
-    def count(column = nil) = Tsumugi.await(__count(column))
+    def count(column = nil, &block)
+      __refuse_block("count", block)
+      Tsumugi.await(__count(column))
+    end
+
+    def __refuse_block(name, block)
+      raise ArgumentError, "#{name} of a query takes no block: say `where(…).#{name}`, or `all.#{name} { … }` for rows" if block
+    end
 
     # nil where there are no values.
     def sum(column) = Tsumugi.await(__sum(column))
@@ -102,16 +113,22 @@ class DB
     # Inserts a row, a Hash, and answers its primary key; nil where the table has none. Inserts several rows in one transaction,
     # and answers how many. With `returning` it answers those rows.
     def insert(row = {}, **columns)
-      row = columns if row.empty? && !columns.empty?
+      row = __rows_given(row == {} ? columns : row)
       return Tsumugi.await(__insert(row, nil)) unless row.is_a?(Array)
 
       inserted = Tsumugi.await(__insert_all(row))
       inserted.is_a?(Array) ? inserted.flat_map(&:to_a) : inserted
     end
 
+    def __rows_given(row)
+      raise TypeError, "insert takes a Hash or an Array of Hashes, not #{row.inspect}" unless row.is_a?(Hash) || row.is_a?(Array)
+
+      row
+    end
+
     # The same, and answers the value of the column +key+ instead; of several rows in an Array.
     def insert_id(row, key = nil)
-      row.is_a?(Array) ? Tsumugi.await(__insert_ids(row, key)) : Tsumugi.await(__insert(row, key))
+      __rows_given(row).is_a?(Array) ? Tsumugi.await(__insert_ids(row, key)) : Tsumugi.await(__insert(row, key))
     end
     alias insertId insert_id
 

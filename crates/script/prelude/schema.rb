@@ -185,31 +185,50 @@ class DB
     end
   end
 
-  # A transaction in which nobody else changes the schema.
+  # A transaction in which nobody else changes the schema. Who has to wait for that waits outside of it: an open transaction would
+  # hold up `create index concurrently`. In the caller's own transaction there is no outside.
   def __change_schema(mode = :immediate)
-    transaction(mode: mode) do
-      __lock_schema
-      yield
+    if Tsumugi::Native.db_in_transaction?(@native)
+      __until_held { __schema_locked? }
+      return yield
     end
+    answer = nil
+    __until_held { __schema_tried?(mode) { answer = yield } }
+    answer
+  end
+
+  # Runs the block in a transaction if nobody else changes the schema, and answers whether it did.
+  def __schema_tried?(mode)
+    begun = false
+    # What another process noted while this one waited has to be seen, whatever the database does by default.
+    transaction(mode: mode, isolation: __embedded? ? nil : :read_committed) do
+      begun = true
+      held = __schema_locked?
+      yield if held
+      held
+    end
+  rescue PoolTimeout, SerializationFailure => e
+    # A file has one writer: that it has another now, of this process or not, is the same as a lock that somebody holds.
+    raise e if begun || !__embedded?
+
+    false
   end
 
   # Is it a file of this process, with one writer?
   def __embedded? = @scheme == "sqlite"
 
-  def __lock_schema
-    # Firebird has no locks of this kind: of two who change the same thing at a time one fails.
-    return unless @scheme == "postgres"
+  # Takes the lock of the transaction. Firebird has no locks of this kind: of two who change the same thing at a time one fails.
+  def __schema_locked? = @scheme != "postgres" || __held?("select pg_try_advisory_xact_lock(?) as held")
 
-    __until_held("select pg_try_advisory_xact_lock(?) as held")
-  end
+  def __held?(sql) = query(sql, Schema::LOCK).first[:held]
 
-  # Asks again and again, because a statement that waits would be stopped by its own time limit.
-  def __until_held(sql)
-    tries = 0
-    until query(sql, Schema::LOCK).first[:held]
-      log.info "another process changes the schema: waiting for it" if tries == 0
-      tries += 1
-      raise PoolTimeout, "another process has been changing the schema for #{Schema::LOCK_SECONDS_MAX} s" if tries * Schema::LOCK_POLL_SECONDS > Schema::LOCK_SECONDS_MAX
+  # Asks the block again and again, because a statement that waits would be stopped by its own time limit.
+  def __until_held
+    since = nil
+    until yield
+      log.info "another process changes the schema: waiting for it" unless since
+      since ||= Time.now
+      raise PoolTimeout, "another process has been changing the schema for #{Schema::LOCK_SECONDS_MAX} s" if Time.now - since > Schema::LOCK_SECONDS_MAX
 
       sleep Schema::LOCK_POLL_SECONDS
     end

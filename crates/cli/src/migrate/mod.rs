@@ -142,7 +142,9 @@ fn perform(place: &Place, task: Task, effect: Effect) -> Result<ExitCode> {
             show::line(show::summary(task, effect, count));
             Ok(ExitCode::SUCCESS)
         }
-        _ => anyhow::bail!("interrupted: what was under way is undone"),
+        _ => anyhow::bail!(
+            "interrupted: what was under way is undone, except what a migration with `transaction false` had done"
+        ),
     }
 }
 

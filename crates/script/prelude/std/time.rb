@@ -34,6 +34,17 @@ class Time
   end
   alias xmlschema iso8601
 
+  # In UTC, with as much of the fraction as there is: the text that the JSON of rows has.
+  def to_json(*)
+    digits = usec == 0 ? 0 : 6
+    fraction = usec
+    while digits > 0 && fraction % 10 == 0
+      fraction /= 10
+      digits -= 1
+    end
+    getutc.iso8601(digits).to_json
+  end
+
   def httpdate = getutc.strftime("%a, %d %b %Y %H:%M:%S GMT")
   def rfc2822 = strftime("%a, %d %b %Y %H:%M:%S #{utc? ? '-0000' : '%z'}")
 

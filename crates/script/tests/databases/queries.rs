@@ -648,7 +648,11 @@ fn what_makes_no_sense_is_refused_before_there_is_sql() {
         ("failed { users.select(1) }", "TypeError"),
         ("failed { users.where }", "ArgumentError"),
         ("failed { users.join(:orders) }", "ArgumentError"),
-        ("failed { users.insert(1) }", "NoMethodError"),
+        ("failed { users.insert(1) }", "TypeError"),
+        ("failed { users.insert(nil) }", "TypeError"),
+        ("failed { users.insert_id(nil) }", "TypeError"),
+        ("failed { users.any? { true } }", "ArgumentError"),
+        ("failed { users.count { true } }", "ArgumentError"),
         (
             "failed { users.insert([{ name: 'x' }, { nome: 'y' }]) }",
             "DB::UsageError",
@@ -662,6 +666,48 @@ fn what_makes_no_sense_is_refused_before_there_is_sql() {
         ),
         ("failed { users.select('').all }", "DB::UsageError"),
     ]);
+}
+
+#[test]
+fn values_do_not_have_the_words_that_begin_expressions() {
+    check(&[
+        ("failed { nil.count > 3 }", "NoMethodError"),
+        ("failed { 3.sum(:a) }", "NoMethodError"),
+        ("failed { 'text'.max(:a) }", "NoMethodError"),
+        ("failed { { a: 1 }.col(:a) }", "NoMethodError"),
+        ("failed { [1].avg(:a) }", "NoMethodError"),
+        ("failed { db.sum(:a) }", "NoMethodError"),
+        (
+            "users.group(:city).having(count > 1).pluck(:city)",
+            r#"["Oslo"]"#,
+        ),
+    ]);
+}
+
+#[test]
+fn a_page_that_went_through_json_goes_on_where_it_ended() {
+    let setup = "
+        db.create(:events) { increments :id; timestamp :at }
+        [100_000, 500_000, 500_001].each { |micros| db[:events].insert(at: Time.at(1_700_000_000, micros)) }
+        def page(after) = db[:events].page_after(:at, :id, after: after, per: 1)
+    ";
+    for engine in BOTH {
+        check_on(
+            engine,
+            setup,
+            &[
+                (
+                    "seen = []; after = nil; while true; got = page(after); seen += got[:rows].map { |row| row[:id] }; break unless got[:hasMore]; after = JSON.parse(got[:after].to_json); end; seen",
+                    "[1,2,3]",
+                ),
+                ("[db[:events].first[:at]]", r#"["2023-11-14T22:13:20.1Z"]"#),
+                (
+                    "db[:events].select(:at).first(1)",
+                    r#"[{"at":"2023-11-14T22:13:20.1Z"}]"#,
+                ),
+            ],
+        );
+    }
 }
 
 #[test]

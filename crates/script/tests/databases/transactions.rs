@@ -257,6 +257,25 @@ fn what_waits_for_a_commit_runs_after_it_and_only_then() {
 }
 
 #[test]
+fn what_was_committed_is_not_run_again_for_what_came_after_it() {
+    check(
+        TABLE,
+        &[(
+            "tries = 0
+             error = failed do
+               db.transaction(retries: 3) do
+                 tries += 1
+                 db[:t].insert(n: tries)
+                 db.after_commit { raise DB::SerializationFailure, 'later' }
+               end
+             end
+             [error, tries, db[:t].count]",
+            r#"["DB::SerializationFailure",1,1]"#,
+        )],
+    );
+}
+
+#[test]
 fn a_transaction_that_could_not_be_serialized_is_run_again() {
     let line = |retries| {
         format!(

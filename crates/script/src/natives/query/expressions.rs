@@ -1,7 +1,7 @@
 //! `DB::Expression` and the words that begin one: `col`, `sum`, `sql`, … Not conditions of a query as a whole; those are `building.rs`.
 //! Rule: an operator of Ruby means the operator of SQL of the same name; a value beside it is bound.
 
-use tsumugi_mruby::{Call, Reply, Result, Scope, Value, Waits};
+use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
 use tsumugi_sql::{
     Expr, Name, avg, call as function, col, count, count_distinct, count_of, excluded, max, min,
     raw, sum,
@@ -34,6 +34,17 @@ struct Definer<'n, 's> {
 }
 
 impl<'s> Definer<'_, 's> {
+    /// A method that begins an expression, wherever a handler, a block or a file asks for one.
+    fn beginning<F>(&self, name: &'static str, method: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Reader<'c>, &Call<'c>) -> Result<'c, Part> + 'static,
+    {
+        self.word(name, move |reader, call| {
+            refuse_values(reader.scope, call.this, name)?;
+            method(reader, call)
+        })
+    }
+
     /// A method of anything.
     fn word<F>(&self, name: &str, method: F) -> Result<'s, ()>
     where
@@ -78,26 +89,52 @@ fn own<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Expr> {
     }
 }
 
+/// The words are methods of `Kernel`, so every object has them. A value that is asked for its `count` has none, and must not answer
+/// an expression, which is never false.
+fn refuse_values<'c>(scope: &'c Scope<'c>, this: Value<'c>, name: &str) -> Result<'c, ()> {
+    let class = scope.class_name(this);
+    let shown = match this.kind() {
+        Kind::Nil => "nil".to_owned(),
+        Kind::True => "true".to_owned(),
+        Kind::False => "false".to_owned(),
+        Kind::Integer
+        | Kind::BigInteger
+        | Kind::Float
+        | Kind::String
+        | Kind::Symbol
+        | Kind::Array
+        | Kind::Hash => format!("an instance of {class}"),
+        // The blocks of a table may say expressions.
+        _ if class.starts_with("DB::Schema::") => return Ok(()),
+        _ if class == "DB" || class.starts_with("DB::") => format!("an instance of {class}"),
+        _ => return Ok(()),
+    };
+    Err(scope.error(
+        "NoMethodError",
+        format!("undefined method '{name}' for {shown}"),
+    ))
+}
+
 fn words<'s>(kernel: &Definer<'_, 's>) -> Result<'s, ()> {
-    kernel.word("col", |reader, call| {
+    kernel.beginning("col", |reader, call| {
         Ok(Part::Expr(col(reader.name(call.argument(0))?)))
     })?;
-    kernel.word("sql", |reader, call| {
+    kernel.beginning("sql", |reader, call| {
         let sql = reader.name_text(call.argument(0))?;
         let values = call.arguments().get(1..).unwrap_or_default();
         Ok(Part::Expr(raw(sql, reader.values(values)?)))
     })?;
-    kernel.word("func", |reader, call| {
+    kernel.beginning("func", |reader, call| {
         let name = reader.name_text(call.argument(0))?;
         let arguments = call.arguments().get(1..).unwrap_or_default().iter();
         let arguments = arguments.map(|argument| argument_of(reader, *argument));
         let arguments = arguments.collect::<Result<'_, Vec<Expr>>>()?;
         Ok(Part::Expr(function(&name, arguments)))
     })?;
-    kernel.word("excluded", |reader, call| {
+    kernel.beginning("excluded", |reader, call| {
         Ok(Part::Expr(excluded(reader.name(call.argument(0))?)))
     })?;
-    kernel.word("count", |reader, call| {
+    kernel.beginning("count", |reader, call| {
         let distinct = match call.arguments().last() {
             Some(last) => reader.scope.keyword(*last, "distinct")?.truthy(),
             None => false,
@@ -108,22 +145,22 @@ fn words<'s>(kernel: &Definer<'_, 's>) -> Result<'s, ()> {
             field => count_of(reader.field(field)?),
         }))
     })?;
-    kernel.word("sum", |reader, call| {
+    kernel.beginning("sum", |reader, call| {
         Ok(Part::Expr(sum(reader.field(call.argument(0))?)))
     })?;
-    kernel.word("avg", |reader, call| {
+    kernel.beginning("avg", |reader, call| {
         Ok(Part::Expr(avg(reader.field(call.argument(0))?)))
     })?;
-    kernel.word("min", |reader, call| {
+    kernel.beginning("min", |reader, call| {
         Ok(Part::Expr(min(reader.field(call.argument(0))?)))
     })?;
-    kernel.word("max", |reader, call| {
+    kernel.beginning("max", |reader, call| {
         Ok(Part::Expr(max(reader.field(call.argument(0))?)))
     })?;
-    kernel.word("asc", |reader, call| {
+    kernel.beginning("asc", |reader, call| {
         Ok(Part::Order(reader.field(call.argument(0))?.asc()))
     })?;
-    kernel.word("desc", |reader, call| {
+    kernel.beginning("desc", |reader, call| {
         Ok(Part::Order(reader.field(call.argument(0))?.desc()))
     })
 }

@@ -338,6 +338,15 @@ fn numbered(mut rows: Vec<Rows>, page: u64, per_page: u64) -> Answer {
     })
 }
 
+/// A key as it comes back from a client. Of a time this is the text that a statement gets, because SQLite compares texts, and the
+/// JSON of a time is shorter.
+fn sent_back<'s>(scope: &'s Scope<'s>, key: Value<'s>) -> Result<'s, Value<'s>> {
+    match scope.class_name(key).as_str() {
+        "Time" => scope.call(key, "__bind", &[]),
+        _ => Ok(key),
+    }
+}
+
 /// A page by key: its rows, the keys of the last of them, and whether there are more.
 fn after_page(rows: Rows, names: Vec<String>, per_page: u64, depth_max: usize) -> Answer {
     answer(move |scope| {
@@ -355,7 +364,7 @@ fn after_page(rows: Rows, names: Vec<String>, per_page: u64, depth_max: usize) -
                         return Err(scope.error("DB::UsageError", message));
                     };
                     let value = values::value(scope, value, depth_max)?;
-                    scope.push(after, value)?;
+                    scope.push(after, sent_back(scope, value)?)?;
                 }
                 after
             }
