@@ -169,56 +169,76 @@ fn every_kind_of_column_comes_out_the_same() {
     });
 }
 
+/// Two shops with two prices each, of which one has more digits than a double.
+async fn priced(db: &Database) {
+    let prices = schema::Table::new("prices").columns([
+        schema::increments("id"),
+        schema::text("shop"),
+        schema::decimal("price", 30, 2),
+    ]);
+    for sql in prices.create(db.dialect()).unwrap() {
+        db.execute_script(sql).await.unwrap();
+    }
+    let row = |shop: &str, price: &str| record! { "shop" => shop, "price" => price };
+    let rows = [
+        row("a", "9.50"),
+        row("a", "10"),
+        row("b", "-2.25"),
+        row("b", "12345678901234567890.01"),
+    ];
+    for statement in table("prices").to_insert_all(&rows, db.dialect()).unwrap() {
+        db.run(statement).await.unwrap();
+    }
+}
+
+async fn fetched(db: &Database, query: tsumugi_sql::Query) -> String {
+    let statement = query.to_rows(db.dialect()).unwrap();
+    json(&db.fetch(statement).await.unwrap())
+}
+
 #[test]
 fn decimals_are_compared_ordered_and_added_exactly() {
     check(async |db| {
-        let prices = schema::Table::new("prices").columns([
-            schema::increments("id"),
-            schema::text("shop"),
-            schema::decimal("price", 30, 2),
-        ]);
-        for sql in prices.create(db.dialect()).unwrap() {
-            db.execute_script(sql).await.unwrap();
-        }
-        let row = |shop: &str, price: &str| record! { "shop" => shop, "price" => price };
-        let rows = [
-            row("a", "9.50"),
-            row("a", "10"),
-            row("b", "-2.25"),
-            row("b", "12345678901234567890.01"),
-        ];
-        for statement in table("prices").to_insert_all(&rows, db.dialect()).unwrap() {
-            db.run(statement).await.unwrap();
-        }
-        let fetched = async |query: tsumugi_sql::Query| {
-            let statement = query.to_rows(db.dialect()).unwrap();
-            json(&db.fetch(statement).await.unwrap())
-        };
+        priced(&db).await;
         let prices = || table("prices").select("id").order("price");
         assert_eq!(
-            fetched(prices()).await,
+            fetched(&db, prices()).await,
             r#"[{"id":3},{"id":1},{"id":2},{"id":4}]"#
         );
         assert_eq!(
-            fetched(prices().filter(col("price").gt(9).and(col("price").lt("10.01")))).await,
+            fetched(
+                &db,
+                prices().filter(col("price").gt(9).and(col("price").lt("10.01")))
+            )
+            .await,
             r#"[{"id":1},{"id":2}]"#
         );
         assert_eq!(
-            fetched(prices().filter(col("price").eq("9.5"))).await,
+            fetched(&db, prices().filter(col("price").eq("9.5"))).await,
             r#"[{"id":1}]"#
         );
         let sums = table("prices").select(("shop", tsumugi_sql::sum("price")));
         let sums = sums.group("shop").order(tsumugi_sql::desc("sum_price"));
         assert_eq!(
-            fetched(sums.clone()).await,
+            fetched(&db, sums.clone()).await,
             r#"[{"shop":"b","sum_price":"12345678901234567887.76"},{"shop":"a","sum_price":"19.50"}]"#
         );
         let few = sums.having(tsumugi_sql::sum("price").lt(20));
-        assert_eq!(fetched(few).await, r#"[{"shop":"a","sum_price":"19.50"}]"#);
+        assert_eq!(
+            fetched(&db, few).await,
+            r#"[{"shop":"a","sum_price":"19.50"}]"#
+        );
+    });
+}
+
+#[test]
+fn aggregates_of_decimals_are_compared_as_numbers() {
+    check(async |db| {
+        priced(&db).await;
         let max = || tsumugi_sql::max("price");
         let lasts = || table("prices").select("shop").group("shop");
         assert_eq!(
-            fetched(lasts().order(max().desc())).await,
+            fetched(&db, lasts().order(max().desc())).await,
             r#"[{"shop":"b"},{"shop":"a"}]"#
         );
         for having in [
@@ -227,7 +247,10 @@ fn decimals_are_compared_ordered_and_added_exactly() {
             max().between("9.0", "10.1"),
             max().is_in(["10"]),
         ] {
-            assert_eq!(fetched(lasts().having(having)).await, r#"[{"shop":"a"}]"#);
+            assert_eq!(
+                fetched(&db, lasts().having(having)).await,
+                r#"[{"shop":"a"}]"#
+            );
         }
         let summed = || {
             let sums = table("prices").select(("shop", tsumugi_sql::sum("price")));
@@ -239,11 +262,18 @@ fn decimals_are_compared_ordered_and_added_exactly() {
             col("s.sum_price").lt("100.0"),
             col("sum_price").eq("19.5"),
         ] {
-            assert_eq!(fetched(summed().filter(filter)).await, few);
+            assert_eq!(fetched(&db, summed().filter(filter)).await, few);
         }
+    });
+}
+
+#[test]
+fn averages_extremes_and_windows_of_decimals_are_exact() {
+    check(async |db| {
+        priced(&db).await;
         let averages = table("prices").filter(col("shop").eq("a"));
         assert_eq!(
-            fetched(averages.select(tsumugi_sql::avg("price"))).await,
+            fetched(&db, averages.select(tsumugi_sql::avg("price"))).await,
             r#"[{"avg_price":9.75}]"#
         );
         for (aggregate, expected) in [
@@ -261,7 +291,7 @@ fn decimals_are_compared_ordered_and_added_exactly() {
             .order("id")
             .limit(3);
         assert_eq!(
-            fetched(running).await,
+            fetched(&db, running).await,
             r#"[{"n":"9.50"},{"n":"19.50"},{"n":"7.75"}]"#
         );
     });
