@@ -2,7 +2,7 @@
 # Run: DATABASE_URL=postgres://… tsumugi serve examples/world/app.rb, or see README.md for a server that is thrown away.
 URL = ENV["DATABASE_URL"] || raise("DATABASE_URL is not set: examples/world/README.md says how to run this")
 
-# Statements share connections, and two are enough for a worker: more only make the server's processes take turns on its cores.
+# Statements share connections, so two are enough for a worker; each is a process of the server, and many take turns on few cores.
 plugin(:db) { DB.connect URL, pool: 2 }
 
 views "views"
