@@ -1,0 +1,284 @@
+//! What holds for all methods of the builder: bound values, refusals, the same meaning everywhere. Not one method each, which is the table.
+//! Rule: a line answers the same on both databases, unless its test says of which it is.
+
+use super::{check, setup};
+use crate::{BOTH, Engine, Served, check_on};
+
+#[test]
+fn a_query_never_changes_what_it_was_made_from() {
+    check(&[
+        (
+            "base = users.where(city: 'Oslo'); base.where(id: 1); base.order(:id).limit(1); base.all_rows!; base.select(:id); ids base",
+            "[1,3]",
+        ),
+        (
+            "base = users.where(id: 1); a = base.or_where(id: 2); b = base.or_where(id: 3); [ids(a), ids(b), ids(base)]",
+            "[[1,2],[1,3],[1]]",
+        ),
+        (
+            "base = users; base.insert_conflict.returning(:id); base.insert_sql(name: 'x').include?('returning').to_s",
+            "false",
+        ),
+    ]);
+}
+
+#[test]
+fn values_are_bound_in_the_order_of_their_places() {
+    check(&[(
+        "users.where(id: 1..4).limit(2).offset(1).select(:id, sql('? + 0', 7).as(:n)).order(:id).with(:w, sql('select cast(? as integer) as x', 9)).having('count(*) < ?', 5).group(:id).where(city: ['Oslo', 'Rome']).all",
+        r#"[{"id":2,"n":7},{"id":3,"n":7}]"#,
+    )]);
+}
+
+#[test]
+fn no_change_concerns_every_row_unless_it_says_so() {
+    check(&[
+        (
+            "told { users.delete }",
+            "DB::UsageError: this delete has no condition: say all_rows if every row is meant",
+        ),
+        ("failed { users.update(age: 1) }", "DB::UsageError"),
+        ("failed { users.where({}).delete }", "DB::UsageError"),
+        (
+            "undone { [orders.where_null(:user_id).delete, orders.count] }",
+            "[1,3]",
+        ),
+        ("undone { orders.where_in(:id, []).delete }.to_s", "0"),
+        (
+            "failed { users.where(id: 1).limit(1).delete }",
+            "DB::UsageError",
+        ),
+        ("users.count.to_s", "4"),
+    ]);
+}
+
+#[test]
+fn the_word_null_is_a_text_and_question_marks_in_literals_stay() {
+    check(&[
+        (
+            "undone { users.insert(name: 'NULL', city: 'NULL'); [users.where(city: 'NULL').count, users.where(city: nil).count] }",
+            "[1,1]",
+        ),
+        ("users.where(\"'?' = '?' and id = ?\", 2).pluck(:id)", "[2]"),
+        (
+            "users.where('name like ? /* what? */', 'b%').pluck(:id)",
+            "[2]",
+        ),
+        (
+            "said { users.where('id = ?', 1, 2).all }.include?('values').to_s",
+            "true",
+        ),
+    ]);
+    check_on(
+        Engine::Postgres,
+        &setup(Engine::Postgres),
+        &[
+            (
+                "db.select(sql(\"'{\\\"a\\\":1}'::jsonb ?? ?\", 'a').as(:has)).first",
+                r#"{"has":true}"#,
+            ),
+            (
+                "db.query('select id from users order by id limit?', 2).map { |row| row[:id] }",
+                "[1,2]",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn nothing_has_no_smallest_and_no_sum() {
+    check(&[(
+        "none = users.where(id: 99); [none.min(:age), none.max(:age), none.sum(:age), none.avg(:age), none.count]",
+        "[null,null,null,null,0]",
+    )]);
+}
+
+#[test]
+fn conditions_mean_the_same_whatever_the_database_thinks_of_case_and_null() {
+    check(&[
+        ("ids users.where(col(:name).like('c%'))", "[]"),
+        ("ids users.where(col(:name).ilike('c%'))", "[3]"),
+        ("ids users.where(col(:name).contains('%'))", "[]"),
+        ("ids users.where(age: [25, nil])", "[2,3]"),
+        ("ids users.where_not(age: [25, nil])", "[1,4]"),
+        ("ids users.where(col(:age) == nil)", "[2]"),
+        ("ids users.where(col(:age) != nil)", "[1,3,4]"),
+    ]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_there_is_sql() {
+    check(&[
+        (
+            "failed { users.where(:age, 'resembles', 3).all }",
+            "DB::UsageError",
+        ),
+        ("failed { users.limit(-1) }", "ArgumentError"),
+        ("failed { users.select(1) }", "TypeError"),
+        ("failed { users.where }", "ArgumentError"),
+        ("failed { users.join(:orders) }", "ArgumentError"),
+        ("failed { users.insert(1) }", "TypeError"),
+        ("failed { users.insert(nil) }", "TypeError"),
+        ("failed { users.insert_id(nil) }", "TypeError"),
+        ("failed { users.any? { true } }", "ArgumentError"),
+        ("failed { users.count { true } }", "ArgumentError"),
+        (
+            "failed { users.insert([{ name: 'x' }, { nome: 'y' }]) }",
+            "DB::UsageError",
+        ),
+        ("failed { db[3] }", "TypeError"),
+        ("failed { users.each(batch: 0) { } }", "ArgumentError"),
+        ("failed { { users: users }.to_json }", "DB::UsageError"),
+        (
+            "failed { orders.find(1, nil).nil? ? raise(ArgumentError) : db[:tags].find(1) }",
+            "DB::UsageError",
+        ),
+        ("failed { users.select('').all }", "DB::UsageError"),
+    ]);
+}
+
+#[test]
+fn values_do_not_have_the_words_that_begin_expressions() {
+    check(&[
+        ("failed { nil.count > 3 }", "NoMethodError"),
+        ("failed { 3.sum(:a) }", "NoMethodError"),
+        ("failed { 'text'.max(:a) }", "NoMethodError"),
+        ("failed { { a: 1 }.col(:a) }", "NoMethodError"),
+        ("failed { [1].avg(:a) }", "NoMethodError"),
+        ("failed { db.sum(:a) }", "NoMethodError"),
+        (
+            "users.group(:city).having(count > 1).pluck(:city)",
+            r#"["Oslo"]"#,
+        ),
+    ]);
+}
+
+#[test]
+fn a_page_that_went_through_json_goes_on_where_it_ended() {
+    let setup = "
+        db.create(:events) { increments :id; timestamp :at }
+        [100_000, 500_000, 500_001].each { |micros| db[:events].insert(at: Time.at(1_700_000_000, micros)) }
+        def page(after) = db[:events].page_after(:at, :id, after: after, per: 1)
+    ";
+    for engine in BOTH {
+        check_on(
+            engine,
+            setup,
+            &[
+                (
+                    "seen = []; after = nil; while true; got = page(after); seen += got[:rows].map { |row| row[:id] }; break unless got[:hasMore]; after = JSON.parse(got[:after].to_json); end; seen",
+                    "[1,2,3]",
+                ),
+                ("[db[:events].first[:at]]", r#"["2023-11-14T22:13:20.1Z"]"#),
+                (
+                    "db[:events].select(:at).first(1)",
+                    r#"[{"at":"2023-11-14T22:13:20.1Z"}]"#,
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn an_error_names_the_constraint() {
+    check(&[
+        ("failed { users.insert(name: 'an') }", "DB::UniqueViolation"),
+        ("failed { users.insert(age: 1) }", "DB::NotNullViolation"),
+        (
+            "failed { orders.insert(user_id: 99) }",
+            "DB::ForeignKeyViolation",
+        ),
+        ("failed { users.where('nonsense(').all }", "DB::SyntaxError"),
+    ]);
+}
+
+#[test]
+fn the_key_of_a_table_is_asked_for_again_when_it_was_changed() {
+    for engine in BOTH {
+        check_on(
+            engine,
+            "db.execute_script 'create table t(a integer primary key, b integer)'",
+            &[
+                ("db[:t].insert(a: 7, b: 1).to_s", "7"),
+                (
+                    "db.execute_script 'drop table t; create table t(c integer primary key)'; failed { db[:t].insert(c: 1) }",
+                    "DB::SyntaxError",
+                ),
+                ("db[:t].insert(c: 2).to_s", "2"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn kinds_of_the_schema_builder_are_the_same_values_on_both() {
+    let setup = "
+        db.create(:prices) do
+          increments :id
+          decimal :price, 10, 2
+          boolean :sold
+          timestamp :at
+          date :day
+          json :data
+          big_integer :n
+        end
+        def prices = db[:prices]
+        at = Time.at(1_700_000_000, 500_000)
+        prices.insert(price: DB::Decimal.parse('9.50'), sold: true, at: at, day: DB::Date.new(2024, 2, 29), data: { a: [1] }, n: 1)
+        prices.insert(price: DB::Decimal.parse('10.00'), sold: false, at: at, day: DB::Date.new(2024, 3, 1), data: [], n: 2)
+    ";
+    for engine in BOTH {
+        check_on(
+            engine,
+            setup,
+            &[
+                (
+                    "prices.order(:price).first.map { |k, v| [k, v.class.to_s] }.to_h",
+                    r#"{"id":"Integer","price":"DB::Decimal","sold":"TrueClass","at":"Time","day":"DB::Date","data":"Hash","n":"Integer"}"#,
+                ),
+                (
+                    "prices.select(:price, :sold, :at, :day).order(:price).all",
+                    r#"[{"price":"9.50","sold":true,"at":"2023-11-14T22:13:20.5Z","day":"2024-02-29"},{"price":"10.00","sold":false,"at":"2023-11-14T22:13:20.5Z","day":"2024-03-01"}]"#,
+                ),
+                (
+                    "prices.where(price: DB::Decimal.parse('9.5'), sold: true).count.to_s",
+                    "1",
+                ),
+                (
+                    "prices.where(col(:price) > 9.75).pluck(:price)",
+                    r#"["10.00"]"#,
+                ),
+                (
+                    "[prices.sum(:price), prices.min(:price), prices.max(:price), prices.avg(:price)]",
+                    r#"["19.50","9.50","10.00",9.75]"#,
+                ),
+                ("prices.sum(:price) + 1", r#""20.50""#),
+                ("[prices.sum(:n), prices.max(:n)]", "[3,2]"),
+                (
+                    "prices.group(:sold).select(:sold, sum(:price)).having(sum(:price) > 9.75).all",
+                    r#"[{"sold":false,"sum_price":"10.00"}]"#,
+                ),
+                ("prices.first[:data]", r#"{"a":[1]}"#),
+                ("prices.where(at: prices.first[:at]).count.to_s", "2"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn rows_that_are_fetched_by_a_cursor_may_be_left() {
+    for engine in BOTH {
+        let app = format!(
+            "{}
+            get('/') {{
+              seen = 0
+              users.order(:id).each {{ |user| seen += 1; break if seen == 2 }}
+              [seen, users.count]
+            }}",
+            setup(engine)
+        );
+        let served = Served::new(engine, "pool: 1", &app);
+        served.check("/", "[2,4]");
+        served.check("/", "[2,4]");
+    }
+}

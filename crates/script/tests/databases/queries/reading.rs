@@ -1,0 +1,352 @@
+//! What each method that reads answers: cells of the table that is run on every database. Rule: a cell leaves the tables as it found them.
+
+use super::Cell;
+
+pub(super) const READING: &[Cell] = &[
+    ("table", "ids(db[:users])", "[1,2,3,4]"),
+    ("table", "ids(db.table('users'))", "[1,2,3,4]"),
+    (
+        "table",
+        "db['users as u'].where('u.id' => 2).pluck('u.name')",
+        r#"["bo"]"#,
+    ),
+    (
+        "select",
+        "users.select(:id, :name).where(id: 1).first",
+        r#"{"id":1,"name":"an"}"#,
+    ),
+    (
+        "select",
+        "users.select('name as n', func(:lower, :name).as(:l)).where(id: 3).all",
+        r#"[{"n":"Cy","l":"cy"}]"#,
+    ),
+    (
+        "select",
+        "users.select(grown: col(:age) + 1).where(id: 1).first",
+        r#"{"grown":31}"#,
+    ),
+    (
+        "select_append",
+        "users.select(:id).select_append(:age).where(id: 1).first",
+        r#"{"id":1,"age":30}"#,
+    ),
+    (
+        "distinct",
+        "users.select(:city).distinct.order(:city).pluck(:city)",
+        r#"["Oslo","Rome",null]"#,
+    ),
+    ("where", "ids users.where(city: 'Oslo')", "[1,3]"),
+    ("where", "ids users.where(city: 'Oslo', age: 25)", "[3]"),
+    ("where", "ids users.where(city: nil)", "[4]"),
+    ("where", "ids users.where(age: 25..30)", "[1,3]"),
+    ("where", "ids users.where(age: 25...30)", "[3]"),
+    ("where", "ids users.where(age: 30..)", "[1,4]"),
+    ("where", "ids users.where(id: [1, 4, 9])", "[1,4]"),
+    (
+        "where",
+        "ids users.where(id: orders.select(:user_id).where_not_null(:user_id))",
+        "[1,2]",
+    ),
+    ("where", "ids users.where(:age, 41)", "[4]"),
+    ("where", "ids users.where('age', '>', 25)", "[1,4]"),
+    ("where", "ids users.where(:age, '!=', 25)", "[1,4]"),
+    ("where", "ids users.where(:name, 'like', '%y')", "[3]"),
+    ("where", "ids users.where(col(:age) >= 30)", "[1,4]"),
+    (
+        "where",
+        "ids users.where((col(:age) < 30) | (col(:city) == 'Rome'))",
+        "[2,3]",
+    ),
+    (
+        "where",
+        "ids users.where('age > ? and age < ?', 26, 40)",
+        "[1]",
+    ),
+    (
+        "where",
+        "ids users.where { |q| q.where(id: 1).or_where(id: 2) }.where(city: 'Rome')",
+        "[2]",
+    ),
+    (
+        "or_where",
+        "ids users.where(id: 1).or_where(city: 'Rome')",
+        "[1,2]",
+    ),
+    ("where_not", "ids users.where_not(city: 'Oslo')", "[2]"),
+    (
+        "where_between",
+        "ids users.where_between(:age, 25, 30)",
+        "[1,3]",
+    ),
+    (
+        "where_between",
+        "ids users.whereBetween('age', [25, 29])",
+        "[3]",
+    ),
+    (
+        "where_not_between",
+        "ids users.where_not_between(:age, 25, 30)",
+        "[4]",
+    ),
+    ("where_in", "ids users.where_in(:id, [2, 3])", "[2,3]"),
+    ("where_in", "ids users.where_in(:id, [])", "[]"),
+    (
+        "where_not_in",
+        "ids users.where_not_in(:id, [2, 3])",
+        "[1,4]",
+    ),
+    (
+        "where_not_in",
+        "ids users.where_not_in(:id, [])",
+        "[1,2,3,4]",
+    ),
+    ("where_null", "ids users.where_null(:age)", "[2]"),
+    (
+        "where_not_null",
+        "ids users.where_not_null(:age)",
+        "[1,3,4]",
+    ),
+    (
+        "or_where_null",
+        "ids users.where(id: 1).or_where_null(:age)",
+        "[1,2]",
+    ),
+    (
+        "where_raw",
+        "ids users.where_raw('length(name) = ?', 2).where(id: [1, 2])",
+        "[1,2]",
+    ),
+    (
+        "where_exists",
+        "ids users.where_exists(orders.where('orders.user_id' => col('users.id')))",
+        "[1,2]",
+    ),
+    (
+        "join",
+        "users.join(:orders, user_id: :id).order('orders.id').pluck(:name)",
+        r#"["an","an","bo"]"#,
+    ),
+    (
+        "join",
+        "users.join(:orders, 'orders.user_id', '=', 'users.id').order(:total).pluck(:total)",
+        "[5,10,20]",
+    ),
+    (
+        "join",
+        "users.join(:orders, col('orders.user_id') == col('users.id')).count",
+        "3",
+    ),
+    (
+        "join",
+        "users.join(orders.group(:user_id).select(:user_id, sum(:total)).as(:o), user_id: :id).order('users.id').pluck('o.sum_total')",
+        "[30,5]",
+    ),
+    (
+        "left_join",
+        "users.left_join(:orders, user_id: :id).count",
+        "5",
+    ),
+    (
+        "right_join",
+        "users.right_join(:orders, user_id: :id).count",
+        "4",
+    ),
+    ("cross_join", "users.cross_join(:orders).count", "16"),
+    (
+        "group",
+        "users.group(:city).select(:city, count).order(:city).all",
+        r#"[{"city":"Oslo","count":2},{"city":"Rome","count":1},{"city":null,"count":1}]"#,
+    ),
+    (
+        "group",
+        "orders.group(:user_id).select(:user_id, sum(:total)).order(:user_id).all",
+        r#"[{"user_id":1,"sum_total":30},{"user_id":2,"sum_total":5},{"user_id":null,"sum_total":7}]"#,
+    ),
+    (
+        "regroup",
+        "users.group(:name).regroup(:city).select(:city).order(:city).pluck(:city)",
+        r#"["Oslo","Rome",null]"#,
+    ),
+    (
+        "having",
+        "users.group(:city).select(:city).having(count > 1).pluck(:city)",
+        r#"["Oslo"]"#,
+    ),
+    (
+        "or_having",
+        "users.group(:city).select(:city).having(count > 1).or_having(city: 'Rome').order(:city).pluck(:city)",
+        r#"["Oslo","Rome"]"#,
+    ),
+    ("order", "users.order(:age).pluck(:id)", "[3,1,4,2]"),
+    ("order", "users.order(desc(:age)).pluck(:id)", "[2,4,1,3]"),
+    (
+        "order",
+        "users.order(desc(:age).nulls_last).pluck(:id)",
+        "[4,1,3,2]",
+    ),
+    (
+        "order",
+        "users.orderBy('age', :desc).pluck(:id)",
+        "[2,4,1,3]",
+    ),
+    (
+        "order",
+        "users.order(:city).order(id: :desc).pluck(:id)",
+        "[3,1,2,4]",
+    ),
+    (
+        "reorder",
+        "users.order(:age).reorder(desc(:id)).pluck(:id)",
+        "[4,3,2,1]",
+    ),
+    ("unordered", "users.order(:nothing).unordered.count", "4"),
+    ("limit", "users.order(:id).limit(2).pluck(:id)", "[1,2]"),
+    (
+        "offset",
+        "users.order(:id).limit(2).offset(3).pluck(:id)",
+        "[4]",
+    ),
+    ("offset", "users.order(:id).offset(3).pluck(:id)", "[4]"),
+    (
+        "paginate",
+        "users.order(:id).select(:id).paginate(2, 3)",
+        r#"{"rows":[{"id":4}],"page":2,"pages":2,"total":4,"perPage":3,"hasMore":false}"#,
+    ),
+    (
+        "page_after",
+        "users.select(:id).page_after(:id, per: 3)",
+        r#"{"rows":[{"id":1},{"id":2},{"id":3}],"after":[3],"hasMore":true}"#,
+    ),
+    (
+        "page_after",
+        "users.select(:id, :city).page_after(desc(:city), :id, after: ['Rome', 2], per: 2)",
+        r#"{"rows":[{"id":1,"city":"Oslo"},{"id":3,"city":"Oslo"}],"after":["Oslo",3],"hasMore":false}"#,
+    ),
+    (
+        "all",
+        "users.where(id: 1).all",
+        r#"[{"id":1,"name":"an","age":30,"city":"Oslo","score":1.5}]"#,
+    ),
+    (
+        "get",
+        "users.where(id: 2).select(:score).get",
+        r#"[{"score":2.5}]"#,
+    ),
+    ("first", "users.order(:id).first[:name]", "an"),
+    ("first", "[users.where(id: 9).first]", "[null]"),
+    (
+        "first",
+        "users.order(:id).select(:id).first(2)",
+        r#"[{"id":1},{"id":2}]"#,
+    ),
+    ("find", "users.find(2)[:name]", "bo"),
+    ("find", "users.find('Cy', :name)[:id].to_s", "3"),
+    (
+        "each",
+        "names = []; users.order(:id).each(batch: 2) { |user| names << user[:name] }; names",
+        r#"["an","bo","Cy","dé"]"#,
+    ),
+    (
+        "columns",
+        "users.columns",
+        r#"["id","name","age","city","score"]"#,
+    ),
+    (
+        "pluck",
+        "users.order(:id).pluck(:name)",
+        r#"["an","bo","Cy","dé"]"#,
+    ),
+    (
+        "pluck",
+        "users.order(:id).limit(2).pluck(:id, :age)",
+        "[[1,30],[2,null]]",
+    ),
+    (
+        "exists?",
+        "[users.where(id: 1).exists?, users.where(id: 9).exists?]",
+        "[true,false]",
+    ),
+    (
+        "count",
+        "[users.count, users.count(:age), users.where(id: 9).count]",
+        "[4,3,0]",
+    ),
+    ("count", "users.group(:city).select(:city).count", "3"),
+    ("sum", "[orders.sum(:total), users.sum(:score)]", "[42,8.0]"),
+    ("avg", "orders.avg(:total)", "10.5"),
+    (
+        "min",
+        "[orders.min(:total), users.min(:name)]",
+        r#"[5,"Cy"]"#,
+    ),
+    (
+        "max",
+        "[orders.max(:total), orders.where(id: 9).max(:total)]",
+        "[20,null]",
+    ),
+    (
+        "raw",
+        "db.raw('select name from users where id = ?', 3).all",
+        r#"[{"name":"Cy"}]"#,
+    ),
+    (
+        "raw",
+        "db.select(sql('? + 1', 2).as(:three)).first",
+        r#"{"three":3}"#,
+    ),
+    (
+        "with",
+        "db[:grown].with(:grown, users.where(col(:age) > 25)).order(:id).pluck(:id)",
+        "[1,4]",
+    ),
+    (
+        "with",
+        "db[:few].with(:few, sql('select id from users where id < ?', 3)).order(:id).pluck(:id)",
+        "[1,2]",
+    ),
+    (
+        "with_recursive",
+        "db[:c].with_recursive(:c, [:n], sql('select 1 union all select n + 1 from c where n < ?', 3)).order(:n).pluck(:n)",
+        "[1,2,3]",
+    ),
+    (
+        "window",
+        "orders.select(:id, sql('row_number() over (order by total)').as(:place)).order(:id).pluck('id', sql('row_number() over (order by total)').as(:place))",
+        "[[1,3],[2,4],[3,1],[4,2]]",
+    ),
+    (
+        "as",
+        "db[users.where(city: 'Oslo').as(:people)].order(:id).pluck(:id)",
+        "[1,3]",
+    ),
+    (
+        "stream",
+        "stream users.select(:id).where(id: [1, 2]).order(:id), as: :csv",
+        "id\r\n1\r\n2\r\n",
+    ),
+    (
+        "stream",
+        "stream users.select(:id).order(:id).limit(1), as: :json",
+        r#"[{"id":1}]"#,
+    ),
+    (
+        "a result",
+        "users.select(:id).order(:id).limit(2)",
+        r#"[{"id":1},{"id":2}]"#,
+    ),
+    (
+        "col",
+        "ids users.where((col(:name).like('%n') | col(:name).ilike('C%')) & !(col(:id) == 9))",
+        "[1,3]",
+    ),
+    (
+        "col",
+        "ids users.where(col(:id).in([1, 2]) & (col(:age) != 31) & col(:name).starts_with('a'))",
+        "[1]",
+    ),
+    (
+        "col",
+        "users.select(n: col(:id) * 2 - 1, m: -col(:id) % 2).where(id: 4).first",
+        r#"{"n":7,"m":0}"#,
+    ),
+];
