@@ -17,7 +17,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -57,7 +57,7 @@ doc: ## build the documentation of every crate; a warning is an error
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
-SUITES := http fibre world world-native threads db pg async kv
+SUITES := http fibre world world-native threads db pg async builder kv
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
@@ -66,6 +66,7 @@ bench-threads: ## handlers in Rust: one worker and several, two allocators
 bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
+bench-builder: ## what the query builder costs over the same SQL, in Ruby and in Rust
 bench-kv: ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
 $(SUITES:%=bench-%): bench-%: bench-build bench-peers
 	@$(BENCH) $*
@@ -100,6 +101,7 @@ bench-build:
 	cargo build --release --package tsumugi-http --example hello
 	cargo build --release --package tsumugi-pg --example depth
 	cargo build --release --package tsumugi-db --example together
+	cargo build --release --package tsumugi-app --example builder
 	cargo build --release --package tsumugi-rpc --example calls
 	cargo build --release --package tsumugi-kv --example throughput
 

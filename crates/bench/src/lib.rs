@@ -12,6 +12,7 @@ macro_rules! say {
 }
 
 mod bench;
+mod builder;
 mod client;
 mod database;
 mod driver;

@@ -19,8 +19,8 @@ use crate::stop::Stop;
 
 /// Reads that are awaited together.
 const READS: u64 = 10_000;
-/// The tool that reads from Rust.
-const TOOL: &str = "together";
+/// The tool that reads from Rust, and makes the table.
+pub const TOOL: &str = "together";
 
 /// Who reads: what tables call it, and the word for the tool. The server reads from Ruby.
 const READERS: [(&str, Option<&str>); 3] = [
@@ -41,7 +41,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     }
     let file = bench.folder().join("reads.db");
     let url = format!("sqlite:{}", file.display());
-    told(&bench.stop, Command::new(&tool).args(["fill", &url]))?;
+    fill(&bench.stop, &tool, &url)?;
     contest(bench, &tool, "SQLite", &url)?;
     match bench.database()? {
         Some(url) => contest(bench, &tool, "PostgreSQL", &url),
@@ -49,8 +49,13 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     }
 }
 
+/// Makes the table `world` in an empty database.
+pub fn fill(stop: &Stop, tool: &Path, url: &str) -> Result<()> {
+    told(stop, Command::new(tool).args(["fill", url])).map(drop)
+}
+
 /// What a program printed; an error when it failed.
-fn told(stop: &Stop, command: &mut Command) -> Result<String> {
+pub fn told(stop: &Stop, command: &mut Command) -> Result<String> {
     let output = stop.run(command)?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {

@@ -127,8 +127,9 @@ impl Ours {
 }
 
 /// The applications that suites serve; the command carries them.
-const APPLICATIONS: [(&str, &str); 5] = [
+const APPLICATIONS: [(&str, &str); 6] = [
     ("async.rb", include_str!("../apps/async.rb")),
+    ("builder.rb", include_str!("../apps/builder.rb")),
     ("hello.rb", include_str!("../apps/hello.rb")),
     (
         "hello_generational.rb",

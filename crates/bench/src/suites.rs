@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use crate::bench::Bench;
 use crate::report::{Outcome, Suite};
 use crate::stop::Interrupted;
-use crate::{Verdict, driver, fibre, http, kv, native, reads, soak, validate, world};
+use crate::{Verdict, builder, driver, fibre, http, kv, native, reads, soak, validate, world};
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,6 +26,8 @@ pub enum Name {
     Pg,
     /// 10,000 reads awaited together: fibres, futures, a bounded pool of threads; SQLite and PostgreSQL
     Async,
+    /// What the query builder costs over the same SQL; Ruby and Rust, SQLite and PostgreSQL
+    Builder,
     /// Six ways of answering from Firebird: this version does not have the suite yet
     Firebird,
     /// The key-value service beside the published figures of Tkrzw-RPC; stores in process
@@ -45,7 +47,7 @@ pub enum Name {
 }
 
 /// What `all` runs, in this order.
-const ALL: [Name; 10] = [
+const ALL: [Name; 11] = [
     Name::Http,
     Name::Fibre,
     Name::World,
@@ -54,6 +56,7 @@ const ALL: [Name; 10] = [
     Name::Db,
     Name::Pg,
     Name::Async,
+    Name::Builder,
     Name::Kv,
     Name::Firebird,
 ];
@@ -87,6 +90,10 @@ impl Name {
             Name::Async => (
                 "10,000 reads at once",
                 "many small waits as fibres, as futures, and on threads; nothing was published to put beside it",
+            ),
+            Name::Builder => (
+                "What the query builder costs",
+                "one row by its key, built and as SQL; nothing was published to put beside it",
             ),
             Name::Firebird => (
                 "Firebird",
@@ -171,6 +178,7 @@ impl Name {
             Name::WorldNative => native::world(bench),
             Name::Threads => native::threads(bench),
             Name::Async => reads::run(bench),
+            Name::Builder => builder::run(bench),
             Name::Generator => validate::run(bench),
             Name::Firebird => {
                 bench.miss(

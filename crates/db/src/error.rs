@@ -179,6 +179,31 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
+    /// A table of this name exists and is another one. Nothing was changed. Alter it, or say what it is.
+    #[error("the table {table} exists and is different: {difference}")]
+    TableDiffers {
+        /// Its name.
+        table: String,
+        /// The first thing that differs.
+        difference: String,
+    },
+    /// SQLite has to make the table anew, and others refer to it. Begin the transaction with
+    /// [`TransactionMode::Rebuild`](crate::TransactionMode::Rebuild).
+    #[error(
+        "SQLite makes {table} anew, and others refer to it: alter it outside of a transaction, or begin that with TransactionMode::Rebuild"
+    )]
+    NeedsRebuild {
+        /// Its name.
+        table: String,
+    },
+    /// A migration was not applied, or not undone. The database is as it was before it; those before it stay.
+    #[error("{name}: {reason}")]
+    MigrationFailed {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The statement is larger than one may be. Nothing ran. Split it.
     #[error("{limit} is exceeded: at most {max}; nothing was run")]
     Limit {
@@ -217,6 +242,8 @@ impl Error {
         "ConnectionLost",
         "UsageError",
         "Unsupported",
+        "TableDiffers",
+        "MigrationFailed",
         "Error",
     ];
 
@@ -240,7 +267,9 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Lost { .. } => "ConnectionLost",
             Error::Usage { .. } => "UsageError",
-            Error::Unsupported { .. } => "Unsupported",
+            Error::Unsupported { .. } | Error::NeedsRebuild { .. } => "Unsupported",
+            Error::TableDiffers { .. } => "TableDiffers",
+            Error::MigrationFailed { .. } => "MigrationFailed",
             Error::Database { code, .. } if code.is_about_data() => "DataError",
             Error::Database { .. } => "Error",
         }
@@ -327,6 +356,9 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Lost { .. }
             | Error::Unsupported { .. }
+            | Error::TableDiffers { .. }
+            | Error::NeedsRebuild { .. }
+            | Error::MigrationFailed { .. }
             | Error::Limit { .. }
             | Error::Malformed { .. } => None,
         }
@@ -340,6 +372,7 @@ impl From<tsumugi_sql::Error> for Error {
         match error {
             Refused::Unsupported { database, what } => Error::Unsupported { database, what },
             Refused::Limit { limit, max } => Error::Limit { limit, max },
+            Refused::Different { table, difference } => Error::TableDiffers { table, difference },
             other => Error::usage(other.to_string()),
         }
     }

@@ -40,6 +40,7 @@ mod pool;
 mod postgres;
 mod query;
 mod rows;
+pub mod schema;
 mod session;
 pub mod sqlite;
 mod value;

@@ -47,5 +47,9 @@ pub const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
 /// Longest of all the durations above, so that adding one to a clock cannot overflow.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a process waits for another one that changes the schema.
+pub const SCHEMA_LOCK_MAX: Duration = Duration::from_secs(10 * 60);
+/// How often it looks whether the other is done.
+pub const SCHEMA_LOCK_POLL: Duration = Duration::from_millis(50);
 /// A result up to this size is copied out of the packer, which keeps its memory; a larger one takes the memory along.
 pub(crate) const COPY_MAX_BYTES: usize = 64 * 1024;

@@ -63,6 +63,11 @@ pub fn drop_table(table: impl Into<Name>, dialect: &Dialect) -> Result<String> {
 }
 
 impl Alteration {
+    /// The name of the table, as it is before.
+    pub fn table(&self) -> &str {
+        self.table.as_str()
+    }
+
     /// Adds a column, with its keys and what it refers to. What rows that are there have in it is its default or NULL.
     #[must_use]
     pub fn add_column(self, column: Column) -> Self {

@@ -1,0 +1,456 @@
+//! Migrations of applications in Rust: functions with a name and a text, each applied once, whoever comes first. What they do is theirs;
+//! nothing is printed here. Rule: a migration is applied and noted in one transaction, or nothing of it is kept; the notes are those of
+//! migrations in Ruby, so that both see what the other has applied.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use ring::digest::{SHA256, digest};
+use tsumugi_sql::schema::{Table, char, string, timestamp};
+use tsumugi_sql::{Record, col, table};
+
+use crate::database::{Database, Transaction};
+use crate::error::{Error, Result};
+use crate::options::TransactionMode;
+use crate::value::Value;
+
+/// Where it is noted what was applied.
+const NOTES: &str = "tsumugi_migrations";
+
+/// What fails in an author's code.
+type Failure = Box<dyn std::error::Error>;
+type Work = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
+type Code = Rc<dyn Fn(Rc<Transaction>) -> Work>;
+
+/// One step of a schema's history.
+#[derive(Clone)]
+pub struct Migration {
+    name: String,
+    checksum: String,
+    up: Code,
+    down: Option<Code>,
+}
+
+impl Migration {
+    /// A migration with a name such as `20260131120000_create_users`, whose number says when its turn is. Where `text` is another one
+    /// than that of the migration that was applied, it is told: it is what makes it up, its source by `include_str!` as a rule.
+    pub fn new<F, E>(name: &str, text: &str, up: F) -> Migration
+    where
+        F: AsyncFn(Rc<Transaction>) -> Result<(), E> + 'static,
+        E: Into<Failure>,
+    {
+        let sum = digest(&SHA256, text.as_bytes());
+        let checksum = sum.as_ref().iter().map(|byte| format!("{byte:02x}"));
+        Migration {
+            name: name.to_owned(),
+            checksum: checksum.collect(),
+            up: code(up),
+            down: None,
+        }
+    }
+
+    /// What undoes it.
+    #[must_use]
+    pub fn down<F, E>(mut self, down: F) -> Migration
+    where
+        F: AsyncFn(Rc<Transaction>) -> Result<(), E> + 'static,
+        E: Into<Failure>,
+    {
+        self.down = Some(code(down));
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number in front of the name.
+    fn version(&self) -> &str {
+        self.name.split('_').next().unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<()> {
+        let (version, rest) = self.name.split_once('_').unwrap_or_default();
+        let digits =
+            (1..=32).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && !rest.is_empty() && self.name.len() <= 255 {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "{} is no name of a migration: 20260131120000_what_it_does is",
+            self.name
+        )))
+    }
+}
+
+impl fmt::Debug for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Migration").field(&self.name).finish()
+    }
+}
+
+fn code<F, E>(run: F) -> Code
+where
+    F: AsyncFn(Rc<Transaction>) -> Result<(), E> + 'static,
+    E: Into<Failure>,
+{
+    let run = Rc::new(run);
+    Rc::new(move |tx| {
+        let run = Rc::clone(&run);
+        Box::pin(async move { run(tx).await.map_err(Into::into) })
+    })
+}
+
+/// Whether a migration is applied or undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Applied.
+    Up,
+    /// Undone.
+    Down,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        })
+    }
+}
+
+/// What is told while migrations run.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// One begins.
+    Began {
+        /// Its name.
+        name: String,
+        /// What is done with it.
+        direction: Direction,
+        /// How many came before it.
+        place: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// It has run and is noted.
+    Ended {
+        /// Its name.
+        name: String,
+        /// What was done with it.
+        direction: Direction,
+    },
+}
+
+/// What has become of a migration in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is not applied.
+    Pending,
+    /// It is applied.
+    Applied,
+    /// Another text of this number is applied.
+    Changed,
+    /// One of this number is applied and unknown here.
+    Unknown,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            State::Pending => "pending",
+            State::Applied => "applied",
+            State::Changed => "changed",
+            State::Unknown => "unknown",
+        })
+    }
+}
+
+/// A migration and what has become of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Its name.
+    pub name: String,
+    /// What has become of it.
+    pub state: State,
+    /// When it was applied, as the database prints it; empty if it is not.
+    pub applied_at: String,
+}
+
+/// What is noted of one.
+struct Note {
+    version: String,
+    name: String,
+    checksum: String,
+    applied_at: String,
+}
+
+/// The migrations of an application, and what of them a database has.
+pub struct Migrator {
+    database: Database,
+    migrations: Vec<Migration>,
+    hear: Box<dyn Fn(News)>,
+}
+
+impl Migrator {
+    /// Migrations in any order: their numbers are their order.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a name has no number, or two have the same.
+    pub fn new(
+        database: &Database,
+        migrations: impl IntoIterator<Item = Migration>,
+    ) -> Result<Migrator> {
+        let mut migrations: Vec<Migration> = migrations.into_iter().collect();
+        for migration in &migrations {
+            migration.check()?;
+        }
+        migrations.sort_by(|one, other| by_number(one.version(), other.version()));
+        let same = |pair: &&[Migration]| {
+            by_number(pair[0].version(), pair[1].version()) == Ordering::Equal
+        };
+        if let Some([one, other]) = migrations.windows(2).find(same) {
+            let (one, other) = (&one.name, &other.name);
+            return Err(Error::usage(format!(
+                "{one} and {other} have the same number"
+            )));
+        }
+        Ok(Migrator {
+            database: database.clone(),
+            migrations,
+            hear: Box::new(|_| {}),
+        })
+    }
+
+    /// Whom to tell how far the work is.
+    #[must_use]
+    pub fn telling(mut self, hear: impl Fn(News) + 'static) -> Migrator {
+        self.hear = Box::new(hear);
+        self
+    }
+
+    /// Applies what the database does not have yet, all or the first so many, each in a transaction of its own. Many processes may do so
+    /// at once. Gives how many it applied: what another process was faster with is left out.
+    ///
+    /// # Errors
+    /// [`Error::MigrationFailed`], also if one that is applied has another text now.
+    pub async fn up(&self, steps: Option<usize>) -> Result<usize> {
+        self.database.create(&notes()).await?;
+        let noted = noted(&self.database).await?;
+        let applied = |migration: &Migration| find(&noted, migration.version());
+        let changed = |migration: &&Migration| {
+            applied(migration).is_some_and(|note| note.checksum != migration.checksum)
+        };
+        if let Some(changed) = self.migrations.iter().find(changed) {
+            return Err(Error::MigrationFailed {
+                name: changed.name.clone(),
+                reason: "it is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now"
+                    .to_owned(),
+            });
+        }
+        let pending = self.migrations.iter().filter(|one| applied(one).is_none());
+        let pending: Vec<&Migration> = pending.take(steps.unwrap_or(usize::MAX)).collect();
+        self.run(&pending, Direction::Up).await
+    }
+
+    /// Undoes the last one, or the last so many, newest first. Gives how many.
+    ///
+    /// # Errors
+    /// [`Error::MigrationFailed`], also if one of them is unknown here or nothing says how to undo it.
+    pub async fn down(&self, steps: Option<usize>) -> Result<usize> {
+        let newest = self.newest(steps).await?;
+        self.run(&newest, Direction::Down).await
+    }
+
+    /// Undoes the last one, or the last so many, and applies them again. Gives how many of both.
+    pub async fn redo(&self, steps: Option<usize>) -> Result<usize> {
+        let mut newest = self.newest(steps).await?;
+        let undone = self.run(&newest, Direction::Down).await?;
+        newest.reverse();
+        Ok(undone + self.run(&newest, Direction::Up).await?)
+    }
+
+    /// All migrations in their order, with those that only the database knows. Changes nothing.
+    pub async fn status(&self) -> Result<Vec<Applied>> {
+        let mut noted = match self.database.has_table(NOTES).await? {
+            true => noted(&self.database).await?,
+            false => Vec::new(),
+        };
+        let mut all: Vec<(String, Applied)> = Vec::with_capacity(self.migrations.len());
+        for migration in &self.migrations {
+            let version = migration.version();
+            let place = noted.iter().position(|note| note.version == version);
+            let note = place.map(|place| noted.swap_remove(place));
+            let state = match &note {
+                None => State::Pending,
+                Some(note) if note.checksum == migration.checksum => State::Applied,
+                Some(_) => State::Changed,
+            };
+            let applied = Applied {
+                name: migration.name.clone(),
+                state,
+                applied_at: note.map(|note| note.applied_at).unwrap_or_default(),
+            };
+            all.push((version.to_owned(), applied));
+        }
+        all.extend(noted.into_iter().map(|note| {
+            let applied = Applied {
+                name: note.name,
+                state: State::Unknown,
+                applied_at: note.applied_at,
+            };
+            (note.version, applied)
+        }));
+        all.sort_by(|(one, _), (other, _)| by_number(one, other));
+        Ok(all.into_iter().map(|(_, applied)| applied).collect())
+    }
+
+    async fn newest(&self, steps: Option<usize>) -> Result<Vec<&Migration>> {
+        self.database.create(&notes()).await?;
+        let mut noted = noted(&self.database).await?;
+        noted.sort_by(|one, other| by_number(&other.version, &one.version));
+        noted.truncate(steps.unwrap_or(1));
+        let migration = |note: Note| {
+            let mut all = self.migrations.iter();
+            all.find(|migration| migration.version() == note.version)
+                .ok_or_else(|| Error::MigrationFailed {
+                    name: note.name,
+                    reason:
+                        "it is applied and unknown here: without it nobody knows how to undo it"
+                            .to_owned(),
+                })
+        };
+        noted.into_iter().map(migration).collect()
+    }
+
+    async fn run(&self, migrations: &[&Migration], direction: Direction) -> Result<usize> {
+        let mut ran = 0;
+        for (place, migration) in migrations.iter().enumerate() {
+            let name = migration.name.clone();
+            (self.hear)(News::Began {
+                name: name.clone(),
+                direction,
+                place,
+                count: migrations.len(),
+            });
+            if self.one(migration, direction).await? {
+                ran += 1;
+                (self.hear)(News::Ended { name, direction });
+            }
+        }
+        Ok(ran)
+    }
+
+    /// In one transaction. Where a table has to be made anew it begins again in one that allows it: nothing of the first is kept.
+    async fn one(&self, migration: &Migration, direction: Direction) -> Result<bool> {
+        let run = async |mode| {
+            let step = async |tx: &Rc<Transaction>| step(tx, migration, direction).await;
+            self.database.change::<bool, Failure>(mode, step).await
+        };
+        let mut outcome = run(TransactionMode::Immediate).await;
+        if let Err(error) = &outcome
+            && let Some(Error::NeedsRebuild { .. }) = error.downcast_ref()
+        {
+            outcome = run(TransactionMode::Rebuild).await;
+        }
+        outcome.map_err(|error| Error::MigrationFailed {
+            name: migration.name.clone(),
+            reason: format!("nothing of it was kept ({direction}): {error}"),
+        })
+    }
+}
+
+/// Under the lock: gives whether there was anything to do.
+async fn step(
+    tx: &Rc<Transaction>,
+    migration: &Migration,
+    direction: Direction,
+) -> Result<bool, Failure> {
+    let version = migration.version();
+    let own = table(NOTES).filter(col("version").eq(version));
+    let exists = own.to_exists(tx.dialect()).map_err(Error::from)?;
+    let is_there = !tx.fetch(exists).await?.is_empty();
+    if is_there == (direction == Direction::Up) {
+        return Ok(false);
+    }
+    let code = match direction {
+        Direction::Up => &migration.up,
+        Direction::Down => {
+            let missing = || Failure::from("nothing says how to undo it");
+            migration.down.as_ref().ok_or_else(missing)?
+        }
+    };
+    code(Rc::clone(tx)).await?;
+    let note = match direction {
+        Direction::Up => {
+            let note = Record::new()
+                .set("version", version)
+                .set("name", migration.name.as_str())
+                .set("checksum", migration.checksum.as_str());
+            table(NOTES).to_insert(&note, tx.dialect())
+        }
+        Direction::Down => own.to_delete(tx.dialect()),
+    };
+    tx.run(note.map_err(Error::from)?).await?;
+    Ok(true)
+}
+
+/// The table of what was applied: the same as that of migrations in Ruby.
+fn notes() -> Table {
+    Table::new(NOTES)
+        .column(string("version", 32).primary())
+        .column(string("name", 255))
+        .column(char("checksum", 64))
+        .column(timestamp("applied_at").default_now())
+}
+
+async fn noted(database: &Database) -> Result<Vec<Note>> {
+    let rows = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
+    let rows = database.fetch(rows.to_rows(database.dialect())?).await?;
+    let notes = rows.iter().map(|row| {
+        let mut texts = row.values().map(|value| match Value::from(value) {
+            Value::Text(text) => text,
+            _ => String::new(),
+        });
+        let mut text = || texts.next().unwrap_or_default();
+        Note {
+            version: text(),
+            name: text(),
+            checksum: text(),
+            applied_at: text(),
+        }
+    });
+    Ok(notes.collect())
+}
+
+fn find<'n>(noted: &'n [Note], version: &str) -> Option<&'n Note> {
+    noted.iter().find(|note| note.version == version)
+}
+
+/// Digits compare as numbers, also where some have more of them.
+fn by_number(one: &str, other: &str) -> Ordering {
+    let (one, other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_as_such() {
+        for (one, other, expected) in [
+            ("2", "10", Ordering::Less),
+            ("010", "9", Ordering::Greater),
+            ("007", "7", Ordering::Equal),
+            ("20260101000000", "20251231000000", Ordering::Greater),
+        ] {
+            assert_eq!(by_number(one, other), expected, "{one} {other}");
+        }
+    }
+}

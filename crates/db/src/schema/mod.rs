@@ -1,0 +1,191 @@
+//! Tables made, changed and dropped: which statements that takes is the builder's (`tsumugi_sql::schema`), in which transaction and under
+//! which lock they run is here. Migrations and seeds are beside it. Rule: each runs whole or not at all, and one process at a time.
+
+mod migrations;
+mod turn;
+
+use std::rc::Rc;
+
+use tsumugi_sql::schema::{Alteration, Rebuild, Table, alter, drop_table};
+use tsumugi_sql::{Name, SQLITE, Statement, table};
+
+use crate::database::{Database, Transaction};
+use crate::error::{Error, Result};
+use crate::options::TransactionMode;
+use crate::query::sendable;
+use crate::value::{Value, ValueRef};
+
+pub use migrations::{Applied, Direction, Migration, Migrator, News, State};
+pub use turn::LOCK;
+
+impl Database {
+    /// Makes a table and says whether it did. One of this name that is the same already is left alone.
+    ///
+    /// # Errors
+    /// [`Error::TableDiffers`] if there is another one of this name.
+    pub async fn create(&self, table: &Table) -> Result<bool> {
+        self.change(TransactionMode::Immediate, async |tx| made(tx, table).await)
+            .await
+    }
+
+    /// Changes a table, in all steps or in none. What SQLite can only do by making the table anew it does so.
+    pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
+        self.change(TransactionMode::Rebuild, async |tx| {
+            altered(tx, alteration).await
+        })
+        .await
+    }
+
+    /// Drops a table with what is in it. One that others refer to stays.
+    pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
+        let name = name.into();
+        self.change(TransactionMode::Immediate, async |tx| {
+            dropped(tx, &name).await
+        })
+        .await
+    }
+
+    /// Gives a table another name.
+    pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
+        self.alter(&alter(name).rename(to)).await
+    }
+
+    /// Whether there is a table of this name.
+    pub async fn has_table(&self, name: impl Into<Name>) -> Result<bool> {
+        Ok(self.describe(name).await?.is_some())
+    }
+
+    /// Runs this in one transaction if the table is empty, and says whether it did. Of many processes that come at once one does.
+    pub async fn seed<E: From<Error>>(
+        &self,
+        name: impl Into<Name>,
+        run: impl AsyncFn(Rc<Transaction>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let name = name.into();
+        self.change(TransactionMode::Immediate, async |tx| {
+            let rows = table(name.as_str());
+            let found = rows.to_exists(tx.dialect()).map_err(Error::from)?;
+            if !tx.fetch(found).await?.is_empty() {
+                return Ok(false);
+            }
+            run(Rc::clone(tx)).await?;
+            Ok(true)
+        })
+        .await
+    }
+}
+
+/// The same in a transaction of the caller's, whose end the lock is kept to.
+impl Transaction {
+    /// Like [`Database::create`].
+    pub async fn create(&self, table: &Table) -> Result<bool> {
+        self.wait_for_schema().await?;
+        made(self, table).await
+    }
+
+    /// Like [`Database::alter`].
+    ///
+    /// # Errors
+    /// [`Error::NeedsRebuild`] if SQLite has to make a table anew that others refer to, and the transaction was not begun with
+    /// [`TransactionMode::Rebuild`]. [`Database::alter`] and migrations do that themselves.
+    pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
+        self.wait_for_schema().await?;
+        altered(self, alteration).await
+    }
+
+    /// Like [`Database::drop_table`].
+    pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
+        self.wait_for_schema().await?;
+        dropped(self, &name.into()).await
+    }
+
+    /// Like [`Database::rename_table`].
+    pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
+        self.alter(&alter(name).rename(to)).await
+    }
+
+    /// Like [`Database::has_table`].
+    pub async fn has_table(&self, name: impl Into<Name>) -> Result<bool> {
+        Ok(self.describe(name).await?.is_some())
+    }
+
+    async fn say(&self, statements: Vec<String>) -> Result<()> {
+        for sql in statements {
+            let binds = Vec::new();
+            let (sql, values) = sendable(Statement { sql, binds }, self.dialect());
+            self.execute(sql, values).await?;
+        }
+        Ok(())
+    }
+
+    /// SQLite's tables that refer to this one, but for itself.
+    async fn referring_to(&self, name: &Name) -> Result<Vec<String>> {
+        let sql = "select distinct m.name from sqlite_schema m join pragma_foreign_key_list(m.name) f \
+                   where m.type = 'table' and lower(f.\"table\") = lower(?) and lower(m.name) <> lower(?) order by m.name";
+        let values = [name.last(), name.last()].map(Value::from);
+        let rows = self.query(sql, values).await?;
+        let names = rows.iter().filter_map(|row| row.value(0)?.as_text());
+        Ok(names.map(str::to_owned).collect())
+    }
+}
+
+async fn made(tx: &Transaction, table: &Table) -> Result<bool> {
+    let dialect = tx.dialect();
+    // Said first, so that what could not be made is refused also where something is there.
+    let statements = table.create(dialect)?;
+    if let Some(found) = tx.describe(table.name()).await? {
+        table.compare(&found, dialect)?;
+        return Ok(false);
+    }
+    tx.say(statements).await?;
+    Ok(true)
+}
+
+async fn altered(tx: &Transaction, alteration: &Alteration) -> Result<()> {
+    let (dialect, name) = (tx.dialect(), alteration.table());
+    let Some(found) = tx.describe(name).await? else {
+        return Err(Error::usage(format!("there is no table {name}")));
+    };
+    let current = match *dialect == SQLITE {
+        true => found.table(name, dialect).map(Some),
+        false => Ok(None),
+    };
+    let known = current.as_ref().ok().and_then(Option::as_ref);
+    let altered = match (alteration.statements(dialect, known), current) {
+        // What stands in the way is what the table has, not what was asked for.
+        (Err(tsumugi_sql::Error::Unsupported { .. }), Err(strange)) => return Err(strange.into()),
+        (altered, _) => altered?,
+    };
+    if altered.rebuild == Rebuild::Yes && looks_at_keys(tx).await? {
+        let name = Name::from(name);
+        if !tx.referring_to(&name).await?.is_empty() {
+            let table = name.as_str().to_owned();
+            return Err(Error::NeedsRebuild { table });
+        }
+    }
+    tx.say(altered.statements).await
+}
+
+/// Making a table anew drops the old one, and with that SQLite deletes what refers to it, unless the transaction looks away.
+async fn looks_at_keys(tx: &Transaction) -> Result<bool> {
+    let rows = tx
+        .query("select foreign_keys from pragma_foreign_keys", [])
+        .await?;
+    let first = rows.first().and_then(|row| row.value(0));
+    Ok(first != Some(ValueRef::Integer(0)))
+}
+
+async fn dropped(tx: &Transaction, name: &Name) -> Result<()> {
+    let statement = drop_table(name.clone(), tx.dialect())?;
+    if *tx.dialect() == SQLITE {
+        // SQLite would delete what refers to it.
+        let others = tx.referring_to(name).await?;
+        if !others.is_empty() {
+            let (name, others) = (name.as_str(), others.join(", "));
+            return Err(Error::usage(format!(
+                "{name} stays as long as {others} refers to it: drop that first"
+            )));
+        }
+    }
+    tx.say(vec![statement]).await
+}

@@ -1,0 +1,116 @@
+//! Whose turn it is to change a schema: a lock of PostgreSQL, on SQLite the file's one writer. Firebird has no locks of this kind: of two
+//! that change the same thing at a time one fails. Rule: who has to wait for the lock waits outside of a transaction, where there is an
+//! outside: an open one would hold up `create index concurrently`.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::database::{Database, Transaction};
+use crate::error::{Error, Failed, Result};
+use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
+use crate::options::{Isolation, TransactionMode, TransactionOptions};
+use crate::value::{Value, ValueRef};
+
+/// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
+pub const LOCK: i64 = 8_319_104_722_905_361;
+
+/// How long somebody has been waiting.
+struct Patience {
+    since: Option<Instant>,
+}
+
+impl Patience {
+    fn new() -> Patience {
+        Patience { since: None }
+    }
+
+    /// Waits a moment; an error when it has been too long.
+    async fn wait(&mut self) -> Result<()> {
+        let now = Instant::now();
+        let since = *self.since.get_or_insert_with(|| {
+            tracing::info!(target: "tsumugi_db", "another process changes the schema: waiting for it");
+            now
+        });
+        let waited = now.saturating_duration_since(since);
+        if waited > SCHEMA_LOCK_MAX {
+            return Err(Error::PoolTimeout {
+                connection: "turn to change the schema",
+                limit: "SCHEMA_LOCK_MAX",
+                waited_ms: milliseconds(waited),
+                statement: Failed::none(),
+            });
+        }
+        sleep(SCHEMA_LOCK_POLL).await;
+        Ok(())
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Database {
+    /// Runs this in a transaction in which nobody else changes the schema.
+    pub(super) async fn change<T, E: From<Error>>(
+        &self,
+        mode: TransactionMode,
+        run: impl AsyncFn(&Rc<Transaction>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut options = TransactionOptions::write(mode);
+        if !matches!(self, Database::Sqlite(_)) {
+            // What another process noted while this one waited has to be seen, whatever the database does by default.
+            options.isolation = Isolation::ReadCommitted;
+        }
+        let mut patience = Patience::new();
+        loop {
+            match self.begin(options).await {
+                Ok(tx) => {
+                    let tx = Rc::new(tx);
+                    if tx.has_schema().await? {
+                        let value = run(&tx).await?;
+                        tx.commit().await?;
+                        return Ok(value);
+                    }
+                    tx.roll_back().await?;
+                }
+                Err(error) if !self.is_busy(&error) => return Err(error.into()),
+                Err(_) => {}
+            }
+            patience.wait().await?;
+        }
+    }
+
+    /// A file has one writer: that it has another now, of this process or not, is the same as a lock that somebody holds.
+    fn is_busy(&self, error: &Error) -> bool {
+        let busy = matches!(
+            error,
+            Error::PoolTimeout { .. } | Error::SerializationFailure { .. }
+        );
+        busy && matches!(self, Database::Sqlite(_))
+    }
+}
+
+impl Transaction {
+    /// Takes the lock until the end of the transaction, unless somebody else has it.
+    async fn has_schema(&self) -> Result<bool> {
+        let Transaction::Postgres(_) = self else {
+            return Ok(true);
+        };
+        let rows = self
+            .query("select pg_try_advisory_xact_lock(?)", [Value::from(LOCK)])
+            .await?;
+        let held = rows.first().and_then(|row| row.value(0));
+        Ok(held == Some(ValueRef::Boolean(true)))
+    }
+
+    /// Takes the lock when it is free. Asks again and again, because a statement that waits would be stopped by its own time limit.
+    pub(super) async fn wait_for_schema(&self) -> Result<()> {
+        let mut patience = Patience::new();
+        while !self.has_schema().await? {
+            patience.wait().await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,354 @@
+//! Tables, migrations and seeds through the public face, on SQLite and on PostgreSQL. What SQL they become is tested where it is written.
+//! Rule: each test runs on both databases and expects the same.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tsumugi_db::schema::{Applied, Migration, Migrator, News, State};
+use tsumugi_db::{Database, Error, Options, Result, Rows, Transaction, values};
+use tsumugi_pg_rig::Server;
+use tsumugi_sql::schema::{Table, alter, foreign, increments, integer, string, text};
+
+/// Runs a test on an empty database of each kind.
+fn check<F: Future<Output = ()>>(test: impl Fn(Database) -> F) {
+    with_url(async |url| test(open(&url).await).await);
+}
+
+fn with_url<F: Future<Output = ()>>(test: impl Fn(String) -> F) {
+    let server = Server::shared().database();
+    let directory = tempfile::tempdir().unwrap();
+    let file = format!("sqlite:{}", directory.path().join("test.db").display());
+    for url in [file, server.url()] {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, test(url));
+    }
+}
+
+async fn open(url: &str) -> Database {
+    Database::connect(url, Options::default()).await.unwrap()
+}
+
+fn json(rows: &Rows) -> String {
+    let mut out = Vec::new();
+    rows.write_json(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+async fn ask(db: &Database, sql: &str) -> String {
+    json(&db.query(sql, []).await.unwrap())
+}
+
+fn users() -> Table {
+    Table::new("users")
+        .column(increments("id"))
+        .column(string("name", 20))
+}
+
+#[test]
+fn a_table_is_made_once_and_a_different_one_is_named() {
+    check(async |db| {
+        assert!(db.create(&users()).await.unwrap());
+        assert!(!db.create(&users()).await.unwrap());
+        let other = users().column(integer("age"));
+        let refused = db.create(&other).await.unwrap_err();
+        assert!(matches!(&refused, Error::TableDiffers { table, .. } if table == "users"));
+        assert_eq!(
+            refused.to_string(),
+            "the table users exists and is different: there is no column age"
+        );
+        assert!(db.has_table("users").await.unwrap());
+    });
+}
+
+#[test]
+fn a_table_is_altered_renamed_and_dropped() {
+    check(async |db| {
+        db.create(&users()).await.unwrap();
+        let nick = alter("users")
+            .add_column(string("nick", 5).nullable())
+            .change_column(text("name"))
+            .rename_column("name", "full_name");
+        db.alter(&nick).await.unwrap();
+        db.execute("insert into users(full_name) values ('an')", [])
+            .await
+            .unwrap();
+        db.rename_table("users", "people").await.unwrap();
+        let people = ask(&db, "select full_name, nick from people").await;
+        assert_eq!(people, r#"[{"full_name":"an","nick":null}]"#);
+        db.drop_table("people").await.unwrap();
+        assert!(!db.has_table("people").await.unwrap());
+        let gone = db.alter(&alter("people").drop_column("nick")).await;
+        assert_eq!(gone.unwrap_err().to_string(), "there is no table people");
+    });
+}
+
+#[test]
+fn what_refers_to_a_table_keeps_it_and_survives_its_change() {
+    check(async |db| {
+        db.create(&users()).await.unwrap();
+        let pets = Table::new("pets")
+            .column(increments("id"))
+            .column(foreign("user_id").on("users"));
+        db.create(&pets).await.unwrap();
+        db.execute_script(
+            "insert into users(name) values ('an'); insert into pets(user_id) values (1)",
+        )
+        .await
+        .unwrap();
+        assert!(db.drop_table("users").await.is_err());
+        let longer = alter("users").change_column(string("name", 50));
+        db.alter(&longer).await.unwrap();
+        assert_eq!(
+            ask(&db, "select user_id from pets").await,
+            r#"[{"user_id":1}]"#
+        );
+        let tx = db.begin(Default::default()).await.unwrap();
+        let within = tx.alter(&longer).await;
+        if db.scheme() == "sqlite" {
+            assert!(matches!(within, Err(Error::NeedsRebuild { table }) if table == "users"));
+        } else {
+            within.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_table_that_is_made_in_a_transaction_goes_with_it() {
+    check(async |db| {
+        let tx = db.begin(Default::default()).await.unwrap();
+        assert!(tx.create(&users()).await.unwrap());
+        assert!(tx.has_table("users").await.unwrap());
+        tx.roll_back().await.unwrap();
+        assert!(!db.has_table("users").await.unwrap());
+    });
+}
+
+#[test]
+fn seeds_fill_an_empty_table_only_and_whole() {
+    check(async |db| {
+        db.create(&users()).await.unwrap();
+        let seed = async |fails: bool| {
+            db.seed("users", async |tx: Rc<Transaction>| -> Result<()> {
+                tx.execute("insert into users(name) values (?)", values!["an"])
+                    .await?;
+                match fails {
+                    true => tx.query("select nonsense(", []).await.map(drop),
+                    false => Ok(()),
+                }
+            })
+            .await
+        };
+        assert!(seed(true).await.is_err());
+        assert_eq!(ask(&db, "select name from users").await, "[]");
+        assert!(seed(false).await.unwrap());
+        assert!(!seed(false).await.unwrap());
+        assert_eq!(
+            ask(&db, "select name from users").await,
+            r#"[{"name":"an"}]"#
+        );
+    });
+}
+
+fn create_users() -> Migration {
+    Migration::new("1_create_users", "first", async |tx: Rc<Transaction>| {
+        tx.create(&users()).await.map(drop)
+    })
+    .down(async |tx: Rc<Transaction>| tx.drop_table("users").await)
+}
+
+fn add_nick() -> Migration {
+    Migration::new("02_add_nick", "second", async |tx: Rc<Transaction>| {
+        tx.alter(&alter("users").add_column(string("nick", 5).default("x")))
+            .await?;
+        tx.execute("insert into users(name) values ('an')", [])
+            .await
+            .map(drop)
+    })
+    .down(async |tx: Rc<Transaction>| tx.alter(&alter("users").drop_column("nick")).await)
+}
+
+fn broken() -> Migration {
+    Migration::new("10_broken", "third", async |tx: Rc<Transaction>| {
+        tx.execute("insert into users(name) values ('lost')", [])
+            .await?;
+        tx.query("select * from nowhere", []).await.map(drop)
+    })
+}
+
+fn shown(status: Vec<Applied>) -> String {
+    let lines = status.iter().map(|one| {
+        let applied = one.state != State::Pending;
+        assert_eq!(one.applied_at.is_empty(), !applied, "{one:?}");
+        format!("{} {}", one.name, one.state)
+    });
+    lines.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn migrations_are_applied_in_the_order_of_their_numbers_and_undone_backwards() {
+    check(async |db| {
+        let told: Rc<RefCell<Vec<String>>> = Rc::default();
+        let heard = Rc::clone(&told);
+        let migrator = Migrator::new(&db, [add_nick(), create_users()])
+            .unwrap()
+            .telling(move |news| {
+                if let News::Ended { name, direction } = news {
+                    heard.borrow_mut().push(format!("{direction} {name}"));
+                }
+            });
+        let status = shown(migrator.status().await.unwrap());
+        assert_eq!(status, "1_create_users pending, 02_add_nick pending");
+        assert!(!db.has_table("tsumugi_migrations").await.unwrap());
+        assert_eq!(migrator.up(Some(1)).await.unwrap(), 1);
+        assert_eq!(migrator.up(None).await.unwrap(), 1);
+        assert_eq!(migrator.up(None).await.unwrap(), 0);
+        assert_eq!(
+            ask(&db, "select name, nick from users").await,
+            r#"[{"name":"an","nick":"x"}]"#
+        );
+        assert_eq!(migrator.redo(None).await.unwrap(), 2);
+        assert_eq!(migrator.down(Some(9)).await.unwrap(), 2);
+        assert!(!db.has_table("users").await.unwrap());
+        let expected = [
+            "up 1_create_users",
+            "up 02_add_nick",
+            "down 02_add_nick",
+            "up 02_add_nick",
+            "down 02_add_nick",
+            "down 1_create_users",
+        ];
+        assert_eq!(*told.borrow(), expected);
+    });
+}
+
+#[test]
+fn a_migration_that_fails_leaves_nothing_and_those_before_it_stay() {
+    check(async |db| {
+        let all = [create_users(), add_nick(), broken()];
+        let migrator = Migrator::new(&db, all).unwrap();
+        let failed = migrator.up(None).await.unwrap_err().to_string();
+        assert!(
+            failed.starts_with("10_broken: nothing of it was kept (up): "),
+            "{failed}"
+        );
+        assert!(failed.contains("nowhere"), "{failed}");
+        assert_eq!(
+            ask(&db, "select name from users").await,
+            r#"[{"name":"an"}]"#
+        );
+        let status = shown(migrator.status().await.unwrap());
+        assert_eq!(
+            status,
+            "1_create_users applied, 02_add_nick applied, 10_broken pending"
+        );
+    });
+}
+
+#[test]
+fn what_was_changed_after_it_was_applied_or_is_unknown_is_told() {
+    check(async |db| {
+        let both = [create_users(), add_nick()];
+        Migrator::new(&db, both).unwrap().up(None).await.unwrap();
+        let other = Migration::new("1_create_users", "another", async |_: Rc<Transaction>| {
+            Ok::<(), Error>(())
+        });
+        let migrator = Migrator::new(&db, [other]).unwrap();
+        let status = shown(migrator.status().await.unwrap());
+        assert_eq!(status, "1_create_users changed, 02_add_nick unknown");
+        let changed = migrator.up(None).await.unwrap_err().to_string();
+        assert!(
+            changed.starts_with("1_create_users: it is not what was applied"),
+            "{changed}"
+        );
+        let unknown = migrator.down(None).await.unwrap_err().to_string();
+        assert!(
+            unknown.starts_with("02_add_nick: it is applied and unknown here"),
+            "{unknown}"
+        );
+    });
+}
+
+#[test]
+fn a_table_that_others_refer_to_is_made_anew_in_a_migration() {
+    check(async |db| {
+        let pets = Migration::new("2_pets", "", async |tx: Rc<Transaction>| {
+            let pets = Table::new("pets").column(foreign("user_id").on("users"));
+            tx.create(&pets).await?;
+            tx.execute("insert into users(name) values ('an')", [])
+                .await?;
+            tx.execute("insert into pets(user_id) values (1)", [])
+                .await
+                .map(drop)
+        });
+        let longer = Migration::new("3_longer", "", async |tx: Rc<Transaction>| {
+            tx.alter(&alter("users").change_column(string("name", 99)))
+                .await
+        });
+        let migrator = Migrator::new(&db, [create_users(), pets, longer]).unwrap();
+        assert_eq!(migrator.up(None).await.unwrap(), 3);
+        assert_eq!(
+            ask(&db, "select user_id from pets").await,
+            r#"[{"user_id":1}]"#
+        );
+    });
+}
+
+#[test]
+fn many_at_once_apply_each_migration_once() {
+    let slow = || {
+        Migration::new("3_slow", "", async |tx: Rc<Transaction>| {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            tx.execute("insert into users(name) values ('slow')", [])
+                .await
+                .map(drop)
+        })
+    };
+    with_url(async |url| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let url = url.clone();
+                std::thread::spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_all()
+                        .build()
+                        .unwrap();
+                    tokio::task::LocalSet::new().block_on(&runtime, async {
+                        let db = open(&url).await;
+                        let all = [create_users(), add_nick(), slow()];
+                        let ran = Migrator::new(&db, all).unwrap().up(None).await;
+                        db.close();
+                        ran.unwrap()
+                    })
+                })
+            })
+            .collect();
+        let ran: usize = threads.into_iter().map(|one| one.join().unwrap()).sum();
+        assert_eq!(ran, 3);
+        let db = open(&url).await;
+        let names = ask(&db, "select name from users order by id").await;
+        assert_eq!(names, r#"[{"name":"an"},{"name":"slow"}]"#);
+        db.close();
+    });
+}
+
+#[test]
+fn names_without_a_number_or_with_the_same_are_refused() {
+    check(async |db| {
+        let named =
+            |name: &str| Migration::new(name, "", async |_: Rc<Transaction>| Ok::<(), Error>(()));
+        let refused = |all: Vec<Migration>| Migrator::new(&db, all).err().unwrap().to_string();
+        for name in ["create_users", "1", "1_", "x1_a"] {
+            assert_eq!(
+                refused(vec![named(name)]),
+                format!("{name} is no name of a migration: 20260131120000_what_it_does is")
+            );
+        }
+        assert_eq!(
+            refused(vec![named("01_a"), named("1_b")]),
+            "01_a and 1_b have the same number"
+        );
+    });
+}
