@@ -64,7 +64,11 @@ async fn list(app: State<App>, Query(search): Query<Search>) -> Result<Json<Vec<
 }
 
 async fn add(app: State<App>, Json(task): Json<NewTask>) -> Result<(u16, Json<i64>)> {
-    let title = task.title.trim();
+    Ok((201, Json(insert(&app, &task.title).await?)))
+}
+
+async fn insert(app: &App, title: &str) -> Result<i64> {
+    let title = title.trim();
     if title.is_empty() {
         return Err(Error::unprocessable("a task needs a title"));
     }
@@ -76,7 +80,7 @@ async fn add(app: State<App>, Json(task): Json<NewTask>) -> Result<(u16, Json<i6
     };
     let id = app.db.table("tasks").insert(task).await?;
     app.look().await?;
-    Ok((201, Json(id)))
+    Ok(id)
 }
 
 async fn toggle(app: State<App>, Path(id): Path<i64>) -> Result<()> {
@@ -112,6 +116,30 @@ async fn events(app: State<App>) -> Sse {
     })
 }
 
+/// The same over a WebSocket, where each text that comes is the title of a new task.
+async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+    let mut open = app.board.open.subscribe();
+    upgrade.accept(async move |socket| {
+        let count = *open.borrow_and_update();
+        socket.send(count.to_string()).await?;
+        loop {
+            tokio::select! {
+                message = socket.receive() => match message? {
+                    Some(Message::Text(title)) => {
+                        insert(&app, &title).await?;
+                    }
+                    Some(Message::Binary(_)) => return Ok(socket.close(1003, "a title is text").await?),
+                    None => return Ok(()),
+                },
+                _ = open.changed() => {
+                    let count = *open.borrow_and_update();
+                    socket.send(count.to_string()).await?;
+                }
+            }
+        }
+    })
+}
+
 async fn export(app: State<App>) -> Csv {
     Csv(app.db.table("tasks").order("id").stream())
 }
@@ -122,6 +150,7 @@ pub fn routes() -> Router<App> {
         .route("/{id}/toggle", post(toggle))
         .route("/{id}", delete(remove))
         .route("/events", get(events))
+        .route("/socket", get(socket))
         .route("/all.csv", get(export))
         .every(
             Duration::from_millis(500),

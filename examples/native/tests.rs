@@ -121,3 +121,17 @@ fn tasks_are_added_searched_toggled_and_removed() {
         assert_eq!(left.text(), "id,title,done\r\n2,Bread,0\r\n");
     });
 }
+
+#[test]
+fn titles_come_and_counts_go_over_a_websocket() {
+    run(async |client| {
+        let mut socket = client.get("/tasks/socket").websocket().await.unwrap();
+        assert_eq!(socket.receive().await, Ok("0".into()));
+        socket.send("Milk").await.unwrap();
+        assert_eq!(socket.receive().await, Ok("1".into()));
+        assert_eq!(client.delete("/tasks/1").await.status, 204);
+        assert_eq!(socket.receive().await, Ok("0".into()));
+        socket.send(vec![0]).await.unwrap();
+        assert_eq!(socket.receive().await.unwrap_err().code, 1003);
+    });
+}

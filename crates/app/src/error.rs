@@ -116,6 +116,9 @@ impl Error {
 
     /// The response that this is.
     pub(crate) fn response(&self) -> Response {
+        if let Error::Http(error) = self {
+            return Response::from_error(error);
+        }
         match self.status() {
             StatusCode::INTERNAL_SERVER_ERROR if !matches!(self, Error::Refused { .. }) => {
                 Response::internal_error()

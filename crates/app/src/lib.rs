@@ -47,6 +47,7 @@ mod router;
 mod streaming;
 mod timers;
 pub mod trial;
+mod websocket;
 
 pub use context::Context;
 pub use db::{Db, Table, Tx};
@@ -68,4 +69,6 @@ pub use router::{Mount, Mounted, RouteLine, Router};
 pub use streaming::{Event, Events, Output, Sse, Streamed};
 pub use timers::{On, Ticked};
 pub use tsumugi_front::Mode;
+pub use tsumugi_http::websocket::{Close, Message, WebSocket};
 pub use tsumugi_http::{Request, Response as HttpResponse};
+pub use websocket::{Accepted, WebSocketUpgrade};

@@ -1,5 +1,8 @@
 //! The limits of applications in Rust. Those of connections and bodies are HTTP's.
 
+/// Bytes that the client of the same process lets wait in each direction of a WebSocket.
+pub(crate) const SOCKET_BYTES: usize = 64 * 1024;
+
 /// What one worker's application may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

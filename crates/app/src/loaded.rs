@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt;
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -21,7 +22,7 @@ use crate::handler::{Endpoint, Local};
 use crate::layer::{self, Mapper};
 use crate::limits::Limits;
 use crate::plugin::{Plugin, Worker};
-use crate::response::{Producer, Response};
+use crate::response::{Producer, Response, Sequel};
 use crate::router::{Mounted, Placed, RouteLine, Router, translated};
 use crate::streaming::{Output, until_gone};
 use crate::timers;
@@ -276,10 +277,16 @@ impl<S: 'static> Loaded<S> {
             Ok(response) => response,
             Err(error) => self.failed(&subject, error),
         };
-        let (mut response, producer) = response.into_parts();
+        let (mut response, sequel) = response.into_parts();
         response.account.waited = waited;
-        if let Some(producer) = producer.filter(|_| subject.method != Method::HEAD) {
-            response.body = self.produce(job, subject, producer);
+        match sequel {
+            Some(Sequel::Body(producer)) if subject.method != Method::HEAD => {
+                response.body = self.produce(job, subject, producer);
+            }
+            Some(Sequel::Talk(talk)) => {
+                response.body = Body::Switch(talk.switch(&self.worker, job, subject));
+            }
+            _ => {}
         }
         response
     }
@@ -326,14 +333,9 @@ impl<S: 'static> Loaded<S> {
             let sender = Rc::new(RefCell::new(Some(sender)));
             let written = until_gone(producer(Output::new(&sender)), &sender).await;
             if let Some(Err(error)) = written {
-                let Subject { method, uri, .. } = subject;
-                let path = uri.path();
                 match error {
-                    Error::Http(error) => tracing::debug!("{method} {path}: {error}"),
-                    error => tracing::error!(
-                        "{method} {path}: while its body was sent: {}",
-                        story(&error)
-                    ),
+                    Error::Http(error) => tracing::debug!("{subject}: {error}"),
+                    error => subject.log("while its body was sent", &error),
                 }
             }
             drop(job);
@@ -343,14 +345,26 @@ impl<S: 'static> Loaded<S> {
 }
 
 /// What remains of a request for the log.
-struct Subject {
+pub(crate) struct Subject {
     method: Method,
     uri: Uri,
     received_at: Instant,
 }
 
+impl Subject {
+    pub(crate) fn log(&self, when: &str, error: &Error) {
+        tracing::error!("{self}: {when}: {}", story(error));
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.uri.path())
+    }
+}
+
 /// Keeps the plugin from being stopped.
-struct Job<S>(Rc<Loaded<S>>);
+pub(crate) struct Job<S>(Rc<Loaded<S>>);
 
 impl<S> Job<S> {
     fn begin(loaded: &Rc<Loaded<S>>) -> Job<S> {

@@ -12,12 +12,21 @@ use tsumugi_http::Body;
 use crate::error::{Error, Result};
 use crate::handler::Local;
 use crate::streaming::Output;
+use crate::websocket::Talk;
 
-/// A response: status, header fields and a body, or what will write the body.
+/// A response: status, header fields and a body, or what follows them.
 #[derive(Default)]
 pub struct Response {
     inner: Inner,
-    producer: Option<Producer>,
+    sequel: Option<Sequel>,
+}
+
+/// What follows the head of a response.
+pub(crate) enum Sequel {
+    /// Something writes the body.
+    Body(Producer),
+    /// A conversation over a WebSocket.
+    Talk(Talk),
 }
 
 /// The response of the HTTP crate, which has no default.
@@ -40,10 +49,16 @@ impl Response {
 
     /// A response whose body is written while it is sent.
     pub(crate) fn produced(content_type: &'static str, producer: Producer) -> Response {
-        let mut response = Response::new(StatusCode::OK, Body::Empty)
+        let response = tsumugi_http::Response::new(StatusCode::OK, Body::Empty)
             .with(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        response.producer = Some(producer);
-        response
+        Response::followed(response, Sequel::Body(producer))
+    }
+
+    pub(crate) fn followed(response: tsumugi_http::Response, sequel: Sequel) -> Response {
+        Response {
+            inner: Inner(response),
+            sequel: Some(sequel),
+        }
     }
 
     /// The response with one more header field; a field of the same name is replaced.
@@ -52,8 +67,8 @@ impl Response {
         self
     }
 
-    pub(crate) fn into_parts(self) -> (tsumugi_http::Response, Option<Producer>) {
-        (self.inner.0, self.producer)
+    pub(crate) fn into_parts(self) -> (tsumugi_http::Response, Option<Sequel>) {
+        (self.inner.0, self.sequel)
     }
 }
 
@@ -61,7 +76,7 @@ impl From<tsumugi_http::Response> for Response {
     fn from(response: tsumugi_http::Response) -> Response {
         Response {
             inner: Inner(response),
-            producer: None,
+            sequel: None,
         }
     }
 }

@@ -11,9 +11,11 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::DuplexStream;
 use tsumugi_front::Mode;
-use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted};
+use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted, Upgraded, websocket};
 
+use crate::limits::SOCKET_BYTES;
 use crate::loaded::{Loaded, Settings};
 use crate::plugin::Plugin;
 use crate::router::Router;
@@ -147,38 +149,72 @@ impl<S> Call<S> {
     }
 }
 
+/// The client's end of a WebSocket; dropping it is a client that goes.
+pub type Socket = websocket::Client<DuplexStream>;
+
+impl<S: 'static> Call<S> {
+    /// Opens a WebSocket; the response when it is refused.
+    pub async fn websocket(self) -> Result<Socket, Reply> {
+        let loaded = Rc::clone(&self.loaded);
+        let call = self
+            .header("connection", "upgrade")
+            .header("upgrade", "websocket")
+            .header("sec-websocket-version", "13")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+        let mut response = call.send().await;
+        let switch = match std::mem::take(&mut response.body) {
+            Body::Switch(switch) => switch,
+            body => {
+                response.body = body;
+                return Err(Reply::of(response).await);
+            }
+        };
+        let (ours, theirs) = tokio::io::duplex(SOCKET_BYTES);
+        let talking = switch.run(Upgraded::new(theirs, Bytes::new()));
+        drop(loaded.worker().spawn(talking));
+        Ok(Socket::over(ours).await)
+    }
+
+    async fn send(self) -> tsumugi_http::Response {
+        let request = Request {
+            method: self.method,
+            uri: self.target.parse().expect("the target of a request"),
+            version: Version::HTTP_11,
+            headers: self.headers.into(),
+            body: RequestBody::in_memory(self.body),
+            peer: None,
+            received_at: Instant::now(),
+            number: RequestNumber::default(),
+        };
+        self.loaded.answer(request).await
+    }
+}
+
 impl<S: 'static> IntoFuture for Call<S> {
     type Output = Reply;
     type IntoFuture = Pin<Box<dyn Future<Output = Reply>>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let request = Request {
-                method: self.method,
-                uri: self.target.parse().expect("the target of a request"),
-                version: Version::HTTP_11,
-                headers: self.headers.into(),
-                body: RequestBody::in_memory(self.body),
-                peer: None,
-                received_at: Instant::now(),
-                number: RequestNumber::default(),
-            };
-            let is_head = request.method == Method::HEAD;
-            let response = self.loaded.answer(request).await;
-            let body = match is_head {
-                true => Body::Empty,
-                false => response.body,
-            };
-            Reply {
-                status: response.status,
-                headers: response.headers,
-                body: body.read_all().await,
+            let is_head = self.method == Method::HEAD;
+            let mut response = self.send().await;
+            if is_head {
+                response.body = Body::Empty;
             }
+            Reply::of(response).await
         })
     }
 }
 
 impl Reply {
+    async fn of(response: tsumugi_http::Response) -> Reply {
+        Reply {
+            status: response.status,
+            headers: response.headers,
+            body: response.body.read_all().await,
+        }
+    }
+
     /// The body as text.
     ///
     /// # Panics

@@ -55,7 +55,14 @@ impl<H: Handler> Completion<H> {
 
     /// The response in the form that hyper sends.
     pub(crate) fn respond(mut self, mut response: Response) -> http::Response<ResponseBody<H>> {
-        if response.status.is_informational() {
+        let mut switches = false;
+        if let Body::Switch(_) = &response.body {
+            switches = self.may_switch(&response);
+            if let (true, Body::Switch(switch)) = (switches, std::mem::take(&mut response.body)) {
+                self.vitals.set_switch(switch);
+            }
+        }
+        if response.status.is_informational() && !switches {
             tracing::error!(
                 status = response.status.as_u16(),
                 "a handler returned an informational status; answered with 500"
@@ -88,7 +95,7 @@ impl<H: Handler> Completion<H> {
         self.finished.status = response.status;
         self.finished.account = response.account;
         self.finished.outcome = match response.body {
-            Body::Empty => Outcome::Complete,
+            Body::Empty | Body::Switch(_) => Outcome::Complete,
             _ if is_head => Outcome::Complete,
             _ => Outcome::BrokenOff,
         };
@@ -99,6 +106,12 @@ impl<H: Handler> Completion<H> {
         *sent.status_mut() = response.status;
         *sent.headers_mut() = response.headers;
         sent
+    }
+}
+
+impl<H: Handler> Completion<H> {
+    fn may_switch(&self, response: &Response) -> bool {
+        response.status == StatusCode::SWITCHING_PROTOCOLS && self.version == Version::HTTP_11
     }
 }
 
@@ -136,7 +149,7 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
     ) -> Poll<Option<Result<Frame<Bytes>, StreamAborted>>> {
         let this = self.get_mut();
         match &mut this.body {
-            Body::Empty => Poll::Ready(None),
+            Body::Empty | Body::Switch(_) => Poll::Ready(None),
             Body::Full(bytes) => {
                 let bytes = std::mem::take(bytes);
                 this.body = Body::Empty;
@@ -161,7 +174,7 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
 
     fn is_end_stream(&self) -> bool {
         match &self.body {
-            Body::Empty => true,
+            Body::Empty | Body::Switch(_) => true,
             Body::Full(_) => false,
             Body::Stream(receiver) => receiver.is_at_end(),
         }
@@ -169,7 +182,7 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            Body::Empty => SizeHint::with_exact(0),
+            Body::Empty | Body::Switch(_) => SizeHint::with_exact(0),
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Body::Stream(receiver) => receiver
                 .remaining()

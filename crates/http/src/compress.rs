@@ -134,6 +134,10 @@ impl<O: Offload> Compression<O> {
         };
         match std::mem::take(&mut response.body) {
             Body::Empty => return response,
+            Body::Switch(switch) => {
+                response.body = Body::Switch(switch);
+                return response;
+            }
             Body::Full(bytes) if bytes.len() < COMPRESSED_BYTES_MIN => {
                 response.body = Body::Full(bytes);
                 return response;

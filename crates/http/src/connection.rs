@@ -29,6 +29,7 @@ use crate::{
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
     request::{Request, RequestBody, RequestNumbers},
     response::Response,
+    switch::Upgraded,
     vitals::Vitals,
     wire::{Sniffed, Wire},
 };
@@ -182,9 +183,16 @@ impl<E: Spawn> Server<E> {
         );
         let ended = match protocol {
             Sniffed::Http1 => {
-                attendant
-                    .attend(pin!(self.http1.serve_connection(io, service)))
-                    .await
+                let mut connection = self.http1.serve_connection(io, service);
+                let ended = attendant.attend(Pin::new(&mut connection)).await;
+                if let (Some(Ok(())), Some(switch)) = (&ended, vitals.take_switch()) {
+                    let http1::Parts { io, read_buf, .. } = connection.into_parts();
+                    let (io, ahead) = io.into_inner().into_parts();
+                    let ahead = [read_buf, ahead].concat().into();
+                    switch.run(Upgraded::new(io, ahead)).await;
+                    return;
+                }
+                ended
             }
             Sniffed::Http2 => {
                 vitals.set_multiplexed();

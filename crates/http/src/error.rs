@@ -42,6 +42,15 @@ pub enum Error {
     /// The request has another content type than the reader understands.
     #[error("content type is not {0}")]
     ContentType(&'static str),
+    /// The client asks for something that it gets as a WebSocket only. Open one.
+    #[error("{0}")]
+    NoUpgrade(&'static str),
+    /// A page of another origin asks for a WebSocket. Name the origin if it may.
+    #[error("this page may not open a WebSocket here")]
+    ForeignOrigin,
+    /// A WebSocket cannot be closed for such a reason. Fix the code.
+    #[error("a WebSocket cannot be closed so: {0}")]
+    CloseFrame(&'static str),
     /// The pattern of a route cannot be read. Fix the pattern.
     #[error("route {pattern} {reason}")]
     Pattern {
@@ -102,7 +111,10 @@ impl Error {
             Error::Timeout { .. } => StatusCode::REQUEST_TIMEOUT,
             Error::Closed | Error::Stalled { .. } | Error::Malformed(_) => StatusCode::BAD_REQUEST,
             Error::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Error::NoUpgrade(_) => StatusCode::UPGRADE_REQUIRED,
+            Error::ForeignOrigin => StatusCode::FORBIDDEN,
             Error::Pattern { .. }
+            | Error::CloseFrame(_)
             | Error::DuplicateRoute { .. }
             | Error::Cookie { .. }
             | Error::Certificate { .. }

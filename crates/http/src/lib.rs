@@ -37,9 +37,11 @@ mod response;
 mod router;
 mod spare;
 mod stream;
+mod switch;
 mod tls;
 pub mod upload;
 mod vitals;
+pub mod websocket;
 mod wire;
 
 pub use self::{
@@ -54,5 +56,6 @@ pub use self::{
     response::{Body, Response},
     router::{Allow, Capture, Captures, Found, Match, Router, Value},
     stream::{Receiver, Sender, StreamAborted},
+    switch::{Switch, Upgraded},
     tls::{Acceptor, Tls},
 };

@@ -45,6 +45,12 @@ pub struct Limits {
     pub upload_memory_max: usize,
     /// Most bytes in a multipart body.
     pub upload_bytes_max: u64,
+    /// Most bytes in a message of a WebSocket's client; after one more the WebSocket is closed with 1009.
+    pub websocket_message_bytes_max: usize,
+    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it.
+    pub websocket_idle_ms: u64,
+    /// Longest time that a handler has to end, and a client to say that it has closed, once a WebSocket is over.
+    pub websocket_close_ms: u64,
 }
 
 impl Default for Limits {
@@ -69,6 +75,9 @@ impl Default for Limits {
             field_bytes_max: 1024 * 1024,
             upload_memory_max: 256 * 1024,
             upload_bytes_max: 64 * 1024 * 1024,
+            websocket_message_bytes_max: 1024 * 1024,
+            websocket_idle_ms: 60_000,
+            websocket_close_ms: 5_000,
         }
     }
 }
@@ -144,6 +153,12 @@ pub(crate) const BODY_RESERVED_BYTES_MAX: u64 = 256 * 1024;
 
 /// Most bytes of a body that nobody has read for which the connection goes on: they have probably come with the header.
 pub(crate) const BODY_SKIPPED_BYTES_MAX: u64 = 4 * 1024;
+
+/// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message.
+pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
+
+/// Most bytes of the reason in a WebSocket's close (RFC 6455 section 5.5).
+pub(crate) const CLOSE_REASON_BYTES_MAX: usize = 123;
 
 /// Header maps kept for each thread. One circulates for each request that is being handled; more are rarely needed at once.
 pub(crate) const SPARE_MAPS_MAX: usize = 16;

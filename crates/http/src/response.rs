@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ALLOW, CONTENT_TYPE},
+    header::{ALLOW, CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_VERSION, UPGRADE},
 };
 
 use crate::{
@@ -13,13 +13,14 @@ use crate::{
     router::Allow,
     spare,
     stream::{self, Receiver, Sender, StreamAborted},
+    switch::Switch,
 };
 
 /// Status, header fields and body, and what the handler tells of its work. `content-length`, `transfer-encoding`, `connection` and
 /// `date` are added by the connection; a body is dropped where the status forbids one (204 and 304).
 #[derive(Debug)]
 pub struct Response {
-    /// The status. 1xx is not for handlers and becomes 500.
+    /// The status. 1xx is not for handlers and becomes 500, but for 101 with a [`Body::Switch`].
     pub status: StatusCode,
     /// The header fields.
     pub headers: HeaderMap,
@@ -39,6 +40,8 @@ pub enum Body {
     Full(Bytes),
     /// Bytes as they are sent.
     Stream(Receiver),
+    /// None: the connection leaves HTTP. Only with the status 101, on HTTP/1.1, for a request that asked for it.
+    Switch(Switch),
 }
 
 impl Body {
@@ -51,7 +54,7 @@ impl Body {
     /// All bytes, for readers that are no connection, such as a client in the same process.
     pub async fn read_all(self) -> Result<Bytes, StreamAborted> {
         let mut receiver = match self {
-            Body::Empty => return Ok(Bytes::new()),
+            Body::Empty | Body::Switch(_) => return Ok(Bytes::new()),
             Body::Full(bytes) => return Ok(bytes),
             Body::Stream(receiver) => receiver,
         };
@@ -119,6 +122,11 @@ impl Response {
     pub fn from_error(error: &Error) -> Response {
         match error.status() {
             StatusCode::INTERNAL_SERVER_ERROR => Response::internal_error(),
+            // RFC 9110 section 15.5.22, RFC 6455 section 4.4.
+            status @ StatusCode::UPGRADE_REQUIRED => Response::refusal(status, &error.to_string())
+                .with(CONNECTION, HeaderValue::from_static("upgrade"))
+                .with(UPGRADE, HeaderValue::from_static("websocket"))
+                .with(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
             status => Response::refusal(status, &error.to_string()),
         }
     }

@@ -6,6 +6,8 @@ use std::{
     task::Waker,
 };
 
+use crate::switch::Switch;
+
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
@@ -47,6 +49,8 @@ pub(crate) struct Vitals {
     /// The kind of wait that the attendant has already noted.
     noted: Cell<Option<Wait>>,
     linger_bytes_max: usize,
+    /// Whom the connection is given to when its last response is sent.
+    switch: RefCell<Option<Switch>>,
 }
 
 impl Vitals {
@@ -63,7 +67,16 @@ impl Vitals {
             unread: Cell::new(Unread::Nothing),
             noted: Cell::new(None),
             linger_bytes_max,
+            switch: RefCell::new(None),
         }
+    }
+
+    pub(crate) fn set_switch(&self, switch: Switch) {
+        self.switch.replace(Some(switch));
+    }
+
+    pub(crate) fn take_switch(&self) -> Option<Switch> {
+        self.switch.take()
     }
 
     pub(crate) fn set_multiplexed(&self) {

@@ -50,6 +50,11 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Wire<I> {
         }
     }
 
+    /// The socket, and what was read ahead of it.
+    pub(crate) fn into_parts(self) -> (I, Bytes) {
+        (self.io, self.ahead)
+    }
+
     /// Reads until the first bytes tell the protocol. They will be read again. `None` when the client has closed.
     pub(crate) fn poll_sniff(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Sniffed>>> {
         loop {

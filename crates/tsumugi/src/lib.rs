@@ -56,10 +56,11 @@ pub mod prelude {
     pub use tokio::time::sleep;
     pub use tokio::{join, try_join};
     pub use tsumugi_app::{
-        BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
-        Headers, Html, IntoResponse, Json, JsonRows, Kv, Methods, Mode, Multipart, NdJson, Next,
-        On, Path, Plugin, Query, Redirect, Request, Response, Result, Router, Sse, State, Streamed,
-        Table, Tx, Worker, any, delete, get, head, options, patch, post, put,
+        Accepted, BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader,
+        Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Mode, Multipart,
+        NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result, Router, Sse,
+        State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade, Worker, any, delete, get, head,
+        options, patch, post, put,
     };
     pub use tsumugi_db::{Error as DbError, Options, Rows, TransactionOptions, values};
     pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, value};

@@ -126,7 +126,7 @@ fn received(response: Response) -> Answer {
             scope.push(pairs, pair)?;
         }
         let rest = match response.body {
-            Body::Empty => Rest::Nothing,
+            Body::Empty | Body::Switch(_) => Rest::Nothing,
             Body::Full(bytes) => Rest::Bytes(bytes),
             Body::Stream(receiver) => Rest::Stream(receiver),
         };

@@ -1,0 +1,185 @@
+//! WebSockets of applications in Rust: who gets one, what is said, and how a conversation ends. In process, but for what a drain says.
+//! Each test loads an application of its own.
+
+use std::cell::Cell;
+
+use tsumugi_app::trial::{self, Client, Socket};
+use tsumugi_app::{
+    Accepted, Error, Message, Plugin, Result, Router, Settings, State, WebSocket, WebSocketUpgrade,
+    Worker, get,
+};
+
+struct App {
+    open: Cell<usize>,
+}
+
+impl Plugin for App {
+    async fn start(_: &Worker) -> Result<App> {
+        Ok(App { open: Cell::new(0) })
+    }
+}
+
+/// Counts a conversation as long as it runs.
+struct Open(State<App>);
+
+impl Open {
+    fn begin(app: &State<App>) -> Open {
+        app.open.set(app.open.get() + 1);
+        Open(app.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get() - 1);
+    }
+}
+
+async fn echo(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+    upgrade.protocols(["v2", "v1"]).accept(async move |socket| {
+        let _open = Open::begin(&app);
+        while let Some(message) = socket.receive().await? {
+            if message == Message::from("protocol") {
+                socket.send(socket.protocol().unwrap_or("none")).await?;
+            } else {
+                socket.send(message).await?;
+            }
+        }
+        Ok(())
+    })
+}
+
+async fn elsewhere(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+    upgrade.accept(async move |_: &WebSocket| {
+        let _open = Open::begin(&app);
+        std::future::pending().await
+    })
+}
+
+async fn broken(upgrade: WebSocketUpgrade) -> Accepted {
+    upgrade.accept(async |_| Err(Error::conflict("no")))
+}
+
+fn routes() -> Router<App> {
+    Router::new()
+        .route("/echo", get(echo))
+        .route("/elsewhere", get(elsewhere))
+        .route("/broken", get(broken))
+        .route(
+            "/partner",
+            get(async |upgrade: WebSocketUpgrade| {
+                upgrade
+                    .origins(["https://partner.example"])
+                    .accept(async |_| Ok(()))
+            }),
+        )
+        .route(
+            "/public",
+            get(async |upgrade: WebSocketUpgrade| upgrade.any_origin().accept(async |_| Ok(()))),
+        )
+        .map_err(|error| (error.status().as_u16(), "mapped"))
+}
+
+async fn open(client: &Client<App>, path: &str) -> Socket {
+    match client.get(path).websocket().await {
+        Ok(socket) => socket,
+        Err(reply) => panic!("{path}: {}", reply.status),
+    }
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[test]
+fn a_conversation_has_the_plugin_and_ends_with_its_client() {
+    trial::run(routes, async |client| {
+        let mut socket = open(client, "/echo").await;
+        for message in [Message::from("a"), vec![1, 2].into()] {
+            socket.send(message.clone()).await.unwrap();
+            assert_eq!(socket.receive().await, Ok(message));
+        }
+        let gone = open(client, "/echo").await;
+        until(|| client.state().open.get() == 2).await;
+        drop(gone);
+        until(|| client.state().open.get() == 1).await;
+        socket.close(1000, "").await.unwrap();
+        until(|| client.state().open.get() == 0).await;
+    });
+}
+
+#[test]
+fn a_handler_that_waits_for_something_else_is_dropped_when_it_is_over() {
+    let mut settings = Settings::default();
+    settings.http.websocket_close_ms = 50;
+    trial::run_with(settings, routes, async |client| {
+        let socket = open(client, "/elsewhere").await;
+        until(|| client.state().open.get() == 1).await;
+        drop(socket);
+        until(|| client.state().open.get() == 0).await;
+    });
+}
+
+#[test]
+fn an_error_of_the_handler_closes_with_1011() {
+    trial::run(routes, async |client| {
+        let mut socket = open(client, "/broken").await;
+        let close = socket.receive().await.unwrap_err();
+        assert_eq!(
+            (close.code, close.reason.as_str()),
+            (1011, "the handler failed")
+        );
+    });
+}
+
+#[test]
+fn a_protocol_is_agreed_on() {
+    trial::run(routes, async |client| {
+        for (offered, expected) in [("v1, v2", "v2"), ("v1", "v1"), ("v3", "none")] {
+            let call = client
+                .get("/echo")
+                .header("sec-websocket-protocol", offered);
+            let mut socket = call
+                .websocket()
+                .await
+                .unwrap_or_else(|_| panic!("{offered}"));
+            socket.send("protocol").await.unwrap();
+            assert_eq!(socket.receive().await, Ok(expected.into()), "{offered}");
+        }
+    });
+}
+
+#[test]
+fn pages_of_other_origins_are_let_in_by_name_only() {
+    trial::run(routes, async |client| {
+        for (path, origin, expected) in [
+            ("/echo", "https://here.example", 101),
+            ("/echo", "https://partner.example", 403),
+            ("/partner", "https://partner.example", 101),
+            ("/partner", "https://other.example", 403),
+            ("/public", "https://other.example", 101),
+        ] {
+            let call = client.get(path).header("host", "here.example");
+            let status = match call.header("origin", origin).websocket().await {
+                Ok(_) => 101,
+                Err(reply) => {
+                    assert_eq!(reply.text(), "mapped");
+                    reply.status.as_u16()
+                }
+            };
+            assert_eq!(status, expected, "{path} {origin}");
+        }
+    });
+}
+
+#[test]
+fn a_request_for_something_else_is_told_to_upgrade() {
+    let plain = || Router::<App>::new().route("/echo", get(echo));
+    trial::run(plain, async |client| {
+        let reply = client.get("/echo").await;
+        assert_eq!(reply.status.as_u16(), 426);
+        assert_eq!(reply.header("upgrade"), Some("websocket"));
+    });
+}

@@ -1,0 +1,142 @@
+//! A connection that leaves HTTP (RFC 9110 section 7.8): whom its bytes are given to, and what was read of them already.
+//! Knows no other protocol. Rule: whoever gets the bytes has the connection to itself, in the task and the place that it had before.
+
+use std::{
+    cell::Cell,
+    fmt,
+    io::{self, IoSlice},
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Buf, Bytes};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Instant,
+};
+
+/// What goes on with a connection once the response with status 101 is sent. Dropped unused when the client goes before.
+pub struct Switch(Box<dyn FnOnce(Upgraded) -> Talk>);
+
+type Talk = Pin<Box<dyn Future<Output = ()>>>;
+
+impl Switch {
+    /// The connection is closed when the future ends.
+    pub fn new<F: Future<Output = ()> + 'static>(
+        talk: impl FnOnce(Upgraded) -> F + 'static,
+    ) -> Switch {
+        Switch(Box::new(|upgraded| Box::pin(talk(upgraded))))
+    }
+
+    /// Goes on with a connection, to its end.
+    pub async fn run(self, upgraded: Upgraded) {
+        (self.0)(upgraded).await;
+    }
+}
+
+impl fmt::Debug for Switch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Switch")
+    }
+}
+
+/// The bytes of a connection that has left HTTP.
+pub struct Upgraded {
+    io: Box<dyn Duplex>,
+    /// Bytes that came with the request.
+    ahead: Bytes,
+    traffic: Rc<Traffic>,
+}
+
+trait Duplex: AsyncRead + AsyncWrite + Unpin {}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> Duplex for I {}
+
+/// When bytes last moved.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    pub(crate) read_at: Cell<Instant>,
+    pub(crate) written_at: Cell<Instant>,
+}
+
+impl Upgraded {
+    /// A connection of which `ahead` was read already.
+    pub fn new(io: impl AsyncRead + AsyncWrite + Unpin + 'static, ahead: Bytes) -> Upgraded {
+        let now = Instant::now();
+        Upgraded {
+            io: Box::new(io),
+            ahead,
+            traffic: Rc::new(Traffic {
+                read_at: Cell::new(now),
+                written_at: Cell::new(now),
+            }),
+        }
+    }
+
+    pub(crate) fn traffic(&self) -> Rc<Traffic> {
+        Rc::clone(&self.traffic)
+    }
+}
+
+impl fmt::Debug for Upgraded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Upgraded")
+            .field("traffic", &self.traffic)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AsyncRead for Upgraded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let length = self.ahead.len().min(buffer.remaining());
+        match self.ahead.get(..length) {
+            Some(ahead) if !ahead.is_empty() => {
+                buffer.put_slice(ahead);
+                self.ahead.advance(length);
+            }
+            _ => ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?,
+        }
+        self.traffic.read_at.set(Instant::now());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Upgraded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, bytes));
+        self.traffic.written_at.set(Instant::now());
+        Poll::Ready(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(cx, slices));
+        self.traffic.written_at.set(Instant::now());
+        Poll::Ready(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,68 @@
+//! The client's end of a WebSocket whose handshake is done: for tests and for clients in the same process. Opens no connection.
+//! Rule: it waits for each message and answers pings meanwhile; nothing of it runs by itself.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{self, protocol::Role},
+};
+
+use super::message::{Close, Message};
+use crate::{
+    error::{Error, Result},
+    limits::WEBSOCKET_READ_BYTES,
+};
+
+/// The client's end.
+#[derive(Debug)]
+pub struct Client<I> {
+    stream: WebSocketStream<I>,
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> Client<I> {
+    /// Over a connection that has been switched.
+    pub async fn over(io: I) -> Client<I> {
+        let config = tungstenite::protocol::WebSocketConfig::default()
+            .read_buffer_size(WEBSOCKET_READ_BYTES)
+            .write_buffer_size(0);
+        let stream = WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await;
+        Client { stream }
+    }
+
+    /// Sends a message; waits while the server is slow.
+    pub async fn send(&mut self, message: impl Into<Message>) -> Result<()> {
+        let sent = self.stream.send(message.into().into()).await;
+        sent.map_err(|_| Error::Closed)
+    }
+
+    /// The next message, or why the server closed: with 1006 when it did not say.
+    pub async fn receive(&mut self) -> Result<Message, Close> {
+        loop {
+            match self.stream.next().await {
+                Some(Ok(tungstenite::Message::Text(text))) => {
+                    return Ok(Message::Text(text.as_str().to_owned()));
+                }
+                Some(Ok(tungstenite::Message::Binary(bytes))) => return Ok(Message::Binary(bytes)),
+                Some(Ok(tungstenite::Message::Close(frame))) => {
+                    let _ = self.stream.flush().await; // the answer to it
+                    return Err(frame.into());
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(Close::new(Close::GONE, "")),
+            }
+        }
+    }
+
+    /// Says the end and waits until the server has said it too.
+    ///
+    /// # Errors
+    /// See [`WebSocket::close`](super::WebSocket::close).
+    pub async fn close(mut self, code: u16, reason: &str) -> Result<()> {
+        let close = Close::checked(code, reason)?;
+        let said = self.stream.close(Some(close.into())).await;
+        said.map_err(|_| Error::Closed)?;
+        while let Some(Ok(_)) = self.stream.next().await {}
+        Ok(())
+    }
+}

@@ -1,0 +1,409 @@
+//! A conversation over a WebSocket: reads ahead by one message, pings a silent client, and ends by a limit what does not end by itself.
+//! Knows no handshake. Rule: when it is over, whoever ended it, the handler has `websocket_close_ms` to end and is dropped then.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::poll_fn,
+    pin::{Pin, pin},
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::{Sink, SinkExt as _, Stream};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    sync::mpsc,
+    time::{Instant, Sleep, sleep_until, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{self, error::ProtocolError, protocol::Role},
+};
+
+use super::message::{Close, Message};
+use crate::{
+    error::{Error, Result},
+    limits::{Limits, WEBSOCKET_READ_BYTES},
+    switch::{Traffic, Upgraded},
+};
+
+/// The application's end of a WebSocket.
+#[derive(Debug)]
+pub struct WebSocket {
+    inbox: RefCell<mpsc::Receiver<Result<Message>>>,
+    outbox: mpsc::Sender<Outgoing>,
+    closed: Rc<RefCell<Option<Close>>>,
+    protocol: Option<String>,
+}
+
+#[derive(Debug)]
+enum Outgoing {
+    Message(Message),
+    Close(Close),
+}
+
+impl WebSocket {
+    /// The next message; none when the client has closed or gone, or the server leaves. An error when it broke a rule or a limit,
+    /// which has ended the conversation. One reader at a time.
+    pub async fn receive(&self) -> Result<Option<Message>> {
+        let received = poll_fn(|cx| self.inbox.borrow_mut().poll_recv(cx)).await;
+        received.transpose()
+    }
+
+    /// Sends a message; waits while the client is slow. [`Error::Closed`] when the conversation is over.
+    pub async fn send(&self, message: impl Into<Message>) -> Result<()> {
+        let sent = self.outbox.send(Outgoing::Message(message.into())).await;
+        sent.map_err(|_| Error::Closed)
+    }
+
+    /// Ends the conversation for a reason, after what was sent before. Without it a handler that returns ends it with 1000.
+    ///
+    /// # Errors
+    /// [`Error::CloseFrame`] for a code or a reason that cannot be sent, [`Error::Closed`] when it is over already.
+    pub async fn close(&self, code: u16, reason: &str) -> Result<()> {
+        let close = Outgoing::Close(Close::checked(code, reason)?);
+        self.outbox.send(close).await.map_err(|_| Error::Closed)
+    }
+
+    /// Why the client closed, once it has.
+    pub fn closed(&self) -> Option<Close> {
+        self.closed.borrow().clone()
+    }
+
+    /// The protocol that was agreed on.
+    pub fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
+    }
+}
+
+/// Why nothing more is read from or written to a conversation.
+#[derive(Debug)]
+enum End {
+    /// The client said so; what answers it is on its way.
+    Closed,
+    /// The connection is broken.
+    Gone,
+    /// This is to be said.
+    Say(Close),
+    /// The client takes nothing, so nothing can be said.
+    Stalled,
+}
+
+/// Talks over a connection that was switched. What the handler gives; none when it had to be dropped. `leave` resolves when the server
+/// wants to go.
+pub async fn converse<T, E>(
+    upgraded: Upgraded,
+    protocol: Option<String>,
+    limits: &Limits,
+    leave: impl Future<Output = ()>,
+    handler: impl AsyncFnOnce(&WebSocket) -> Result<T, E>,
+) -> Option<Result<T, E>> {
+    let (to_handler, inbox) = mpsc::channel(1);
+    let (outbox, mut from_handler) = mpsc::channel(1);
+    let closed = Rc::new(RefCell::new(None));
+    let socket = WebSocket {
+        inbox: RefCell::new(inbox),
+        outbox,
+        closed: Rc::clone(&closed),
+        protocol,
+    };
+    let mut pump = Pump::new(upgraded, limits, closed).await;
+    let mut handler = pin!(handler(&socket));
+    let ended = tokio::select! {
+        biased;
+        outcome = &mut handler => Ok(outcome),
+        end = pump.run(&to_handler, &mut from_handler, leave) => Err(end),
+    };
+    drop(to_handler);
+    let grace = Duration::from_millis(limits.websocket_close_ms);
+    match ended {
+        Ok(outcome) => {
+            let close = match outcome {
+                Ok(_) => Close::new(Close::NORMAL, ""),
+                Err(_) => Close::new(Close::FAILED, "the handler failed"),
+            };
+            let _ = timeout(grace, pump.hang_up(from_handler, close)).await; // who does not answer in time is left
+            Some(outcome)
+        }
+        Err(end) => {
+            from_handler.close();
+            let ending = timeout(grace, pump.end(end));
+            let (outcome, _) = tokio::join!(timeout(grace, handler), ending);
+            outcome.ok()
+        }
+    }
+}
+
+/// Moves messages between the connection and the handler.
+struct Pump<'l> {
+    stream: WebSocketStream<Upgraded>,
+    traffic: Rc<Traffic>,
+    limits: &'l Limits,
+    closed: Rc<RefCell<Option<Close>>>,
+    writing: Writing,
+    /// When the client was last asked whether it is there.
+    pinged_at: Cell<Option<Instant>>,
+}
+
+/// Whether bytes wait to be taken by the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writing {
+    Nothing,
+    Since(Instant),
+}
+
+enum Event {
+    Flushed,
+    Came(Message),
+    /// A ping or pong: only that it came counts.
+    Sign,
+    End(End),
+    /// The connection broke a rule.
+    Broke(Error, Close),
+}
+
+impl<'l> Pump<'l> {
+    async fn new(
+        upgraded: Upgraded,
+        limits: &'l Limits,
+        closed: Rc<RefCell<Option<Close>>>,
+    ) -> Pump<'l> {
+        let config = tungstenite::protocol::WebSocketConfig::default()
+            .read_buffer_size(WEBSOCKET_READ_BYTES)
+            .write_buffer_size(0)
+            .max_message_size(Some(limits.websocket_message_bytes_max))
+            .max_frame_size(Some(limits.websocket_message_bytes_max));
+        let traffic = upgraded.traffic();
+        let stream = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(config)).await;
+        Pump {
+            stream,
+            traffic,
+            limits,
+            closed,
+            writing: Writing::Nothing,
+            pinged_at: Cell::new(None),
+        }
+    }
+
+    /// Until the conversation has an end that is not the handler's.
+    async fn run(
+        &mut self,
+        to_handler: &mpsc::Sender<Result<Message>>,
+        from_handler: &mut mpsc::Receiver<Outgoing>,
+        leave: impl Future<Output = ()>,
+    ) -> End {
+        let mut leave = pin!(leave);
+        let mut timer = pin!(sleep_until(self.deadline()));
+        let mut room = None;
+        loop {
+            self.arm(timer.as_mut());
+            let reads = room.is_some();
+            tokio::select! {
+                biased;
+                () = &mut leave => return End::Say(Close::new(Close::GOING_AWAY, "the server is leaving")),
+                event = poll_fn(|cx| self.poll_event(cx, reads)) => match event {
+                    Event::Flushed | Event::Sign => {}
+                    Event::Came(message) => deliver(&mut room, Ok(message)),
+                    Event::End(end) => return end,
+                    Event::Broke(error, close) => {
+                        deliver(&mut room, Err(error));
+                        return End::Say(close);
+                    }
+                },
+                outgoing = from_handler.recv(), if self.writing == Writing::Nothing => match outgoing {
+                    Some(Outgoing::Message(message)) => self.begin(message.into()),
+                    Some(Outgoing::Close(close)) => return End::Say(close),
+                    // The handler holds the socket, so this cannot be.
+                    None => return End::Gone,
+                },
+                permit = to_handler.reserve(), if !reads => {
+                    room = permit.ok();
+                    // Nothing was read while the handler was at work: the client's silence begins now.
+                    self.traffic.read_at.set(Instant::now());
+                }
+                () = timer.as_mut() => if let Some(end) = self.late() {
+                    return end;
+                },
+            }
+        }
+    }
+
+    /// Gives a frame to the connection; [`Event::Flushed`] tells when the client's side has all of it.
+    fn begin(&mut self, message: tungstenite::Message) {
+        // What fails here fails again when it is flushed.
+        let _ = Pin::new(&mut self.stream).start_send(message);
+        self.writing = Writing::Since(Instant::now());
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>, reads: bool) -> Poll<Event> {
+        if self.writing != Writing::Nothing
+            && let Poll::Ready(flushed) = Pin::new(&mut self.stream).poll_flush(cx)
+        {
+            self.writing = Writing::Nothing;
+            return Poll::Ready(match flushed {
+                Ok(()) => Event::Flushed,
+                Err(_) => Event::End(End::Gone),
+            });
+        }
+        if !reads {
+            return Poll::Pending;
+        }
+        Pin::new(&mut self.stream)
+            .poll_next(cx)
+            .map(|read| self.event(read))
+    }
+
+    fn event(&self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
+        use tungstenite::Message as Frame;
+        let limit = self.limits.websocket_message_bytes_max;
+        match read {
+            Some(Ok(Frame::Text(text))) => Event::Came(Message::Text(text.as_str().to_owned())),
+            Some(Ok(Frame::Binary(bytes))) => Event::Came(Message::Binary(bytes)),
+            Some(Ok(Frame::Close(frame))) => {
+                *self.closed.borrow_mut() = Some(frame.into());
+                Event::End(End::Closed)
+            }
+            Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => Event::Sign,
+            Some(Err(tungstenite::Error::Capacity(_))) => {
+                let name = "websocket_message_bytes_max";
+                let error = Error::TooLarge {
+                    name,
+                    limit: limit as u64,
+                };
+                let reason = format!("{name} is {limit}");
+                Event::Broke(error, Close::new(Close::TOO_LARGE, reason))
+            }
+            Some(Err(tungstenite::Error::Utf8(_))) => {
+                let close = Close::new(Close::NO_TEXT, "text is UTF-8");
+                Event::Broke(Error::Malformed("text of a WebSocket"), close)
+            }
+            Some(Err(tungstenite::Error::Protocol(error)))
+                if error != ProtocolError::ResetWithoutClosingHandshake =>
+            {
+                let close = Close::new(Close::PROTOCOL, error.to_string());
+                Event::Broke(Error::Malformed("frame of a WebSocket"), close)
+            }
+            Some(Err(_)) | None => Event::End(End::Gone),
+        }
+    }
+
+    /// When to look whether the client is late.
+    fn deadline(&self) -> Instant {
+        let silent = Duration::from_millis(self.limits.websocket_idle_ms);
+        let read_at = self.traffic.read_at.get();
+        let due = match self.pinged_at.get() {
+            Some(pinged_at) if pinged_at > read_at => read_at + silent,
+            _ => read_at + silent / 2,
+        };
+        match self.writing {
+            Writing::Nothing => due,
+            Writing::Since(since) => due.min(self.stalled_at(since)),
+        }
+    }
+
+    fn stalled_at(&self, since: Instant) -> Instant {
+        let taken_at = self.traffic.written_at.get().max(since);
+        taken_at + Duration::from_millis(self.limits.send_timeout_ms)
+    }
+
+    /// The timer is moved only when it has fired or would fire too late.
+    fn arm(&self, timer: Pin<&mut Sleep>) {
+        let deadline = self.deadline();
+        if timer.is_elapsed() || timer.deadline() > deadline {
+            timer.reset(deadline);
+        }
+    }
+
+    /// What to do when the timer fires.
+    fn late(&mut self) -> Option<End> {
+        let now = Instant::now();
+        if let Writing::Since(since) = self.writing
+            && now >= self.stalled_at(since)
+        {
+            return Some(End::Stalled);
+        }
+        let silent_ms = self.limits.websocket_idle_ms;
+        let (silent, read_at) = (Duration::from_millis(silent_ms), self.traffic.read_at.get());
+        if now >= read_at + silent {
+            let reason = format!("nothing came within websocket_idle_ms ({silent_ms} ms)");
+            return Some(End::Say(Close::new(Close::GOING_AWAY, reason)));
+        }
+        if now >= read_at + silent / 2 && self.writing == Writing::Nothing {
+            self.pinged_at.set(Some(now));
+            self.begin(tungstenite::Message::Ping(Default::default()));
+        }
+        None
+    }
+
+    /// Sends what the handler left and says the end.
+    async fn hang_up(&mut self, mut from_handler: mpsc::Receiver<Outgoing>, mut close: Close) {
+        from_handler.close();
+        while let Some(outgoing) = from_handler.recv().await {
+            match outgoing {
+                Outgoing::Message(message) => {
+                    if self.stream.send(message.into()).await.is_err() {
+                        return;
+                    }
+                }
+                Outgoing::Close(said) => {
+                    close = said;
+                    break;
+                }
+            }
+        }
+        self.end(End::Say(close)).await;
+    }
+
+    /// Says the end, waits for the client's, and closes the connection so that the client can still read what was said.
+    async fn end(&mut self, end: End) {
+        match end {
+            End::Gone | End::Stalled => return,
+            End::Closed => {
+                let _ = self.stream.flush().await; // the answer; a client that has gone needs none
+            }
+            End::Say(close) => {
+                if self.stream.close(Some(close.into())).await.is_ok() {
+                    self.hear_out().await;
+                }
+            }
+        }
+        let _ = self.stream.get_mut().shutdown().await;
+        // After its close a client sends nothing more.
+        if self.closed.borrow().is_none() {
+            self.linger().await;
+        }
+    }
+
+    /// Until the client has closed too, or breaks a rule.
+    async fn hear_out(&mut self) {
+        while let Some(Ok(message)) = futures_util::StreamExt::next(&mut self.stream).await {
+            if let tungstenite::Message::Close(frame) = message {
+                self.closed.borrow_mut().get_or_insert(frame.into());
+            }
+        }
+    }
+
+    /// Reads and drops what the client still sends: closing with unread bytes would reset the connection.
+    async fn linger(&mut self) {
+        let mut left = self.limits.linger_bytes_max;
+        let mut memory = [0; WEBSOCKET_READ_BYTES];
+        let lingering = async {
+            while left > 0 {
+                match self.stream.get_mut().read(&mut memory).await {
+                    Ok(read @ 1..) => left = left.saturating_sub(read),
+                    _ => return,
+                }
+            }
+        };
+        let limit = Duration::from_millis(self.limits.linger_ms);
+        let _ = timeout(limit, lingering).await;
+    }
+}
+
+/// Puts a message into the room that was kept for it.
+fn deliver(room: &mut Option<mpsc::Permit<'_, Result<Message>>>, message: Result<Message>) {
+    if let Some(room) = room.take() {
+        room.send(message);
+    }
+}

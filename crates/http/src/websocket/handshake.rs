@@ -1,0 +1,218 @@
+//! The opening handshake of a WebSocket (RFC 6455 section 4.2): what a client must have sent, and the answer. Pure.
+//! Rule: pages of another origin get none unless the application names them, because browsers send them the user's cookies all the same.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
+    header::{
+        CONNECTION, HOST, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+        SEC_WEBSOCKET_VERSION, UPGRADE,
+    },
+};
+use ring::digest;
+
+use crate::{
+    error::{Error, Result},
+    request::Request,
+    response::{Body, Response},
+};
+
+/// What every accepted key is hashed with (RFC 6455 section 1.3).
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Bytes of a key, decoded.
+const KEY_BYTES: usize = 16;
+
+/// A client's wish for a WebSocket.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    accept: HeaderValue,
+    protocols: Vec<String>,
+    origin: Option<String>,
+    host: Option<String>,
+}
+
+impl Offer {
+    /// The wish of this request; [`Error::NoUpgrade`] when it has none that can be met, [`Error::Malformed`] when its key is none.
+    pub fn of(request: &Request) -> Result<Offer> {
+        let headers = &request.headers;
+        if request.version >= Version::HTTP_2 {
+            return Err(Error::NoUpgrade("a WebSocket needs HTTP/1.1"));
+        }
+        if request.method != Method::GET
+            || !names(headers, UPGRADE).any(|name| name.eq_ignore_ascii_case("websocket"))
+            || !names(headers, CONNECTION).any(|name| name.eq_ignore_ascii_case("upgrade"))
+        {
+            return Err(Error::NoUpgrade("a WebSocket is asked for by an upgrade"));
+        }
+        if text(headers, SEC_WEBSOCKET_VERSION) != Some("13") {
+            return Err(Error::NoUpgrade("the version of WebSocket is 13"));
+        }
+        let key = text(headers, SEC_WEBSOCKET_KEY).unwrap_or_default().trim();
+        match STANDARD.decode(key) {
+            Ok(bytes) if bytes.len() == KEY_BYTES => {}
+            _ => return Err(Error::Malformed("sec-websocket-key")),
+        }
+        let accept = HeaderValue::try_from(accept(key));
+        Ok(Offer {
+            accept: accept.map_err(|_| Error::Malformed("sec-websocket-key"))?,
+            protocols: names(headers, SEC_WEBSOCKET_PROTOCOL)
+                .map(str::to_owned)
+                .collect(),
+            origin: text(headers, ORIGIN).map(str::to_owned),
+            host: text(headers, HOST).map(str::to_owned),
+        })
+    }
+
+    /// The first of the application's protocols that the client knows too.
+    pub fn agreed(&self, ours: &[String]) -> Option<String> {
+        let known = |name: &&String| self.protocols.contains(name);
+        ours.iter().find(known).cloned()
+    }
+
+    /// [`Error::ForeignOrigin`] when the request comes from a page of another host than it went to, and of none of `origins`
+    /// (`https://example.com`). A client that is no browser sends no origin.
+    pub fn check_origin(&self, origins: &[String]) -> Result<()> {
+        let Some(origin) = &self.origin else {
+            return Ok(());
+        };
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        let same = authority
+            .zip(self.host.as_deref())
+            .is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host));
+        if same
+            || origins
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(origin))
+        {
+            return Ok(());
+        }
+        Err(Error::ForeignOrigin)
+    }
+
+    /// The answer that begins the conversation, once it has its [`Body::Switch`].
+    pub fn accept(self, protocol: Option<&str>) -> Response {
+        let mut response = Response::new(StatusCode::SWITCHING_PROTOCOLS, Body::Empty)
+            .with(CONNECTION, HeaderValue::from_static("upgrade"))
+            .with(UPGRADE, HeaderValue::from_static("websocket"))
+            .with(SEC_WEBSOCKET_ACCEPT, self.accept);
+        if let Some(Ok(protocol)) = protocol.map(HeaderValue::from_str) {
+            response.headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
+        }
+        response
+    }
+}
+
+fn accept(key: &str) -> String {
+    let keyed = format!("{key}{GUID}");
+    let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, keyed.as_bytes());
+    STANDARD.encode(hash)
+}
+
+/// The only value of a header field.
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
+}
+
+/// The words of a header field that is a list.
+fn names(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::request::{RequestBody, RequestNumber};
+
+    const WISH: &str = "host: a.example\nconnection: keep-alive, Upgrade\nupgrade: websocket\n\
+                        sec-websocket-version: 13\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
+
+    fn request(head: &str) -> Request {
+        let mut headers = HeaderMap::new();
+        for line in head.lines() {
+            let (name, value) = line.split_once(": ").unwrap();
+            let name: HeaderName = name.parse().unwrap();
+            headers.append(name, value.parse().unwrap());
+        }
+        Request {
+            method: Method::GET,
+            uri: "/".parse().unwrap(),
+            version: Version::HTTP_11,
+            headers: headers.into(),
+            body: RequestBody::in_memory(bytes::Bytes::new()),
+            peer: None,
+            received_at: Instant::now(),
+            number: RequestNumber::default(),
+        }
+    }
+
+    /// A wish without the lines of one name, and with another one.
+    fn check(without: &str, with: &str, expected: &str) {
+        let kept = WISH.lines().filter(|line| !line.starts_with(without));
+        let lines: Vec<&str> = kept.chain(with.lines()).collect();
+        let outcome = match Offer::of(&request(&lines.join("\n"))) {
+            Ok(offer) => offer.accept.to_str().unwrap().to_owned(),
+            Err(error) => format!("{} {error}", error.status().as_u16()),
+        };
+        assert!(
+            outcome.starts_with(expected),
+            "{without} / {with}: {outcome}"
+        );
+    }
+
+    #[test]
+    fn a_wish_is_met_when_it_is_whole() {
+        check("-", "", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        check("connection", "connection: close", "426 ");
+        check("upgrade", "upgrade: h2c", "426 ");
+        check("sec-websocket-version", "sec-websocket-version: 8", "426 ");
+        check("sec-websocket-version", "", "426 ");
+        check("sec-websocket-key", "", "400 malformed");
+        check("sec-websocket-key", "sec-websocket-key: AAAA", "400 ");
+        check("-", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==", "400 ");
+    }
+
+    #[test]
+    fn only_pages_of_this_host_or_of_named_origins_are_met() {
+        for (origin, allowed, expected) in [
+            ("https://a.example", "", true),
+            ("http://A.example", "", true),
+            ("https://b.example", "", false),
+            ("https://a.example.b.example", "", false),
+            ("https://a.example:8443", "", false),
+            ("null", "", false),
+            ("https://b.example", "https://b.example", true),
+            ("http://b.example", "https://b.example", false),
+        ] {
+            let offer = Offer::of(&request(&format!("{WISH}\norigin: {origin}"))).unwrap();
+            let passed = offer.check_origin(&[allowed.to_owned()]).is_ok();
+            assert_eq!(passed, expected, "{origin}");
+        }
+        let plain = Offer::of(&request(WISH)).unwrap();
+        assert!(plain.check_origin(&[]).is_ok());
+    }
+
+    #[test]
+    fn the_application_chooses_among_the_protocols_of_the_client() {
+        let head = format!("{WISH}\nsec-websocket-protocol: a, b\nsec-websocket-protocol: c");
+        let offer = Offer::of(&request(&head)).unwrap();
+        let agreed = |ours: &[&str]| {
+            let ours: Vec<String> = ours.iter().map(|name| (*name).to_owned()).collect();
+            offer.agreed(&ours)
+        };
+        assert_eq!(agreed(&["d", "c", "a"]).as_deref(), Some("c"));
+        assert_eq!(agreed(&["d"]), None);
+        assert_eq!(agreed(&[]), None);
+    }
+}

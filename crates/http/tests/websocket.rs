@@ -1,0 +1,347 @@
+//! WebSockets over real connections: the handshake, messages, closes, and every limit at one more than it allows.
+
+mod rig;
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use rig::{Build, GET, Rig, rig, rig_with};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use tsumugi_http::{
+    Body, Error, Limits, Outcome, Request, Response, Result, Switch,
+    websocket::{Client, Close, Message, Offer, WebSocket, converse},
+};
+
+const WISH: &str = "GET /chat HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+/// How a conversation ended: what its handler gave, `dropped` when it had to be.
+type Ended = Rc<RefCell<Option<String>>>;
+
+/// A server whose only route is this conversation.
+fn server(
+    limits: Limits,
+    handler: impl AsyncFn(&WebSocket) -> Result<()> + 'static,
+) -> (Build, Ended) {
+    let ended = Ended::default();
+    let (handler, told, inner) = (Rc::new(handler), Rc::clone(&ended), limits.clone());
+    let answer = async move |request: Request| {
+        let offer = match Offer::of(&request) {
+            Ok(offer) => offer,
+            Err(error) => return Response::from_error(&error),
+        };
+        let (handler, told, limits) = (Rc::clone(&handler), Rc::clone(&told), inner.clone());
+        let switch = Switch::new(async move |upgraded| {
+            let never = std::future::pending();
+            let outcome = converse(upgraded, None, &limits, never, async |socket| {
+                handler(socket).await
+            });
+            let text = match outcome.await {
+                Some(Ok(())) => "ended".to_owned(),
+                Some(Err(error)) => error.to_string(),
+                None => "dropped".to_owned(),
+            };
+            told.replace(Some(text));
+        });
+        Response {
+            body: Body::Switch(switch),
+            ..offer.accept(None)
+        }
+    };
+    (rig_with(limits, answer), ended)
+}
+
+/// A connection that has been switched.
+async fn switched(rig: &Rig) -> TcpStream {
+    let mut stream = TcpStream::connect(rig.address).await.unwrap();
+    stream.write_all(WISH.as_bytes()).await.unwrap();
+    head(&mut stream).await;
+    stream
+}
+
+/// Reads the answer to the handshake, and nothing after it.
+async fn head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    head
+}
+
+async fn echo(socket: &WebSocket) -> Result<()> {
+    while let Some(message) = socket.receive().await? {
+        socket.send(message).await?;
+    }
+    Ok(())
+}
+
+/// A frame of a client, masked with zeros.
+fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).unwrap();
+    assert!(length < 126);
+    [&[0x80 | opcode, 0x80 | length, 0, 0, 0, 0], payload].concat()
+}
+
+async fn ended(rig: &Rig, ended: &Ended) -> String {
+    rig.until(|| ended.borrow().is_some()).await;
+    ended.take().unwrap()
+}
+
+#[test]
+fn messages_go_both_ways_until_the_client_closes() {
+    let why = Rc::new(RefCell::new(None));
+    let said = Rc::clone(&why);
+    let handler = async move |socket: &WebSocket| {
+        echo(socket).await?;
+        said.replace(socket.closed());
+        Ok(())
+    };
+    let (server, outcome) = server(Limits::default(), handler);
+    server.run(async |rig: &Rig| {
+        let mut client = Client::over(switched(rig).await).await;
+        let long = "é".repeat(100_000);
+        for message in [
+            Message::from("a"),
+            Message::from(long.as_str()),
+            vec![0, 255].into(),
+        ] {
+            client.send(message.clone()).await.unwrap();
+            assert_eq!(client.receive().await, Ok(message));
+        }
+        client.close(4001, "bye").await.unwrap();
+        assert_eq!(ended(rig, &outcome).await, "ended");
+        let close = why.take().unwrap();
+        assert_eq!((close.code, close.reason.as_str()), (4001, "bye"));
+        rig.until(|| rig.open() == 0).await;
+        assert_eq!(rig.finished(), [(101, Outcome::Complete, 0)]);
+    });
+}
+
+#[test]
+fn what_comes_with_the_handshake_belongs_to_the_conversation() {
+    let (server, _) = server(Limits::default(), echo);
+    server.run(async |rig: &Rig| {
+        let mut stream = TcpStream::connect(rig.address).await.unwrap();
+        let bytes = [WISH.as_bytes(), &frame(1, b"early")].concat();
+        stream.write_all(&bytes).await.unwrap();
+        let head = head(&mut stream).await;
+        assert!(
+            head.contains("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
+            "{head}"
+        );
+        let mut answer = [0; 7];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"\x81\x05early");
+    });
+}
+
+#[test]
+fn a_ping_is_answered_and_a_handler_says_why_it_ends() {
+    let handler = async |socket: &WebSocket| {
+        socket.receive().await?;
+        assert!(matches!(
+            socket.close(1005, "").await,
+            Err(Error::CloseFrame(_))
+        ));
+        socket.send("last").await?;
+        socket.close(3000, "enough").await
+    };
+    let (server, outcome) = server(Limits::default(), handler);
+    server.run(async |rig: &Rig| {
+        let mut stream = switched(rig).await;
+        stream.write_all(&frame(9, b"there?")).await.unwrap();
+        let mut pong = [0; 8];
+        stream.read_exact(&mut pong).await.unwrap();
+        assert_eq!(&pong, b"\x8a\x06there?");
+        let mut client = Client::over(stream).await;
+        client.send("x").await.unwrap();
+        assert_eq!(client.receive().await, Ok(Message::from("last")));
+        let close = client.receive().await.unwrap_err();
+        assert_eq!((close.code, close.reason.as_str()), (3000, "enough"));
+        assert_eq!(ended(rig, &outcome).await, "ended");
+    });
+}
+
+#[test]
+fn a_message_has_a_limit_and_one_byte_more_closes() {
+    let limits = Limits {
+        websocket_message_bytes_max: 1000,
+        ..Limits::default()
+    };
+    let (server, outcome) = server(limits, echo);
+    server.run(async |rig: &Rig| {
+        let mut client = Client::over(switched(rig).await).await;
+        client.send(vec![7; 1000]).await.unwrap();
+        assert_eq!(client.receive().await, Ok(vec![7; 1000].into()));
+        client.send(vec![7; 1001]).await.unwrap();
+        let close = client.receive().await.unwrap_err();
+        assert_eq!(close.code, 1009);
+        assert!(close.reason.contains("websocket_message_bytes_max"));
+        let told = ended(rig, &outcome).await;
+        assert!(
+            told.contains("websocket_message_bytes_max allows (1000)"),
+            "{told}"
+        );
+    });
+}
+
+/// What a client that sends these bytes is closed with.
+fn check_violation(bytes: Vec<u8>, code: u16) {
+    let (server, outcome) = server(Limits::default(), echo);
+    server.run(async |rig: &Rig| {
+        let mut stream = switched(rig).await;
+        stream.write_all(&bytes).await.unwrap();
+        let mut client = Client::over(stream).await;
+        assert_eq!(client.receive().await.unwrap_err().code, code);
+        let told = ended(rig, &outcome).await;
+        assert!(told.contains("of a WebSocket"), "{told}");
+        rig.until(|| rig.open() == 0).await;
+    });
+}
+
+#[test]
+fn a_client_that_breaks_the_rules_is_told_which() {
+    check_violation(b"\x81\x01a".to_vec(), 1002); // not masked
+    check_violation(frame(1, b"\xff\xfe"), 1007);
+    check_violation(frame(3, b""), 1002); // no such frame
+    check_violation(vec![0xf1, 0x80, 0, 0, 0, 0], 1002); // reserved bits
+}
+
+#[test]
+fn a_silent_client_is_pinged_and_then_closed() {
+    let limits = Limits {
+        websocket_idle_ms: 300,
+        ..Limits::default()
+    };
+    let (server, outcome) = server(limits, echo);
+    server.run(async |rig: &Rig| {
+        // Answers pings, because it waits for messages.
+        let mut awake = Client::over(switched(rig).await).await;
+        let mut silent = switched(rig).await;
+        let listening = tokio::time::timeout(Duration::from_millis(1500), awake.receive());
+        let (heard, ping) = tokio::join!(listening, async {
+            let mut ping = [0; 2];
+            silent.read_exact(&mut ping).await.unwrap();
+            ping
+        });
+        assert!(heard.is_err(), "{heard:?}");
+        awake.send("still there").await.unwrap();
+        assert_eq!(awake.receive().await, Ok("still there".into()));
+        assert_eq!(&ping, b"\x89\x00");
+        let mut client = Client::over(silent).await;
+        let close = client.receive().await.unwrap_err();
+        assert_eq!(close.code, 1001);
+        assert!(close.reason.contains("websocket_idle_ms (300 ms)"));
+        assert_eq!(ended(rig, &outcome).await, "ended");
+    });
+}
+
+#[test]
+fn a_client_that_does_not_read_makes_the_sender_wait_and_is_left() {
+    let limits = Limits {
+        send_timeout_ms: 300,
+        websocket_close_ms: 100,
+        ..Limits::default()
+    };
+    let sent = Rc::new(Cell::new(0));
+    let counter = Rc::clone(&sent);
+    let handler = async move |socket: &WebSocket| {
+        loop {
+            socket.send(Bytes::from(vec![0; 100_000])).await?;
+            counter.set(counter.get() + 1);
+        }
+    };
+    let (server, outcome) = server(limits, handler);
+    server.run(async |rig: &Rig| {
+        let stream = switched(rig).await;
+        let told = ended(rig, &outcome).await;
+        assert!(told.contains("closed"), "{told}");
+        // The kernel's buffers, and two messages.
+        assert!(sent.get() < 500, "{} messages", sent.get());
+        rig.until(|| rig.open() == 0).await;
+        drop(stream);
+    });
+}
+
+#[test]
+fn a_handler_that_waits_elsewhere_is_dropped_when_its_client_has_gone() {
+    let limits = Limits {
+        websocket_close_ms: 50,
+        ..Limits::default()
+    };
+    let handler = async |_: &WebSocket| std::future::pending().await;
+    let (server, outcome) = server(limits, handler);
+    server.run(async |rig: &Rig| {
+        drop(switched(rig).await);
+        assert_eq!(ended(rig, &outcome).await, "dropped");
+        let client = Client::over(switched(rig).await).await;
+        client.close(1000, "").await.unwrap();
+        assert_eq!(ended(rig, &outcome).await, "dropped");
+    });
+}
+
+#[test]
+fn a_server_that_leaves_says_so() {
+    let leave = Rc::new(tokio::sync::Notify::new());
+    let notice = Rc::clone(&leave);
+    let answer = async move |request: Request| {
+        let offer = Offer::of(&request).unwrap();
+        let notice = Rc::clone(&notice);
+        let switch = Switch::new(async move |upgraded| {
+            let limits = Limits::default();
+            let outcome = converse(upgraded, None, &limits, notice.notified(), echo).await;
+            assert!(matches!(outcome, Some(Ok(()))));
+        });
+        Response {
+            body: Body::Switch(switch),
+            ..offer.accept(None)
+        }
+    };
+    rig(answer).run(async |rig: &Rig| {
+        let mut client = Client::over(switched(rig).await).await;
+        client.send("x").await.unwrap();
+        client.receive().await.unwrap();
+        leave.notify_one();
+        let expected = Close {
+            code: 1001,
+            reason: "the server is leaving".to_owned(),
+        };
+        assert_eq!(client.receive().await, Err(expected));
+        rig.until(|| rig.open() == 0).await;
+    });
+}
+
+#[test]
+fn a_request_that_asks_for_no_websocket_is_told_to() {
+    let (server, _) = server(Limits::default(), echo);
+    server.run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        let answer = client.ask(GET).await;
+        assert!(answer.starts_with("HTTP/1.1 426 "), "{answer}");
+        assert!(answer.contains("sec-websocket-version: 13"), "{answer}");
+        // The connection goes on.
+        let answer = client.ask(GET).await;
+        assert!(answer.starts_with("HTTP/1.1 426 "), "{answer}");
+    });
+}
+
+#[test]
+fn an_upgrade_that_is_not_taken_is_a_request_like_others() {
+    let handler = async |_: Request| Response::text(http::StatusCode::OK, "plain");
+    rig(handler).run(async |rig: &Rig| {
+        let mut client = rig.connect().await;
+        for _ in 0..2 {
+            let answer = client.ask(WISH).await;
+            assert!(answer.ends_with("\r\n\r\nplain"), "{answer}");
+        }
+    });
+}
