@@ -28,6 +28,8 @@ pub struct Limits {
     pub keep_alive_answer_ms: u64,
     /// Longest time that a client with answers waiting may take none of them. The connection is closed after it.
     pub send_timeout_ms: u64,
+    /// Microseconds that a worker whose clients call in quick succession stays awake for the next call; 0 sleeps at once.
+    pub awake_us: u64,
     /// Longest time that a call may wait for a notice (`retry_wait`); a longer wish is cut.
     pub retry_wait_ms_max: u64,
     /// Writes of one stream that are under way at a time; further messages wait.
@@ -50,6 +52,7 @@ impl Default for Limits {
             keep_alive_ms: 60_000,
             keep_alive_answer_ms: 20_000,
             send_timeout_ms: 60_000,
+            awake_us: 200,
             retry_wait_ms_max: 24 * 60 * 60 * 1_000,
             stream_writes_max: 256,
             stream_bytes_max: 1024 * 1024,
@@ -81,6 +84,9 @@ pub(crate) const SEND_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Calls that a client may open and take back before the connection is closed.
 pub(crate) const RESET_STREAMS_MAX: usize = 1_024;
+
+/// Calls of one connection that are begun in one turn of the worker, so that others get their turn.
+pub(crate) const CALLS_PER_TURN: usize = 64;
 
 /// Messages of one stream that are handled in one turn of the worker, so that others get their turn.
 pub(crate) const STREAM_MESSAGES_PER_TURN: usize = 512;

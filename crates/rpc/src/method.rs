@@ -55,6 +55,11 @@ impl Method {
         Method(known.unwrap_or(METHODS.len() - 1))
     }
 
+    /// Its name in the service, or "other".
+    pub(crate) fn name(self) -> &'static str {
+        METHODS.get(self.0).copied().unwrap_or("other")
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0
     }

@@ -48,7 +48,7 @@ limits! {
     worker: connections_max backlog_max drain_ms_max load_ms_max offload_threads_max offload_queue_max stall_ms
         turn_cpu_ms_max stack_bytes_max;
     service: message_bytes_max inbound_bytes_max outbound_bytes_max message_timeout_ms streams_max header_bytes_max
-        tls_handshake_ms preface_ms keep_alive_ms keep_alive_answer_ms send_timeout_ms retry_wait_ms_max stream_writes_max
+        tls_handshake_ms preface_ms keep_alive_ms keep_alive_answer_ms send_timeout_ms awake_us retry_wait_ms_max stream_writes_max
         stream_bytes_max;
 }
 

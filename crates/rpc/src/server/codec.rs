@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use bytes::Buf as _;
+use bytes::{Buf as _, Bytes};
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::Status;
@@ -58,17 +58,31 @@ impl<U: Message + Default> Decoder for Counted<U> {
 
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<U>, Status> {
         // The buffer is in one piece, and ends with the message.
-        if !fits(buffer.chunk(), MESSAGE_ENTRIES_MAX) {
-            return Err(Status::resource_exhausted(format!(
-                "a message of more than {MESSAGE_ENTRIES_MAX} entries (MESSAGE_ENTRIES_MAX); split it among several calls"
-            )));
-        }
+        counted(buffer.chunk())?;
         self.0.decode(buffer)
     }
 
     fn buffer_settings(&self) -> BufferSettings {
         self.0.buffer_settings()
     }
+}
+
+/// The message that some bytes are.
+///
+/// # Errors
+/// A refusal, when they are none or have too many entries.
+pub(crate) fn decoded<U: Message + Default>(message: Bytes) -> Result<U, Status> {
+    counted(&message)?;
+    U::decode(message).map_err(|error| Status::internal(error.to_string()))
+}
+
+fn counted(message: &[u8]) -> Result<(), Status> {
+    if fits(message, MESSAGE_ENTRIES_MAX) {
+        return Ok(());
+    }
+    Err(Status::resource_exhausted(format!(
+        "a message of more than {MESSAGE_ENTRIES_MAX} entries (MESSAGE_ENTRIES_MAX); split it among several calls"
+    )))
 }
 
 /// Counters of entries: field numbers that leave the same rest share one, and no message here has as many fields.

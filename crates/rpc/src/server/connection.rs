@@ -1,100 +1,90 @@
 //! Serves HTTP/2 connections on the thread they were accepted on, from preface to drain. Knows no gRPC and no database.
 //! A client that says nothing at first, is not there any more, or takes none of its answers, loses its connection by a named limit.
 
-use std::convert::Infallible;
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::server::conn::http2;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use h2::server::{Builder, Connection, SendResponse};
+use h2::{Ping, PingPong, RecvStream};
+use http::Request;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
 use tsumugi_worker::Worker;
 
 use super::door::Door;
-use super::outbound::{Outbound, Progress};
+use super::outbound::{Piece, Progress};
+use super::vigil::Vigil;
 use crate::limits::{
-    CONNECTION_WINDOW_BYTES, Limits, RESET_STREAMS_MAX, SEND_BUFFER_BYTES, STREAM_WINDOW_BYTES,
+    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, Limits, RESET_STREAMS_MAX, SEND_BUFFER_BYTES,
+    STREAM_WINDOW_BYTES,
 };
-
-/// Starts the tasks of calls under the worker's watchdog.
-#[derive(Clone, Debug)]
-struct OnWorker(Worker);
-
-impl<F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for OnWorker {
-    fn execute(&self, future: F) {
-        drop(self.0.spawn(future));
-    }
-}
 
 /// What all connections of a worker share.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    http2: http2::Builder<OnWorker>,
+    worker: Worker,
+    http2: Builder,
+    vigil: Rc<Vigil>,
     preface: Duration,
+    keep_alive: Duration,
+    keep_alive_answer: Duration,
     send_timeout: Duration,
 }
 
 impl Connections {
     pub(crate) fn new(worker: &Worker, limits: &Limits) -> Connections {
-        let mut http2 = http2::Builder::new(OnWorker(worker.clone()));
+        let mut http2 = Builder::new();
         http2
-            .timer(TokioTimer::new())
-            .auto_date_header(false)
-            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(limits.header_bytes_max)
-            .max_send_buf_size(SEND_BUFFER_BYTES)
-            .max_pending_accept_reset_streams(RESET_STREAMS_MAX)
-            .keep_alive_interval(Duration::from_millis(limits.keep_alive_ms))
-            .keep_alive_timeout(Duration::from_millis(limits.keep_alive_answer_ms));
+            .max_send_buffer_size(SEND_BUFFER_BYTES)
+            .max_pending_accept_reset_streams(RESET_STREAMS_MAX);
         Connections {
+            worker: worker.clone(),
             http2,
+            vigil: Vigil::new(Duration::from_micros(limits.awake_us), Instant::now()),
             preface: Duration::from_millis(limits.preface_ms),
+            keep_alive: Duration::from_millis(limits.keep_alive_ms),
+            keep_alive_answer: Duration::from_millis(limits.keep_alive_answer_ms),
             send_timeout: Duration::from_millis(limits.send_timeout_ms),
         }
     }
 
     /// Serves a connection to its end. After `shutdown` resolves, calls that have begun are finished and the connection closes.
-    pub(crate) async fn serve<I, S>(&self, mut io: I, door: Rc<Door>, shutdown: S)
+    pub(crate) async fn serve<I, S>(&self, io: I, door: Rc<Door>, shutdown: S)
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
         S: Future<Output = ()>,
     {
         let mut shutdown = pin!(shutdown);
-        let begun = tokio::select! {
-            begun = tokio::time::timeout(self.preface, is_http2(&mut io)) => begun.unwrap_or(false),
-            () = &mut shutdown => false,
+        let heard = Rc::new(Cell::new(Instant::now()));
+        let io = Heard {
+            io,
+            at: Rc::clone(&heard),
+            vigil: Rc::clone(&self.vigil),
         };
-        if !begun {
+        let shaken = tokio::select! {
+            shaken = tokio::time::timeout(self.preface, self.http2.handshake(io)) => shaken,
+            () = &mut shutdown => return,
+        };
+        let Ok(Ok(mut connection)) = shaken else {
             return;
-        }
-        let io = TokioIo::new(Begun { io, ahead: PREFACE });
+        };
         let progress = Arc::new(Progress::new(Arc::clone(&door.lane.outbound)));
-        let seen = Arc::clone(&progress);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (door, progress) = (Rc::clone(&door), Arc::clone(&progress));
-            // Boxed, because hyper and tokio move what they are to run several times before they do.
-            Box::pin(async move {
-                Ok::<Response<Outbound>, Infallible>(door.answer(request, progress).await)
-            })
-        });
-        let mut connection = pin!(self.http2.serve_connection(io, service));
+        let mut presence = Presence::new(self, heard, connection.ping_pong());
+        let mut patience = Patience::new(self, Arc::clone(&progress));
         let mut open = true;
-        let mut stalled = None;
-        // A look in half the time: who is seen standing still twice has stood still for at least half, at most the whole of it.
-        let mut look = pin!(tokio::time::sleep(self.send_timeout / 2));
         loop {
             tokio::select! {
                 biased;
-                ended = connection.as_mut() => {
+                ended = self.accept(&mut connection, &door, &progress) => {
                     if let Err(error) = ended {
                         tracing::debug!(%error, "connection failed");
                     }
@@ -102,76 +92,200 @@ impl Connections {
                 }
                 () = &mut shutdown, if open => {
                     open = false;
-                    connection.as_mut().graceful_shutdown();
+                    connection.graceful_shutdown();
                 }
-                () = &mut look => {
-                    let now = seen.stalled_at();
-                    if now.is_some() && now == stalled {
-                        tracing::debug!("connection closed: its client took nothing within send_timeout_ms");
-                        return;
-                    }
-                    stalled = now;
-                    look.as_mut().reset(tokio::time::Instant::now() + self.send_timeout / 2);
+                why = poll_fn(|context| match presence.poll(context) {
+                    Poll::Pending => patience.poll(context),
+                    gone => gone,
+                }) => {
+                    tracing::debug!("connection closed: its client {why}");
+                    return;
                 }
             }
         }
     }
-}
 
-/// What every HTTP/2 client sends first (RFC 9113 section 3.4).
-const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    /// Takes calls until the connection ends.
+    async fn accept<I: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        connection: &mut Connection<I, Piece>,
+        door: &Rc<Door>,
+        progress: &Arc<Progress>,
+    ) -> Result<(), h2::Error> {
+        poll_fn(|context| {
+            for _ in 0..CALLS_PER_TURN {
+                match std::task::ready!(connection.poll_accept(context)) {
+                    Some(Ok((request, respond))) => self.begin(door, progress, request, respond),
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    None => return Poll::Ready(Ok(())),
+                }
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await
+    }
 
-/// Reads what a client begins with. `false` when it has gone or speaks something else.
-async fn is_http2<I: AsyncRead + Unpin>(io: &mut I) -> bool {
-    let mut memory = [0; PREFACE.len()];
-    let mut buffer = ReadBuf::new(&mut memory);
-    poll_fn(|context| {
-        loop {
-            let before = buffer.filled().len();
-            match Pin::new(&mut *io).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if buffer.filled().len() > before => {}
-                Poll::Ready(_) => return Poll::Ready(false),
-                Poll::Pending => return Poll::Pending,
-            }
-            if !PREFACE.starts_with(buffer.filled()) {
-                return Poll::Ready(false);
-            }
-            if buffer.remaining() == 0 {
-                return Poll::Ready(true);
-            }
+    /// Begins a call. Most are answered here and now; one that has to wait goes on as a task of its own.
+    fn begin(
+        &self,
+        door: &Rc<Door>,
+        progress: &Arc<Progress>,
+        request: Request<RecvStream>,
+        respond: SendResponse<Piece>,
+    ) {
+        let mut call = Box::pin(call(
+            Rc::clone(door),
+            Arc::clone(progress),
+            request,
+            respond,
+        ));
+        // Nobody is woken by this: the task looks anew at what there is.
+        let mut context = Context::from_waker(Waker::noop());
+        if call.as_mut().poll(&mut context).is_pending() {
+            drop(self.worker.spawn(call));
         }
-    })
-    .await
+    }
 }
 
-/// A stream whose preface was read already.
-struct Begun<I> {
+/// One call from its metadata to the last byte of its answer. Ends early when the client takes it back or the connection ends.
+async fn call(
+    door: Rc<Door>,
+    progress: Arc<Progress>,
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Piece>,
+) {
+    let reply = {
+        let mut answer = pin!(door.answer(request));
+        poll_fn(|context| match answer.as_mut().poll(context) {
+            Poll::Ready(reply) => Poll::Ready(Some(reply)),
+            Poll::Pending => respond.poll_reset(context).map(|_| None),
+        })
+        .await
+    };
+    if let Some(reply) = reply
+        && let Err(error) = reply.send(&mut respond, progress).await
+    {
+        tracing::debug!(%error, "an answer was not taken");
+    }
+}
+
+/// Whether the client is there: one that is silent is asked.
+struct Presence {
+    every: Duration,
+    answer: Duration,
+    /// When bytes came last.
+    heard: Rc<Cell<Instant>>,
+    ping: Option<PingPong>,
+    /// When it was asked, unless it has answered.
+    asked: Option<Instant>,
+    look: Pin<Box<Sleep>>,
+}
+
+impl Presence {
+    fn new(
+        connections: &Connections,
+        heard: Rc<Cell<Instant>>,
+        ping: Option<PingPong>,
+    ) -> Presence {
+        Presence {
+            every: connections.keep_alive,
+            answer: connections.keep_alive_answer,
+            heard,
+            ping,
+            asked: None,
+            look: Box::pin(tokio::time::sleep(connections.keep_alive)),
+        }
+    }
+
+    /// Resolves when it has not answered.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
+        while self.look.as_mut().poll(context).is_ready() {
+            let (now, heard) = (Instant::now(), self.heard.get());
+            if self.asked.is_some_and(|asked| heard <= asked) {
+                return Poll::Ready("did not answer within keep_alive_answer_ms");
+            }
+            self.asked = None;
+            let mut next = heard + self.every;
+            if next <= now {
+                if let Some(ping) = &mut self.ping {
+                    // The last answer makes way for the next question.
+                    let _ = ping.poll_pong(context);
+                    if let Err(error) = ping.send_ping(Ping::opaque()) {
+                        tracing::debug!(%error, "a client could not be asked");
+                    }
+                }
+                self.asked = Some(now);
+                next = now + self.answer;
+            }
+            self.look.as_mut().reset(next);
+        }
+        Poll::Pending
+    }
+}
+
+/// Whether the client takes its answers.
+struct Patience {
+    half: Duration,
+    progress: Arc<Progress>,
+    /// How far it was when it was seen standing still.
+    stalled: Option<u64>,
+    look: Pin<Box<Sleep>>,
+}
+
+impl Patience {
+    fn new(connections: &Connections, progress: Arc<Progress>) -> Patience {
+        // A look in half the time: who is seen standing still twice has stood still for at least half, at most the whole of it.
+        let half = connections.send_timeout / 2;
+        Patience {
+            half,
+            progress,
+            stalled: None,
+            look: Box::pin(tokio::time::sleep(half)),
+        }
+    }
+
+    /// Resolves when it has taken nothing for too long.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
+        while self.look.as_mut().poll(context).is_ready() {
+            let now = self.progress.stalled_at();
+            if now.is_some() && now == self.stalled {
+                return Poll::Ready("took nothing within send_timeout_ms");
+            }
+            self.stalled = now;
+            self.look.as_mut().reset(Instant::now() + self.half);
+        }
+        Poll::Pending
+    }
+}
+
+/// A stream that notes when something came.
+struct Heard<I> {
     io: I,
-    ahead: &'static [u8],
+    at: Rc<Cell<Instant>>,
+    vigil: Rc<Vigil>,
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Begun<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for Heard<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
+        context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
-        if self.ahead.is_empty() {
-            return Pin::new(&mut self.io).poll_read(context, buffer);
+        let read = Pin::new(&mut self.io).poll_read(context, buffer);
+        if read.is_ready() {
+            let now = Instant::now();
+            self.at.set(now);
+            self.vigil.came(now);
         }
-        let (now, later) = self
-            .ahead
-            .split_at(self.ahead.len().min(buffer.remaining()));
-        buffer.put_slice(now);
-        self.ahead = later;
-        Poll::Ready(Ok(()))
+        read
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Begun<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for Heard<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
+        context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(context, bytes)
@@ -179,7 +293,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Begun<I> {
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
+        context: &mut Context<'_>,
         slices: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.io).poll_write_vectored(context, slices)
@@ -191,14 +305,14 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Begun<I> {
 
     fn poll_flush(
         mut self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.io).poll_flush(context)
     }
 
     fn poll_shutdown(
         mut self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.io).poll_shutdown(context)
     }

@@ -2,29 +2,33 @@
 //! Every refusal is gRPC's own kind of answer, but to what is no gRPC at all.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex};
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{CONTENT_TYPE, HeaderValue};
+use h2::RecvStream;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::request::Parts;
 use http::{Method as Verb, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service as _;
-use tonic::{Code, Status};
 
-use super::budget::Claim;
 use super::calls::Calls;
-use super::inbound::{Bounds, Inbound};
+use super::inbound::{Bounds, Inbound, Keeps};
 use super::lane::Lane;
-use super::outbound::{Outbound, Progress};
+use super::outbound::Reply;
 use super::side::Side;
 use super::token::Tokens;
+use super::unary;
 use crate::method::{Method, SERVICE};
 use crate::proto::dbm_service_server::DbmServiceServer;
 
 /// The entrance of one connection.
 pub(crate) struct Door {
-    pub calls: RefCell<DbmServiceServer<Calls>>,
+    pub calls: Calls,
+    /// The generated service, for streams.
+    pub streams: RefCell<DbmServiceServer<Calls>>,
     pub lane: Arc<Lane>,
     pub side: Arc<Side>,
     pub bounds: Bounds,
@@ -50,79 +54,86 @@ impl Drop for Active<'_> {
 
 impl Door {
     /// Answers one call.
-    pub(crate) async fn answer(
-        &self,
-        request: Request<Incoming>,
-        progress: Arc<Progress>,
-    ) -> Response<Outbound> {
+    pub(crate) async fn answer(&self, request: Request<RecvStream>) -> Reply {
         let begun = Instant::now();
         let _active = Active::begin(&self.lane);
-        let method = Method::of_path(request.uri().path());
-        let mut response = match self.admit(&request) {
-            Ok(()) => self.route(request).await,
-            Err(refusal) => *refusal,
+        let (head, body) = request.into_parts();
+        let method = Method::of_path(head.uri.path());
+        let reply = match self.refusal(&head) {
+            None => self.route(method, head, body).await,
+            Some(refusal) => refusal,
         };
-        if let Some(code) = refusal(&response) {
+        if let Some(code) = reply.refusal() {
             self.lane.figures.refused(code);
         }
         self.lane.figures.answered(method, begun.elapsed());
-        let claim = response.extensions_mut().remove::<Arc<Claim>>();
-        response.map(|body| Outbound::new(body, progress, claim))
+        reply
     }
 
-    fn admit(&self, request: &Request<Incoming>) -> Result<(), Box<Response<Body>>> {
-        if request.method() != Verb::POST {
-            return Err(plain(StatusCode::METHOD_NOT_ALLOWED));
+    /// Why a call is not let in.
+    fn refusal(&self, head: &Parts) -> Option<Reply> {
+        if head.method != Verb::POST {
+            return Some(Reply::Http(StatusCode::METHOD_NOT_ALLOWED));
         }
-        let media_type = request.headers().get(CONTENT_TYPE);
+        let media_type = head.headers.get(CONTENT_TYPE);
         if !media_type.is_some_and(is_grpc) {
-            return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+            return Some(Reply::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
         // Who looks after the server's health is no client, and learns nothing but that it serves.
-        if let Some(tokens) = &self.tokens
-            && !Side::is_health(request.uri().path())
-        {
-            tokens
-                .admit(request.headers())
-                .map_err(|status| Box::new(status.into_http()))?;
-        }
-        Ok(())
+        let tokens = self
+            .tokens
+            .as_ref()
+            .filter(|_| !Side::is_health(head.uri.path()))?;
+        tokens.admit(&head.headers).err().map(Reply::Refused)
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Response<Body> {
-        // Until the call is answered, who waits pays for the message that is held.
-        let kept = Arc::new(Mutex::new(Claim::default()));
-        let keeps = Arc::downgrade(&kept);
-        let request = request.map(|body| Inbound::new(body, self.bounds.clone(), keeps));
-        let answer = if request.uri().path().starts_with(SERVICE) {
-            // The call takes what it needs and leaves the service to the next one.
-            let answer = self.calls.borrow_mut().call(request);
-            answer.await
-        } else {
-            self.side.answer(request, self.lane.drain()).await
-        };
+    async fn route(&self, method: Method, head: Parts, body: RecvStream) -> Reply {
+        if unary::has(method) {
+            return match self.one(method, &head.headers, body).await {
+                Ok(reply) => reply,
+                Err(status) => Reply::Refused(status),
+            };
+        }
+        let inbound = Inbound::new(body, self.bounds.clone(), Keeps::Nothing);
+        let request = Request::from_parts(head, inbound);
+        let answer: Result<Response<Body>, Infallible> =
+            if request.uri().path().starts_with(SERVICE) {
+                // The call takes what it needs and leaves the service to the next one.
+                let answer = self.streams.borrow_mut().call(request);
+                answer.await
+            } else {
+                self.side.answer(request, self.lane.drain()).await
+            };
         match answer {
-            Ok(response) => response,
+            Ok(response) => Reply::Other(Box::new(response)),
             Err(never) => match never {},
         }
     }
-}
 
-/// gRPC's code of an answer that is nothing else.
-fn refusal(response: &Response<Body>) -> Option<Code> {
-    let status = response.headers().get(Status::GRPC_STATUS)?;
-    Some(Code::from_bytes(status.as_bytes())).filter(|code| *code != Code::Ok)
+    /// A call of one message.
+    async fn one(
+        &self,
+        method: Method,
+        headers: &HeaderMap,
+        body: RecvStream,
+    ) -> Result<Reply, Status> {
+        if let Some(encoding) = headers.get("grpc-encoding")
+            && encoding != "identity"
+        {
+            return Err(Status::unimplemented(
+                "messages are not compressed here; send them as they are",
+            ));
+        }
+        // Until the call is answered, who waits pays for the message that is held.
+        let mut inbound = Inbound::new(body, self.bounds.clone(), Keeps::Largest);
+        let message = inbound.message().await?;
+        unary::answer(&self.calls, method, message).await
+    }
 }
 
 fn is_grpc(media_type: &HeaderValue) -> bool {
     let rest = media_type.as_bytes().strip_prefix(b"application/grpc");
     matches!(rest, Some([] | [b'+' | b';', ..]))
-}
-
-fn plain(status: StatusCode) -> Box<Response<Body>> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    Box::new(response)
 }
 
 #[cfg(test)]

@@ -2,20 +2,21 @@
 //! memory is taken for them. Knows gRPC's five bytes before a message (compressed flag, length), not what is in it.
 //! A message that stops coming, or comes too slowly, fails the call; the time between two messages is the client's.
 
-use std::future::Future as _;
+use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use h2::RecvStream;
 use http_body::{Body, Frame};
-use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 use tonic::Status;
 
 use super::budget::{Budget, Claim};
-use crate::limits::MESSAGE_BYTES_PER_SECOND_MIN;
+use crate::frame::Messages;
+use crate::limits::{MESSAGE_BYTES_PER_SECOND_MIN, SMALL_MESSAGE_BYTES};
 
 /// Bytes before each message.
 const PREFIX_BYTES: usize = 5;
@@ -28,15 +29,26 @@ pub(crate) struct Bounds {
     pub inbound: Arc<Budget>,
 }
 
+/// What is paid for after it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// A stream pays for what it has under way itself.
+    Nothing,
+    /// A call of one message holds the largest that came, for as long as this is there: a second that is small does not give
+    /// back what the first holds.
+    Largest,
+}
+
 /// A client's body within its bounds.
 pub(crate) struct Inbound {
-    body: Incoming,
+    body: RecvStream,
     bounds: Bounds,
     frames: Frames,
     /// For the message that is coming.
     claim: Claim,
-    /// Where the claim of a message goes when all of it has come.
-    keeps: Weak<Mutex<Claim>>,
+    keeps: Keeps,
+    /// For messages that were taken.
+    kept: Claim,
     /// How much longer the rest of the message may be waited for.
     patience: Duration,
     /// Since when it is waited for.
@@ -48,11 +60,11 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// A body whose message is paid for as long as somebody has `keeps`.
-    pub(crate) fn new(body: Incoming, bounds: Bounds, keeps: Weak<Mutex<Claim>>) -> Inbound {
+    pub(crate) fn new(body: RecvStream, bounds: Bounds, keeps: Keeps) -> Inbound {
         Inbound {
             body,
             keeps,
+            kept: Claim::default(),
             patience: bounds.message_timeout,
             since: None,
             bounds,
@@ -90,14 +102,52 @@ impl Inbound {
     /// All of a message has come, and it was taken.
     fn settle(&mut self) {
         let claim = std::mem::take(&mut self.claim);
-        // A stream is answered from its beginning on, and pays for what it has under way itself.
-        let Some(kept) = self.keeps.upgrade() else {
-            return;
-        };
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of a call that takes one message, a second that is small does not give back what the first holds.
-        if claim.bytes() > kept.bytes() {
-            *kept = claim;
+        if self.keeps == Keeps::Largest && claim.bytes() > self.kept.bytes() {
+            self.kept = claim;
+        }
+    }
+
+    /// The message of a call that has one. What comes after it is held to the same bounds and not looked at.
+    pub(crate) async fn message(&mut self) -> Result<Bytes, Status> {
+        let mut messages = Messages::new(self.bounds.message_bytes_max);
+        let mut first = None;
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut *self).poll_frame(context)).await {
+            let Ok(piece) = frame?.into_data() else {
+                break;
+            };
+            if first.is_none() {
+                messages.push(piece);
+                first = messages
+                    .next()
+                    .map_err(|error| Status::internal(error.to_string()))?;
+            }
+            if self.is_end_stream() {
+                break;
+            }
+        }
+        let message = first.ok_or_else(|| Status::internal("the call holds no message"))?;
+        // A small one shares its buffer with whatever came with it, which is not paid for.
+        Ok(match message.len() {
+            ..=SMALL_MESSAGE_BYTES => Bytes::copy_from_slice(&message),
+            _ => message,
+        })
+    }
+
+    fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+        match ready!(self.body.poll_data(context)) {
+            Some(Ok(piece)) => {
+                // It is counted by the budget from here on.
+                let _ = self.body.flow_control().release_capacity(piece.len());
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
+            Some(Err(error)) => Poll::Ready(Some(Err(error))),
+            None => {
+                let trailers = ready!(self.body.poll_trailers(context))?;
+                Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
+            }
         }
     }
 
@@ -146,7 +196,7 @@ impl Body for Inbound {
             // Who asks for more has taken what came before.
             this.settle();
         }
-        match Pin::new(&mut this.body).poll_frame(context) {
+        match this.poll_piece(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(since) = this.since.take() {
                     this.patience = this.patience.saturating_sub(since.elapsed());

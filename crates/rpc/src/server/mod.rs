@@ -16,7 +16,9 @@ mod outbound;
 mod outcome;
 mod side;
 mod token;
+mod unary;
 mod upkeep;
+mod vigil;
 mod waiting;
 
 use std::cell::RefCell;
@@ -161,12 +163,14 @@ impl Service {
             (Peer::Unix, Some(tokens)) => tokens.unix == UnixClients::Asked,
             _ => true,
         };
-        let calls = DbmServiceServer::new(Calls::new(Arc::clone(&self.lane)))
+        let calls = Calls::new(Arc::clone(&self.lane));
+        let streams = DbmServiceServer::new(calls.clone())
             .max_decoding_message_size(limits.message_bytes_max)
             // Answers are measured before they are encoded.
             .max_encoding_message_size(usize::MAX);
         Rc::new(Door {
-            calls: RefCell::new(calls),
+            calls,
+            streams: RefCell::new(streams),
             lane: Arc::clone(&self.lane),
             side: Arc::clone(&self.store.side),
             bounds: Bounds {

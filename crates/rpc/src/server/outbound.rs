@@ -1,15 +1,20 @@
-//! The body of an answer on its way out: in pieces, so that a client that takes nothing leaves little in the connection's buffer.
+//! An answer on its way out: in pieces, so that a client that takes nothing leaves little in the connection's buffer.
 //! Each piece knows when the connection has given it to the system; until then it counts as waiting, and its bytes are charged.
 
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::task::{Context, Poll, ready};
+use std::task::Poll;
 
 use bytes::{Buf, Bytes};
-use http_body::Frame;
-use tonic::Status;
+use h2::SendStream;
+use h2::server::SendResponse;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use http_body::Body as _;
 use tonic::body::Body;
+use tonic::{Code, Status};
 
 use super::budget::{Budget, Claim};
 
@@ -47,9 +52,7 @@ pub(crate) struct Piece {
     bytes: Bytes,
     progress: Arc<Progress>,
     /// Of the bytes that end with this piece.
-    _charge: Claim,
-    /// Of the whole answer.
-    _claim: Option<Arc<Claim>>,
+    _claim: Claim,
 }
 
 impl Buf for Piece {
@@ -74,77 +77,186 @@ impl Drop for Piece {
     }
 }
 
-/// A body for the connection.
-pub(crate) struct Outbound {
-    body: Body,
-    rest: Bytes,
-    /// Of what is in `rest` and of its pieces that have gone before.
-    charge: Claim,
+/// What a call is answered.
+pub(crate) enum Reply {
+    /// One message, with what comes before it on the wire and what it has claimed; that is nothing for a small one.
+    Message(Bytes, Claim),
+    /// gRPC's own refusal.
+    Refused(Status),
+    /// HTTP's own refusal.
+    Http(StatusCode),
+    /// Whatever another service answers.
+    Other(Box<Response<Body>>),
+}
+
+impl Reply {
+    /// gRPC's code of an answer that is nothing else.
+    pub(crate) fn refusal(&self) -> Option<Code> {
+        match self {
+            Reply::Refused(status) => Some(status.code()),
+            Reply::Other(response) => {
+                let status = response.headers().get(Status::GRPC_STATUS)?;
+                Some(Code::from_bytes(status.as_bytes())).filter(|code| *code != Code::Ok)
+            }
+            Reply::Message(..) | Reply::Http(_) => None,
+        }
+    }
+
+    /// Gives all of it to the connection.
+    pub(crate) async fn send(
+        self,
+        respond: &mut SendResponse<Piece>,
+        progress: Arc<Progress>,
+    ) -> Result<(), h2::Error> {
+        match self {
+            Reply::Message(bytes, claim) => {
+                let stream = respond.send_response(head(), false)?;
+                let mut outbound = Outbound { stream, progress };
+                if bytes.len() <= PIECE_BYTES {
+                    outbound.put(bytes, claim)?;
+                } else {
+                    outbound.put_all(bytes, claim).await?;
+                }
+                outbound.stream.send_trailers(success())
+            }
+            Reply::Refused(status) => {
+                let (head, _) = status.into_http::<()>().into_parts();
+                let response = Response::from_parts(head, ());
+                respond.send_response(response, true).map(drop)
+            }
+            Reply::Http(status) => {
+                let mut response = Response::new(());
+                *response.status_mut() = status;
+                respond.send_response(response, true).map(drop)
+            }
+            Reply::Other(response) => {
+                let (head, body) = response.into_parts();
+                let ends = body.is_end_stream();
+                let stream = respond.send_response(Response::from_parts(head, ()), ends)?;
+                if ends {
+                    return Ok(());
+                }
+                Outbound { stream, progress }.body(body).await
+            }
+        }
+    }
+}
+
+/// What comes before every message.
+fn head() -> Response<()> {
+    let mut response = Response::new(());
+    let media_type = HeaderValue::from_static("application/grpc");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// What comes after an answer that went well.
+fn success() -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert(Status::GRPC_STATUS, HeaderValue::from_static("0"));
+    trailers
+}
+
+/// The way to the client.
+struct Outbound {
+    stream: SendStream<Piece>,
     progress: Arc<Progress>,
-    claim: Option<Arc<Claim>>,
 }
 
 impl Outbound {
-    /// An answer with what it has claimed; what claims nothing is charged as it comes.
-    pub(crate) fn new(body: Body, progress: Arc<Progress>, claim: Option<Arc<Claim>>) -> Outbound {
-        Outbound {
-            body,
-            rest: Bytes::new(),
-            charge: Claim::default(),
-            progress,
-            claim,
-        }
+    /// Gives one piece to the connection, which keeps it until the client has room.
+    fn put(&mut self, bytes: Bytes, claim: Claim) -> Result<(), h2::Error> {
+        let claim = self.progress.charged(&bytes, claim);
+        let piece = self.progress.piece(bytes, claim);
+        self.stream.send_data(piece, false)
     }
 
-    fn next_piece(&mut self) -> Frame<Piece> {
-        let length = self.rest.len().min(PIECE_BYTES);
-        let bytes = self.rest.split_to(length);
-        self.progress.waiting.fetch_add(1, Relaxed);
-        let charge = match self.rest.is_empty() {
-            true => std::mem::take(&mut self.charge),
-            false => Claim::default(),
-        };
-        Frame::data(Piece {
-            bytes,
-            progress: Arc::clone(&self.progress),
-            _charge: charge,
-            _claim: self.claim.clone(),
+    /// Gives the connection a piece whenever the client has room. The last one has what all have claimed.
+    async fn put_all(&mut self, mut bytes: Bytes, claim: Claim) -> Result<(), h2::Error> {
+        let mut claim = self.progress.charged(&bytes, claim);
+        while !bytes.is_empty() {
+            let first = bytes.split_to(bytes.len().min(PIECE_BYTES));
+            let claim = match bytes.is_empty() {
+                true => std::mem::take(&mut claim),
+                false => Claim::default(),
+            };
+            // From here on it waits for the client.
+            let piece = self.progress.piece(first, claim);
+            self.room().await?;
+            self.stream.send_data(piece, false)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the client takes more.
+    async fn room(&mut self) -> Result<(), h2::Error> {
+        // As little as there is: the connection asks for the rest of a piece itself.
+        self.stream.reserve_capacity(1);
+        poll_fn(|context| {
+            if let Poll::Ready(reason) = self.stream.poll_reset(context)? {
+                return Poll::Ready(Err(reason.into()));
+            }
+            while self.stream.capacity() == 0 {
+                match std::task::ready!(self.stream.poll_capacity(context)) {
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    None => return Poll::Ready(Err(h2::Reason::CANCEL.into())),
+                }
+            }
+            Poll::Ready(Ok(()))
         })
+        .await
+    }
+
+    /// Sends what a body tells, as it tells it.
+    async fn body(&mut self, body: Body) -> Result<(), h2::Error> {
+        let mut body = pin!(body);
+        loop {
+            let frame = poll_fn(|context| {
+                if let Poll::Ready(reason) = self.stream.poll_reset(context)? {
+                    return Poll::Ready(Err(reason.into()));
+                }
+                body.as_mut().poll_frame(context).map(Ok::<_, h2::Error>)
+            });
+            match frame.await? {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.put_all(data, Claim::default()).await?,
+                    Err(frame) => {
+                        self.stream.reserve_capacity(0);
+                        let trailers = frame.into_trailers().unwrap_or_default();
+                        return self.stream.send_trailers(trailers);
+                    }
+                },
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "an answer broke off");
+                    self.stream.send_reset(h2::Reason::INTERNAL_ERROR);
+                    return Ok(());
+                }
+                None => {
+                    let end = self.progress.piece(Bytes::new(), Claim::default());
+                    return self.stream.send_data(end, true);
+                }
+            }
+        }
     }
 }
 
-impl http_body::Body for Outbound {
-    type Data = Piece;
-    type Error = Status;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, Status>>> {
-        let this = self.get_mut();
-        if this.rest.is_empty() {
-            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => {
-                        if this.claim.is_none() {
-                            this.charge = this.progress.outbound.charge(data.len());
-                        }
-                        this.rest = data;
-                    }
-                    Err(frame) => {
-                        let trailers = frame.into_trailers().unwrap_or_default();
-                        return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
-                    }
-                },
-                Some(Err(status)) => return Poll::Ready(Some(Err(status))),
-                None => return Poll::Ready(None),
-            }
+impl Progress {
+    /// What bytes are held by: what was claimed for them, or else what they are charged.
+    fn charged(&self, bytes: &Bytes, claim: Claim) -> Claim {
+        match claim.bytes() {
+            0 => self.outbound.charge(bytes.len()),
+            _ => claim,
         }
-        Poll::Ready(Some(Ok(this.next_piece())))
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+    fn piece(self: &Arc<Progress>, bytes: Bytes, claim: Claim) -> Piece {
+        self.waiting.fetch_add(1, Relaxed);
+        Piece {
+            bytes,
+            progress: Arc::clone(self),
+            _claim: claim,
+        }
     }
 }
 
@@ -156,14 +268,14 @@ mod tests {
     fn a_piece_waits_and_is_charged_until_it_is_dropped() {
         let budget = Budget::new("outbound_bytes_max", 10);
         let progress = Arc::new(Progress::new(Arc::clone(&budget)));
-        let mut answer = Outbound::new(Body::empty(), Arc::clone(&progress), None);
-        answer.rest = vec![7; PIECE_BYTES + 1].into();
-        answer.charge = budget.charge(PIECE_BYTES + 1);
+        let bytes = Bytes::from_static(b"twelve bytes");
+        let charge = progress.charged(&bytes, Claim::default());
         assert_eq!(progress.stalled_at(), None);
-        let [first, last] = [answer.next_piece(), answer.next_piece()];
-        assert_eq!((progress.stalled_at(), budget.used()), (Some(0), 16_385));
+        let first = progress.piece(bytes.slice(..6), Claim::default());
+        let last = progress.piece(bytes.slice(6..), charge);
+        assert_eq!((progress.stalled_at(), budget.used()), (Some(0), 12));
         drop(first);
-        assert_eq!((progress.stalled_at(), budget.used()), (Some(1), 16_385));
+        assert_eq!((progress.stalled_at(), budget.used()), (Some(1), 12));
         drop(last);
         assert_eq!((progress.stalled_at(), budget.used()), (None, 0));
     }

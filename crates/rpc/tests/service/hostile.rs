@@ -598,11 +598,47 @@ fn half_sent_frames_and_random_bytes_end_their_connection_only() {
         open.push(stream);
     }
     on_loop(serves(&rig));
-    // Silence instead of a preface is not for ever.
+    // Silence instead of a preface is not for ever, whatever the server has said before.
     open[0]
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
-    assert!(matches!(open[0].read(&mut [0]), Ok(0)));
+    open[0].read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn a_client_that_is_not_there_any_more_loses_its_connection() {
+    let rig = limited(|limits| {
+        limits.keep_alive_ms = 100;
+        limits.keep_alive_answer_ms = 300;
+    });
+    on_loop(async {
+        // This one answers pings, so it stays, whatever it does.
+        let bare = Bare::connect(rig.tcp()).await;
+        let silent = std::thread::spawn({
+            let address = rig.tcp();
+            move || {
+                let mut stream = TcpStream::connect(address).unwrap();
+                let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+                stream
+                    .write_all(&[&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings].concat())
+                    .unwrap();
+                stream
+                    .set_read_timeout(Some(Duration::from_secs(20)))
+                    .unwrap();
+                let mut heard = Vec::new();
+                stream.read_to_end(&mut heard).unwrap();
+                heard
+            }
+        });
+        while !silent.is_finished() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let heard = silent.join().unwrap();
+        // A frame of type 6 without flags: a question.
+        assert!(heard.windows(5).any(|window| window == [0, 0, 8, 6, 0]));
+        tokio::time::sleep(Duration::from_millis(900)).await;
+        assert_eq!(bare.call("Echo", &[vec![]]).await.code, 0);
+    });
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! The calls of one message and one answer, by their methods: decoded, done, encoded. Knows no connection and no database.
+//! The generated service does the same with several tasks' worth of layers around it, which cost more than most calls do.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prost::Message;
+use tonic::{Request, Response, Status};
+
+use super::budget::Claim;
+use super::calls::Calls;
+use super::codec::decoded;
+use super::outbound::Reply;
+use crate::frame;
+use crate::method::Method;
+use crate::proto::dbm_service_server::DbmService as _;
+
+macro_rules! unary {
+    ($($name:literal $call:ident)*) => {
+        /// Whether a method is one of these.
+        pub(crate) fn has(method: Method) -> bool {
+            matches!(method.name(), $($name)|*)
+        }
+
+        /// Answers a call.
+        ///
+        /// # Errors
+        /// A refusal; what a database says is in the answer.
+        pub(crate) async fn answer(calls: &Calls, method: Method, message: Bytes) -> Result<Reply, Status> {
+            match method.name() {
+                $($name => encoded(calls.$call(Request::new(decoded(message)?)).await?),)*
+                _ => Err(Status::unimplemented("there is no such call here")),
+            }
+        }
+    };
+}
+
+unary! {
+    "Get" get
+    "Set" set
+    "Echo" echo
+    "Remove" remove
+    "Append" append
+    "Increment" increment
+    "CompareExchange" compare_exchange
+    "GetMulti" get_multi
+    "SetMulti" set_multi
+    "RemoveMulti" remove_multi
+    "AppendMulti" append_multi
+    "CompareExchangeMulti" compare_exchange_multi
+    "Rekey" rekey
+    "PopFirst" pop_first
+    "PushLast" push_last
+    "Inspect" inspect
+    "Count" count
+    "GetFileSize" get_file_size
+    "Clear" clear
+    "Rebuild" rebuild
+    "ShouldBeRebuilt" should_be_rebuilt
+    "Synchronize" synchronize
+    "Search" search
+    "ChangeMaster" change_master
+}
+
+/// An answer as it is sent, with what it has claimed.
+fn encoded(mut response: Response<impl Message>) -> Result<Reply, Status> {
+    let claim = response.extensions_mut().remove::<Arc<Claim>>();
+    let claim = claim.and_then(Arc::into_inner).unwrap_or_default();
+    Ok(Reply::Message(frame::one(response.get_ref()), claim))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::METHODS;
+
+    #[test]
+    fn all_calls_are_here_but_those_with_streams() {
+        let others: Vec<&str> = METHODS
+            .into_iter()
+            .filter(|name| !has(Method::named(name)))
+            .collect();
+        assert_eq!(others, ["Stream", "Iterate", "Replicate", "other"]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Keeps a worker awake for a moment when the next bytes are likely to come at once: to sleep and to be woken takes longer than most
+//! calls do. Knows no connection. Rule: only who was called again within the window stays awake for it, and lets others have the core.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The rhythm in which bytes come to one worker.
+#[derive(Debug)]
+pub(crate) struct Vigil {
+    window: Duration,
+    last: Cell<Instant>,
+    awake: Cell<bool>,
+}
+
+impl Vigil {
+    pub(crate) fn new(window: Duration, now: Instant) -> Rc<Vigil> {
+        Rc::new(Vigil {
+            window,
+            last: Cell::new(now),
+            awake: Cell::new(false),
+        })
+    }
+
+    /// Bytes have come. Must be told on the worker's thread.
+    pub(crate) fn came(self: &Rc<Vigil>, now: Instant) {
+        if !self.begins(now) {
+            return;
+        }
+        let vigil = Rc::clone(self);
+        // Not a task that the watchdog sees: it has nothing to do, very often.
+        drop(tokio::task::spawn_local(async move {
+            while !vigil.is_over(Instant::now()) {
+                // The worker looks for events without waiting for them, and does what there is to do.
+                tokio::task::yield_now().await;
+                std::thread::yield_now();
+            }
+        }));
+    }
+
+    fn begins(&self, now: Instant) -> bool {
+        let gap = now.duration_since(self.last.replace(now));
+        gap < self.window && !self.awake.replace(true)
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let is_over = now.duration_since(self.last.get()) >= self.window;
+        self.awake.set(!is_over);
+        is_over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_called_in_quick_succession_stays_awake_until_that_ends() {
+        let window = Duration::from_micros(200);
+        let start = Instant::now();
+        let after = |us| start + Duration::from_micros(us);
+        let vigil = Vigil::new(window, start);
+        assert!(!vigil.begins(after(200)));
+        assert!(vigil.begins(after(399)));
+        // There is one vigil at a time.
+        assert!(!vigil.begins(after(500)));
+        assert!(!vigil.is_over(after(699)));
+        assert!(vigil.is_over(after(700)));
+        assert!(!vigil.begins(after(800)));
+        assert!(vigil.begins(after(900)));
+    }
+
+    #[test]
+    fn a_window_of_nothing_keeps_nobody_awake() {
+        let start = Instant::now();
+        let vigil = Vigil::new(Duration::ZERO, start);
+        assert!(!vigil.begins(start));
+    }
+}
