@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -117,14 +118,30 @@ fn fills_up_and_recovers(durability: Durability, disk: &Path) {
         assert!(matches!(error, Error::DiskFull { .. }), "{error}");
         assert_eq!(kv.get(b"more").unwrap(), None);
     }
-    fs::remove_file(&ballast).unwrap();
-    let since = Instant::now();
-    while let Err(error) = kv.submit_wait(Write::set(key(written), value(written))) {
-        assert!(since.elapsed() < Duration::from_secs(60), "{error}");
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
+    let is_over = AtomicBool::new(false);
+    let reads = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        // All the time, also while the folder is opened again: no read fails.
+        let reader = scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                let number = reads.fetch_add(1, Relaxed) as u32 % written;
+                assert_eq!(kv.get(&key(number)).unwrap(), Some(value(number)));
+                assert!(!kv.page(&Range::all(), 3).unwrap().is_empty());
+                assert!(kv.count().unwrap() >= u64::from(written));
+            }
+        });
+        fs::remove_file(&ballast).unwrap();
+        let since = Instant::now();
+        while let Err(error) = kv.submit_wait(Write::set(key(written), value(written))) {
+            assert!(since.elapsed() < Duration::from_secs(60), "{error}");
+            assert!(!reader.is_finished());
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        println!("{durability}: written again after {:?}", since.elapsed());
+        is_over.store(true, Relaxed);
+    });
     written += 1;
-    println!("{durability}: written again after {:?}", since.elapsed());
+    println!("{durability}: {} reads meanwhile", reads.load(Relaxed));
     check(&kv, written);
     assert!(kv.is_healthy());
     assert!(kv.close());

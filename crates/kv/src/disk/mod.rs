@@ -1,6 +1,7 @@
 //! The engine on disk: reads in place, writes through one thread, records in a folder. Knows no record's meaning.
 //! Rule: a reader sees all changes of a commit or none, and only those that are as safe as the durability says.
 
+mod alias;
 mod backup;
 mod journal;
 mod layout;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence,
 };
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::Instant;
 
@@ -43,7 +44,7 @@ pub(crate) struct Disk {
 /// What readers and the writer's thread share.
 struct Inner {
     shared: Arc<Shared>,
-    /// Taken for writing only while the folder is opened again after a failure; the reason, when that failed.
+    /// Taken for writing for a moment, when a store takes the place of another; the reason, when there is none.
     store: RwLock<Result<Store>>,
     /// Around every commit.
     sequence: Sequence,
@@ -194,9 +195,12 @@ impl Inner {
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn write(&self) -> RwLockWriteGuard<'_, Result<Store>> {
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn take_store(&self) -> Result<Store> {
-        let mut guard = self.store.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut guard, Err(Error::Closed))
+        std::mem::replace(&mut *self.write(), Err(Error::Closed))
     }
 
     fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
@@ -375,7 +379,7 @@ impl Engine for Disk {
     fn rebuild(&self) -> Result<()> {
         // Not within `with_store`: it takes long, and while it held the lock nobody could read once the folder is to be opened again.
         let running = Running::new(&self.inner.borrowers);
-        let engine = self.inner.with_store(|store| Ok(store.engine()))?;
+        let engine = self.inner.with_store(Store::engine)?;
         let rebuilt = engine.rebuild();
         drop((engine, running));
         rebuilt
@@ -390,7 +394,9 @@ impl Engine for Disk {
     fn backup(&self, folder: &Path) -> Result<()> {
         let inner = &self.inner;
         let running = Running::new(&inner.borrowers);
-        let (sight, epoch) = inner.with_store(|store| inner.sight(store))?;
+        // Not of a store whose place another takes: it is gone before a backup has ended.
+        let seen = |store: &Store| store.engine().and_then(|_| inner.sight(store));
+        let (sight, epoch) = inner.with_store(seen)?;
         let count = sight.meta()?.count;
         let from = record_key(epoch, b"");
         let to = records_end(epoch);
@@ -481,5 +487,34 @@ mod tests {
         });
         assert!(died.join().is_err());
         assert!(!disk.is_healthy());
+    }
+
+    #[test]
+    fn a_store_without_its_engine_is_read_until_another_has_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Arc::new(Shared {
+            spec: Spec::disk(folder.path().join("kv"), Durability::Process),
+            clock: Clock::default(),
+            watches: Arc::default(),
+            counters: Counters::default(),
+        });
+        let disk = Disk::open(shared, Arc::default()).unwrap();
+        let set = |key: &'static str, value: String| disk.submit(Write::set(key, value)).wait();
+        for round in 0..3 {
+            set("key", round.to_string()).unwrap();
+            disk.inner.take_engine().unwrap();
+            // Taken twice, as after a vain attempt to open the folder.
+            disk.inner.take_engine().unwrap();
+            let value = disk.value(b"key").unwrap();
+            assert_eq!(value.as_deref(), Some(round.to_string().as_bytes()));
+            let page = disk.read(&Range::all(), 10, 10).unwrap();
+            assert_eq!((page.pairs.len(), disk.count().unwrap()), (1, 1));
+            assert!(disk.backup(&folder.path().join("copy")).is_err());
+            assert!(disk.rebuild().is_err());
+        }
+        set("other", "value".to_owned()).unwrap();
+        assert_eq!(disk.value(b"key").unwrap().as_deref(), Some(&b"2"[..]));
+        assert_eq!(disk.count().unwrap(), 2);
+        disk.backup(&folder.path().join("copy")).unwrap();
     }
 }

@@ -3,13 +3,15 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
+use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fjall::{AbstractTree as _, KeyspaceCreateOptions, PersistMode, Readable as _};
+use fjall::{AbstractTree as _, AnyTree, KeyspaceCreateOptions, PersistMode, SeqNo};
 
+use super::alias::Alias;
 use super::journal::{Holes, Refused, examine};
 use super::layout::{META_KEY, Meta};
 use super::manifest;
@@ -45,21 +47,28 @@ const RUNS_MAX: usize = 16;
 const PROBE_BYTES: usize = 8 * 1024 * 1024;
 
 pub(super) struct Store {
-    // Dropped before the lock.
-    records: fjall::Keyspace,
-    database: fjall::Database,
+    // In this order: the engine removes what it has no use for by its alias, and is gone before the lock.
+    /// Nothing once it has stopped and another is about to be opened; what it held can be read still.
+    engine: Option<Borrowed>,
+    alias: Option<Alias>,
+    tree: AnyTree,
+    /// Where the tree stood when the engine was taken away.
+    end: SeqNo,
     path: PathBuf,
-    _lock: File,
+    lock: Arc<File>,
 }
 
 /// A consistent sight of all records, which costs a little more than a plain read.
 pub(super) struct Sight {
-    snapshot: fjall::Snapshot,
-    records: fjall::Keyspace,
+    tree: AnyTree,
+    at: SeqNo,
+    /// Keeps the engine from forgetting what is seen.
+    _snapshot: Option<fjall::Snapshot>,
     path: PathBuf,
 }
 
-/// The engine for one long piece of work beside reads and writes.
+/// The engine, also for one long piece of work beside reads and writes.
+#[derive(Clone)]
 pub(super) struct Borrowed {
     records: fjall::Keyspace,
     database: fjall::Database,
@@ -85,7 +94,33 @@ impl Store {
             }
             _ => failed("making", path, error),
         })?;
-        let lock = lock(path)?;
+        Self::open_locked(spec, keep, Arc::new(lock(path)?), None)
+    }
+
+    /// Opens the folder again, with another engine, while this store is read. It must have lost its own.
+    pub(super) fn open_again(&self, spec: &Spec, keep: u64) -> Result<(Self, Meta)> {
+        Self::open_locked(spec, Some(keep), self.lock.clone(), self.alias.as_ref())
+    }
+
+    /// Whether it can be read without its engine while another has the folder.
+    pub(super) fn can_rest(&self) -> bool {
+        self.alias.is_some()
+    }
+
+    /// Gives its engine away; from here on it is only read, as it is now.
+    pub(super) fn rest(&mut self) -> Option<Borrowed> {
+        let engine = self.engine.take()?;
+        self.end = engine.database.snapshot().seqno();
+        Some(engine)
+    }
+
+    fn open_locked(
+        spec: &Spec,
+        keep: Option<u64>,
+        lock: Arc<File>,
+        other: Option<&Alias>,
+    ) -> Result<(Self, Meta)> {
+        let path = &spec.path;
         let engine = path.join(ENGINE);
         let is_new = match marker(path)? {
             Some(marker) if marker == READY => false,
@@ -109,13 +144,18 @@ impl Store {
         } else {
             last_commit = check_files(path, &engine, keep)?;
         }
-        let (database, records) = open_engine(path, &engine, spec.cache)?;
+        fs::create_dir_all(&engine).map_err(|error| failed("making", &engine, error))?;
+        let alias = Alias::new(path, ENGINE, other);
+        let known = alias.as_ref().map_or(engine.as_path(), Alias::path);
+        let engine = open_engine(path, known, spec.cache)?;
         note_boot(path);
         let store = Self {
-            records,
-            database,
+            alias,
+            tree: engine.records.tree.clone(),
+            engine: Some(engine),
+            end: 0,
             path: path.clone(),
-            _lock: lock,
+            lock,
         };
         if is_new {
             let meta = Meta {
@@ -159,24 +199,30 @@ impl Store {
 
     /// What is stored at a key, the changes of a commit that is being made among it.
     pub(super) fn newest(&self, key: &[u8]) -> Result<Option<Bytes>> {
-        let value = self.records.get(key).map_err(|error| self.error(error))?;
+        let value = self.tree.get(key, SeqNo::MAX);
+        let value = value.map_err(|error| self.error(error.into()))?;
         Ok(value.map(Bytes::from))
     }
 
-    /// Pairs of a range, the changes of a commit that is being made among them.
-    pub(super) fn newest_range<'a>(
-        &'a self,
+    /// Pairs of a range, those of the last commit.
+    pub(super) fn newest_range(
+        &self,
         from: &[u8],
         to: &[u8],
-    ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<'a> {
-        let pairs = self.records.range(from.to_vec()..to.to_vec());
-        pairs.map(|pair| read(&self.path, pair))
+    ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<> {
+        use std::ops::Bound::{Excluded, Included};
+        self.sight().into_range((Included(from), Excluded(to)))
     }
 
     pub(super) fn sight(&self) -> Sight {
+        let snapshot = self
+            .engine
+            .as_ref()
+            .map(|engine| engine.database.snapshot());
         Sight {
-            snapshot: self.database.snapshot(),
-            records: self.records.clone(),
+            tree: self.tree.clone(),
+            at: snapshot.as_ref().map_or(self.end, fjall::Snapshot::seqno),
+            _snapshot: snapshot,
             path: self.path.clone(),
         }
     }
@@ -188,15 +234,16 @@ impl Store {
         durability: Durability,
     ) -> Result<(), CommitError> {
         self.wait_until_calm()?;
+        let engine = self.engine.as_ref().ok_or(CommitError::Stopped)?;
         let mode = match durability {
             Durability::Disk => PersistMode::SyncData,
             Durability::Process | Durability::Memory => PersistMode::Buffer,
         };
-        let mut batch = self.database.batch().durability(Some(mode));
+        let mut batch = engine.database.batch().durability(Some(mode));
         for (key, value) in changes {
             match value {
-                Some(value) => batch.insert(&self.records, key, value),
-                None => batch.remove(&self.records, key),
+                Some(value) => batch.insert(&engine.records, key, value),
+                None => batch.remove(&engine.records, key),
             }
         }
         batch.commit().map_err(|error| self.commit_error(error))
@@ -204,19 +251,21 @@ impl Store {
 
     /// Whether the engine takes no more commits, be it that its own threads failed.
     pub(super) fn is_stopped(&self) -> bool {
-        is_stopped(&self.database)
+        let engine = self.engine.as_ref();
+        engine.is_none_or(|engine| is_stopped(&engine.database))
     }
 
     pub(super) fn synchronize(&self) -> Result<(), CommitError> {
-        self.database
+        let engine = self.engine.as_ref().ok_or(CommitError::Stopped)?;
+        engine
+            .database
             .persist(PersistMode::SyncAll)
             .map_err(|error| self.commit_error(error))
     }
 
     /// Waits while the engine is behind, and no longer than it is alive.
     fn wait_until_calm(&self) -> Result<(), CommitError> {
-        while self.records.tree.sealed_memtable_count() > SEALED_MAX
-            || self.records.tree.l0_run_count() > RUNS_MAX
+        while self.tree.sealed_memtable_count() > SEALED_MAX || self.tree.l0_run_count() > RUNS_MAX
         {
             if self.is_stopped() {
                 return Err(CommitError::Stopped);
@@ -227,17 +276,14 @@ impl Store {
     }
 
     /// The engine, for work that takes long. The folder cannot be opened again before it is dropped.
-    pub(super) fn engine(&self) -> Borrowed {
-        Borrowed {
-            records: self.records.clone(),
-            database: self.database.clone(),
-            path: self.path.clone(),
-        }
+    pub(super) fn engine(&self) -> Result<Borrowed> {
+        let why = || broken(&self.path, "it is being opened again; try later");
+        self.engine.clone().ok_or_else(why)
     }
 
     pub(super) fn disk_bytes(&self) -> Result<u64> {
         // A journal is given its room ahead; what is written is what counts.
-        let tables = self.records.disk_space();
+        let tables = self.tree.disk_space();
         let journals = fs::read_dir(self.path.join(ENGINE))
             .map_err(|error| failed("reading", &self.path, error))?
             .filter_map(|entry| entry.ok()?.metadata().ok())
@@ -248,7 +294,7 @@ impl Store {
 
     /// Blocks found in the cache, and blocks asked for.
     pub(super) fn cache(&self) -> (u64, u64) {
-        let metrics = self.records.metrics();
+        let metrics = self.tree.metrics();
         let cached = metrics.block_load_cached_count() as u64;
         (cached, cached + metrics.block_load_io_count() as u64)
     }
@@ -286,20 +332,28 @@ fn is_stopped(database: &fjall::Database) -> bool {
 
 impl Sight {
     pub(super) fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
-        let value = self
-            .snapshot
-            .get(&self.records, key)
-            .map_err(|error| convert(&self.path, error))?;
+        let value = self.tree.get(key, self.at);
+        let value = value.map_err(|error| convert(&self.path, error.into()))?;
         Ok(value.map(Bytes::from))
     }
 
     pub(super) fn range<'a>(
         &'a self,
-        bounds: (std::ops::Bound<&[u8]>, std::ops::Bound<&[u8]>),
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
     ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<'a> {
         let bounds = (bounds.0.map(<[u8]>::to_vec), bounds.1.map(<[u8]>::to_vec));
-        let pairs = self.snapshot.range::<Vec<u8>, _>(&self.records, bounds);
+        let pairs = self.tree.range::<Vec<u8>, _>(bounds, self.at, None);
         pairs.map(|pair| read(&self.path, pair))
+    }
+
+    /// As `range`, of a sight that is used for nothing else.
+    fn into_range(
+        self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<> {
+        let bounds = (bounds.0.map(<[u8]>::to_vec), bounds.1.map(<[u8]>::to_vec));
+        let pairs = self.tree.range::<Vec<u8>, _>(bounds, self.at, None);
+        pairs.map(move |pair| read(&self.path, pair))
     }
 
     pub(super) fn meta(&self) -> Result<Meta> {
@@ -326,8 +380,9 @@ pub(super) fn probe(path: &Path) -> Result<()> {
     }
 }
 
-fn read(path: &Path, pair: fjall::Guard) -> Result<(Bytes, Bytes)> {
-    let (key, value) = pair.into_inner().map_err(|error| convert(path, error))?;
+fn read(path: &Path, pair: impl lsm_tree::Guard) -> Result<(Bytes, Bytes)> {
+    let pair = pair.into_inner();
+    let (key, value) = pair.map_err(|error| convert(path, error.into()))?;
     Ok((key.into(), value.into()))
 }
 
@@ -424,11 +479,7 @@ fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u
 }
 
 /// The engine panics about some damage: that is an error here.
-fn open_engine(
-    path: &Path,
-    engine: &Path,
-    cache: u64,
-) -> Result<(fjall::Database, fjall::Keyspace)> {
+fn open_engine(path: &Path, engine: &Path, cache: u64) -> Result<Borrowed> {
     let open = || {
         let database = fjall::Database::builder(engine)
             .cache_size(cache)
@@ -437,7 +488,12 @@ fn open_engine(
             .open()?;
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         let records = database.keyspace(KEYSPACE, options)?;
-        Ok((database, records))
+        let path = path.to_owned();
+        Ok(Borrowed {
+            records,
+            database,
+            path,
+        })
     };
     match catch_unwind(AssertUnwindSafe(open)) {
         Ok(opened) => opened.map_err(|error| convert(path, error)),

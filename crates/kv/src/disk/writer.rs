@@ -317,7 +317,7 @@ impl Writer {
         }
     }
 
-    /// Opens the folder again, without what no caller was told to be there. Readers wait meanwhile.
+    /// Opens the folder again, without what no caller was told to be there. Readers go on meanwhile.
     fn heal(&mut self) -> Result<()> {
         let spec = &self.inner.shared.spec;
         if let Err(why) = probe(&spec.path) {
@@ -443,12 +443,33 @@ impl Writer {
 }
 
 impl Inner {
-    /// Takes the engine down and up again.
+    /// Takes the engine down and up again. What the last commit left is read meanwhile, also when it does not come up.
     fn reopen(&self, keep: u64) -> Result<Meta> {
-        let mut guard = self
-            .store
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.take_engine()?;
+        let spec = &self.shared.spec;
+        let opened = match &*self.read() {
+            Ok(resting) => resting.open_again(spec, keep),
+            Err(_) => Store::open(spec, Some(keep)),
+        };
+        match opened {
+            Ok((store, meta)) => {
+                let resting = std::mem::replace(&mut *self.write(), Ok(store));
+                drop(resting);
+                Ok(meta)
+            }
+            Err(why) => {
+                let mut guard = self.write();
+                if guard.is_err() {
+                    *guard = Err(why.clone());
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// Lets the engine end, as another can only begin when its lock is free and its journal is closed.
+    pub(super) fn take_engine(&self) -> Result<()> {
+        let mut guard = self.write();
         // What a backup or a rebuild uses stays open, and with it the engine's lock.
         if self.borrowers.load(SeqCst) > 0 {
             return Err(broken(
@@ -456,17 +477,18 @@ impl Inner {
                 "it is opened again when its backup or rebuild has ended",
             ));
         }
-        // The engine's lock is free only when it is gone.
-        *guard = Err(Error::Closed);
-        match Store::open(&self.shared.spec, Some(keep)) {
-            Ok((store, meta)) => {
-                *guard = Ok(store);
-                Ok(meta)
+        match &mut *guard {
+            Ok(store) if store.can_rest() => {
+                let engine = store.rest();
+                drop(guard);
+                // It waits for its threads.
+                drop(engine);
             }
-            Err(why) => {
-                *guard = Err(why.clone());
-                Err(why)
+            store => {
+                let store = std::mem::replace(store, Err(Error::Closed));
+                drop(store);
             }
         }
+        Ok(())
     }
 }
