@@ -31,6 +31,7 @@ pub struct Dialect {
     pub(crate) inserts: Inserts,
     pub(crate) returning: Returning,
     pub(crate) row_values: RowValues,
+    pub(crate) types: Types,
     pub(crate) nothing: Nothing,
     pub(crate) schemas: Schemas,
 }
@@ -170,6 +171,14 @@ pub(crate) enum RowValues {
     Missing,
 }
 
+/// Whether the database finds out of what type a bound value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Types {
+    Found,
+    /// Where it is compared, put into a column or counted by only; elsewhere the type is said.
+    Said,
+}
+
 /// Whether tables are in schemas, by whose name they can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schemas {
@@ -212,6 +221,7 @@ pub static SQLITE: Dialect = Dialect {
     inserts: Inserts::Many,
     returning: Returning::Rows,
     row_values: RowValues::Compared,
+    types: Types::Found,
     nothing: Nothing::Nothing,
     schemas: Schemas::Named,
 };
@@ -243,6 +253,7 @@ pub static POSTGRES: Dialect = Dialect {
     inserts: Inserts::Many,
     returning: Returning::Rows,
     row_values: RowValues::Compared,
+    types: Types::Found,
     nothing: Nothing::Nothing,
     schemas: Schemas::Named,
 };
@@ -274,6 +285,7 @@ pub static FIREBIRD: Dialect = Dialect {
     inserts: Inserts::One,
     returning: Returning::One,
     row_values: RowValues::Missing,
+    types: Types::Said,
     nothing: Nothing::Table("rdb$database"),
     schemas: Schemas::Missing,
 };

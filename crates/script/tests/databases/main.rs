@@ -1,5 +1,5 @@
-//! What handlers have of databases, over sockets: the same application on SQLite and on PostgreSQL, and what only one of them has.
-//! Rule: what an application may rely on everywhere is checked on both; a difference has a test that says so.
+//! What handlers have of databases, over sockets: the same application on SQLite, PostgreSQL and Firebird, and what only one has.
+//! Rule: what an application may rely on everywhere is checked on all; a difference has a test that says so.
 
 #[path = "../rig/mod.rs"]
 mod rig;
@@ -19,30 +19,47 @@ mod transactions;
 mod values;
 
 use rig::Rig;
-use tsumugi_pg_rig::{Database, Server};
 
 /// What an application runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     Sqlite,
     Postgres,
+    Firebird,
 }
 
+pub(crate) const ALL: [Engine; 3] = [Engine::Sqlite, Engine::Postgres, Engine::Firebird];
+
+/// Those whose raw SQL is alike.
 pub(crate) const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
+
+/// A server's database, which lasts as long as this.
+enum Database {
+    None,
+    Postgres(tsumugi_pg_rig::Database<'static>),
+    Firebird(tsumugi_firebird_rig::Database<'static>),
+}
 
 /// An application and its database, which ends after it.
 pub(crate) struct Served {
     pub(crate) rig: Rig,
-    database: Option<Database<'static>>,
+    database: Database,
 }
 
 impl Served {
     /// Serves `app`, which has `db`; `options` go to `DB.connect` after the URL.
     pub(crate) fn new(engine: Engine, options: &str, app: &str) -> Served {
-        let database = (engine == Engine::Postgres).then(|| Server::shared().database());
+        let database = match engine {
+            Engine::Sqlite => Database::None,
+            Engine::Postgres => Database::Postgres(tsumugi_pg_rig::Server::shared().database()),
+            Engine::Firebird => {
+                Database::Firebird(tsumugi_firebird_rig::Server::shared().database())
+            }
+        };
         let url = match &database {
-            Some(database) => format!("'{}'", database.url()),
-            None => "\"sqlite:#{Tsumugi.data_dir}/test.db\"".to_owned(),
+            Database::None => "\"sqlite:#{Tsumugi.data_dir}/test.db\"".to_owned(),
+            Database::Postgres(database) => format!("'{}'", database.url()),
+            Database::Firebird(database) => format!("'{}'", database.url()),
         };
         let options = if options.is_empty() {
             String::new()
@@ -57,7 +74,10 @@ impl Served {
 
     /// Asks the server itself, past the application.
     pub(crate) fn psql(&self, sql: &str) -> String {
-        self.database.as_ref().expect("on PostgreSQL").psql(sql)
+        let Database::Postgres(database) = &self.database else {
+            panic!("on PostgreSQL");
+        };
+        database.psql(sql)
     }
 
     #[track_caller]
@@ -97,7 +117,7 @@ pub(crate) fn check_on(engine: Engine, setup: &str, lines: &[(&str, &str)]) {
     }
 }
 
-/// The same on both.
+/// The same on SQLite and PostgreSQL.
 #[track_caller]
 pub(crate) fn check(setup: &str, lines: &[(&str, &str)]) {
     for engine in BOTH {

@@ -1,6 +1,14 @@
-//! Tables made, changed and dropped from Ruby, on both databases.
+//! Tables made, changed and dropped from Ruby, on every database.
 
-use crate::{Engine, check, check_on};
+use crate::{ALL, Engine, check_on};
+
+/// The same on all.
+#[track_caller]
+fn check(setup: &str, lines: &[(&str, &str)]) {
+    for engine in ALL {
+        check_on(engine, setup, lines);
+    }
+}
 
 const USERS: &str = "
   def users(**more)
@@ -100,7 +108,7 @@ fn every_kind_and_modifier_makes_a_table_that_compares_as_the_same() {
 
 #[test]
 fn a_table_is_altered_renamed_and_dropped() {
-    check(
+    crate::check(
         USERS,
         &[
             (
@@ -167,7 +175,7 @@ fn what_refers_to_a_table_that_is_made_anew_stays() {
         e.class.to_s
       end
     ";
-    check(
+    crate::check(
         setup,
         &[
             (

@@ -2,6 +2,7 @@
 //! unless it is nullable.
 
 use super::{Index, Keys};
+use crate::dialect::{Dialect, Family};
 use crate::name::Name;
 use crate::value::Value;
 
@@ -324,6 +325,14 @@ impl OnDelete {
             OnDelete::Cascade => "cascade",
             OnDelete::SetNull => "set null",
             OnDelete::SetDefault => "set default",
+        }
+    }
+
+    /// The words for it in a database.
+    pub(super) fn written(self, dialect: &Dialect) -> &'static str {
+        match (dialect.family, self) {
+            (Family::Firebird, OnDelete::Restrict) => OnDelete::NoAction.words(),
+            (_, action) => action.words(),
         }
     }
 }

@@ -264,19 +264,12 @@ impl Writer<'_> {
         self.text(" (");
         self.bare_name(&foreign.column)?;
         self.text(")");
-        let action = self.on_delete(foreign);
+        let action = foreign.on_delete.written(self.dialect);
         if action != "no action" {
             self.text(" on delete ");
             self.text(action);
         }
         Ok(())
-    }
-
-    fn on_delete(&self, foreign: &Foreign) -> &'static str {
-        match (self.dialect.family, foreign.on_delete.words()) {
-            (Family::Firebird, "restrict") => "no action",
-            (_, words) => words,
-        }
     }
 }
 

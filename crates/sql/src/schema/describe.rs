@@ -1,43 +1,16 @@
-//! What a database says of a table that is there, and whether it is the one that is wanted. Which questions to ask is here, asking
-//! is not. Rule: of an order, a name of an index or a comment nothing is said; everything else that differs is a difference.
+//! What a database says of a table that is there, and whether it is the one that is wanted. Which questions it was asked is in
+//! `catalog.rs`. Rule: of an order, a name of an index or a comment nothing is said; everything else that differs is a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::catalog::{CatalogRows, said};
 use super::column::{Column, Default, Kind, Nulls};
 use super::{Keys, Table, literal, restore};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result};
 use crate::name::Name;
 use crate::scan::{self, Kind as Piece};
-use crate::statement::Statement;
 use crate::value::Value;
-use crate::write::Writer;
-
-/// Questions to a database's catalog about one table. Each answers rows of text and NULL only.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Catalog {
-    /// Name, type, `yes` if it may be NULL, default, `yes` if the database gives the numbers. No row: there is no such table.
-    pub columns: Statement,
-    /// Name of the index, `primary`, `unique`, `index` or `partial`, column; of one index in order.
-    pub keys: Statement,
-    /// Which, column, table, column there, what happens when it is deleted.
-    pub foreign_keys: Statement,
-    /// Name or NULL, SQL with checks in it; NULL if the name says what else there is, such as a trigger.
-    pub checks: Statement,
-}
-
-/// The answers, each value as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CatalogRows {
-    /// Of [`Catalog::columns`].
-    pub columns: Vec<Vec<Option<String>>>,
-    /// Of [`Catalog::keys`].
-    pub keys: Vec<Vec<Option<String>>>,
-    /// Of [`Catalog::foreign_keys`].
-    pub foreign_keys: Vec<Vec<Option<String>>>,
-    /// Of [`Catalog::checks`].
-    pub checks: Vec<Vec<Option<String>>>,
-}
 
 /// What is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,52 +36,6 @@ pub(super) struct Described {
     pub(super) given: String,
 }
 
-impl Catalog {
-    /// About this table. Firebird's catalog is not read.
-    pub fn of(table: impl Into<Name>, dialect: &Dialect) -> Result<Self> {
-        let table = table.into();
-        let bound = match dialect.family {
-            Family::Sqlite => table.last().to_owned(),
-            Family::Postgres => {
-                let mut writer = Writer::new(dialect);
-                writer.table(&table)?;
-                writer.finish()?.sql
-            }
-            Family::Firebird => {
-                return Writer::new(dialect).unsupported("description of a table here");
-            }
-        };
-        let texts = match dialect.family {
-            Family::Sqlite => SQLITE,
-            Family::Postgres | Family::Firebird => POSTGRES,
-        };
-        let [columns, keys, foreign_keys, checks] = texts.map(|sql| Statement {
-            sql: sql.to_owned(),
-            binds: vec![Value::Text(bound.clone())],
-        });
-        Ok(Self {
-            columns,
-            keys,
-            foreign_keys,
-            checks,
-        })
-    }
-}
-
-const SQLITE: [&str; 4] = [
-    "select name, lower(type), iif(\"notnull\", 'no', 'yes'), dflt_value, iif(pk = 1 and exists (select 1 from sqlite_schema s where s.type = 'table' and s.name = ?1 and s.sql like '%autoincrement%'), 'yes', 'no') from pragma_table_info(?1) order by cid",
-    "select name, kind, field from (select '' as name, 'primary' as kind, name as field, pk as place from pragma_table_info(?1) where pk > 0 union all select i.name, iif(i.partial, 'partial', iif(i.\"unique\", 'unique', 'index')), x.name, x.seqno from pragma_index_list(?1) i join pragma_index_info(i.name) x where i.origin <> 'pk') order by name, place",
-    "select id || '', \"from\", \"table\", \"to\", lower(on_delete) from pragma_foreign_key_list(?1) order by id, seq",
-    "select null, sql from sqlite_schema where type = 'table' and name = ?1 union all select 'the trigger ' || name, null from sqlite_schema where type = 'trigger' and tbl_name = ?1",
-];
-
-const POSTGRES: [&str; 4] = [
-    "select a.attname::text, format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'no' else 'yes' end, pg_get_expr(d.adbin, d.adrelid), case when a.attidentity <> '' then 'yes' else 'no' end from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum where a.attrelid = to_regclass($1::text) and a.attnum > 0 and not a.attisdropped order by a.attnum",
-    "select c.relname::text, case when i.indisprimary then 'primary' when i.indpred is not null then 'partial' when i.indisunique then 'unique' else 'index' end, a.attname::text from pg_index i join pg_class c on c.oid = i.indexrelid cross join lateral unnest(i.indkey::int2[]) with ordinality k(number, place) left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number and k.number > 0 where i.indrelid = to_regclass($1::text) and k.place <= i.indnkeyatts order by c.relname, k.place",
-    "select c.conname::text, a.attname::text, f.relname::text, b.attname::text, case c.confdeltype when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default' else 'no action' end from pg_constraint c join pg_class f on f.oid = c.confrelid cross join lateral unnest(c.conkey, c.confkey) with ordinality k(own, other, place) join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.own join pg_attribute b on b.attrelid = c.confrelid and b.attnum = k.other where c.contype = 'f' and c.conrelid = to_regclass($1::text) order by c.conname, k.place",
-    "select c.conname::text, pg_get_constraintdef(c.oid) from pg_constraint c where c.contype = 'c' and c.conrelid = to_regclass($1::text) order by c.conname",
-];
-
 impl Description {
     /// What the answers say; nothing if there is no such table.
     pub fn read(rows: &CatalogRows, dialect: &Dialect) -> Option<Self> {
@@ -116,23 +43,22 @@ impl Description {
             return None;
         }
         let mut description = Self::default();
+        let named = |row: &[Option<String>], index| match dialect.family {
+            Family::Firebird => said(&text(row, index)).into_owned(),
+            Family::Sqlite | Family::Postgres => text(row, index),
+        };
         for row in &rows.columns {
+            let default = row.get(3).and_then(Option::as_deref);
             description.columns.push(Described {
-                name: text(row, 0),
+                name: named(row, 0),
                 kind: text(row, 1),
                 nullable: text(row, 2),
-                default: row
-                    .get(3)
-                    .cloned()
-                    .flatten()
-                    .map(|sql| trimmed(&sql).to_owned())
-                    // Said or not, it is the same.
-                    .filter(|sql| !sql.eq_ignore_ascii_case("null")),
+                default: default.and_then(|sql| default_of(sql, dialect)),
                 given: text(row, 4),
             });
         }
         for key in rows.keys.chunk_by(|one, next| one.first() == next.first()) {
-            let columns: Vec<String> = key.iter().map(|row| text(row, 2)).collect();
+            let columns: Vec<String> = key.iter().map(|row| named(row, 2)).collect();
             match key.first().map(|row| text(row, 1)) {
                 Some(kind) if kind == "primary" => description.primary = columns,
                 Some(kind) => drop(description.indexes.insert((kind, columns))),
@@ -140,8 +66,9 @@ impl Description {
             }
         }
         for row in &rows.foreign_keys {
-            let other = (text(row, 2), row.get(3).cloned().flatten(), text(row, 4));
-            description.foreign_keys.insert(text(row, 1), other);
+            let column = row.get(3).cloned().flatten().map(|_| named(row, 3));
+            let other = (named(row, 2), column, text(row, 4));
+            description.foreign_keys.insert(named(row, 1), other);
         }
         for key in rows
             .foreign_keys
@@ -182,6 +109,20 @@ impl Description {
 
 fn text(row: &[Option<String>], index: usize) -> String {
     row.get(index).cloned().flatten().unwrap_or_default()
+}
+
+/// A default without what only says that it is one; none where NULL was said, which is the same.
+fn default_of(sql: &str, dialect: &Dialect) -> Option<String> {
+    let mut sql = sql.trim();
+    if dialect.family == Family::Firebird {
+        // It keeps the words as they were written: `default 5`.
+        let word = sql
+            .get(..7)
+            .is_some_and(|word| word.eq_ignore_ascii_case("default"));
+        sql = sql.get(7..).filter(|_| word).unwrap_or(sql);
+    }
+    let sql = trimmed(sql);
+    (!sql.eq_ignore_ascii_case("null")).then(|| sql.to_owned())
 }
 
 /// An expression without parentheses around all of it.
@@ -266,7 +207,7 @@ impl Table {
             ));
         }
         self.compare_indexes(found)?;
-        self.compare_foreign_keys(found)?;
+        self.compare_foreign_keys(found, dialect)?;
         self.compare_checks(found, dialect)
     }
 
@@ -346,7 +287,7 @@ impl Table {
         Ok(())
     }
 
-    fn compare_foreign_keys(&self, found: &Description) -> Result<()> {
+    fn compare_foreign_keys(&self, found: &Description, dialect: &Dialect) -> Result<()> {
         let shown = |(table, column, on_delete): &(String, Option<String>, String)| {
             let column = column.as_deref().unwrap_or("its primary key");
             format!("{table} ({column}) on delete {on_delete}")
@@ -357,7 +298,7 @@ impl Table {
             let wanted = (
                 other.unwrap_or_default(),
                 Some(foreign.column.as_str().to_owned()),
-                foreign.on_delete.words().to_owned(),
+                foreign.on_delete.written(dialect).to_owned(),
             );
             match found.foreign_keys.get(name) {
                 Some(is) if *is == wanted => {}

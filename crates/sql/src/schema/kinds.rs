@@ -9,6 +9,9 @@ use crate::error::{Error, Result, usage};
 use crate::limits::DECIMAL_DIGITS_MAX;
 use crate::write::Writer;
 
+/// The size of segments that a JSON column of Firebird is declared with. Others have 80 unless somebody says another.
+pub const JSON_SEGMENT_BYTES: u16 = 74;
+
 /// Most characters of a `char` or `string`: what PostgreSQL allows.
 const CHARACTERS_MAX: u32 = 10_485_760;
 
@@ -98,7 +101,9 @@ impl Kind {
             Kind::Uuid => "char(36)".to_owned(),
             Kind::Char(n) => format!("char({n})"),
             Kind::String(n) => format!("varchar({n})"),
-            Kind::Text | Kind::Json => "blob sub_type text".to_owned(),
+            Kind::Text => "blob sub_type text".to_owned(),
+            // The size of segments means nothing to the server, and tells this from a text.
+            Kind::Json => format!("blob sub_type text segment size {JSON_SEGMENT_BYTES}"),
             Kind::Date => "date".to_owned(),
             Kind::DateTime | Kind::Timestamp => "timestamp".to_owned(),
             Kind::Time => "time".to_owned(),

@@ -3,6 +3,7 @@
 //! how each database says it is in `kinds.rs`.
 
 mod alter;
+mod catalog;
 mod column;
 mod create;
 mod describe;
@@ -11,12 +12,13 @@ mod literal;
 mod restore;
 
 pub use alter::{Alteration, Altered, Rebuild, alter, drop_table};
+pub use catalog::{Catalog, CatalogRows};
 pub use column::{
     Column, Kind, OnDelete, big_integer, binary, boolean, char, column, date, datetime, decimal,
     double, enumeration, float, foreign, increments, integer, json, medium_integer, small_integer,
     string, text, time, timestamp, uuid,
 };
-pub use describe::{Catalog, CatalogRows, Description};
+pub use describe::Description;
 
 use crate::name::Name;
 use column::Foreign;

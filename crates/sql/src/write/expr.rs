@@ -1,9 +1,11 @@
 //! Expressions as text. Parentheses go where precedence differs between databases or readers would have to look it up.
 //! Rule: every kind of expression is written in one place, with the dialect's fork beside the others' text.
 
+use std::borrow::Cow;
+
 use super::{Writer, pattern};
 use crate::condition::{all, any};
-use crate::dialect::{Average, Decimals, Like, Remainder, RowValues};
+use crate::dialect::{Average, Decimals, FIREBIRD, Like, Remainder, RowValues, Types};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
 use crate::limits::DEPTH_MAX;
@@ -109,9 +111,9 @@ impl Writer<'_> {
     fn binary(&mut self, left: &Expr, operator: Binary, right: &Expr) -> Result<()> {
         if operator == Binary::Remainder && self.dialect.remainder == Remainder::Mod {
             self.text("mod(");
-            self.expr(left)?;
+            self.calculated(left, Level::Any)?;
             self.text(", ");
-            self.expr(right)?;
+            self.calculated(right, Level::Any)?;
             self.text(")");
             return Ok(());
         }
@@ -124,13 +126,64 @@ impl Writer<'_> {
             _ => Level::Condition,
         };
         if outer == Level::Condition {
-            self.compared(left, &value_of(right))?;
+            self.side(left, &value_of(right))?;
             self.text(operator.sign());
-            return self.compared(right, &value_of(left));
+            return self.side(right, &value_of(left));
         }
-        self.within(left, outer)?;
+        self.calculated(left, outer)?;
         self.text(operator.sign());
-        self.within(right, outer)
+        self.calculated(right, outer)
+    }
+
+    /// A part of an expression of this level whose type the database cannot tell by its place.
+    fn calculated(&mut self, expr: &Expr, outer: Level) -> Result<()> {
+        match expr.node() {
+            Node::Value(value) => {
+                self.typed(value);
+                Ok(())
+            }
+            _ if outer == Level::Any => self.expr(expr),
+            _ => self.within(expr, outer),
+        }
+    }
+
+    /// A value, with its type where the database has to be told.
+    pub(super) fn typed(&mut self, value: &Value) {
+        if self.dialect.types == Types::Found {
+            self.bind(value.clone());
+            return;
+        }
+        self.cast(value, &type_of(value));
+    }
+
+    fn cast(&mut self, value: &Value, to: &str) {
+        self.text("cast(");
+        self.bind(value.clone());
+        self.text(" as ");
+        self.text(to);
+        self.text(")");
+    }
+
+    /// One side of a comparison, which may be a value.
+    fn side(&mut self, side: &Expr, others: &[&Value]) -> Result<()> {
+        match side.node() {
+            Node::Value(value) => {
+                self.compared_with(value);
+                Ok(())
+            }
+            _ => self.compared(side, others),
+        }
+    }
+
+    /// A value that something is compared with. Where the database takes it for one of the column's type a text may be too long for
+    /// that; as one of its own it is just another.
+    fn compared_with(&mut self, value: &Value) {
+        match value {
+            Value::Text(text) if self.dialect.types == Types::Said => {
+                self.cast(value, &type_of_text(text));
+            }
+            _ => self.bind(value.clone()),
+        }
     }
 
     /// One side of a comparison. An aggregate of exact numbers in text is made comparable with numbers, for it has no affinity.
@@ -189,7 +242,12 @@ impl Writer<'_> {
         // An average is a double everywhere, and the same to its last digit.
         let cast = &*call.function == "avg" && self.dialect.average == Average::Argument;
         self.text(if cast { "cast(" } else { "" });
-        self.list(&call.arguments, |writer, argument| writer.expr(argument))?;
+        // Of these the first argument says what the others are.
+        let told = matches!(&*call.function, "coalesce" | "nullif");
+        self.list(&call.arguments, |writer, argument| match told {
+            true => writer.expr(argument),
+            false => writer.calculated(argument, Level::Any),
+        })?;
         self.text(if cast { " as double precision)" } else { "" });
         self.text(")");
         Ok(())
@@ -214,9 +272,9 @@ impl Writer<'_> {
             }
             Node::Between(of, is, from, to) => {
                 self.asked(of, *is, "between ", &[from, to])?;
-                self.bind(from.clone());
+                self.compared_with(from);
                 self.text(" and ");
-                self.bind(to.clone());
+                self.compared_with(to);
                 Ok(())
             }
             Node::In(of, is, values) => self.one_of(of, *is, values),
@@ -274,7 +332,7 @@ impl Writer<'_> {
         }
         self.asked(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
         self.list(values, |writer, value| {
-            writer.bind(value.clone());
+            writer.compared_with(value);
             Ok(())
         })?;
         self.text(")");
@@ -295,13 +353,13 @@ impl Writer<'_> {
                 self.text(") ");
                 self.text(not(is));
                 self.text("like ");
-                self.bind(Value::Text(pattern::upper(&pattern::like(wanted))));
+                self.compared_with(&Value::Text(pattern::upper(&pattern::like(wanted))));
                 self.text(r" escape '\'");
                 return Ok(());
             }
         };
         self.asked(of, is, operator, &[])?;
-        self.bind(Value::Text(pattern));
+        self.compared_with(&Value::Text(pattern));
         self.text(escape);
         Ok(())
     }
@@ -346,6 +404,34 @@ fn value_of(expr: &Expr) -> Vec<&Value> {
         Node::Value(value) => vec![value],
         _ => Vec::new(),
     }
+}
+
+/// Most bytes of a text that is a `varchar` in a calculation, a longer one is a blob: as many characters as Firebird's holds in UTF-8.
+const TEXT_BYTES_MAX: usize = 8_191;
+
+/// The type to say of a value, wide enough for it. Few different ones, so that statements are alike.
+fn type_of(value: &Value) -> Cow<'static, str> {
+    match value {
+        Value::Boolean(_) => "boolean".into(),
+        Value::Null | Value::Integer(_) => "bigint".into(),
+        Value::Real(_) => "double precision".into(),
+        Value::Text(text) if digits(text) => {
+            let scale = text.split_once('.').map_or(0, |(_, part)| part.len());
+            let max = usize::from(FIREBIRD.decimal_digits_max);
+            format!("decimal({max}, {})", scale.min(max)).into()
+        }
+        Value::Text(text) => type_of_text(text),
+        Value::Json(_) | Value::List(_) => "blob sub_type text".into(),
+        Value::Blob(_) => "blob sub_type binary".into(),
+    }
+}
+
+fn type_of_text(text: &str) -> Cow<'static, str> {
+    if text.len() > TEXT_BYTES_MAX {
+        return "blob sub_type text".into();
+    }
+    let characters = text.len().next_power_of_two().max(32);
+    format!("varchar({})", characters.min(TEXT_BYTES_MAX)).into()
 }
 
 fn is_sum(expr: &Expr) -> bool {

@@ -7,6 +7,8 @@ mod expr;
 mod pattern;
 mod read;
 
+use std::borrow::Cow;
+
 use crate::dialect::{Dialect, Names, Placeholder, Schemas};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
@@ -143,7 +145,7 @@ impl<'d> Writer<'d> {
         match self.dialect.names {
             Names::Quoted(quote) => self.quoted(part, quote),
             Names::Folded(words) if is_plain(part) => match words.binary_search(&part) {
-                Ok(_) => self.quoted(&part.to_ascii_uppercase(), '"'),
+                Ok(_) => self.quoted(&stored(part), '"'),
                 Err(_) => self.text(part),
             },
             Names::Folded(_) => self.quoted(part, '"'),
@@ -237,6 +239,15 @@ impl<'d> Writer<'d> {
             before = piece.text.chars().next_back().filter(|_| code);
         }
         Ok(())
+    }
+}
+
+/// A name as a database keeps it that folds to upper case.
+pub(crate) fn stored(part: &str) -> Cow<'_, str> {
+    if is_plain(part) {
+        Cow::Owned(part.to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(part)
     }
 }
 

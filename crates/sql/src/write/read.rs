@@ -249,7 +249,10 @@ impl Writer<'_> {
     }
 
     fn item(&mut self, item: &Item) -> Result<()> {
-        self.beside(&item.expr)?;
+        match item.expr.node() {
+            Node::Value(value) => self.typed(value),
+            _ => self.beside(&item.expr)?,
+        }
         self.ordered(&item.expr);
         if let Some(alias) = &item.alias {
             if self.nested > 0 {
