@@ -50,7 +50,7 @@ pub mod trial;
 mod websocket;
 
 pub use context::Context;
-pub use db::{Db, Table, Tx};
+pub use db::{Db, Migration, Table, Tx};
 pub use error::{Error, Result, story};
 pub use extract::{
     BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,

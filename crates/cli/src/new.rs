@@ -16,6 +16,10 @@ pub struct Arguments {
 /// What is made. NAME in a text is the folder's name.
 const FILES: &[(&str, &str)] = &[
     ("app.rb", include_str!("../template/app.rb")),
+    (
+        "migrations/20260101090000_create_notes.rb",
+        include_str!("../template/migrations/20260101090000_create_notes.rb"),
+    ),
     ("views/home.erb", include_str!("../template/views/home.erb")),
     (
         "public/style.css",

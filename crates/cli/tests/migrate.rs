@@ -326,6 +326,28 @@ fn applications_migrate_and_seed_themselves_when_they_start() {
 }
 
 #[test]
+fn processes_that_start_at_once_make_and_fill_a_table_once() {
+    let app = "plugin(:db) { DB.connect }\n\
+               db.create(:notes) { increments :id; text :text }\n\
+               db.seeder(:notes) { sleep 0.2; db[:notes].insert(text: 'the only one') }\n\
+               get('/') { 'x' }\n";
+    on_both(&[("app.rb", app)], |site| {
+        let start = |_| {
+            let mut command = site.command(&["check", "--data", "data"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        let children: Vec<_> = (0..4).map(start).collect();
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{said}");
+        }
+        assert_eq!(site.ask("db[:notes].pluck(:text)"), "=> [\"the only one\"]");
+    });
+}
+
+#[test]
 fn a_reader_that_goes_away_stops_no_migration() {
     on_both(&[USERS, NICKS], |site| {
         let mut command = site.command(&["migrate", "up"]);

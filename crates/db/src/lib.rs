@@ -32,6 +32,7 @@ mod error;
 mod feed;
 mod firebird;
 mod json;
+mod keys;
 pub mod limits;
 mod log;
 mod metrics;
@@ -49,6 +50,7 @@ mod watched;
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result};
 pub use feed::{Format, Scribe};
+pub use keys::{PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
     Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,

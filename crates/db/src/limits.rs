@@ -47,6 +47,8 @@ pub const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
 /// Longest of all the durations above, so that adding one to a clock cannot overflow.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// Tables of which one application on one worker remembers the primary key. Beyond that it asks for all of them again.
+pub(crate) const PRIMARY_KEYS_MAX: usize = 10_000;
 /// How long a process waits for another one that changes the schema.
 pub const SCHEMA_LOCK_MAX: Duration = Duration::from_secs(10 * 60);
 /// How often it looks whether the other is done.

@@ -226,7 +226,7 @@ module Tsumugi
         begin
           step(file, direction)
         ensure
-          @db.query("select pg_advisory_unlock(?)", DB::Schema::LOCK)
+          @db.query("select pg_advisory_unlock(?)", Tsumugi::Native.schema_lock)
         end
       end
     end

@@ -182,6 +182,16 @@ class DB
     alias whereNotNull where_not_null
     alias whereRaw where_raw
     alias whereExists where_exists
+    alias whereNotExists where_not_exists
+    alias orWhereNot or_where_not
+    alias orWhereBetween or_where_between
+    alias orWhereNotBetween or_where_not_between
+    alias orWhereIn or_where_in
+    alias orWhereNotIn or_where_not_in
+    alias orWhereNull or_where_null
+    alias orWhereNotNull or_where_not_null
+    alias orWhereRaw or_where_raw
+    alias orWhereExists or_where_exists
     alias leftJoin left_join
     alias rightJoin right_join
     alias crossJoin cross_join

@@ -5,8 +5,6 @@ class DB
   class TableDiffers < Error; end
 
   module Schema
-    # Who changes a schema holds this lock of PostgreSQL until the end of the transaction.
-    LOCK = 8_319_104_722_905_361
     LOCK_SECONDS_MAX = 600
     LOCK_POLL_SECONDS = 0.05
 
@@ -220,7 +218,7 @@ class DB
   # Takes the lock of the transaction. Firebird has no locks of this kind: of two who change the same thing at a time one fails.
   def __schema_locked? = @scheme != "postgres" || __held?("select pg_try_advisory_xact_lock(?) as held")
 
-  def __held?(sql) = query(sql, Schema::LOCK).first[:held]
+  def __held?(sql) = query(sql, Tsumugi::Native.schema_lock).first[:held]
 
   # Asks the block again and again, because a statement that waits would be stopped by its own time limit.
   def __until_held

@@ -95,9 +95,6 @@ pub(crate) const TEMPLATE_PIECE_BYTES_MAX: usize = 32 << 10;
 /// Bytes that a page has room for when it begins; it grows.
 pub(crate) const PAGE_BYTES: usize = 2 << 10;
 
-/// Tables whose primary keys an application remembers; beyond them it asks again.
-pub(crate) const PRIMARY_KEYS_MAX: usize = 10_000;
-
 /// Random bytes of a session's id when a store keeps the session.
 pub(crate) const SESSION_ID_BYTES: usize = 32;
 

@@ -32,7 +32,7 @@ pub use command::main;
 pub use ruby::Ruby;
 
 pub use tsumugi_app as app;
-pub use tsumugi_app::trial;
+pub use tsumugi_app::{migrations, trial};
 pub use tsumugi_db as db;
 pub use tsumugi_kv as kv;
 pub use tsumugi_sql as sql;
@@ -57,13 +57,13 @@ pub mod prelude {
     pub use tokio::{join, try_join};
     pub use tsumugi_app::{
         Accepted, BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader,
-        Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Mode, Multipart,
-        NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result, Router, Sse,
-        State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade, Worker, any, delete, get, head,
-        options, patch, post, put,
+        Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Migration, Mode,
+        Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result,
+        Router, Sse, State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade, Worker, any, delete,
+        get, head, options, patch, post, put,
     };
     pub use tsumugi_db::{Error as DbError, Options, Rows, TransactionOptions, values};
-    pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, value};
+    pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, schema, value};
 
     #[cfg(feature = "ruby")]
     pub use crate::Ruby;

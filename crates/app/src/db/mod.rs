@@ -4,34 +4,43 @@
 mod node;
 mod record;
 mod row;
+mod schema;
 mod table;
 
 use std::ops::Deref;
 use std::rc::Rc;
 
-use tsumugi_db::{Database, Executed, Options, RowStream, Rows, Transaction, TransactionOptions};
-use tsumugi_sql::{Dialect, Source, Statement};
+use tsumugi_db::{
+    Database, Executed, Options, PrimaryKey, PrimaryKeys, RowStream, Rows, Transaction,
+    TransactionOptions,
+};
+use tsumugi_sql::{Dialect, Name, Source, Statement};
 
 use crate::error::{Error, Result};
 
 pub use record::to_record;
 pub use row::{from_row, from_rows};
+pub use schema::Migration;
 pub use table::{Feed, Table};
 
 /// A database with its pool. Cheap to clone. What is not here is on [`Database`], which it dereferences to: statements as text,
 /// pipelines, COPY, LISTEN.
 #[derive(Clone, Debug)]
-pub struct Db(Database);
+pub struct Db {
+    database: Database,
+    keys: Rc<PrimaryKeys>,
+}
 
 impl Db {
     /// Connects; see [`Database::connect`] for URLs.
     pub async fn connect(url: &str, options: Options) -> Result<Db> {
-        Ok(Db(Database::connect(url, options).await?))
+        Ok(Database::connect(url, options).await?.into())
     }
 
     /// The rows of a table.
     pub fn table(&self, source: impl Into<Source>) -> Table {
-        Table::new(source.into(), Place::Database(self.0.clone()))
+        let place = Place::new(On::Database(self.database.clone()), &self.keys);
+        Table::new(source.into(), place)
     }
 
     /// Runs this in a transaction: committed when it gives `Ok`, rolled back when it gives an error or is dropped.
@@ -48,8 +57,8 @@ impl Db {
         options: TransactionOptions,
         run: impl AsyncFnOnce(&Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        let begun = self.0.begin(options).await.map_err(Error::from)?;
-        let tx = Tx(Rc::new(begun));
+        let begun = self.database.begin(options).await.map_err(Error::from)?;
+        let tx = Tx::new(Rc::new(begun), &self.keys);
         match run(&tx).await {
             Ok(value) => {
                 tx.commit().await.map_err(Error::from)?;
@@ -65,13 +74,16 @@ impl Db {
 
     /// Lets the connections go as they become free.
     pub async fn close(&self) {
-        self.0.close();
+        self.database.close();
     }
 }
 
 impl From<Database> for Db {
     fn from(database: Database) -> Db {
-        Db(database)
+        Db {
+            database,
+            keys: Rc::default(),
+        }
     }
 }
 
@@ -79,18 +91,29 @@ impl Deref for Db {
     type Target = Database;
 
     fn deref(&self) -> &Database {
-        &self.0
+        &self.database
     }
 }
 
 /// A transaction that [`Db::tx`] runs.
 #[derive(Clone, Debug)]
-pub struct Tx(Rc<Transaction>);
+pub struct Tx {
+    transaction: Rc<Transaction>,
+    keys: Rc<PrimaryKeys>,
+}
 
 impl Tx {
+    fn new(transaction: Rc<Transaction>, keys: &Rc<PrimaryKeys>) -> Tx {
+        Tx {
+            transaction,
+            keys: Rc::clone(keys),
+        }
+    }
+
     /// The rows of a table, as this transaction sees them.
     pub fn table(&self, source: impl Into<Source>) -> Table {
-        Table::new(source.into(), Place::Transaction(Rc::clone(&self.0)))
+        let on = On::Transaction(Rc::clone(&self.transaction));
+        Table::new(source.into(), Place::new(on, &self.keys))
     }
 }
 
@@ -98,43 +121,70 @@ impl Deref for Tx {
     type Target = Transaction;
 
     fn deref(&self) -> &Transaction {
-        &self.0
+        &self.transaction
     }
 }
 
 /// Where a query runs.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) struct Place {
+    on: On,
+    keys: Rc<PrimaryKeys>,
+}
+
+/// What runs it.
+#[derive(Clone, Debug)]
+enum On {
     Database(Database),
     Transaction(Rc<Transaction>),
 }
 
 impl Place {
+    fn new(on: On, keys: &Rc<PrimaryKeys>) -> Place {
+        let keys = Rc::clone(keys);
+        Place { on, keys }
+    }
+
     fn dialect(&self) -> &'static Dialect {
-        match self {
-            Place::Database(database) => database.dialect(),
-            Place::Transaction(transaction) => transaction.dialect(),
+        match &self.on {
+            On::Database(database) => database.dialect(),
+            On::Transaction(transaction) => transaction.dialect(),
         }
     }
 
     async fn fetch(&self, statement: Statement) -> Result<Rows> {
-        Ok(match self {
-            Place::Database(database) => database.fetch(statement).await?,
-            Place::Transaction(transaction) => transaction.fetch(statement).await?,
+        Ok(match &self.on {
+            On::Database(database) => database.fetch(statement).await?,
+            On::Transaction(transaction) => transaction.fetch(statement).await?,
         })
     }
 
     async fn run(&self, statement: Statement) -> Result<Executed> {
-        Ok(match self {
-            Place::Database(database) => database.run(statement).await?,
-            Place::Transaction(transaction) => transaction.run(statement).await?,
+        Ok(match &self.on {
+            On::Database(database) => database.run(statement).await?,
+            On::Transaction(transaction) => transaction.run(statement).await?,
         })
     }
 
     async fn follow(&self, statement: Statement) -> Result<RowStream> {
-        Ok(match self {
-            Place::Database(database) => database.follow(statement).await?,
-            Place::Transaction(transaction) => transaction.follow(statement).await?,
+        Ok(match &self.on {
+            On::Database(database) => database.follow(statement).await?,
+            On::Transaction(transaction) => transaction.follow(statement).await?,
         })
+    }
+
+    /// The primary key of a table.
+    async fn key(&self, table: &Name) -> Result<Rc<PrimaryKey>> {
+        let found = match &self.on {
+            On::Database(database) => {
+                let describe = database.describe(table.clone());
+                self.keys.find(table, describe).await
+            }
+            On::Transaction(transaction) => {
+                let describe = transaction.describe(table.clone());
+                self.keys.find(table, describe).await
+            }
+        };
+        Ok(found?)
     }
 }

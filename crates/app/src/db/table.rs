@@ -1,16 +1,18 @@
 //! A query in the making that knows where it will run. What its methods mean is the builder's business (`tsumugi_sql`).
 //! Rule: a clone is cheap and independent, as the builder's are.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tsumugi_db::{RowStream, Rows};
+use tsumugi_db::{PrimaryKey, RowStream, Rows};
 use tsumugi_sql::{
-    Aggregate, Conflict, Expr, Field, Item, Name, Order, Query, Record, Several, Source,
+    Aggregate, Conflict, Expr, Field, Item, Name, Order, Query, Record, Several, Source, col,
 };
 
-use super::Place;
 use super::record::to_record;
 use super::row::{from_row, from_rows};
+use super::{On, Place};
 use crate::error::{Error, Result};
 
 /// The rows of a table, narrowed down step by step, to be read, updated or deleted, or a table to be inserted into.
@@ -144,11 +146,59 @@ impl Table {
             .await
     }
 
-    /// Inserts a row, a struct or a map, and gives the value of its column `id`. Where the key is another one, ask for it:
-    /// [`Table::returning`], [`Table::insert_returning`].
+    /// Inserts a row, a struct or a map, and gives its primary key, which is a whole number. Of any other key: [`Table::insert_key`].
+    ///
+    /// # Errors
+    /// [`Error::Usage`] and nothing inserted, where the table has no such key; also where a conflict was ignored.
     pub async fn insert(&self, row: impl Serialize) -> Result<i64> {
-        let inserted = self.clone().returning("id").insert_returning(row).await?;
+        let (table, key) = self.key().await?;
+        if !key.is_number() {
+            let table = table.as_str();
+            return Err(Error::Usage(
+                format!("the primary key of {table} is no column of whole numbers: insert_key gives any key, insert_returning any column").into(),
+            ));
+        }
+        let inserted = self.insert_with_key(row, &key).await?;
         inserted.ok_or_else(|| Error::Usage("the insert gave no row: it was a conflict".into()))
+    }
+
+    /// Inserts a row, a struct or a map, and gives its primary key: a tuple if it has several columns. None where the table has no key,
+    /// or where a conflict was ignored.
+    pub async fn insert_key<K: DeserializeOwned>(&self, row: impl Serialize) -> Result<Option<K>> {
+        let (_, key) = self.key().await?;
+        if key.columns().is_empty() {
+            let record = to_record(&row)?;
+            let statement = self.query.to_insert(&record, self.place.dialect())?;
+            self.place.run(statement).await?;
+            return Ok(None);
+        }
+        self.insert_with_key(row, &key).await
+    }
+
+    async fn key(&self) -> Result<(Name, Rc<PrimaryKey>)> {
+        if self.query.is_returning() {
+            let message = "an insert with returning gives that: say insert_returning";
+            return Err(Error::Usage(message.into()));
+        }
+        let Some(table) = self.query.table_name() else {
+            return Err(Error::Usage("rows are inserted into a table".into()));
+        };
+        let key = self.place.key(table).await?;
+        Ok((table.clone(), key))
+    }
+
+    async fn insert_with_key<K: DeserializeOwned>(
+        &self,
+        row: impl Serialize,
+        key: &PrimaryKey,
+    ) -> Result<Option<K>> {
+        let columns = key.columns().iter().cloned().map(col);
+        let items: Vec<Item> = columns.map(Item::from).collect();
+        let inserted = self.clone().returning(items).insert_returning(row).await;
+        if let (Err(Error::Db(error)), Some(table)) = (&inserted, self.query.table_name()) {
+            self.place.keys.failed(table, error);
+        }
+        inserted
     }
 
     /// Inserts a row and gives what [`Table::returning`] asks for; none where a conflict was ignored.
@@ -166,24 +216,19 @@ impl Table {
         let records = rows.into_iter().map(|row| to_record(&row));
         let records: Vec<Record> = records.collect::<Result<_>>()?;
         let statements = self.query.to_insert_all(&records, self.place.dialect())?;
-        let Place::Database(database) = &self.place else {
-            return self.run_all(&self.place, statements).await;
+        let mut inserted = 0;
+        let On::Database(database) = &self.place.on else {
+            for statement in statements {
+                inserted += self.place.run(statement).await?.affected;
+            }
+            return Ok(inserted);
         };
         let transaction = database.begin(Default::default()).await?;
-        let place = Place::Transaction(transaction.into());
-        let inserted = self.run_all(&place, statements).await?;
-        if let Place::Transaction(transaction) = place {
-            transaction.commit().await?;
-        }
-        Ok(inserted)
-    }
-
-    async fn run_all(&self, place: &Place, statements: Vec<tsumugi_sql::Statement>) -> Result<u64> {
-        let mut changed = 0;
         for statement in statements {
-            changed += place.run(statement).await?.affected;
+            inserted += transaction.run(statement).await?.affected;
         }
-        Ok(changed)
+        transaction.commit().await?;
+        Ok(inserted)
     }
 
     /// Sets what [`Table::set`] said and tells how many rows there were.

@@ -53,6 +53,9 @@ pub(super) enum Limits {
     Ours,
 }
 
+/// What the server answers to a statement.
+type Asked = Result<tsumugi_pg::Rows, Fault>;
+
 const TRANSACTION: &str = "BEGIN, COMMIT, ROLLBACK, SAVEPOINT and LOCK TABLE would change a shared connection: use a transaction and its savepoints";
 const SESSION: &str = "this statement would leave something behind in a shared connection's session (a setting, a temporary table, \
      a lock, a subscription): use a `connection` of your own, or SET LOCAL in a transaction";
@@ -122,13 +125,16 @@ impl Pool {
         if plans.iter().any(|plan| plan.effect == Effect::Procedure) {
             let own = self.0.own().await?;
             own.changed.set(true);
-            return self.0.pipelined(&own, &plans, statements, atomicity).await;
+            let outcomes = self.0.pipelined(&own, &plans, statements, atomicity, kept);
+            return outcomes.await;
         }
         let connection = self.0.connections.shared().await;
         let connection = connection.map_err(|missed| self.0.none(missed))?;
         let outcomes = self
             .0
-            .pipelined(&connection, &plans, statements, atomicity)
+            .pipelined(&connection, &plans, statements, atomicity, |plan, rows| {
+                judged_by_tag(&connection, plan, rows)
+            })
             .await?;
         if connection.is_left_changed() {
             let attempt = self.0.attempt("".into(), Vec::new());
@@ -268,6 +274,7 @@ impl Inner {
         plans: &[Rc<Plan>],
         statements: Vec<(Arc<str>, Vec<Value>)>,
         atomicity: Atomicity,
+        judge: impl Fn(&Plan, Asked) -> Asked,
     ) -> Result<Vec<Result<Rows>>> {
         let binds: Vec<Binds<'_>> = statements.iter().map(|(_, values)| Binds(values)).collect();
         let asked: Vec<Statement<'_>> = plans
@@ -284,8 +291,10 @@ impl Inner {
         drop(binds);
         let outcomes =
             outcomes.map_err(|fault| self.attempt("".into(), Vec::new()).fault(fault))?;
-        let outcomes = outcomes.into_iter().zip(statements);
+        let outcomes = outcomes.into_iter().zip(plans);
+        let outcomes = outcomes.map(|(rows, plan)| judge(plan, rows.map_err(Fault::from)));
         Ok(outcomes
+            .zip(statements)
             .map(|(outcome, (sql, values))| self.ended(begun, &sql, &values, outcome))
             .map(|rows| rows.map(Rows::from))
             .collect())
@@ -381,11 +390,16 @@ impl Inner {
 
 /// What a statement came to on a shared connection: an error when the server says that it did something that was not recognised
 /// beforehand. The session is not for others any more then.
-fn judged(
-    connection: &Session,
-    plan: &Plan,
-    rows: Result<tsumugi_pg::Rows, Fault>,
-) -> Result<tsumugi_pg::Rows, Fault> {
+fn judged(connection: &Session, plan: &Plan, rows: Asked) -> Asked {
+    let rows = judged_by_tag(connection, plan, rows);
+    if connection.is_left_changed() {
+        return rows.and(Err(Fault::Changed));
+    }
+    rows
+}
+
+/// The same as far as the server's name for what was done tells it.
+fn judged_by_tag(connection: &Session, plan: &Plan, rows: Asked) -> Asked {
     if !plan.harmless.get()
         && let Ok(rows) = &rows
     {
@@ -397,9 +411,11 @@ fn judged(
             return Err(Fault::Changed);
         }
     }
-    if connection.is_left_changed() {
-        return rows.and(Err(Fault::Changed));
-    }
+    rows
+}
+
+/// What a statement comes to on a connection of the caller's own.
+pub(super) fn kept(_: &Plan, rows: Asked) -> Asked {
     rows
 }
 

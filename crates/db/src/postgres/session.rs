@@ -9,7 +9,7 @@ use tsumugi_pg::Atomicity;
 
 use super::copy::{CopyIn, CopyOut};
 use super::link::Own;
-use super::pool::{Inner, Limits, Pool, executed, planned};
+use super::pool::{Inner, Limits, Pool, executed, kept, planned};
 use super::rows::Rows as Lying;
 use super::transaction::{RowStream, Transaction, Watch, permitted};
 use crate::error::{Error, Result};
@@ -69,7 +69,7 @@ impl Session {
             permitted(&self.pool, &self.own, sql, values)
         })?;
         self.pool
-            .pipelined(&self.own, &plans, statements, atomicity)
+            .pipelined(&self.own, &plans, statements, atomicity, kept)
             .await
     }
 

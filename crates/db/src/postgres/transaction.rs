@@ -13,7 +13,7 @@ use super::copy::{CopyIn, CopyOut};
 use super::failure::Fault;
 use super::link::Own;
 use super::plan::{self, Effect, Plan};
-use super::pool::{COPY_IN, Inner, Limits, executed, planned};
+use super::pool::{COPY_IN, Inner, Limits, executed, kept, planned};
 use super::rows::Rows as Lying;
 use super::settings;
 use crate::error::{Error, Result};
@@ -161,7 +161,7 @@ impl Transaction {
         let plans = planned(&statements, |sql, values| {
             permitted(pool, &own, sql, values)
         })?;
-        pool.pipelined(&own, &plans, statements, Atomicity::All)
+        pool.pipelined(&own, &plans, statements, Atomicity::All, kept)
             .await
     }
 

@@ -1,10 +1,13 @@
 //! What statements do to the sessions that many share: nothing that a neighbour or the next user notices.
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
 use tokio::task::spawn_local;
 use tokio::time::timeout;
-use tsumugi_db::{Atomicity, Database, TransactionOptions};
+use tsumugi_db::{Atomicity, Database, Options, TransactionOptions};
+use tsumugi_pg_rig::Server;
 
 use crate::{json, with};
 
@@ -101,5 +104,86 @@ fn a_procedure_waits_for_a_connection_as_others_do() {
         drop(own);
         let asked = timeout(Duration::from_secs(10), db.query("do $$ begin end $$", []));
         asked.await.expect("it waits for nobody").unwrap();
+    });
+}
+
+/// Words that nobody recognises, and what stands in their place when they reach the server.
+const DISGUISES: [(&[u8], &[u8]); 3] = [
+    (b"zet search_path", b"set search_path"),
+    (b"lizten abc", b"listen abc"),
+    (b"bezin work", b"begin work"),
+];
+
+/// Passes bytes on from one to the other, without the disguises.
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        for (disguise, word) in DISGUISES {
+            let place = bytes[..count]
+                .windows(disguise.len())
+                .position(|at| at == disguise);
+            if let Some(place) = place {
+                bytes[place..place + word.len()].copy_from_slice(word);
+            }
+        }
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// A way to the server that takes statements' disguises off; gives its port.
+fn undressing(port: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (back, forth) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || pass(client, server));
+            std::thread::spawn(move || pass(back, forth));
+        }
+    });
+    own
+}
+
+#[test]
+fn what_only_the_servers_answer_tells_of_is_an_error_and_nobody_has_its_connection_after_it() {
+    let server = Server::shared();
+    let database = server.database();
+    let port = undressing(server.port());
+    let direct = format!(":{}/", server.port());
+    let url = database.url().replacen(&direct, &format!(":{port}/"), 1) + "?pool=1";
+    assert!(url.contains(&format!(":{port}/")), "{url}");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        let state = "select pg_backend_pid() as pid, current_setting('search_path') as path";
+        let mut before = json(&db, state).await;
+        for sql in ["zet search_path = pg_catalog", "lizten abc", "bezin work"] {
+            let alone = db.query(sql, []).await.map(drop);
+            let pipeline = async || {
+                let statements = vec![("select 1".into(), vec![]), (sql.into(), vec![])];
+                let outcomes = db.pipeline(statements, Atomicity::Each).await?;
+                outcomes.into_iter().try_for_each(|rows| rows.map(drop))
+            };
+            for (way, outcome) in [("alone", alone), ("in a pipeline", pipeline().await)] {
+                let error = outcome.expect_err(sql);
+                assert_eq!(error.kind(), "UsageError", "{sql} {way}: {error}");
+                assert!(error.to_string().contains("changed the session"), "{error}");
+            }
+            let after = json(&db, state).await;
+            assert_ne!(after, before, "{sql}: the connection went on");
+            assert!(
+                after.ends_with(r#""path":"\"$user\", public"}]"#),
+                "{after}"
+            );
+            before = after;
+        }
+        db.close();
     });
 }

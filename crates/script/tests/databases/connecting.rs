@@ -55,6 +55,17 @@ fn options_are_known_or_listed() {
 }
 
 #[test]
+fn a_password_may_have_what_means_something_in_a_url() {
+    let url = Server::shared().url(User::CLEARTEXT);
+    assert!(url.contains("%40") && url.contains("%3A"), "{url}");
+    let app = format!(
+        "plugin(:db) {{ DB.connect '{url}' }}
+        get('/') {{ db.query('select current_user as name').first[:name] }}"
+    );
+    assert_eq!(Rig::serve(&app).get("/").text(), "cleartext");
+}
+
+#[test]
 fn a_missing_url_asks_for_it() {
     check("nil", "", &["DATABASE_URL"]);
     check(

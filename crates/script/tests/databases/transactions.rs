@@ -359,6 +359,48 @@ fn sixty_four_fibres_never_mix() {
     }
 }
 
+/// The same with the builder: half of the transactions keep what they did but for a part, half of them nothing, and all wait in between.
+#[test]
+fn sixty_four_fibres_never_mix_with_the_builder() {
+    let app = format!(
+        "{TABLE}
+        class Undo < StandardError; end
+        def seen = db[:t].where(col(:n) > 1000).order(:n).pluck(:n)
+        get('/') {{
+          found = parallel(*(1..64).map {{ |n| -> {{
+            begin
+              db.transaction do
+                db[:t].insert(n: 1000 + n)
+                sleep 0.002
+                raise \"mixed: #{{seen}}\" unless seen == [1000 + n]
+                begin
+                  db.transaction(savepoint: true) {{ db[:t].insert(n: 2000 + n); sleep 0.001; raise Undo }}
+                rescue Undo
+                end
+                db[:t].where(n: 1000 + n).update(n: n)
+                sleep 0.001
+                db.after_commit {{ raise 'it is not there' unless db[:t].where(n: n).exists? }}
+                raise Undo if n.odd?
+                raise \"mixed: #{{seen}}\" unless seen == []
+              end
+            rescue Undo
+            end
+            raise 'seen from outside' unless seen == []
+            n
+          }} }})
+          kept = db[:t].order(:n).pluck(:n)
+          db[:t].all_rows!.delete
+          {{ right: found == (1..64).to_a, kept: kept == (1..64).select(&:even?) }}
+        }}"
+    );
+    for engine in BOTH {
+        let served = Served::new(engine, "pool: 3", &app);
+        for _ in 0..3 {
+            served.check("/", r#"{"right":true,"kept":true}"#);
+        }
+    }
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
 fn a_client_that_goes_away_undoes_its_transaction() {

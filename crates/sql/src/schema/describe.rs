@@ -105,6 +105,21 @@ impl Description {
     pub fn primary_key(&self) -> &[String] {
         &self.primary
     }
+
+    /// Whether the primary key is one column of whole numbers.
+    pub fn is_numbered(&self) -> bool {
+        let [key] = self.primary.as_slice() else {
+            return false;
+        };
+        let mut columns = self.columns.iter();
+        let kind = columns.find(|column| column.name == *key);
+        kind.is_some_and(|column| {
+            matches!(
+                column.kind.as_str(),
+                "integer" | "int" | "bigint" | "smallint" | "mediumint"
+            )
+        })
+    }
 }
 
 fn text(row: &[Option<String>], index: usize) -> String {

@@ -9,7 +9,7 @@ mod read;
 
 use std::borrow::Cow;
 
-use crate::dialect::{Dialect, Names, Placeholder, Schemas};
+use crate::dialect::{Dialect, Limit, Names, Placeholder, Schemas};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
 use crate::scan::{self, Kind, Sent};
@@ -182,10 +182,24 @@ impl<'d> Writer<'d> {
         }
     }
 
+    /// At most so many rows. One is a constant, which planners know more about. To SQLite every limit is: it would prepare the statement
+    /// anew for each execution, because what is bound to a limit is part of its plan.
+    fn at_most(&mut self, rows: u64) -> Result<()> {
+        if rows > 1 && self.dialect.limit != Limit::Negative {
+            return self.bind_rows(rows);
+        }
+        let Ok(rows) = i64::try_from(rows) else {
+            return too_many_rows();
+        };
+        let mut digits = itoa::Buffer::new();
+        self.text(digits.format(rows));
+        Ok(())
+    }
+
     /// A number of rows.
     fn bind_rows(&mut self, rows: u64) -> Result<()> {
         let Ok(rows) = i64::try_from(rows) else {
-            return usage("a limit or an offset is at most 9223372036854775807 rows");
+            return too_many_rows();
         };
         self.bind(Value::Integer(rows));
         Ok(())
@@ -249,6 +263,10 @@ pub(crate) fn stored(part: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(part)
     }
+}
+
+fn too_many_rows<T>() -> Result<T> {
+    usage("a limit or an offset is at most 9223372036854775807 rows")
 }
 
 /// Whether a name is one that a database that folds to upper case can have without quotes.

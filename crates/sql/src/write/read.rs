@@ -381,14 +381,14 @@ impl Writer<'_> {
                 } else {
                     " fetch first "
                 });
-                self.bind_rows(limit)?;
+                self.at_most(limit)?;
                 self.text(" rows only");
             }
             return Ok(());
         }
         if let Some(limit) = limit {
             self.text(" limit ");
-            self.bind_rows(limit)?;
+            self.at_most(limit)?;
         } else if offset > 0 && self.dialect.limit == Limit::Negative {
             self.text(" limit -1");
         }

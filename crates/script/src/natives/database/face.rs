@@ -5,12 +5,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tsumugi_db::{Database, Session, Transaction};
+use tsumugi_db::{Database, PrimaryKey, PrimaryKeys, Session, Transaction};
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_sql::{Dialect, Name};
 
 use super::target::{Running, Target};
-use crate::limits::PRIMARY_KEYS_MAX;
 use crate::natives::{Natives, wrong_type};
 
 /// What Ruby's `DB` carries.
@@ -18,11 +17,8 @@ pub(crate) struct Face {
     database: Database,
     /// What fibres have of their own, innermost last, by job.
     own: RefCell<HashMap<u64, Vec<Own>>>,
-    keys: RefCell<HashMap<Box<str>, PrimaryKey>>,
+    keys: PrimaryKeys,
 }
-
-/// The columns of a table's primary key; none if it has none.
-pub(crate) type PrimaryKey = Rc<[Name]>;
 
 enum Own {
     Session(Running<Session>),
@@ -34,7 +30,7 @@ impl Face {
         Face {
             database,
             own: RefCell::default(),
-            keys: RefCell::default(),
+            keys: PrimaryKeys::default(),
         }
     }
 
@@ -93,34 +89,19 @@ impl Face {
         &self,
         target: &Target,
         table: &Name,
-    ) -> tsumugi_db::Result<PrimaryKey> {
-        if let Some(key) = self.keys.borrow().get(table.as_str()) {
-            return Ok(Rc::clone(key));
-        }
-        let Some(found) = target.describe(table.clone()).await? else {
-            return Ok(Rc::default());
-        };
-        let key: PrimaryKey = found
-            .primary_key()
-            .iter()
-            .map(|column| Name::exact(column))
-            .collect();
-        let mut keys = self.keys.borrow_mut();
-        if keys.len() >= PRIMARY_KEYS_MAX {
-            keys.clear();
-        }
-        keys.insert(table.as_str().into(), Rc::clone(&key));
-        Ok(key)
+    ) -> tsumugi_db::Result<Rc<PrimaryKey>> {
+        let describe = target.describe(table.clone());
+        self.keys.find(table, describe).await
     }
 
     /// Tables have been made, changed or dropped.
     pub(crate) fn forget_keys(&self) {
-        self.keys.borrow_mut().clear();
+        self.keys.forget_all();
     }
 
-    /// A statement about the table was not understood: it may have been changed.
-    pub(crate) fn forget_key(&self, table: &Name) {
-        self.keys.borrow_mut().remove(table.as_str());
+    /// A statement about the table failed: it may have been changed.
+    pub(crate) fn key_failed(&self, table: &Name, error: &tsumugi_db::Error) {
+        self.keys.failed(table, error);
     }
 }
 

@@ -60,11 +60,17 @@ fn conditions<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.derive("or_where_raw", |reader, call, query| {
         Ok(query.or_filter(sql(reader, call)?))
     })?;
+    methods.derive("or_where_not", |reader, call, query| {
+        Ok(query.or_filter(!reader.condition(call)?))
+    })?;
     methods.derive("where_exists", |reader, call, query| {
-        match reader.query(call.argument(0)) {
-            Some(other) => Ok(query.filter(exists(other.clone()))),
-            None => reader.usage("where_exists takes a query"),
-        }
+        Ok(query.filter(there_is(reader, call)?))
+    })?;
+    methods.derive("or_where_exists", |reader, call, query| {
+        Ok(query.or_filter(there_is(reader, call)?))
+    })?;
+    methods.derive("where_not_exists", |reader, call, query| {
+        Ok(query.filter(!there_is(reader, call)?))
     })?;
     on_column(methods, "between", |reader, column, values| {
         let (from, to) = reader.bounds(values)?;
@@ -99,6 +105,14 @@ where
         let rest = call.arguments().get(1..).unwrap_or_default();
         Ok(query.or_filter(condition(reader, column, rest)?))
     })
+}
+
+/// Whether another query has a row.
+fn there_is<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, Expr> {
+    match reader.query(call.argument(0)) {
+        Some(other) => Ok(exists(other.clone())),
+        None => reader.usage("whether there is a row is asked of a query"),
+    }
 }
 
 /// SQL and the values for it.

@@ -179,7 +179,10 @@ impl Change {
         }
         let columns: Vec<Name> = match (column, self.query.table_name()) {
             (Some(column), _) => vec![column],
-            (None, Some(table)) => self.face.primary_key(&self.target, table).await?.to_vec(),
+            (None, Some(table)) => {
+                let key = self.face.primary_key(&self.target, table).await?;
+                key.columns().to_vec()
+            }
             (None, None) => Vec::new(),
         };
         let items: Vec<Item> = columns
@@ -230,8 +233,8 @@ impl Change {
 
     /// A table that was changed may have another key now.
     fn failed(&self, error: tsumugi_db::Error) -> Answer {
-        if let (tsumugi_db::Error::Syntax { .. }, Some(table)) = (&error, self.query.table_name()) {
-            self.face.forget_key(table);
+        if let Some(table) = self.query.table_name() {
+            self.face.key_failed(table, &error);
         }
         failure(error)
     }

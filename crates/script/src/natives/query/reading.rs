@@ -171,7 +171,7 @@ async fn single_key(face: &Face, target: &Target, query: &Query) -> tsumugi_db::
         Some(table) => face.primary_key(target, table).await?,
         None => Rc::default(),
     };
-    match &*key {
+    match key.columns() {
         [column] => Ok(column.clone()),
         _ => {
             let message = "find needs the column here: the rows are of no table with a primary key of one column";
@@ -295,7 +295,8 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     .into_iter()
                     .map(|order| {
                         let own = query.own_column(&order);
-                        let is_primary = primary.iter().any(|column| own == Some(column.as_str()));
+                        let mut columns = primary.columns().iter();
+                        let is_primary = columns.any(|column| own == Some(column.as_str()));
                         let key = Key::new(order);
                         if is_primary { key.never_null() } else { key }
                     })

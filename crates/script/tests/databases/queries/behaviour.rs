@@ -2,7 +2,7 @@
 //! Rule: a line answers the same on every database, unless its test says of which it is.
 
 use super::{check, setup};
-use crate::{ALL, BOTH, Engine, Served, check_on};
+use crate::{ALL, BOTH, Engine, HELPERS, Served, check_on};
 
 #[test]
 fn a_query_never_changes_what_it_was_made_from() {
@@ -205,6 +205,11 @@ fn the_key_of_a_table_is_asked_for_again_when_it_was_changed() {
                     "DB::SyntaxError",
                 ),
                 ("db[:t].insert(c: 2).to_s", "2"),
+                (
+                    "db.execute_script 'drop table t; create table t(d integer primary key, e integer)'; failed { db[:t].insert(e: 1, d: 1) } && 'failed'",
+                    "failed",
+                ),
+                ("db[:t].insert(e: 2, d: 3).to_s", "3"),
             ],
         );
     }
@@ -280,5 +285,38 @@ fn rows_that_are_fetched_by_a_cursor_may_be_left() {
         let served = Served::new(engine, "pool: 1", &app);
         served.check("/", "[2,4]");
         served.check("/", "[2,4]");
+    }
+}
+
+#[test]
+fn a_pool_that_is_used_up_is_an_error_and_no_empty_result() {
+    let ways = [
+        "users.all.to_a",
+        "users.first",
+        "users.find(1)",
+        "users.count",
+        "users.exists?",
+        "users.pluck(:id)",
+        "users.each { }",
+        "users.paginate(1, 2)",
+    ];
+    let ways = ways.map(|way| format!("-> {{ {way} }}")).join(", ");
+    for engine in BOTH {
+        let app = format!(
+            "{HELPERS}{}
+            get('/') {{
+              held = Tsumugi::Channel.new 1
+              asked = Tsumugi::Channel.new 1
+              users.count
+              parallel(
+                -> {{ db.transaction(mode: :read_only) {{ users.count; held << 1; asked.pop }} }},
+                -> {{ held.pop; said = [{ways}].map {{ |way| failed(&way) }}; asked << 1; said.uniq }})[1]
+            }}
+            get('/next') {{ users.count.to_s }}",
+            setup(engine)
+        );
+        let served = Served::new(engine, "pool: 1, acquire: 0.05", &app);
+        served.check("/", r#"["DB::PoolTimeout"]"#);
+        served.check("/next", "4");
     }
 }

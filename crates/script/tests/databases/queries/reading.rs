@@ -122,6 +122,21 @@ pub(super) const READING: &[Cell] = &[
         "[1,2]",
     ),
     (
+        "or_where_not",
+        "ids users.where(id: 2).or_where_not(city: 'Rome')",
+        "[1,2,3]",
+    ),
+    (
+        "or_where_exists",
+        "ids users.where(id: 4).or_where_exists(orders.where('orders.user_id' => col('users.id'), total: 5))",
+        "[2,4]",
+    ),
+    (
+        "where_not_exists",
+        "ids users.whereNotExists(orders.where('orders.user_id' => col('users.id')))",
+        "[3,4]",
+    ),
+    (
         "join",
         "users.join(:orders, user_id: :id).order('orders.id').pluck(:name)",
         r#"["an","an","bo"]"#,

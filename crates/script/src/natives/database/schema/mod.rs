@@ -31,6 +31,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    // Who changes a schema holds this lock of PostgreSQL until the end of the transaction, in Rust as well.
+    natives.plain("schema_lock", |_, scope, _| {
+        Ok(scope.integer(tsumugi_db::schema::LOCK))
+    })?;
     making(natives)?;
     changing(natives)
 }

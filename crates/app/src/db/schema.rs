@@ -1,0 +1,164 @@
+//! Tables, migrations and seeds of applications in Rust, where the builder is at hand. What they do is done in `tsumugi_db::schema`.
+//! Rule: whoever changes tables here forgets what was known of their keys.
+
+use std::rc::Rc;
+
+use tsumugi_db::schema::Migrator;
+use tsumugi_db::{Error as DbError, Transaction};
+use tsumugi_sql::Name;
+use tsumugi_sql::schema::{Alteration, Table};
+
+use super::{Db, Tx};
+use crate::error::{Error, Result, story};
+
+/// One step of a schema's history: `up` and `down`, with a name such as `20260131120000_create_users`, whose number says when its turn is.
+#[derive(Clone, Debug)]
+pub struct Migration(tsumugi_db::schema::Migration);
+
+impl Migration {
+    /// A migration whose text, its source by `include_str!` as a rule, tells when it is no longer what was applied.
+    /// [`migrations!`](crate::migrations) makes them of modules.
+    pub fn new(name: &str, text: &str, up: impl AsyncFn(&Tx) -> Result<()> + 'static) -> Migration {
+        let run = async move |tx| told(&up, tx).await;
+        Migration(tsumugi_db::schema::Migration::new(name, text, run))
+    }
+
+    /// What undoes it.
+    #[must_use]
+    pub fn down(self, down: impl AsyncFn(&Tx) -> Result<()> + 'static) -> Migration {
+        Migration(self.0.down(async move |tx| told(&down, tx).await))
+    }
+
+    /// As the migrator takes it.
+    pub fn into_inner(self) -> tsumugi_db::schema::Migration {
+        self.0
+    }
+}
+
+/// Runs an author's code. Its keys are its own: what it makes may be undone.
+async fn told(
+    run: &impl AsyncFn(&Tx) -> Result<()>,
+    transaction: Rc<Transaction>,
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let tx = Tx::new(transaction, &Rc::default());
+    run(&tx).await.map_err(|error| match error {
+        // The migrator looks at what the database says.
+        Error::Db(error) => error.into(),
+        other => story(&other).into(),
+    })
+}
+
+/// Modules as migrations: `migrations![m20260131120000_create_users, m20260201090000_add_nick]` in the file above theirs declares them and
+/// a function `migrations()` that gives them all. Each module has `pub async fn up(tx: &Tx) -> Result<()>` and a `down` like it; a migration
+/// is called like its module without the first letter, and its text is the module's source.
+#[macro_export]
+macro_rules! migrations {
+    ($($name:ident),+ $(,)?) => {
+        $(mod $name;)+
+
+        /// The history of the schema.
+        pub fn migrations() -> ::std::vec::Vec<$crate::Migration> {
+            ::std::vec![$({
+                let name = ::core::stringify!($name);
+                let name = name.get(1..).unwrap_or(name);
+                let text = ::core::include_str!(::core::concat!(::core::stringify!($name), ".rs"));
+                $crate::Migration::new(name, text, $name::up).down($name::down)
+            }),+]
+        }
+    };
+}
+
+impl Db {
+    /// Makes a table and says whether it did. One of this name that is the same already is left alone; another one is an error.
+    pub async fn create(&self, table: &Table) -> Result<bool> {
+        self.keys.forget_all();
+        Ok(self.database.create(table).await?)
+    }
+
+    /// Changes a table, in all steps or in none.
+    pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
+        self.keys.forget_all();
+        Ok(self.database.alter(alteration).await?)
+    }
+
+    /// Drops a table with what is in it. One that others refer to stays.
+    pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
+        self.keys.forget_all();
+        Ok(self.database.drop_table(name).await?)
+    }
+
+    /// Gives a table another name.
+    pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
+        self.keys.forget_all();
+        Ok(self.database.rename_table(name, to).await?)
+    }
+
+    /// Applies the migrations that this database does not have yet, each in a transaction of its own, and gives how many. Many workers and
+    /// processes may do so at once. [`Db::migrator`] can do more.
+    pub async fn migrate(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<usize> {
+        let ran = self.migrator(migrations)?.up(None).await?;
+        self.keys.forget_all();
+        Ok(ran)
+    }
+
+    /// Migrations with this database, to be applied, undone, listed.
+    pub fn migrator(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<Migrator> {
+        let migrations = migrations.into_iter().map(Migration::into_inner);
+        Ok(Migrator::new(&self.database, migrations)?)
+    }
+
+    /// Runs this in a transaction if the table is empty, and says whether it did. Of many processes that come at once one does.
+    pub async fn seed<E: From<Error>>(
+        &self,
+        table: impl Into<Name>,
+        run: impl AsyncFn(&Tx) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let seed = async |transaction| {
+            let tx = Tx::new(transaction, &self.keys);
+            run(&tx).await.map_err(Seeding::Own)
+        };
+        let seeded = self.database.seed(table, seed).await;
+        seeded.map_err(|error| match error {
+            Seeding::Own(error) => error,
+            Seeding::Database(error) => Error::from(error).into(),
+        })
+    }
+}
+
+/// Why seeds are not there.
+enum Seeding<E> {
+    Own(E),
+    Database(DbError),
+}
+
+impl<E> From<DbError> for Seeding<E> {
+    fn from(error: DbError) -> Seeding<E> {
+        Seeding::Database(error)
+    }
+}
+
+impl Tx {
+    /// Like [`Db::create`].
+    pub async fn create(&self, table: &Table) -> Result<bool> {
+        self.keys.forget_all();
+        Ok(self.transaction.create(table).await?)
+    }
+
+    /// Like [`Db::alter`]. SQLite may want a transaction that began with `TransactionMode::Rebuild`, as migrations do themselves.
+    pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
+        self.keys.forget_all();
+        Ok(self.transaction.alter(alteration).await?)
+    }
+
+    /// Like [`Db::drop_table`].
+    pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
+        self.keys.forget_all();
+        Ok(self.transaction.drop_table(name).await?)
+    }
+
+    /// Like [`Db::rename_table`].
+    pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
+        self.keys.forget_all();
+        Ok(self.transaction.rename_table(name, to).await?)
+    }
+}

@@ -1,0 +1,153 @@
+//! Tables, migrations, seeds and keys of an application in Rust, on SQLite in memory. What they do on each database is tested below, in db.
+//! Rule: a migration here is a module, as in applications.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use serde::Serialize;
+use tsumugi_app::{Db, Error, Plugin, Result, Router, Tx, Worker, trial};
+use tsumugi_db::Options;
+use tsumugi_db::schema::State;
+use tsumugi_sql::col;
+use tsumugi_sql::schema::{Table, increments, integer, string, text};
+
+tsumugi_app::migrations![m1_create_users, m2_add_nick];
+
+struct App {
+    db: Db,
+}
+
+impl Plugin for App {
+    async fn start(_: &Worker) -> Result<App> {
+        // Each test has its own: a database in memory is the whole process's.
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        let number = STARTED.fetch_add(1, Relaxed);
+        let url = format!("sqlite::memory:?name=schema{number}");
+        let db = Db::connect(&url, Options::default()).await?;
+        Ok(App { db })
+    }
+}
+
+fn with_db(test: impl AsyncFn(&Db)) {
+    trial::run(Router::<App>::new, async |client| {
+        test(&client.state().db).await;
+    });
+}
+
+#[derive(Serialize)]
+struct Named {
+    name: &'static str,
+}
+
+const AN: Named = Named { name: "an" };
+
+#[test]
+fn modules_are_migrations_that_are_applied_once() {
+    with_db(async |db| {
+        assert_eq!(db.migrate(migrations()).await.unwrap(), 2);
+        assert_eq!(db.migrate(migrations()).await.unwrap(), 0);
+        let nick: Option<String> = db.table("users").select("nick").first().await.unwrap();
+        assert_eq!(nick.as_deref(), Some("bobby"));
+        let migrator = db.migrator(migrations()).unwrap();
+        let status = migrator.status().await.unwrap();
+        let names: Vec<&str> = status.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["1_create_users", "2_add_nick"]);
+        assert!(status.iter().all(|one| one.state == State::Applied));
+        assert_eq!(migrator.down(Some(2)).await.unwrap(), 2);
+        assert!(!db.has_table("users").await.unwrap());
+    });
+}
+
+#[test]
+fn an_insert_gives_the_key_that_the_table_has() {
+    with_db(async |db| {
+        let numbered = Table::new("numbered")
+            .column(increments("number"))
+            .column(string("name", 9));
+        let named = Table::new("named")
+            .column(string("name", 9).primary())
+            .column(text("more").nullable());
+        let paired = Table::new("paired")
+            .column(string("name", 9))
+            .column(integer("n").default(7))
+            .primary(["name", "n"]);
+        let bare = Table::new("bare").column(string("name", 9));
+        for table in [&numbered, &named, &paired, &bare] {
+            assert!(db.create(table).await.unwrap());
+        }
+        assert_eq!(db.table("numbered").insert(AN).await.unwrap(), 1);
+        let again = db.table("numbered").insert_key::<i64>(AN).await.unwrap();
+        assert_eq!(again, Some(2));
+        let name: Option<String> = db.table("named").insert_key(AN).await.unwrap();
+        assert_eq!(name.as_deref(), Some("an"));
+        let pair: Option<(String, i64)> = db.table("paired").insert_key(AN).await.unwrap();
+        assert_eq!(pair, Some(("an".to_owned(), 7)));
+        assert_eq!(db.table("bare").insert_key::<i64>(AN).await.unwrap(), None);
+        assert_eq!(db.table("bare").count().await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn an_insert_whose_key_is_no_number_is_refused_before_it_is_one() {
+    with_db(async |db| {
+        for (name, key) in [("named", true), ("bare", false)] {
+            let column = string("name", 9);
+            let column = if key { column.primary() } else { column };
+            db.create(&Table::new(name).column(column)).await.unwrap();
+            let refused = db.table(name).insert(AN).await.unwrap_err().to_string();
+            assert!(refused.contains("insert_key gives any key"), "{refused}");
+            assert_eq!(db.table(name).count().await.unwrap(), 0);
+        }
+        let returning = db.table("bare").returning("name").insert(AN).await;
+        assert!(
+            returning
+                .unwrap_err()
+                .to_string()
+                .contains("say insert_returning")
+        );
+    });
+}
+
+#[test]
+fn the_key_of_a_table_that_was_made_again_is_the_new_one() {
+    with_db(async |db| {
+        let name = string("name", 9).nullable();
+        let first = Table::new("t")
+            .column(increments("id"))
+            .column(name.clone());
+        db.create(&first).await.unwrap();
+        db.table("t").insert(AN).await.unwrap();
+        db.drop_table("t").await.unwrap();
+        let second = Table::new("t").column(increments("number")).column(name);
+        db.create(&second).await.unwrap();
+        assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+        // Made by others, it is known after the first time that it is not understood.
+        db.execute_script("drop table t; create table t(other integer primary key, name text)")
+            .await
+            .unwrap();
+        assert!(db.table("t").insert(AN).await.is_err());
+        assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn seeds_fill_an_empty_table_and_an_error_of_theirs_is_given_as_it_is() {
+    with_db(async |db| {
+        db.migrate(migrations()).await.unwrap();
+        db.table("users").all_rows().delete().await.unwrap();
+        let refused = db
+            .seed("users", async |tx: &Tx| {
+                tx.table("users").insert(AN).await?;
+                Err(Error::conflict("no more"))
+            })
+            .await;
+        assert_eq!(refused.unwrap_err().to_string(), "no more");
+        let seed = async || {
+            let seed = async |tx: &Tx| tx.table("users").insert(AN).await.map(drop);
+            db.seed("users", seed).await.unwrap()
+        };
+        assert!(seed().await);
+        assert!(!seed().await);
+        let an = db.table("users").filter(col("name").eq("an"));
+        assert_eq!(an.count().await.unwrap(), 1);
+    });
+}
