@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::database::Database;
 use crate::figures::{Figures, order};
 use crate::limits::WARM_UP_MS;
-use crate::load::{self, Expected, Outcome, Pace, Plan};
+use crate::load::{self, Expected, Outcome, Pace, Plan, Transport};
 use crate::process::Process;
 use crate::programs::Programs;
 use crate::progress;
@@ -278,6 +278,8 @@ impl Entry<'_> {
 pub struct Asked<'a> {
     /// Who is asked.
     pub process: &'a Process,
+    /// How.
+    pub transport: Transport,
     /// For what.
     pub path: &'a str,
     /// What the answer must be.
@@ -295,6 +297,7 @@ impl<'a> Asked<'a> {
     pub fn fast(process: &'a Process, path: &'a str, expected: Expected) -> Asked<'a> {
         Asked {
             process,
+            transport: Transport::default(),
             path,
             expected,
             connections: CONNECTIONS,
@@ -306,6 +309,7 @@ impl<'a> Asked<'a> {
     fn run(&self, length: Length, stop: &Stop) -> Result<Run> {
         let plan = Plan {
             address: self.process.address,
+            transport: self.transport,
             path: self.path,
             expected: &self.expected,
             connections: self.connections,

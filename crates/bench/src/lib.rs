@@ -108,7 +108,7 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Load any server with GET over HTTP/1.1 and say how fast it answers
+    /// Load any server with GET, over HTTP/1.1 or HTTP/2, and say how fast it answers
     Load(trial::Arguments),
     /// Compare two reports: which figures differ by more than chance
     Diff {

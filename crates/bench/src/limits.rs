@@ -48,3 +48,7 @@ pub const PROGRESS_MS: u64 = 200;
 pub const WARM_UP_MS: u64 = 500;
 /// Connections of a load that a user asks for.
 pub const CONNECTIONS_MAX: usize = 60_000;
+/// Streams of a connection of HTTP/2 that a user asks for: servers allow about this many.
+pub const STREAMS_MAX: usize = 100;
+/// What a server may send on a stream, and on a connection, before it is asked for more.
+pub const HTTP2_WINDOW_BYTES: u32 = 1 << 20;

@@ -171,10 +171,15 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// Lets time pass on this thread, which serves nobody.
+pub fn pause(milliseconds: u64) {
+    sleep(Duration::from_millis(milliseconds));
+}
+
+/// The same, by a finer clock.
 #[expect(
     clippy::disallowed_methods,
     reason = "the measuring program serves nobody"
 )]
-pub fn pause(milliseconds: u64) {
-    thread::sleep(Duration::from_millis(milliseconds));
+pub fn sleep(time: Duration) {
+    thread::sleep(time);
 }

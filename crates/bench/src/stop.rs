@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::limits::POLL_MS;
-use crate::process::pause;
+use crate::process::{pause, sleep};
 
 /// Whether the user wants an end.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +72,14 @@ impl Stop {
             }
             let step = left.min(Duration::from_millis(POLL_MS));
             pause(u64::try_from(step.as_millis()).unwrap_or(POLL_MS).max(1));
+        }
+    }
+
+    /// Lets time pass to the moment, as exactly as the system can, unless the end is asked for.
+    pub fn sleep_until(&self, until: Instant) {
+        self.pause_until(until - Duration::from_millis(POLL_MS));
+        if !self.is_asked() {
+            sleep(until.saturating_duration_since(Instant::now()));
         }
     }
 

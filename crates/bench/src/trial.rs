@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::bench::spread;
 use crate::figures::thousands;
-use crate::limits::{CONNECTIONS_MAX, WARM_UP_MS};
-use crate::load::{self, Expected, Pace, Plan};
+use crate::limits::{CONNECTIONS_MAX, STREAMS_MAX, WARM_UP_MS};
+use crate::load::{self, Expected, Pace, Plan, Protocol, Transport};
 use crate::report::print::figure;
 use crate::stop::Stop;
 
@@ -19,8 +19,15 @@ const TOLD: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
 /// What the command takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
-    /// What to ask for, for example http://127.0.0.1:8080/hello. Every answer must have status 200
+    /// What to ask for, for example http://127.0.0.1:8080/hello or https://localhost:8443/; certificates are not verified. Every answer
+    /// must have status 200
     url: String,
+    /// Speak HTTP/2, with --streams requests under way on each connection
+    #[arg(long)]
+    http2: bool,
+    /// Requests under way on a connection of HTTP/2
+    #[arg(long, default_value_t = 10, value_name = "N", requires = "http2")]
+    streams: usize,
     /// Connections kept open
     #[arg(short, long, default_value_t = 64)]
     connections: usize,
@@ -38,7 +45,16 @@ pub struct Arguments {
 
 /// Loads the server and tells.
 pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
-    let (address, path) = parse(&arguments.url)?;
+    let (address, path, tls) = parse(&arguments.url)?;
+    ensure!(
+        (1..=STREAMS_MAX).contains(&arguments.streams),
+        "--streams is 1 to {STREAMS_MAX}"
+    );
+    let streams = arguments.streams;
+    let protocol = match arguments.http2 {
+        true => Protocol::Http2 { streams },
+        false => Protocol::Http1,
+    };
     ensure!(
         (1..=CONNECTIONS_MAX).contains(&arguments.connections),
         "--connections is 1 to {CONNECTIONS_MAX}"
@@ -50,6 +66,7 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
     let pace = arguments.rate.map_or(Pace::Closed, Pace::Open);
     let plan = Plan {
         address,
+        transport: Transport { protocol, tls },
         path,
         expected: &Expected::Any,
         connections: arguments.connections,
@@ -94,10 +111,12 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where a URL leads, and what is asked there.
-fn parse(url: &str) -> Result<(SocketAddr, &str)> {
-    let Some(rest) = url.strip_prefix("http://") else {
-        bail!("{url} is no URL of http://, which is all that the load speaks");
+/// Where a URL leads, what is asked there, and whether that is over TLS.
+fn parse(url: &str) -> Result<(SocketAddr, &str, bool)> {
+    let (rest, tls, port) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
+        (Some(rest), _) => (rest, false, 80),
+        (_, Some(rest)) => (rest, true, 443),
+        _ => bail!("{url} is no URL of http:// or https://"),
     };
     let (authority, path) = match rest.find('/') {
         Some(at) => rest.split_at(at),
@@ -109,14 +128,14 @@ fn parse(url: &str) -> Result<(SocketAddr, &str)> {
     let authority = if has_port {
         authority.to_owned()
     } else {
-        format!("{authority}:80")
+        format!("{authority}:{port}")
     };
     let address = authority
         .to_socket_addrs()
         .with_context(|| format!("{url} names no host that is known here"))?
         .next()
         .with_context(|| format!("{url} names a host without an address"))?;
-    Ok((address, path))
+    Ok((address, path, tls))
 }
 
 #[cfg(test)]
@@ -125,7 +144,7 @@ mod tests {
 
     fn check(url: &str, expected: &str) {
         let shown = match parse(url) {
-            Ok((address, path)) => format!("{address} {path}"),
+            Ok((address, path, tls)) => format!("{address} {path} {tls}"),
             Err(error) => error.to_string(),
         };
         assert_eq!(shown, expected);
@@ -133,12 +152,13 @@ mod tests {
 
     #[test]
     fn a_url_is_an_address_and_a_path() {
-        check("http://127.0.0.1:8080/a?b=c", "127.0.0.1:8080 /a?b=c");
-        check("http://127.0.0.1", "127.0.0.1:80 /");
-        check("http://[::1]:81/", "[::1]:81 /");
+        check("http://127.0.0.1:8080/a?b=c", "127.0.0.1:8080 /a?b=c false");
+        check("http://127.0.0.1", "127.0.0.1:80 / false");
+        check("http://[::1]:81/", "[::1]:81 / false");
+        check("https://127.0.0.1/x", "127.0.0.1:443 /x true");
         check(
-            "https://127.0.0.1/",
-            "https://127.0.0.1/ is no URL of http://, which is all that the load speaks",
+            "ftp://127.0.0.1/",
+            "ftp://127.0.0.1/ is no URL of http:// or https://",
         );
     }
 }

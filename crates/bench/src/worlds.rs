@@ -64,9 +64,10 @@ impl Expected {
     }
 }
 
-/// Whether so many rows are nearly `count`: drawn at random, the same one may have come twice.
+/// Whether so many rows are nearly `count`: drawn at random, the same one may have come twice, and of a million requests of
+/// twenty one has three such.
 fn changed(count: usize, rows: usize) -> bool {
-    (count * 9 / 10..=count).contains(&rows)
+    (count * 3 / 4..=count).contains(&rows)
 }
 
 /// How many rows an array of `{"id":N,"randomNumber":N}` has; `None` when it is none. Strict and quick: it sees every answer of a load.
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn under_load_nearly_all_changed_rows_are_there() {
         let expected = Expected::Changed(20).under_load(b"");
-        for (rows, is_right) in [(1, false), (17, false), (18, true), (20, true), (21, false)] {
+        for (rows, is_right) in [(1, false), (14, false), (15, true), (20, true), (21, false)] {
             let body = format!("[{}]", vec![ROW; rows].join(","));
             assert_eq!(expected.holds(body.as_bytes()), is_right, "{rows}");
         }

@@ -4,55 +4,21 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::connection::{Connection, Read, Sent};
+use super::counter::{Counter, fault};
+use super::schedule::{Schedule, Span};
 use super::{Pace, Plan, Tally};
-use crate::limits::{DRAIN_MS_MAX, ERRORS_MAX, EVENTS_MAX, LATENCY_NS_MAX, READ_BYTES, TICK_MS};
+use crate::limits::{DRAIN_MS_MAX, EVENTS_MAX, READ_BYTES, TICK_MS};
 use crate::stop::Stop;
 
 /// Which event is the timer's; connections have their index.
 const TIMER: u64 = u64::MAX;
-
-/// When, and which requests of the schedule are this thread's.
-#[derive(Clone, Copy)]
-pub struct Span {
-    /// The first request of the schedule is due.
-    pub began: Instant,
-    /// From here it counts.
-    pub counts: Instant,
-    /// Until here requests are begun.
-    pub until: Instant,
-    /// This thread's first request.
-    pub first: usize,
-    /// From one of its requests to the next.
-    pub step: usize,
-}
-
-/// The requests of a thread at the open pace.
-struct Schedule {
-    began: Instant,
-    interval: Duration,
-    next: u32,
-}
-
-impl Schedule {
-    fn new(span: Span, per_second: f64) -> Schedule {
-        Schedule {
-            began: span.began + Duration::from_secs_f64(span.first as f64 / per_second),
-            interval: Duration::from_secs_f64(span.step as f64 / per_second),
-            next: 0,
-        }
-    }
-
-    fn due(&self) -> Instant {
-        self.began + self.interval * self.next
-    }
-}
 
 /// A thread.
 pub struct Generator<'a> {
@@ -65,7 +31,7 @@ pub struct Generator<'a> {
     connections: Vec<Connection>,
     idle: VecDeque<usize>,
     schedule: Option<Schedule>,
-    tally: Tally,
+    counter: Counter,
     room: Vec<u8>,
 }
 
@@ -105,7 +71,7 @@ impl<'a> Generator<'a> {
             idle: (0..connections.len()).collect(),
             connections,
             schedule,
-            tally: Tally::new()?,
+            counter: Counter::new(span, plan.pace)?,
             room: vec![0; READ_BYTES],
         })
     }
@@ -131,8 +97,12 @@ impl<'a> Generator<'a> {
             }
             self.begin(now)?;
         }
-        self.give_up(Instant::now());
-        Ok(self.tally)
+        let now = Instant::now();
+        let mut waiting: Vec<Instant> = self.connections.iter().filter_map(|one| one.due).collect();
+        if let Some(schedule) = &mut self.schedule {
+            waiting.extend(schedule.take_due(now));
+        }
+        Ok(self.counter.end(waiting, now))
     }
 
     fn is_over(&self, now: Instant) -> bool {
@@ -143,7 +113,7 @@ impl<'a> Generator<'a> {
             return false;
         };
         let is_idle = self.idle.len() == self.connections.len();
-        schedule.due() >= self.span.until && is_idle
+        schedule.next_due().is_none() && is_idle
             || now >= self.span.until + Duration::from_millis(DRAIN_MS_MAX)
     }
 
@@ -155,7 +125,10 @@ impl<'a> Generator<'a> {
             }
             return Ok(());
         }
-        while let (Some(due), false) = (self.next_due(), self.idle.is_empty()) {
+        while let (Some(due), false) = (
+            self.schedule.as_ref().and_then(Schedule::next_due),
+            self.idle.is_empty(),
+        ) {
             if due > now {
                 let wait = TimeSpec::from(due - now);
                 let once = Expiration::OneShot(wait);
@@ -165,33 +138,14 @@ impl<'a> Generator<'a> {
             let Some(at) = self.idle.pop_front() else {
                 break;
             };
-            // It could have left when it was due, or when its connection became free; the latter is the server's doing.
-            self.late(due, self.connections[at].free_since, now);
-            self.advance();
+            let free_since = self.connections[at].free_since;
+            self.counter.begin(due, free_since, now);
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance();
+            }
             self.ask(at, due)?;
         }
         Ok(())
-    }
-
-    /// When the next request is due, if there is another.
-    fn next_due(&self) -> Option<Instant> {
-        let due = self.schedule.as_ref()?.due();
-        (due < self.span.until).then_some(due)
-    }
-
-    fn advance(&mut self) {
-        if let Some(schedule) = &mut self.schedule {
-            schedule.next += 1;
-        }
-    }
-
-    fn late(&mut self, due: Instant, free_since: Instant, now: Instant) {
-        if due >= self.span.counts {
-            let could = due.max(free_since);
-            self.tally
-                .late
-                .saturating_record(nanoseconds(now.saturating_duration_since(could)));
-        }
     }
 
     fn ask(&mut self, at: usize, due: Instant) -> Result<()> {
@@ -230,15 +184,7 @@ impl<'a> Generator<'a> {
         }
         let expected = self.plan.expected;
         let read = connection.read(&mut self.room, |message| {
-            if message.status != 200 {
-                return Some(format!("status {}", message.status));
-            }
-            let holds = expected.holds(&message.body);
-            (!holds).then(|| {
-                let shown = String::from_utf8_lossy(&message.body);
-                let shown: String = shown.chars().take(80).collect();
-                format!("another body than expected: {shown}")
-            })
+            fault(message.status, &message.body, expected)
         });
         match read {
             Ok(Read::Part) => Ok(()),
@@ -254,8 +200,8 @@ impl<'a> Generator<'a> {
             return Ok(());
         };
         match fault {
-            Some(fault) => self.count_error(fault)?,
-            None => self.count(due, now),
+            Some(fault) => self.counter.error(fault)?,
+            None => self.counter.answer(due, now),
         }
         if closes {
             self.replace(at)?;
@@ -268,28 +214,10 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// At the closed pace what was answered in time counts, at the open one what was due in time.
-    fn count(&mut self, due: Instant, now: Instant) {
-        let decides = if self.schedule.is_some() { due } else { now };
-        if decides >= self.span.counts && decides < self.span.until {
-            self.tally.requests += 1;
-            self.tally.latency.saturating_record(nanoseconds(now - due));
-        }
-    }
-
-    fn count_error(&mut self, fault: String) -> Result<()> {
-        self.tally.errors += 1;
-        if self.tally.errors > ERRORS_MAX {
-            bail!("{ERRORS_MAX} requests failed, the last with: {fault}");
-        }
-        self.tally.first.get_or_insert(fault);
-        Ok(())
-    }
-
     /// A connection broke, with a request under way or without.
     fn fail(&mut self, at: usize, reason: &str) -> Result<()> {
         if self.connections[at].due.take().is_some() {
-            self.count_error(reason.to_owned())?;
+            self.counter.error(reason.to_owned())?;
             self.idle.push_back(at);
         }
         self.replace(at)
@@ -302,28 +230,4 @@ impl<'a> Generator<'a> {
         self.epoll.add(&self.connections[at].stream, event)?;
         Ok(())
     }
-
-    /// Those who were due and have no answer count with the time that they had so far: it was more.
-    fn give_up(&mut self, now: Instant) {
-        let mut waiting: Vec<Instant> = Vec::new();
-        if self.schedule.is_some() {
-            waiting.extend(
-                self.connections
-                    .iter()
-                    .filter_map(|connection| connection.due),
-            );
-            while let Some(due) = self.next_due().filter(|due| *due < now) {
-                waiting.push(due);
-                self.advance();
-            }
-        }
-        for due in waiting.into_iter().filter(|due| *due >= self.span.counts) {
-            self.tally.unanswered += 1;
-            self.tally.latency.saturating_record(nanoseconds(now - due));
-        }
-    }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).map_or(LATENCY_NS_MAX, |time| time.clamp(1, LATENCY_NS_MAX))
 }

@@ -1,14 +1,22 @@
-//! Load over HTTP/1.1: many connections from a few threads, and what came of it. Every response is checked.
+//! Load over HTTP: many connections from a few threads, and what came of it. Every response is checked. HTTP/1.1 in the clear is spoken
+//! here, for as little of the machine as can be; over TLS, and HTTP/2, by hyper.
 //! Two paces: each connection asks again when it was answered (closed), or requests leave by the clock whatever the server does (open).
 //! Rule: at the open pace a request's time begins when it was due, not when it could be sent, so a server that stalls is charged for all
 //! who would have come meanwhile.
 
 mod connection;
+mod counter;
 mod generator;
+mod lanes;
+mod link;
+#[cfg(test)]
+mod link_tests;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
 use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,10 +25,14 @@ use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
 
+use tokio::task::LocalSet;
+
 use self::connection::Connection;
 use self::generator::Generator;
-use crate::limits::FILES_SPARE;
-use crate::limits::{LATENCY_DIGITS, LATENCY_NS_MAX};
+use self::lanes::Lanes;
+pub use self::link::{Link, Target};
+use self::schedule::Span;
+use crate::limits::{FILES_SPARE, LATENCY_DIGITS, LATENCY_NS_MAX};
 use crate::parked::allow_files;
 use crate::stop::Stop;
 
@@ -55,10 +67,44 @@ pub enum Pace {
     Open(f64),
 }
 
+/// What is spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1: a connection has one request under way.
+    #[default]
+    Http1,
+    /// HTTP/2, without an upgrade: a connection has several.
+    Http2 {
+        /// So many.
+        streams: usize,
+    },
+}
+
+impl Protocol {
+    /// Requests under way on a connection.
+    pub fn streams(self) -> usize {
+        match self {
+            Protocol::Http1 => 1,
+            Protocol::Http2 { streams } => streams,
+        }
+    }
+}
+
+/// What is spoken, over what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transport {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Whether connections are over TLS. Certificates are not verified.
+    pub tls: bool,
+}
+
 /// A load.
 pub struct Plan<'a> {
     /// Where to.
     pub address: SocketAddr,
+    /// How.
+    pub transport: Transport,
     /// What is asked, with GET.
     pub path: &'a str,
     /// What must be answered, with status 200.
@@ -141,41 +187,42 @@ impl Outcome {
 pub fn run(plan: &Plan<'_>, stop: &Stop, look: impl Fn() -> Result<f64>) -> Result<Outcome> {
     allow_files(plan.connections as u64 + FILES_SPARE)?;
     let threads = plan.threads.clamp(1, plan.connections.max(1));
-    let mut shares = Vec::new();
-    for thread in 0..threads {
-        let share = (plan.connections + thread) / threads;
-        let opened = (0..share).map(|_| Connection::open(plan.address));
-        let opened = opened.collect::<std::io::Result<Vec<_>>>();
-        shares.push(opened.with_context(|| format!("cannot connect to {}", plan.address))?);
-    }
-    let began = Instant::now();
-    let counts = began + plan.warm_up;
-    let until = counts + plan.length;
     thread::scope(|scope| {
-        let generators: Vec<_> = shares
-            .into_iter()
-            .enumerate()
-            .map(|(at, connections)| {
-                let span = generator::Span {
-                    began,
-                    counts,
-                    until,
-                    first: at,
-                    step: threads,
-                };
-                scope.spawn(move || Generator::new(plan, span, connections, stop)?.run())
-            })
-            .collect();
+        let (ready, readied) = channel();
+        let mut running = Vec::new();
+        for thread in 0..threads {
+            let connections = (plan.connections + thread) / threads;
+            let (start, started) = channel();
+            let ready = ready.clone();
+            let work = move || drive(plan, connections, &ready, &started, stop);
+            running.push((scope.spawn(work), start));
+        }
+        for _ in 0..threads {
+            readied.recv().context("a thread of the load panicked")??;
+        }
+        let began = Instant::now();
+        let counts = began + plan.warm_up;
+        let until = counts + plan.length;
+        for (at, (_, start)) in running.iter().enumerate() {
+            let span = Span {
+                began,
+                counts,
+                until,
+                first: at,
+                step: threads,
+            };
+            // One that has ended tells why when it is joined.
+            let _ = start.send(span);
+        }
         stop.pause_until(counts);
         let (server, client, counting) = (look()?, own_us()?, Instant::now());
         stop.pause_until(until);
         let (server_us, client_us) = (look()? - server, own_us()? - client);
         let seconds = counting.elapsed().as_secs_f64();
         let mut tally = Tally::new()?;
-        for generator in generators {
-            let counted = generator
-                .join()
-                .map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
+        for (thread, _) in running {
+            let counted = thread.join();
+            let counted = counted.map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
             tally.add(counted?)?;
         }
         Ok(Outcome {
@@ -186,6 +233,58 @@ pub fn run(plan: &Plan<'_>, stop: &Stop, look: impl Fn() -> Result<f64>) -> Resu
             server_us,
         })
     })
+}
+
+/// A thread: connects, tells so, waits for the word to start, and loads. Without the word it counts nothing.
+fn drive(
+    plan: &Plan<'_>,
+    connections: usize,
+    ready: &Sender<Result<()>>,
+    started: &Receiver<Span>,
+    stop: &Stop,
+) -> Result<Tally> {
+    // Whoever waits for this may have given up on another thread.
+    let tell = |outcome| drop(ready.send(outcome));
+    if plan.transport == Transport::default() {
+        let opened = (0..connections).map(|_| Connection::open(plan.address));
+        let opened = opened.collect::<std::io::Result<Vec<_>>>();
+        match opened.with_context(|| format!("cannot connect to {}", plan.address)) {
+            Ok(opened) => {
+                tell(Ok(()));
+                return match started.recv() {
+                    Ok(span) => Generator::new(plan, span, opened, stop)?.run(),
+                    Err(_) => Tally::new(),
+                };
+            }
+            Err(error) => tell(Err(error)),
+        }
+        return Tally::new();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let work = async {
+        let target = Target::new(plan.address, plan.path, plan.transport)?;
+        let mut links = Vec::new();
+        for _ in 0..connections {
+            links.push(Link::open(target.clone()).await?);
+        }
+        anyhow::Ok(links)
+    };
+    let local = LocalSet::new();
+    match local.block_on(&runtime, work) {
+        Ok(links) => {
+            tell(Ok(()));
+            match started.recv() {
+                Ok(span) => local.block_on(&runtime, Lanes::new(plan, span, links, stop)?.run()),
+                Err(_) => Tally::new(),
+            }
+        }
+        Err(error) => {
+            tell(Err(error));
+            Tally::new()
+        }
+    }
 }
 
 /// Processor time of this program, in microseconds.

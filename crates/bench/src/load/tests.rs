@@ -53,6 +53,7 @@ fn converse(stream: TcpStream, answer: &dyn Fn() -> Vec<u8>) {
 fn load(address: SocketAddr, connections: usize, pace: Pace, milliseconds: u64) -> Outcome {
     let plan = Plan {
         address,
+        transport: Transport::default(),
         path: "/hello",
         expected: &Expected::Same(HELLO.to_vec()),
         connections,
@@ -125,6 +126,7 @@ fn what_is_due_and_never_answered_counts() {
     let _held = held.lock().unwrap();
     let plan = Plan {
         address,
+        transport: Transport::default(),
         path: "/hello",
         expected: &Expected::Any,
         connections: 2,
