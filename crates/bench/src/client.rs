@@ -19,6 +19,8 @@ pub struct Client {
 pub struct Answer {
     /// The status.
     pub status: u16,
+    /// The lines before the body.
+    pub head: String,
     /// The body.
     pub body: Vec<u8>,
     /// The server closes the connection after it.
@@ -53,12 +55,33 @@ impl Client {
         self.stream.write_all(request.as_bytes())
     }
 
+    /// Asks for a page in a language, and reads it.
+    pub fn fetch_in(&mut self, path: &str, language: &str) -> io::Result<Answer> {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: bench\r\naccept-language: {language}\r\n\r\n");
+        self.stream.write_all(request.as_bytes())?;
+        self.answer()
+    }
+
+    /// Sends a form in a session, and reads the answer, which is in English.
+    pub fn submit(&mut self, path: &str, cookie: &str, form: &str) -> io::Result<Answer> {
+        let length = form.len();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: bench\r\naccept-language: en\r\ncookie: {cookie}\r\n\
+             content-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n\r\n{form}"
+        );
+        self.stream.write_all(request.as_bytes())?;
+        self.answer()
+    }
+
     /// Reads the next answer.
     pub fn answer(&mut self) -> io::Result<Answer> {
         loop {
             if let Some(message) = message::parse(&self.read)? {
+                let end = memchr::memmem::find(&self.read, b"\r\n\r\n").unwrap_or_default();
                 let answer = Answer {
                     status: message.status,
+                    head: String::from_utf8_lossy(&self.read[..end]).into_owned(),
                     closes: message.closes,
                     body: message.body.into_owned(),
                 };

@@ -52,3 +52,9 @@ pub const CONNECTIONS_MAX: usize = 60_000;
 pub const STREAMS_MAX: usize = 100;
 /// What a server may send on a stream, and on a connection, before it is asked for more.
 pub const HTTP2_WINDOW_BYTES: u32 = 1 << 20;
+/// Between two ends of all backends.
+pub const KILL_MS: u64 = 2_000;
+/// After the last of them, until nothing may fail any more.
+pub const SETTLE_MS: u64 = 3_000;
+/// Tasks that the mixed load of the demo adds: its table is read whole all the time.
+pub const TASKS_KEPT_MAX: usize = 2_000;

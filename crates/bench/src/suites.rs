@@ -189,7 +189,7 @@ impl Name {
             }
             Name::Kv => kv::run(bench),
             Name::Soak => {
-                let verdict = soak::run(&bench.ours(), bench.folder(), soak_seconds)?;
+                let verdict = soak::run(bench, soak_seconds)?;
                 ensure!(verdict == Verdict::Passed, "a part of it failed");
                 Ok(())
             }

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use tsumugi_launch::Options;
 use tsumugi_script::{Mode, Program, Settings};
+use tsumugi_worker::Exit;
 
+use crate::kv::beside;
 use crate::limit::Ruby;
 use crate::{application, watch};
 
@@ -18,12 +20,15 @@ pub struct Arguments {
     app: PathBuf,
     #[command(flatten)]
     options: Options<Ruby>,
+    #[command(flatten)]
+    kv: beside::Options,
 }
 
 /// Serves until a signal.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
     let prepared = arguments.options.prepare()?;
+    let kv = arguments.kv.prepare(prepared.tls(), prepared.workers())?;
     let settings = Settings {
         app: arguments.app,
         data_dir: prepared.data_dir.clone(),
@@ -37,7 +42,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         tracing::info!("development: watching {}", folder.display());
         watch::start(folder, settings.data_dir.clone(), prepared.handle())?;
     }
-    prepared.run(move |_| Program::new(settings.clone()))
+    let kv = kv.map(beside::Prepared::start).transpose()?;
+    let code = prepared.run(move |_| Program::new(settings.clone()));
+    let kv = kv.map(beside::Running::finish).transpose();
+    // What is wrong with the application is told first.
+    Ok(match (code?, kv?) {
+        (code, None | Some(Exit::Drained)) => code,
+        (_, Some(exit)) => ExitCode::from(exit.code()),
+    })
 }
 
 /// The folder a file is in.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tsumugi_front::{Front, Mode, Program, Service};
+use tsumugi_http::Tls;
 use tsumugi_worker::{Address, Config, Handle, Server, Signals, Worker};
 
 use crate::front::FrontOptions;
@@ -102,6 +103,16 @@ impl<T> Prepared<T> {
     /// Controls the server once it runs.
     pub fn handle(&self) -> Handle {
         self.server.handle()
+    }
+
+    /// How many workers serve.
+    pub fn workers(&self) -> NonZeroUsize {
+        self.workers
+    }
+
+    /// What TLS listeners of the application show, if there are any.
+    pub fn tls(&self) -> Option<Tls> {
+        self.front.tls.clone()
     }
 
     /// Serves what `make` makes on each worker, until a signal.

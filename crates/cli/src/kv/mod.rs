@@ -1,6 +1,7 @@
 //! `tsumugi kv`: the key-value store on its own. Without a word it serves databases; its words talk to a server.
 //! Calls are made by the client of `tsumugi-rpc`, and what a database's folder holds is the store's affair.
 
+pub mod beside;
 mod call;
 mod cursor;
 mod escape;

@@ -96,11 +96,7 @@ pub fn run(arguments: Options) -> Result<ExitCode> {
     }
     // The databases close with the last of those that know them.
     drop(databases);
-    for address in server.addresses() {
-        let plural = if workers.get() == 1 { "" } else { "s" };
-        let url = url(address, is_tls);
-        tracing::info!("listening on {url} with {workers} worker{plural}");
-    }
+    tell(server.addresses(), workers, is_tls);
     if let Some(address) = &arguments.admin {
         let listener =
             bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
@@ -138,7 +134,7 @@ fn ensure_guarded(arguments: &Options) -> Result<()> {
 }
 
 /// Opens the databases, one after the other; recovery takes the time it takes.
-fn open(texts: &[String]) -> Result<Vec<Database>> {
+pub fn open(texts: &[String]) -> Result<Vec<Database>> {
     if texts.is_empty() {
         return Ok(vec![Database::open(&Spec::memory())?]);
     }
@@ -152,7 +148,7 @@ fn open(texts: &[String]) -> Result<Vec<Database>> {
 }
 
 /// A message may be as large as the largest value that may be stored, whatever the databases take.
-fn limits_for(databases: &[Database]) -> Limits {
+pub fn limits_for(databases: &[Database]) -> Limits {
     let values = databases.iter().map(|database| database.spec().value_max);
     let more = values
         .max()
@@ -164,6 +160,15 @@ fn limits_for(databases: &[Database]) -> Limits {
         inbound_bytes_max: limits.inbound_bytes_max + more,
         outbound_bytes_max: limits.outbound_bytes_max + more,
         ..limits
+    }
+}
+
+/// Says where clients find the service.
+pub fn tell(addresses: &[Address], workers: NonZeroUsize, is_tls: bool) {
+    for address in addresses {
+        let plural = if workers.get() == 1 { "" } else { "s" };
+        let url = url(address, is_tls);
+        tracing::info!("listening on {url} with {workers} worker{plural}");
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::platform::LocalStream;
+use crate::platform::{self, LocalStream};
 
 /// An open connection.
 #[non_exhaustive]
@@ -26,6 +26,16 @@ impl Stream {
     /// Whether nobody between the two sides can read along.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Stream::Tls(_))
+    }
+
+    /// Asks the system to tell of bytes that came once there are so many; false where it cannot. Linux asks it of TCP alone.
+    pub(crate) fn low_water(&self, bytes: usize) -> bool {
+        match self {
+            Stream::Tcp(stream) => platform::low_water(stream, bytes),
+            // Encryption makes more of them, never fewer.
+            Stream::Tls(stream) => platform::low_water(stream.get_ref().0, bytes),
+            Stream::Local(_) => false,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 /// A connection that cannot exist here.
 pub enum LocalStream {}
@@ -65,4 +66,9 @@ pub fn exposed(path: &Path) -> io::Result<Option<&'static str>> {
 /// This system has no such limit, and libpq leaves it then.
 pub fn user_timeout(_: socket2::SockRef<'_>, _: Duration) -> io::Result<()> {
     Ok(())
+}
+
+/// This system is not known to.
+pub fn low_water(_: &TcpStream, _: usize) -> bool {
+    false
 }

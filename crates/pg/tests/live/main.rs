@@ -16,6 +16,7 @@ mod secure;
 mod sizes;
 mod statements;
 mod typed;
+mod waited;
 
 use std::future::poll_fn;
 use std::pin::Pin;

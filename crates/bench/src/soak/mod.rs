@@ -1,6 +1,8 @@
 //! The suite soak: mixed load with clients that leave, thousands parked again and again, reloads and drains under load.
 //! Nothing may grow for ever and nothing may fail that a client did not break itself. Prints what memory was at start and end.
 
+mod together;
+
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::signal::Signal;
 
 use crate::Verdict;
+use crate::bench::Bench;
 use crate::client::Client;
 use crate::figures::thousands;
 use crate::limits::{
@@ -85,24 +88,24 @@ fn under_load<T>(
 }
 
 /// Runs every part.
-pub fn run(ours: &Ours, folder: &Path, seconds: u64) -> Result<Verdict> {
+pub fn run(bench: &mut Bench, seconds: u64) -> Result<Verdict> {
     parked::allow_files(PARKED as u64 + FILES_SPARE)?;
-    let parts = [
-        ("mixed", mixed(ours, folder, seconds)),
-        ("parked", parked_again(ours, folder)),
-        ("reload", reload(ours, folder, seconds.min(60))),
-        ("drain", drain(ours, folder)),
-    ];
+    let (ours, folder) = (bench.ours(), bench.folder().to_owned());
     let mut verdict = Verdict::Passed;
-    for (name, part) in parts {
-        match part {
-            Ok(line) => say!("soak     {name:<8} ok       {line}"),
-            Err(error) => {
-                say!("soak     {name:<8} FAILED   {error:#}");
-                verdict = Verdict::Failed;
-            }
+    let mut tell = |name: &str, part: Result<Option<String>>| match part {
+        Ok(Some(line)) => say!("soak     {name:<8} ok       {line}"),
+        // What it lacks was told.
+        Ok(None) => {}
+        Err(error) => {
+            say!("soak     {name:<8} FAILED   {error:#}");
+            verdict = Verdict::Failed;
         }
-    }
+    };
+    tell("together", together::run(bench, seconds));
+    tell("mixed", mixed(&ours, &folder, seconds).map(Some));
+    tell("parked", parked_again(&ours, &folder).map(Some));
+    tell("reload", reload(&ours, &folder, seconds.min(60)).map(Some));
+    tell("drain", drain(&ours, &folder).map(Some));
     Ok(verdict)
 }
 

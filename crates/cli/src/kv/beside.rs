@@ -1,0 +1,107 @@
+//! The key-value service beside an application: `--kv-listen` of `tsumugi serve`. The databases are the same that the application opens,
+//! since one path is one database in a process. Serves no application.
+//! Its workers are its own: a client of Tkrzw-RPC waits for no handler of Ruby.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tsumugi_http::Tls;
+use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
+use tsumugi_worker::{Address, Config, Exit, Handle, Server, Signals};
+
+use super::serve::{limits_for, open, tell};
+
+/// Options about the key-value service.
+#[derive(clap::Args)]
+#[group(skip)]
+pub struct Options {
+    /// Serve the databases of --kv-database to clients of Tkrzw-RPC, too: 127.0.0.1:1978, [::1]:1978 or unix:/path; may be repeated
+    #[arg(long, value_name = "ADDR", requires = "kv_database")]
+    kv_listen: Vec<Address>,
+    /// A database of --kv-listen, as PATH#NAME=VALUE,…: the one that the application has with KV.open of this path; may be repeated
+    #[arg(long, value_name = "DATABASE", requires = "kv_listen")]
+    kv_database: Vec<String>,
+    /// Serve only calls on --kv-listen that show a token of this file, as `tsumugi kv --token-file` does
+    #[arg(long, value_name = "FILE", requires = "kv_listen")]
+    kv_token_file: Option<PathBuf>,
+}
+
+/// A service that is bound and serves nothing yet.
+pub struct Prepared {
+    store: Store,
+    server: Server,
+    is_tls: bool,
+    workers: NonZeroUsize,
+}
+
+/// A service that runs until a signal, as the application does.
+pub struct Running {
+    handle: Handle,
+    thread: JoinHandle<Result<Exit, tsumugi_worker::Error>>,
+}
+
+impl Options {
+    /// Opens the databases and binds, when the options ask for it. `tls` is the application's.
+    pub fn prepare(self, tls: Option<Tls>, workers: NonZeroUsize) -> Result<Option<Prepared>> {
+        if self.kv_listen.is_empty() {
+            return Ok(None);
+        }
+        for address in &self.kv_listen {
+            let Address::Tcp(tcp) = address else { continue };
+            ensure!(
+                tls.is_some() || tcp.ip().is_loopback(),
+                "{tcp} is reached by other machines and would be served without TLS; give --tls-cert and --tls-key, or a loopback address to --kv-listen"
+            );
+        }
+        let databases = open(&self.kv_database)?;
+        let config = Config {
+            listen: self.kv_listen,
+            signals: Signals::Handle,
+            workers,
+            ..Config::default()
+        };
+        let is_tls = tls.is_some();
+        let store = Store::new(Settings {
+            limits: limits_for(&databases),
+            databases,
+            tls,
+            tokens: self.kv_token_file.map(|path| TokenFile {
+                path,
+                unix: UnixClients::Trusted,
+            }),
+        })?;
+        Ok(Some(Prepared {
+            store,
+            server: Server::bind(config)?,
+            is_tls,
+            workers,
+        }))
+    }
+}
+
+impl Prepared {
+    /// Serves on threads of its own.
+    pub fn start(self) -> Result<Running> {
+        tell(self.server.addresses(), self.workers, self.is_tls);
+        let (handle, store) = (self.server.handle(), self.store);
+        let serve = move || self.server.run(move |worker| store.service(worker));
+        let thread = thread::Builder::new()
+            .name("kv-control".to_owned())
+            .spawn(serve)
+            .context("the system gave no thread for --kv-listen")?;
+        Ok(Running { handle, thread })
+    }
+}
+
+impl Running {
+    /// Lets its calls finish.
+    pub fn finish(self) -> Result<Exit> {
+        self.handle.drain();
+        let Ok(exit) = self.thread.join() else {
+            bail!("the key-value service panicked");
+        };
+        exit.context("the key-value service")
+    }
+}

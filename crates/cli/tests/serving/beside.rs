@@ -1,0 +1,78 @@
+//! The key-value service beside an application: one database for handlers and for clients of Tkrzw-RPC.
+
+use std::process::{Command, Output};
+
+use crate::rig::{Served, folder, get, serve, start};
+
+const APP: &str = "plugin(:store) { KV.open 'casket' }
+                   get('/read') { store['from'] || 'nothing' }
+                   get('/write') { store['to'] = 'a client'; 'written' }";
+
+fn kv(served: &Served, words: &[&str]) -> String {
+    let Output { stdout, stderr, .. } = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .arg("kv")
+        .args(words)
+        .args(["--address", "unix:kv.sock"])
+        .current_dir(served.folder.path())
+        .output()
+        .unwrap();
+    String::from_utf8([stdout, stderr].concat()).unwrap()
+}
+
+#[test]
+fn handlers_and_clients_share_a_database() {
+    let options = ["--kv-listen", "unix:kv.sock", "--kv-database", "casket"];
+    let (mut served, address) = start(APP, &[], &options);
+    assert_eq!(get(&address, "/read").text(), "nothing");
+    kv(&served, &["set", "from", "a handler"]);
+    assert_eq!(get(&address, "/read").text(), "a handler");
+    assert_eq!(get(&address, "/write").text(), "written");
+    assert_eq!(kv(&served, &["get", "to"]), "a client\n");
+    served.signal("-TERM");
+    assert!(served.child.wait().unwrap().success());
+    assert!(!served.path("kv.sock").exists(), "the socket stays behind");
+}
+
+#[test]
+fn both_read_their_settings_again_at_a_reload() {
+    let secret = b"0123456789abcdef\n";
+    let files: [(&str, &[u8]); 1] = [("tokens", secret)];
+    let options = [
+        "--kv-listen",
+        "127.0.0.1:0",
+        "--kv-database",
+        "casket",
+        "--kv-token-file",
+        "tokens",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let all = [&[("app.rb", APP.as_bytes())], &files[..]].concat();
+    let mut served = serve(folder(&all), &options);
+    let address = served.word_after("listening on tkrzw://");
+    let asked = |served: &Served, token: &str| {
+        std::fs::write(served.path("token"), token).unwrap();
+        let words = ["inspect", "--address", &address, "--token-file", "token"];
+        let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+            .arg("kv")
+            .args(words)
+            .current_dir(served.folder.path())
+            .output();
+        output.unwrap().status.success()
+    };
+    assert!(asked(&served, "0123456789abcdef"));
+    std::fs::write(served.path("tokens"), "fedcba9876543210\n").unwrap();
+    served.signal("-HUP");
+    served.word_after("reloaded");
+    served.word_after("reloaded");
+    assert!(asked(&served, "fedcba9876543210"));
+    assert!(!asked(&served, "0123456789abcdef"));
+}
+
+#[test]
+fn what_other_machines_reach_is_not_served_without_tls() {
+    let options = ["--kv-listen", "0.0.0.0:0", "--kv-database", "casket"];
+    let mut served = serve(folder(&[("app.rb", APP.as_bytes())]), &options);
+    served.word_after("is reached by other machines and would be served without TLS");
+    assert_eq!(served.child.wait().unwrap().code(), Some(1));
+}
