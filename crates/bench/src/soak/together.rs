@@ -156,7 +156,7 @@ fn start(bench: &Bench, database: &str) -> Result<(Process, String)> {
     command.env("DATABASE_URL", database);
     command.env(
         "TSUMUGI_SECRET",
-        "a secret of no worth, long enough to be taken",
+        "a secret of no worth that is long enough to be taken",
     );
     let process = Process::start("together", command, address, &folder)?;
     Ok((process, format!("tkrzw://{store}")))

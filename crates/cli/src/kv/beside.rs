@@ -32,7 +32,7 @@ pub struct Options {
 pub struct Prepared {
     store: Store,
     server: Server,
-    is_tls: bool,
+    tls: Option<Tls>,
     workers: NonZeroUsize,
 }
 
@@ -62,11 +62,10 @@ impl Options {
             workers,
             ..Config::default()
         };
-        let is_tls = tls.is_some();
         let store = Store::new(Settings {
             limits: limits_for(&databases),
             databases,
-            tls,
+            tls: tls.clone(),
             tokens: self.kv_token_file.map(|path| TokenFile {
                 path,
                 unix: UnixClients::Trusted,
@@ -75,7 +74,7 @@ impl Options {
         Ok(Some(Prepared {
             store,
             server: Server::bind(config)?,
-            is_tls,
+            tls,
             workers,
         }))
     }
@@ -84,7 +83,7 @@ impl Options {
 impl Prepared {
     /// Serves on threads of its own.
     pub fn start(self) -> Result<Running> {
-        tell(self.server.addresses(), self.workers, self.is_tls);
+        tell(self.server.addresses(), self.workers, self.tls.as_ref());
         let (handle, store) = (self.server.handle(), self.store);
         let serve = move || self.server.run(move |worker| store.service(worker));
         let thread = thread::Builder::new()

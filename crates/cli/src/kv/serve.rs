@@ -76,10 +76,9 @@ pub fn run(arguments: Options) -> Result<ExitCode> {
         limit.apply(&mut config.limits, &mut limits)?;
     }
     let workers = config.workers;
-    let is_tls = tls.is_some();
     let store = Store::new(Settings {
         databases: databases.clone(),
-        tls,
+        tls: tls.clone(),
         tokens: arguments.token_file.map(|path| TokenFile {
             path,
             unix: if arguments.unix_token {
@@ -96,7 +95,7 @@ pub fn run(arguments: Options) -> Result<ExitCode> {
     }
     // The databases close with the last of those that know them.
     drop(databases);
-    tell(server.addresses(), workers, is_tls);
+    tell(server.addresses(), workers, tls.as_ref());
     if let Some(address) = &arguments.admin {
         let listener =
             bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
@@ -164,10 +163,10 @@ pub fn limits_for(databases: &[Database]) -> Limits {
 }
 
 /// Says where clients find the service.
-pub fn tell(addresses: &[Address], workers: NonZeroUsize, is_tls: bool) {
+pub fn tell(addresses: &[Address], workers: NonZeroUsize, tls: Option<&Tls>) {
     for address in addresses {
         let plural = if workers.get() == 1 { "" } else { "s" };
-        let url = url(address, is_tls);
+        let url = url(address, tls.is_some());
         tracing::info!("listening on {url} with {workers} worker{plural}");
     }
 }
