@@ -8,7 +8,7 @@ use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin;
 use tsumugi_http::exposition::{Exposition, Kind};
 use tsumugi_http::{Figures, Tls};
-use tsumugi_worker::{ERRORS, Handle, OUTPUT, Snapshot, WorkerSnapshot};
+use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
 use crate::databases::{self, Databases};
 use crate::stores::{self, Stores};
@@ -121,7 +121,7 @@ impl admin::Desk for Desk {
             .map(|column| (column.worker, &column.databases));
         databases::write(databases, &mut text);
         stores::write(columns.iter().map(|column| &column.stores), &mut text);
-        write_workers(&self.handle.snapshot(), &mut text);
+        text.workers(&self.handle.snapshot());
         let name = "tsumugi_output_dropped_total";
         text.family(
             name,
@@ -169,75 +169,5 @@ fn write_vms(columns: &[Arc<Column>], text: &mut Exposition) {
         "tsumugi_ruby_requests",
         "Requests in Ruby, parked ones included.",
         |column| &column.requests,
-    );
-}
-
-fn write_workers(snapshot: &Snapshot, text: &mut Exposition) {
-    let mut family = |name: &str, kind: Kind, help: &str, of: fn(&WorkerSnapshot) -> u64| {
-        text.family(name, kind, help);
-        for (worker, figures) in snapshot.workers.iter().enumerate() {
-            text.sample(name, &[("worker", &worker.to_string())], of(figures));
-        }
-    };
-    family(
-        "tsumugi_connections_open",
-        Kind::Gauge,
-        "Connections open now.",
-        |worker| worker.open as u64,
-    );
-    family(
-        "tsumugi_connections_accepted_total",
-        Kind::Counter,
-        "Connections that the worker accepted, whoever serves them.",
-        |worker| worker.accepted,
-    );
-    family(
-        "tsumugi_connections_handed_over_total",
-        Kind::Counter,
-        "Of these, connections given to a worker that had fewer.",
-        |worker| worker.handed_over,
-    );
-    family(
-        "tsumugi_connections_refused_total",
-        Kind::Counter,
-        "Connections closed at once because every worker had connections_max.",
-        |worker| worker.refused,
-    );
-    family(
-        "tsumugi_accept_errors_total",
-        Kind::Counter,
-        "Accepts that failed for want of a resource, such as file descriptors.",
-        |worker| worker.accept_errors,
-    );
-    family(
-        "tsumugi_worker_stalls_total",
-        Kind::Counter,
-        "Loop turns that took stall_ms or longer.",
-        |worker| worker.stalled,
-    );
-    family(
-        "tsumugi_worker_turns_total",
-        Kind::Counter,
-        "Loop turns.",
-        |worker| worker.turns,
-    );
-    let offload = &snapshot.offload;
-    text.single(
-        "tsumugi_offload_threads",
-        Kind::Gauge,
-        "Threads for blocking work.",
-        offload.threads,
-    );
-    text.single(
-        "tsumugi_offload_queued",
-        Kind::Gauge,
-        "Blocking jobs that wait for a thread.",
-        offload.queued,
-    );
-    text.single(
-        "tsumugi_offload_refused_total",
-        Kind::Counter,
-        "Blocking jobs refused because offload_queue_max were waiting.",
-        offload.refused,
     );
 }

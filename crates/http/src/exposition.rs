@@ -3,6 +3,8 @@
 
 use std::fmt::{Display, Write};
 
+use tsumugi_worker::{Snapshot, WorkerSnapshot};
+
 /// A text that grows family by family.
 #[derive(Debug, Default)]
 pub struct Exposition(String);
@@ -16,6 +18,17 @@ pub enum Kind {
     Gauge,
     /// Counts by upper bound, with `_bucket`, `_sum` and `_count`.
     Histogram,
+}
+
+impl Kind {
+    /// Of a figure that is no histogram: what only grows is called a total.
+    pub fn of_name(name: &str) -> Kind {
+        if name.ends_with("_total") {
+            Kind::Counter
+        } else {
+            Kind::Gauge
+        }
+    }
 }
 
 impl Exposition {
@@ -53,6 +66,71 @@ impl Exposition {
         let _ = writeln!(self.0, "{end} {value}");
     }
 
+    /// A family with a sample for each row that has a value, named by its label; nothing when none has.
+    pub fn rows<'a>(
+        &mut self,
+        (name, kind, help): (&str, Kind, &str),
+        label: &str,
+        rows: impl Iterator<Item = (&'a str, Option<u64>)>,
+    ) {
+        let mut begun = false;
+        for (row, value) in rows {
+            let Some(value) = value else { continue };
+            if !std::mem::replace(&mut begun, true) {
+                self.family(name, kind, help);
+            }
+            self.sample(name, &[(label, row)], value);
+        }
+    }
+
+    /// The samples of a histogram, without the beginning of its family: counts by upper bound in seconds, the last without one.
+    pub fn histogram(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        buckets: impl Iterator<Item = (impl AsRef<str>, u64)>,
+        sum_seconds: f64,
+    ) {
+        let bucket = format!("{name}_bucket");
+        let mut up_to = 0;
+        for (bound, count) in buckets {
+            up_to += count;
+            let labels: Vec<_> = labels
+                .iter()
+                .copied()
+                .chain([("le", bound.as_ref())])
+                .collect();
+            self.sample(&bucket, &labels, up_to);
+        }
+        self.sample(&format!("{name}_sum"), labels, sum_seconds);
+        self.sample(&format!("{name}_count"), labels, up_to);
+    }
+
+    /// What the workers of a server and its pool for blocking work count.
+    pub fn workers(&mut self, snapshot: &Snapshot) {
+        let names: Vec<String> = (0..snapshot.workers.len())
+            .map(|worker| worker.to_string())
+            .collect();
+        for (name, help, of) in WORKER_FIGURES {
+            let values = snapshot.workers.iter().map(|worker| Some(of(worker)));
+            let rows = names.iter().map(String::as_str).zip(values);
+            self.rows((name, Kind::of_name(name), help), "worker", rows);
+        }
+        let offload = &snapshot.offload;
+        let help = "Threads for blocking work.";
+        self.single(
+            "tsumugi_offload_threads",
+            Kind::Gauge,
+            help,
+            offload.threads,
+        );
+        let help = "Blocking jobs that wait for a thread.";
+        self.single("tsumugi_offload_queued", Kind::Gauge, help, offload.queued);
+        let help = "Blocking jobs refused because offload_queue_max were waiting.";
+        let name = "tsumugi_offload_refused_total";
+        self.single(name, Kind::Counter, help, offload.refused);
+    }
+
     /// A family of one sample without labels.
     pub fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
         self.family(name, kind, help);
@@ -64,6 +142,19 @@ impl Exposition {
         self.0
     }
 }
+
+type WorkerFigure = (&'static str, &'static str, fn(&WorkerSnapshot) -> u64);
+
+#[rustfmt::skip]
+const WORKER_FIGURES: &[WorkerFigure] = &[
+    ("tsumugi_connections_open", "Connections open now.", |of| of.open as u64),
+    ("tsumugi_connections_accepted_total", "Connections that the worker accepted, whoever serves them.", |of| of.accepted),
+    ("tsumugi_connections_handed_over_total", "Of these, connections given to a worker that had fewer.", |of| of.handed_over),
+    ("tsumugi_connections_refused_total", "Connections closed at once because every worker had connections_max.", |of| of.refused),
+    ("tsumugi_accept_errors_total", "Accepts that failed for want of a resource, such as file descriptors.", |of| of.accept_errors),
+    ("tsumugi_worker_stalls_total", "Loop turns that took stall_ms or longer.", |of| of.stalled),
+    ("tsumugi_worker_turns_total", "Loop turns.", |of| of.turns),
+];
 
 #[cfg(test)]
 mod tests {

@@ -123,29 +123,19 @@ impl Figures {
     }
 
     fn write_durations(workers: &[&Figures], text: &mut Exposition) {
-        text.family(
-            "tsumugi_http_request_duration_seconds",
-            Kind::Histogram,
-            "Time from a request's header to the end of its response.",
-        );
-        let mut up_to = 0;
+        let name = "tsumugi_http_request_duration_seconds";
+        let help = "Time from a request's header to the end of its response.";
+        text.family(name, Kind::Histogram, help);
         let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
-        for (bucket, bound) in bounds.enumerate() {
-            up_to += sum(workers, |figures| {
-                figures
-                    .durations
-                    .get(bucket)
-                    .map_or(0, |count| count.load(Relaxed))
-            });
-            text.sample(
-                "tsumugi_http_request_duration_seconds_bucket",
-                &[("le", bound)],
-                up_to,
-            );
-        }
+        let buckets = bounds.enumerate().map(|(bucket, bound)| {
+            let count = |figures: &Figures| {
+                let count = figures.durations.get(bucket);
+                count.map_or(0, |count| count.load(Relaxed))
+            };
+            (bound, sum(workers, count))
+        });
         let seconds = sum(workers, |figures| figures.duration_us.load(Relaxed)) as f64 / 1e6;
-        text.sample("tsumugi_http_request_duration_seconds_sum", &[], seconds);
-        text.sample("tsumugi_http_request_duration_seconds_count", &[], up_to);
+        text.histogram(name, &[], buckets, seconds);
     }
 }
 

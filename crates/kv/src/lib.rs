@@ -44,7 +44,9 @@ pub use clock::Clock;
 pub use database::Database;
 pub use engine::Pair;
 pub use error::{Error, Result};
-pub use metrics::{Histogram, LATENCY_BUCKETS_US, Snapshot};
+pub use metrics::{
+    DURATIONS, DurationFigure, FIGURES, Figure, Histogram, LATENCY_BUCKETS_US, Snapshot,
+};
 pub use notify::{QUEUE_KEY, Waiter};
 pub use pending::Pending;
 pub use range::{Direction, Range, Seek, Sought};

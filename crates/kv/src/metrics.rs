@@ -54,6 +54,59 @@ pub struct Snapshot {
     pub read_latency: Histogram,
 }
 
+/// One figure of a database, under the name that every exporter gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Ends in `_total` when it only grows.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+    /// `None` for a database that has no such figure.
+    pub of: fn(&Snapshot) -> Option<u64>,
+}
+
+const fn figure(
+    name: &'static str,
+    help: &'static str,
+    of: fn(&Snapshot) -> Option<u64>,
+) -> Figure {
+    Figure { name, help, of }
+}
+
+/// All figures of a database but the durations.
+#[rustfmt::skip]
+pub const FIGURES: &[Figure] = &[
+    figure("tsumugi_kv_reads_total", "Values asked for by key.", |of| Some(of.reads)),
+    figure("tsumugi_kv_hits_total", "Of these, values that were there.", |of| Some(of.hits)),
+    figure("tsumugi_kv_read_bytes_total", "Bytes of those values.", |of| Some(of.bytes_read)),
+    figure("tsumugi_kv_scans_total", "Pages of records, and searches.", |of| Some(of.scans)),
+    figure("tsumugi_kv_scanned_total", "Records in those.", |of| Some(of.scanned)),
+    figure("tsumugi_kv_cache_hits_total", "Blocks of files that were in the cache.", |of| of.cache.map(|cache| cache.0)),
+    figure("tsumugi_kv_cache_reads_total", "Blocks that the cache was asked for.", |of| of.cache.map(|cache| cache.1)),
+    figure("tsumugi_kv_writes_total", "Writes that were answered.", |of| Some(of.writes)),
+    figure("tsumugi_kv_write_errors_total", "Writes that failed.", |of| Some(of.write_errors)),
+    figure("tsumugi_kv_written_bytes_total", "Bytes of keys and values that changed.", |of| Some(of.bytes_written)),
+    figure("tsumugi_kv_commits_total", "Commits to disk, each of a group of writes.", |of| Some(of.commits)),
+    figure("tsumugi_kv_committed_total", "Writes in those groups.", |of| Some(of.committed)),
+    figure("tsumugi_kv_syncs_total", "Times the disk was asked to confirm what was written.", |of| Some(of.syncs)),
+    figure("tsumugi_kv_queued", "Writes that wait for the next commit.", |of| Some(of.queued)),
+    figure("tsumugi_kv_records", "Records.", |of| Some(of.records)),
+    figure("tsumugi_kv_bytes", "Bytes in memory, or on disk.", |of| Some(of.bytes)),
+    figure("tsumugi_kv_capacity_bytes", "Bytes that a database in memory may hold.", |of| of.capacity),
+    figure("tsumugi_kv_expired_total", "Records removed because their time was over.", |of| Some(of.expired)),
+    figure("tsumugi_kv_evicted_total", "Records removed to make room for others.", |of| Some(of.evicted)),
+];
+
+/// A name, what it is, and where the durations of a database are.
+pub type DurationFigure = (&'static str, &'static str, fn(&Snapshot) -> &Histogram);
+
+/// The durations of a database.
+#[rustfmt::skip]
+pub const DURATIONS: &[DurationFigure] = &[
+    ("tsumugi_kv_write_duration_seconds", "From the call of a write to its answer.", |of| &of.write_latency),
+    ("tsumugi_kv_read_duration_seconds", "Reads by key from disk; those from memory are not timed.", |of| &of.read_latency),
+];
+
 /// Durations, counted in buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
@@ -69,6 +122,15 @@ impl Histogram {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
+    }
+
+    /// How many there are in each bucket, with the bucket's end in seconds, as text; `+Inf` for the last.
+    pub fn by_seconds(&self) -> impl Iterator<Item = (String, u64)> {
+        self.buckets.iter().enumerate().map(|(at, count)| {
+            let end = LATENCY_BUCKETS_US.get(at).map(|us| *us as f64 / 1e6);
+            let end = end.map_or_else(|| "+Inf".to_owned(), |seconds| seconds.to_string());
+            (end, *count)
+        })
     }
 }
 

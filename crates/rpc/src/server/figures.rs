@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use tonic::Code as Refusal;
 use tsumugi_http::exposition::{Exposition, Kind};
-use tsumugi_kv::{Database, Snapshot as DatabaseFigures};
-use tsumugi_worker::{Snapshot, WorkerSnapshot};
+use tsumugi_kv::{DURATIONS, Database, FIGURES, Snapshot as DatabaseFigures};
 
 use super::budget::Budget;
 use crate::code::Code;
@@ -215,19 +214,12 @@ fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
         Kind::Histogram,
         "Time from a call's metadata to its answer; of streams, to the beginning of it.",
     );
-    let mut up_to = 0;
     let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
-    for (bucket, bound) in bounds.enumerate() {
-        up_to += sum(&|figures| at(&figures.durations, bucket));
-        text.sample(
-            "tsumugi_rpc_call_duration_seconds_bucket",
-            &[("le", bound)],
-            up_to,
-        );
-    }
+    let buckets = bounds
+        .enumerate()
+        .map(|(bucket, bound)| (bound, sum(&|figures| at(&figures.durations, bucket))));
     let seconds = sum(&|figures| figures.duration_us.load(Relaxed)) as f64 / 1e6;
-    text.sample("tsumugi_rpc_call_duration_seconds_sum", &[], seconds);
-    text.sample("tsumugi_rpc_call_duration_seconds_count", &[], up_to);
+    text.histogram(name, &[], buckets, seconds);
 }
 
 fn write_gauges(columns: &[Column], text: &mut Exposition) {
@@ -254,40 +246,6 @@ fn write_gauges(columns: &[Column], text: &mut Exposition) {
     );
 }
 
-/// Writes what the worker crate counts of connections.
-pub(crate) fn write_workers(snapshot: &Snapshot, text: &mut Exposition) {
-    let mut family = |name: &str, kind: Kind, help: &str, of: fn(&WorkerSnapshot) -> u64| {
-        text.family(name, kind, help);
-        for (worker, figures) in snapshot.workers.iter().enumerate() {
-            text.sample(name, &[("worker", &worker.to_string())], of(figures));
-        }
-    };
-    family(
-        "tsumugi_connections_open",
-        Kind::Gauge,
-        "Connections open now.",
-        |worker| worker.open as u64,
-    );
-    family(
-        "tsumugi_connections_accepted_total",
-        Kind::Counter,
-        "Connections that the worker accepted, whoever serves them.",
-        |worker| worker.accepted,
-    );
-    family(
-        "tsumugi_connections_refused_total",
-        Kind::Counter,
-        "Connections closed at once because every worker had connections_max.",
-        |worker| worker.refused,
-    );
-    family(
-        "tsumugi_worker_stalls_total",
-        Kind::Counter,
-        "Loop turns that took stall_ms or longer.",
-        |worker| worker.stalled,
-    );
-}
-
 /// Writes what the databases count.
 pub(crate) fn write_databases(databases: &[Database], text: &mut Exposition) {
     let figures: Vec<(String, DatabaseFigures)> = databases
@@ -295,42 +253,27 @@ pub(crate) fn write_databases(databases: &[Database], text: &mut Exposition) {
         .enumerate()
         .map(|(index, database)| (index.to_string(), database.metrics()))
         .collect();
-    let mut family = |name: &str, kind: Kind, help: &str, of: fn(&DatabaseFigures) -> u64| {
-        text.family(name, kind, help);
+    for figure in FIGURES {
+        let rows = figures
+            .iter()
+            .map(|(index, of)| (&**index, (figure.of)(of)));
+        let kind = Kind::of_name(figure.name);
+        text.rows((figure.name, kind, figure.help), "database", rows);
+    }
+    for (name, help, of) in DURATIONS {
+        text.family(name, Kind::Histogram, help);
         for (index, figures) in &figures {
-            text.sample(name, &[("database", index)], of(figures));
+            let durations = of(figures);
+            let sum_seconds = durations.sum.as_secs_f64();
+            text.histogram(
+                name,
+                &[("database", index)],
+                durations.by_seconds(),
+                sum_seconds,
+            );
         }
-    };
-    for (name, kind, help, of) in DATABASE_FIGURES {
-        family(name, *kind, help, *of);
     }
 }
-
-type Figure = (
-    &'static str,
-    Kind,
-    &'static str,
-    fn(&DatabaseFigures) -> u64,
-);
-
-#[rustfmt::skip]
-const DATABASE_FIGURES: &[Figure] = &[
-    ("tsumugi_kv_reads_total", Kind::Counter, "Values asked for.", |of| of.reads),
-    ("tsumugi_kv_hits_total", Kind::Counter, "Of these, found.", |of| of.hits),
-    ("tsumugi_kv_writes_total", Kind::Counter, "Writes that were applied.", |of| of.writes),
-    ("tsumugi_kv_write_errors_total", Kind::Counter, "Writes that failed.", |of| of.write_errors),
-    ("tsumugi_kv_read_bytes_total", Kind::Counter, "Bytes of values read.", |of| of.bytes_read),
-    ("tsumugi_kv_written_bytes_total", Kind::Counter, "Bytes of keys and values written.", |of| of.bytes_written),
-    ("tsumugi_kv_expired_total", Kind::Counter, "Records removed because their time was over.", |of| of.expired),
-    ("tsumugi_kv_evicted_total", Kind::Counter, "Records removed because the database was full.", |of| of.evicted),
-    ("tsumugi_kv_commits_total", Kind::Counter, "Groups of writes given to the disk.", |of| of.commits),
-    ("tsumugi_kv_committed_total", Kind::Counter, "Writes in those groups.", |of| of.committed),
-    ("tsumugi_kv_syncs_total", Kind::Counter, "Times the disk was asked to confirm.", |of| of.syncs),
-    ("tsumugi_kv_records", Kind::Gauge, "Records.", |of| of.records),
-    ("tsumugi_kv_bytes", Kind::Gauge, "Bytes that the database takes.", |of| of.bytes),
-    ("tsumugi_kv_queued", Kind::Gauge, "Writes that wait.", |of| of.queued),
-    ("tsumugi_kv_cache_hits_total", Kind::Counter, "Blocks found in the cache.", |of| of.cache.map_or(0, |(hits, _)| hits)),
-];
 
 fn at(counters: &[AtomicU64], index: usize) -> u64 {
     counters.get(index).map_or(0, |count| count.load(Relaxed))

@@ -267,7 +267,7 @@ impl admin::Desk for Desk {
         text.family(name, Kind::Gauge, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         self.shared.board.write(&mut text);
-        figures::write_workers(&self.handle.snapshot(), &mut text);
+        text.workers(&self.handle.snapshot());
         figures::write_databases(&self.shared.databases, &mut text);
         text
     }

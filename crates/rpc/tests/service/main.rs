@@ -6,6 +6,7 @@ mod guarded;
 #[path = "../../../kv/tests/history/mod.rs"]
 mod history;
 mod hostile;
+mod kill;
 mod linear;
 mod rig;
 mod streams;
