@@ -17,7 +17,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -57,7 +57,7 @@ doc: ## build the documentation of every crate; a warning is an error
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
-SUITES := http fibre world world-native threads db pg async builder kv
+SUITES := http fibre world world-native threads db pg async builder kv firebird
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
@@ -68,6 +68,7 @@ bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
 bench-builder: ## what the query builder costs over the same SQL, in Ruby and in Rust
 bench-kv: ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
+bench-firebird: ## the catalogue of a Firebird database as JSON in six ways, beside node-firebird
 $(SUITES:%=bench-%): bench-%: bench-build bench-peers
 	@$(BENCH) $*
 
@@ -96,8 +97,9 @@ bench-build:
 	@scripts/setup bench
 	cargo build --release --package tsumugi-cli
 	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
+	cargo build --release --package tsumugi-firebird-rig --bin tsumugi-firebird-rig
 	cargo build --release --package tsumugi-script --example tax
-	cargo build --release --package tsumugi --example world-native --example threads --example threads-system
+	cargo build --release --package tsumugi --example world-native --example threads --example threads-system --example firebird-blocking
 	cargo build --release --package tsumugi-http --example hello
 	cargo build --release --package tsumugi-pg --example depth
 	cargo build --release --package tsumugi-db --example together
@@ -105,13 +107,19 @@ bench-build:
 	cargo build --release --package tsumugi-rpc --example calls
 	cargo build --release --package tsumugi-kv --example throughput
 
-# Programs of others beside ours, and libpq's where its header is.
+# Programs of others beside ours, libpq's where its header is, and node-firebird where npm is.
 bench-peers:
 	cargo build --release --manifest-path bench-peers/Cargo.toml --target-dir bench-peers/target
 	@if include=$$(pg_config --includedir 2>/dev/null) && test -e "$$include/libpq-fe.h"; then \
 		cc -O2 -Wall -Wextra -I"$$include" bench-peers/src/pg_libpq.c -lpq -o $(PEERS)/pg-libpq; \
 	else \
 		echo 'bench-peers: libpq skipped, its header is missing; the Debian package libpq-dev has it'; \
+	fi
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(PEERS)/node-firebird && cp bench-peers/node-firebird/* $(PEERS)/node-firebird/ && \
+		npm ci --prefix $(PEERS)/node-firebird --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	else \
+		echo 'bench-peers: node-firebird skipped, npm is missing; the Debian packages nodejs and npm have it'; \
 	fi
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust

@@ -52,6 +52,15 @@ const PHASES: &[Phase] = &[
         &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
     ),
     Phase::Tests(
+        "examples/firebird",
+        &[
+            "target/debug/tsumugi-firebird-rig",
+            "target/debug/tsumugi",
+            "test",
+            "examples/firebird/app.rb",
+        ],
+    ),
+    Phase::Tests(
         "examples/world",
         &[
             "target/debug/tsumugi-pg-rig",

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use hdrhistogram::Histogram;
 use tempfile::TempDir;
 
-use crate::database::Database;
+use crate::database::{Database, FIREBIRD, Kind, POSTGRES};
 use crate::figures::{Figures, order};
 use crate::limits::WARM_UP_MS;
 use crate::load::{self, Expected, Outcome, Pace, Plan, Transport};
@@ -41,6 +41,7 @@ pub struct Bench {
     suite: Suite,
     folder: TempDir,
     database: Option<Database>,
+    firebird: Option<Database>,
 }
 
 /// A program in its turn, and the row that it fills.
@@ -135,6 +136,7 @@ impl Bench {
             suite: Suite::default(),
             folder: tempfile::tempdir()?,
             database: None,
+            firebird: None,
         })
     }
 
@@ -183,15 +185,27 @@ impl Bench {
     /// `None` when there is none; that is told.
     pub fn database(&mut self) -> Result<Option<String>> {
         if self.database.is_none() {
-            match Database::find(&self.programs, &self.stop)? {
-                Ok(database) => self.database = Some(database),
-                Err(missing) => {
-                    self.miss(&missing.what, &missing.remedy);
-                    return Ok(None);
-                }
-            }
+            self.database = self.find(&POSTGRES)?;
         }
         Ok(self.database.as_ref().map(|database| database.url.clone()))
+    }
+
+    /// The URL of a Firebird database: that of `FIREBIRD_URL`, or an empty one that is thrown away. `None` when there is none; that is told.
+    pub fn firebird(&mut self) -> Result<Option<String>> {
+        if self.firebird.is_none() {
+            self.firebird = self.find(&FIREBIRD)?;
+        }
+        Ok(self.firebird.as_ref().map(|database| database.url.clone()))
+    }
+
+    fn find(&mut self, kind: &Kind) -> Result<Option<Database>> {
+        match Database::find(kind, &self.programs, &self.stop)? {
+            Ok(database) => Ok(Some(database)),
+            Err(missing) => {
+                self.miss(&missing.what, &missing.remedy);
+                Ok(None)
+            }
+        }
     }
 
     /// Measures the entries in turn, there and back again, and tells the table.
@@ -306,7 +320,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn run(&self, length: Length, stop: &Stop) -> Result<Run> {
+    /// Asks for so long, and says what came of it; an error if an answer was not what it must be.
+    pub fn run(&self, length: Length, stop: &Stop) -> Result<Run> {
         let plan = Plan {
             address: self.process.address,
             transport: self.transport,

@@ -102,6 +102,15 @@ impl Client {
         }
     }
 
+    /// Waits for the first byte of the next answer, without reading further.
+    pub fn await_byte(&mut self) -> io::Result<()> {
+        let mut byte = [0; 1];
+        if self.read.is_empty() && self.stream.read(&mut byte)? == 1 {
+            self.read.extend_from_slice(&byte);
+        }
+        Ok(())
+    }
+
     /// Asks and reads the answer.
     pub fn fetch(&mut self, path: &str) -> io::Result<Answer> {
         self.send(path)?;

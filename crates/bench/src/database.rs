@@ -1,5 +1,5 @@
-//! The PostgreSQL that suites ask: the user's, or one that a tool of this repository starts and throws away.
-//! It must have the tables `world` and `fortune`; the tool makes them.
+//! The databases that suites ask: the user's, or one that a tool of this repository starts and throws away.
+//! A PostgreSQL must have the tables `world` and `fortune`; the tool makes them. A Firebird needs none.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -17,8 +17,35 @@ use crate::programs::Programs;
 use crate::report::Missing;
 use crate::stop::Stop;
 
-const VARIABLE: &str = "DATABASE_URL";
-const TOOL: &str = "tsumugi-pg-rig";
+/// A kind of server.
+pub struct Kind {
+    name: &'static str,
+    /// Where the user says which one is his.
+    variable: &'static str,
+    /// What starts one.
+    tool: &'static str,
+    packages: &'static str,
+    is_installed: fn() -> bool,
+}
+
+/// With the tables of the benchmarks.
+pub const POSTGRES: Kind = Kind {
+    name: "PostgreSQL",
+    variable: "DATABASE_URL",
+    tool: "tsumugi-pg-rig",
+    packages: "package postgresql",
+    is_installed: has_postgres,
+};
+
+/// With an empty database.
+pub const FIREBIRD: Kind = Kind {
+    name: "Firebird",
+    variable: "FIREBIRD_URL",
+    tool: "tsumugi-firebird-rig",
+    packages: "packages firebird3.0-server firebird3.0-utils",
+    is_installed: has_firebird,
+};
+
 /// What the tool runs beside its server: it tells the URL and waits until nobody needs the server any more.
 const HOLDER: &str = "echo \"$DATABASE_URL\"; exec cat";
 
@@ -32,30 +59,27 @@ pub struct Database {
 
 impl Database {
     /// The user's server, or one of our own; what is missing when there can be none.
-    pub fn find(programs: &Programs, stop: &Stop) -> Result<Result<Database, Missing>> {
-        if let Ok(url) = std::env::var(VARIABLE) {
+    pub fn find(
+        kind: &Kind,
+        programs: &Programs,
+        stop: &Stop,
+    ) -> Result<Result<Database, Missing>> {
+        if let Ok(url) = std::env::var(kind.variable) {
             return Ok(Ok(Database { url, holder: None }));
         }
-        let tool = programs.tool(TOOL);
-        let missing = |what: &str, remedy: &str| {
-            Ok(Err(Missing {
-                what: what.to_owned(),
-                remedy: remedy.to_owned(),
-            }))
+        let tool = programs.tool(kind.tool);
+        let remedy = if !(kind.is_installed)() {
+            format!("install the Debian {}", kind.packages)
+        } else if !tool.is_file() {
+            let build = format!("cargo build --release --package {}", kind.tool);
+            format!("`{build}` builds what starts it")
+        } else {
+            return Database::start(&tool, stop).map(Ok);
         };
-        if !is_installed() {
-            return missing(
-                "PostgreSQL",
-                "install the Debian package postgresql, or set DATABASE_URL",
-            );
-        }
-        if !tool.is_file() {
-            return missing(
-                "PostgreSQL",
-                "`cargo build --release --package tsumugi-pg-rig` builds what starts it, or set DATABASE_URL",
-            );
-        }
-        Database::start(&tool, stop).map(Ok)
+        Ok(Err(Missing {
+            what: kind.name.to_owned(),
+            remedy: format!("{remedy}, or set {}", kind.variable),
+        }))
     }
 
     fn start(tool: &Path, stop: &Stop) -> Result<Database> {
@@ -88,10 +112,10 @@ impl Database {
                     return Ok(database);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                _ => bail!("{TOOL} told no URL; what it said is above"),
+                _ => bail!("{} told no URL; what it said is above", tool.display()),
             }
         }
-        bail!("{TOOL} told no URL within {DATABASE_MS_MAX} ms")
+        bail!("{} told no URL within {DATABASE_MS_MAX} ms", tool.display())
     }
 }
 
@@ -105,9 +129,13 @@ impl Drop for Database {
     }
 }
 
-/// Whether a server can be made here. Debian keeps the programs off the PATH.
-fn is_installed() -> bool {
+/// Debian keeps its programs off the PATH.
+fn has_postgres() -> bool {
     let versions = std::fs::read_dir("/usr/lib/postgresql");
     let beside = |entry: std::fs::DirEntry| entry.path().join("bin/initdb").is_file();
     find("initdb").is_some() || versions.into_iter().flatten().flatten().any(beside)
+}
+
+fn has_firebird() -> bool {
+    find("firebird").is_some() && find("isql-fb").is_some()
 }

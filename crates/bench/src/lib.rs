@@ -18,6 +18,7 @@ mod database;
 mod driver;
 mod fibre;
 mod figures;
+mod firebird;
 mod http;
 mod kv;
 mod limits;

@@ -83,13 +83,22 @@ impl Process {
 
     /// Resident memory, in bytes, its children's too.
     pub fn resident_bytes(&self) -> Result<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most resident memory that it ever had, in bytes, its children's too.
+    pub fn peak_bytes(&self) -> Result<u64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, field: &str) -> Result<u64> {
         let mut bytes = 0;
         for id in self.family() {
             let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+            let line = status.lines().find_map(|line| line.strip_prefix(field));
             let kib = line
                 .and_then(|line| line.split_whitespace().next())
-                .context("no VmRSS in /proc")?;
+                .with_context(|| format!("no {field} in /proc"))?;
             bytes += kib.parse::<u64>()? * 1024;
         }
         Ok(bytes)

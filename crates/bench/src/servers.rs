@@ -148,6 +148,15 @@ const WORLD: [(&str, &str); 2] = [
     ),
 ];
 
+/// The example `firebird` and its view.
+const FIREBIRD: [(&str, &str); 2] = [
+    ("app.rb", include_str!("../../../examples/firebird/app.rb")),
+    (
+        "views/page.erb",
+        include_str!("../../../examples/firebird/views/page.erb"),
+    ),
+];
+
 /// Writes an application of this crate into `folder`.
 pub fn application_file(name: &str, folder: &Path) -> Result<PathBuf> {
     let found = APPLICATIONS
@@ -161,11 +170,20 @@ pub fn application_file(name: &str, folder: &Path) -> Result<PathBuf> {
 
 /// Writes the example `world` into `folder`.
 pub fn world_file(folder: &Path) -> Result<PathBuf> {
-    let folder = folder.join("world");
-    for (name, text) in WORLD {
+    written(&folder.join("world"), &WORLD)
+}
+
+/// Writes the example `firebird` into `folder`.
+pub fn firebird_file(folder: &Path) -> Result<PathBuf> {
+    written(&folder.join("firebird"), &FIREBIRD)
+}
+
+/// Writes files into a folder; the first is the application.
+fn written(folder: &Path, files: &[(&str, &str)]) -> Result<PathBuf> {
+    for (name, text) in files {
         let file = folder.join(name);
-        fs::create_dir_all(file.parent().unwrap_or(&folder))?;
+        fs::create_dir_all(file.parent().unwrap_or(folder))?;
         fs::write(&file, text)?;
     }
-    Ok(folder.join(WORLD[0].0))
+    Ok(folder.join(files[0].0))
 }

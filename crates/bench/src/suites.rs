@@ -8,7 +8,9 @@ use clap::ValueEnum;
 use crate::bench::Bench;
 use crate::report::{Outcome, Suite};
 use crate::stop::Interrupted;
-use crate::{Verdict, builder, driver, fibre, http, kv, native, reads, soak, validate, world};
+use crate::{
+    Verdict, builder, driver, fibre, firebird, http, kv, native, reads, soak, validate, world,
+};
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,7 +30,7 @@ pub enum Name {
     Async,
     /// What the query builder costs over the same SQL; Ruby and Rust, SQLite and PostgreSQL
     Builder,
-    /// Six ways of answering from Firebird: this version does not have the suite yet
+    /// The catalogue of a Firebird database in six ways, beside node-firebird
     Firebird,
     /// The key-value service beside the published figures of Tkrzw-RPC; stores in process
     Kv,
@@ -180,13 +182,7 @@ impl Name {
             Name::Async => reads::run(bench),
             Name::Builder => builder::run(bench),
             Name::Generator => validate::run(bench),
-            Name::Firebird => {
-                bench.miss(
-                    "Firebird",
-                    "a version of Tsumugi with this suite, which this one is not",
-                );
-                Ok(())
-            }
+            Name::Firebird => firebird::run(bench),
             Name::Kv => kv::run(bench),
             Name::Soak => {
                 let verdict = soak::run(bench, soak_seconds)?;

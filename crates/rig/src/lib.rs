@@ -1,9 +1,10 @@
-//! What throwaway servers of every kind share: somebody who ends them for sure, free ports, a place for templates. It knows no server.
+//! What throwaway servers of every kind share: somebody who ends them for sure, free ports, a place for templates, a command beside them. It knows no server.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+mod beside;
 mod guard;
 mod limits;
 
@@ -11,6 +12,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+pub use self::beside::{Asked, asked, beside};
 pub use self::guard::Guard;
 
 /// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.

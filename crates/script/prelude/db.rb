@@ -37,6 +37,10 @@ class DB
     @scheme = Tsumugi::Native.db_scheme(native)
   end
 
+  # Lets the connections go as they become free, and takes no further statements. A plugin's database is closed when its application
+  # is replaced or ends. SQLite's connections belong to the process and stay.
+  def close = Tsumugi::Native.db_close(@native)
+
   # Rows for +sql+. Raises DB::Error.
   def query(sql, *values)
     Tsumugi.await(Tsumugi::Native.db_query(@native, sql, values))

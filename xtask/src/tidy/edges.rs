@@ -82,6 +82,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-worker",
             "tsumugi-app",
             "tsumugi-db",
+            "tsumugi-firebird-rig",
             "tsumugi-front",
             "tsumugi-kv",
             "tsumugi-launch",

@@ -146,6 +146,30 @@ fn texts_may_be_longer_than_what_they_are_compared_with() {
 }
 
 #[test]
+fn a_database_of_one_handler_can_be_closed() {
+    let database = Server::shared().database();
+    let url = database.url();
+    let rig = Rig::serve(&format!(
+        "{HELPERS}get('/') {{
+           db = DB.connect '{url}'
+           rows = db.query 'select 1 as one from rdb$database'
+           streamed = db.stream 'select 2 as two from rdb$database'
+           db.close
+           db.close
+           refused = told {{ db.query 'select 1 as one from rdb$database' }}
+           two = nil
+           streamed.each {{ |row| two = row[:two] }}
+           \"#{{rows.first[:one]}} #{{two}} #{{refused}}\"
+         }}"
+    ));
+    let answer = rig.get("/");
+    assert_eq!(
+        answer.text(),
+        "1 2 DB::ConnectionLost: the database is over: it was closed"
+    );
+}
+
+#[test]
 fn what_firebird_does_not_have_is_refused() {
     check(
         "",

@@ -65,6 +65,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("db_scheme", |_, scope, call| {
         scope.string(face(scope, call.argument(0))?.database().scheme())
     })?;
+    natives.plain("db_close", |_, scope, call| {
+        face(scope, call.argument(0))?.database().close();
+        Ok(Value::nil())
+    })?;
     face::install(natives)?;
     statements(natives)?;
     streams(natives)?;

@@ -1,0 +1,24 @@
+//! `tsumugi-firebird-rig COMMAND…`: runs a command beside a throwaway Firebird with an empty database. Not a test.
+//! The command finds the database in `DATABASE_URL`; the server ends with it, and the command's exit code is this program's.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use tsumugi_firebird_rig::Server;
+use tsumugi_rig::{Asked, asked, beside};
+
+const USAGE: &str = "usage: tsumugi-firebird-rig COMMAND…
+Runs COMMAND beside a throwaway Firebird server with an empty database whose address is in DATABASE_URL, for example:
+  cargo run --package tsumugi-firebird-rig -- target/release/tsumugi serve app.rb
+The server ends with the command.";
+
+fn main() -> ExitCode {
+    let words = match asked(USAGE) {
+        Asked::Command(words) => words,
+        Asked::Ended(code) => return code,
+    };
+    let server = Server::start();
+    let database = server.database();
+    eprintln!("# throwaway Firebird at 127.0.0.1:{}", server.port());
+    beside(&words, &database.url())
+}

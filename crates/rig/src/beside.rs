@@ -1,0 +1,50 @@
+//! A command beside a throwaway server: it finds the server's address in `DATABASE_URL`. Starts no server and knows none.
+//! Rule: the exit code of the command is the answer; the server ends with its value, which the caller keeps until then.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+/// What a rig's program was called with.
+pub enum Asked {
+    /// A command and its arguments.
+    Command(Vec<OsString>),
+    /// Everything was said that was asked for.
+    Ended(ExitCode),
+}
+
+/// Looks at the arguments of this program: a command, or a question for `usage`.
+pub fn asked(usage: &str) -> Asked {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match words.first() {
+        None => {
+            eprintln!("{usage}");
+            Asked::Ended(ExitCode::from(2))
+        }
+        Some(word) if word == "--help" || word == "-h" => {
+            println!("{usage}");
+            Asked::Ended(ExitCode::SUCCESS)
+        }
+        Some(_) => Asked::Command(words),
+    }
+}
+
+/// Runs a command to its end with a server's address in `DATABASE_URL`.
+pub fn beside(words: &[OsString], url: &str) -> ExitCode {
+    let [program, arguments @ ..] = words else {
+        return ExitCode::from(2);
+    };
+    let status = Command::new(program)
+        .args(arguments)
+        .env("DATABASE_URL", url)
+        .status();
+    match status {
+        // A command that a signal ended has no code.
+        Ok(status) => status.code().map_or(ExitCode::FAILURE, |code| {
+            ExitCode::from(u8::try_from(code).unwrap_or(1))
+        }),
+        Err(error) => {
+            eprintln!("cannot run {}: {error}", program.display());
+            ExitCode::from(127)
+        }
+    }
+}
