@@ -30,7 +30,7 @@ pub(crate) const READ_BYTES_MIN: usize = 4 * 1024;
 /// Room for one read at most.
 pub(crate) const READ_BYTES_MAX: usize = 1024 * 1024;
 
-/// Bytes of one whole answer unless the caller says otherwise; a larger one has to be streamed.
+/// Bytes of one whole answer unless [`Config`](crate::Config) says otherwise; a larger one has to be streamed.
 pub const REPLY_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 
 /// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
@@ -50,6 +50,9 @@ pub const CHANGE_WAIT_S: u32 = 10;
 
 /// How long the server may take to stop what it was asked to stop, before the connection is closed, which stops it for sure.
 pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long each of several such statements may take, before the connection is closed.
+pub const STUCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a connection may take to become clean before it is closed instead.
 pub const RESET_TIMEOUT: Duration = Duration::from_secs(10);

@@ -19,7 +19,7 @@ use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 
 use crate::connection::{Answer, Asked, Connection, Creates, Writer};
 use crate::error::{Error, Result};
-use crate::limits::{CHANGE_WAIT_S, FETCH_ROWS, REPLY_BYTES_DEFAULT};
+use crate::limits::{CHANGE_WAIT_S, FETCH_ROWS};
 use crate::rows::Rows;
 use crate::statement::Lease;
 
@@ -259,6 +259,7 @@ impl Connection {
     async fn collect(&self, lease: &Lease, mut asked: Asked, within: Within) -> Result<Rows> {
         let mut rows = Rows::new(Arc::clone(&lease.description().format));
         let mut bytes = 0;
+        let reply_bytes_max = self.0.connector.config().reply_bytes_max;
         let committing = self.committing(within);
         let executed = asked.response().await;
         loop {
@@ -270,10 +271,8 @@ impl Connection {
                 Some(_) if executed.is_err() => break,
                 None => {}
                 Some(Ok(FetchEnd::Eof)) => break,
-                Some(Ok(FetchEnd::More)) if bytes > REPLY_BYTES_DEFAULT => {
-                    return Err(Error::TooLarge {
-                        reply_bytes_max: REPLY_BYTES_DEFAULT,
-                    });
+                Some(Ok(FetchEnd::More)) if bytes > reply_bytes_max => {
+                    return Err(Error::TooLarge { reply_bytes_max });
                 }
                 Some(Ok(FetchEnd::More)) => asked.more(|writer| write_fetch(writer, lease))?,
                 Some(Err(error)) => return Err(Error::Server(error)),

@@ -30,6 +30,7 @@ pub(super) fn read(url: &str, mut options: Options) -> Result<(Config, Options)>
     if config.statement_cache == tsumugi_firebird::limits::STATEMENT_CACHE_DEFAULT {
         config.statement_cache = options.statement_cache;
     }
+    config.reply_bytes_max = options.rows_max_bytes;
     Ok((config, options))
 }
 

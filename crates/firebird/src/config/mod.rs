@@ -16,8 +16,8 @@ use tsumugi_firebird_proto::{Compression, WireCrypt};
 
 use crate::error::Error;
 use crate::limits::{
-    CONNECT_TIMEOUT_MS_DEFAULT, CONNECTION_STRING_BYTES_MAX, STATEMENT_CACHE_DEFAULT,
-    STATEMENT_CACHE_MAX,
+    CONNECT_TIMEOUT_MS_DEFAULT, CONNECTION_STRING_BYTES_MAX, REPLY_BYTES_DEFAULT,
+    STATEMENT_CACHE_DEFAULT, STATEMENT_CACHE_MAX,
 };
 
 pub use self::secret::Secret;
@@ -70,6 +70,9 @@ pub struct Config {
     pub connect_timeout: Option<Duration>,
     /// Statements kept prepared on each connection; 0 keeps none.
     pub statement_cache: usize,
+    /// Bytes of the rows of one answer at most; more of them have to be streamed. No key of a URL: the program decides. It may be
+    /// exceeded by what the server sends at once.
+    pub reply_bytes_max: usize,
 }
 
 impl Config {
@@ -134,6 +137,7 @@ impl Config {
             compression: Compression::None,
             connect_timeout: Some(Duration::from_millis(CONNECT_TIMEOUT_MS_DEFAULT)),
             statement_cache: STATEMENT_CACHE_DEFAULT,
+            reply_bytes_max: REPLY_BYTES_DEFAULT,
         };
         for (key, value) in pairs {
             config.set(&key, value)?;

@@ -1,25 +1,31 @@
 //! Asking the server to stop what nobody waits for any more. The request goes on the same connection and names nothing: it hits what
 //! runs when it arrives, or else what comes next.
-//! A server looks at it at once only when nothing else has come that it has not begun; so it stops a statement whose rows are being
-//! fetched, and not one with a commit in the same write. That one ends with its connection.
-//! Rule: it is sent in a write of its own when no live request is under way; nothing else goes out until what it is meant for has
-//! been answered, and the first thing after it is a question, which takes it up if it came too late. A ping would not.
+//! A server looks at it at once only when nothing else has come that it has not begun; otherwise it waits its turn, and so does every later one
+//! behind it. So it stops a statement whose rows are being fetched, if it did not come before the fetch was begun, and not one with a
+//! commit in the same write. What does not stop ends with its connection.
+//! Rule: it is sent in a write of its own when no live request is under way and no more than an execution and its rows are missing; nothing
+//! else goes out until what it is meant for has been answered, and the first thing after it is a question, which takes it up if it came
+//! too late. A ping would not.
 
 use std::rc::Rc;
 
+use tokio::time::{Instant, sleep, timeout};
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::Items;
 
 use super::slots::SPONGE;
-use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
-use crate::limits::CANCEL_TIMEOUT;
+use super::{BEGIN_AFTER, CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
+use crate::limits::{CANCEL_TIMEOUT, STUCK_TIMEOUT};
 
 /// Any question that the server answers soon.
 const SPONGE_ITEMS: Items<'static> = Items {
     items: &[info::database::SQL_DIALECT],
     bytes_max: 64,
 };
+
+/// Answers of an execution, in the same write with what closes the rows before and asks for its own.
+const STOPPABLE: usize = 3;
 
 /// A caller left before its answer came. If the server does not answer soon, and nobody else waits, it is asked to stop.
 pub(super) fn abandoned(shared: &Rc<Shared>) {
@@ -30,7 +36,7 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
     let shared = Rc::clone(shared);
     tokio::task::spawn_local(async move {
         loop {
-            tokio::time::sleep(CANCEL_AFTER).await;
+            sleep(CANCEL_AFTER).await;
             if !shared.protocol.borrow().will_answer() || shared.lost.borrow().is_some() {
                 break;
             }
@@ -53,18 +59,8 @@ async fn stop(shared: &Rc<Shared>) {
         })
     });
     debug_assert!(written.is_ok() || shared.lost.borrow().is_some());
-    let answered = async {
-        while !is_answered(shared) {
-            // The one before may have hit what came before it.
-            shared.cancelling.set(true);
-            shared.ring();
-            let _ = tokio::time::timeout(CANCEL_AGAIN_AFTER, shared.changed()).await;
-        }
-    };
-    if tokio::time::timeout(CANCEL_TIMEOUT, answered)
-        .await
-        .is_err()
-    {
+    let ended = timeout(CANCEL_TIMEOUT, ended(shared));
+    if ended.await != Ok(Ended::Answered) {
         shared.lose(Lost::aborted(
             "a statement that nobody waited for did not stop, and was ended with its connection",
         ));
@@ -72,6 +68,41 @@ async fn stop(shared: &Rc<Shared>) {
     shared.held.set(false);
     shared.ring();
     shared.slots.borrow_mut().wake_watchers();
+}
+
+/// How it ended with what nobody waits for.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    Answered,
+    /// It goes on, and cannot be stopped.
+    Stuck,
+}
+
+/// Asks again and again, until everything before the question has been answered.
+async fn ended(shared: &Shared) -> Ended {
+    let mut quiet = Instant::now();
+    let mut missing = missing(shared);
+    while !is_answered(shared) {
+        // The answer to an execution comes with the rows behind it, so that only time tells whether these were begun.
+        sleep(BEGIN_AFTER).await;
+        let left = self::missing(shared);
+        if left != missing {
+            (missing, quiet) = (left, Instant::now());
+        } else if quiet.elapsed() >= STUCK_TIMEOUT {
+            return Ended::Stuck;
+        } else if left <= STOPPABLE {
+            shared.cancelling.set(true);
+            shared.ring();
+            // The one before may have hit what came before it.
+            let _ = timeout(CANCEL_AGAIN_AFTER, shared.changed()).await;
+        }
+    }
+    Ended::Answered
+}
+
+/// How many answers are to come before that to the question.
+fn missing(shared: &Shared) -> usize {
+    shared.protocol.borrow().awaited().saturating_sub(1)
 }
 
 /// Whether everything before the question has been answered.

@@ -382,5 +382,8 @@ impl Shared {
 /// How long the server gets to finish an abandoned statement by itself before it is asked to stop.
 pub(crate) const CANCEL_AFTER: Duration = Duration::from_millis(10);
 
+/// How long it gets then to begin the last that it was asked for: a request to cancel that comes before is looked at too late.
+pub(crate) const BEGIN_AFTER: Duration = Duration::from_millis(40);
+
 /// When it is asked again.
 pub(crate) const CANCEL_AGAIN_AFTER: Duration = Duration::from_millis(250);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tsumugi_firebird::{Config, Connection, Connector, Creation, Error};
+use tsumugi_firebird::{Config, Connection, Connector, Creation, Error, TransactionOptions};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::Value;
 use tsumugi_firebird_rig::{Server, User};
@@ -272,6 +272,83 @@ fn rows_left_behind_are_stopped_and_the_connection_goes_on() {
 }
 
 #[test]
+fn rows_left_behind_before_they_were_begun_end_perhaps_with_their_connection() {
+    run(async {
+        let server = Server::start();
+        let database = server.database();
+        let (db, other) = (open(&database).await, open(&database).await);
+        let leave = async || {
+            let left = tokio::time::timeout(Duration::from_millis(50), db.query(ENDLESS, &[]));
+            assert!(left.await.is_err());
+        };
+        // It is prepared from then on.
+        leave().await;
+        db.reset().await;
+        server.freeze();
+        leave().await;
+        // Long enough for a request to cancel to come before the server has looked at anything.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        server.thaw();
+        db.reset().await;
+        if db.is_open() {
+            is_usable(&db).await;
+        }
+        none_runs(&other).await;
+    });
+}
+
+/// Waits until the server runs nothing that somebody else asked for.
+async fn none_runs(db: &Connection) {
+    let running = "select count(*) from mon$statements where mon$state = 1
+                   and mon$attachment_id <> current_connection";
+    loop {
+        // A transaction sees what ran at its first look.
+        let look = db.begin(TransactionOptions::default()).await.unwrap();
+        let count = int(&look.query(running, &[]).await.unwrap());
+        look.roll_back().await.unwrap();
+        if count == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[test]
+fn an_answer_beyond_its_limit_is_refused_and_the_connection_goes_on() {
+    run(async {
+        let database = Server::shared().database();
+        let mut config = Config::parse(&database.url()).unwrap();
+        config.reply_bytes_max = 200_000;
+        let db = Connection::open(&Connector::new(config)).await.unwrap();
+        let fits = db.query("select * from rdb$relations", &[]).await;
+        assert!(fits.is_ok());
+        let large = "select a.* from rdb$fields a, rdb$fields b";
+        let refused = db.query(large, &[]).await.map(drop).unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Error::TooLarge {
+                    reply_bytes_max: 200_000
+                }
+            ),
+            "{refused}"
+        );
+        assert!(
+            refused
+                .to_string()
+                .contains("reply_bytes_max (200000 bytes)")
+        );
+        is_usable(&db).await;
+        let mut stream = db.stream(large, &[]).await.unwrap();
+        let mut rows = 0;
+        while let Some(batch) = stream.next().await.unwrap() {
+            rows += batch.len();
+        }
+        assert!(rows > 10_000);
+    });
+}
+
+#[test]
 fn a_request_to_cancel_that_comes_late_hits_nobody() {
     run(async {
         let database = Server::shared().database();
@@ -304,12 +381,7 @@ fn a_statement_left_behind_with_its_commit_ends_perhaps_with_its_connection() {
         if db.is_open() {
             is_usable(&db).await;
         }
-        let running = "select count(*) from mon$statements where mon$state = 1
-                       and mon$attachment_id <> current_connection";
-        while int(&other.query(running, &[]).await.unwrap()) > 0 {
-            // Each look is a transaction of its own.
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        none_runs(&other).await;
     });
 }
 
