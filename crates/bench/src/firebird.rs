@@ -13,7 +13,7 @@ use crate::bench::{Asked, Bench, Entry, Run};
 use crate::client::{self, Client};
 use crate::figures::Figures;
 use crate::limits::WARM_UP_MS;
-use crate::load::{self, Expected, Pace, Plan};
+use crate::load::{self, Expected, Pace, Plan, Transport};
 use crate::process::{Process, find, free_address};
 use crate::report::{Better, Published, Row, Table};
 use crate::servers::firebird_file;
@@ -372,6 +372,7 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
                 connections: CONNECTIONS,
                 threads: 1,
                 pace: Pace::Closed,
+                transport: Transport::default(),
                 warm_up: Duration::from_millis(WARM_UP_MS),
                 length: Duration::from_secs(length.seconds),
             };

@@ -1,8 +1,10 @@
 //! The pool over a real server: few connections for many callers, and what happens when the server goes.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Error, Options, TransactionOptions};
 use tsumugi_firebird_rig::Server;
 
@@ -43,6 +45,37 @@ fn who_finds_no_connection_in_time_is_told() {
         assert!(matches!(error, Error::PoolTimeout { .. }), "{error}");
         tx.roll_back().await.unwrap();
         db.query("select 1 from rdb$database", []).await.unwrap();
+    });
+}
+
+#[test]
+fn who_comes_sixth_to_a_pool_of_five_waits_its_turn() {
+    with("?pool=5&acquire_timeout_ms=30000", async |db| {
+        let begin = async |db: &Database| db.begin(TransactionOptions::default()).await.unwrap();
+        let mut held = Vec::new();
+        for _ in 0..5 {
+            held.push(begin(&db).await);
+        }
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let waiting = (6..9).map(|number| {
+            let (db, order) = (db.clone(), Rc::clone(&order));
+            tokio::task::spawn_local(async move {
+                let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+                order.borrow_mut().push(number);
+                transaction.roll_back().await.unwrap();
+            })
+        });
+        let waiting: Vec<_> = waiting.collect();
+        while db.snapshot().waiting < 3 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert!(order.borrow().is_empty());
+        held.pop();
+        for waiter in waiting {
+            waiter.await.unwrap();
+        }
+        assert_eq!(*order.borrow(), [6, 7, 8]);
+        assert_eq!(db.snapshot().connections, 5);
     });
 }
 
