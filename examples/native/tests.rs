@@ -58,12 +58,7 @@ fn the_dashboard_asks_three_things_at_once() {
 fn a_transfer_that_is_not_covered_changes_nothing() {
     run(async |client| {
         let db = &client.state().db;
-        db.execute(
-            "insert into accounts (id, balance) values (1, 10), (2, 0)",
-            [],
-        )
-        .await
-        .unwrap();
+        crate::migrations::seeds(db).await.unwrap();
         let balances = async || {
             let accounts = db.table("accounts").select("balance").order("id");
             accounts.all::<i64>().await.unwrap()

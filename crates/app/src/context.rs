@@ -12,6 +12,7 @@ use tsumugi_http::{Match, Request, RequestBody};
 use crate::error::{Error, Result};
 use crate::loaded::Loaded;
 use crate::plugin::Worker;
+use crate::session::{Session, Visit};
 
 /// A request and what belongs to it.
 pub struct Context<S> {
@@ -20,6 +21,8 @@ pub struct Context<S> {
     captures: Captures,
     server: Rc<Loaded<S>>,
     extensions: Vec<Box<dyn Any>>,
+    /// None when the application declares no sessions.
+    visit: Option<Rc<Visit>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,14 +35,35 @@ enum Ownership {
 pub(crate) type Captures = SmallVec<[(Rc<str>, Box<str>); 2]>;
 
 impl<S> Context<S> {
-    pub(crate) fn new(request: Request, captures: Captures, server: Rc<Loaded<S>>) -> Context<S> {
+    pub(crate) fn new(
+        request: Request,
+        captures: Captures,
+        server: Rc<Loaded<S>>,
+        visit: Option<Rc<Visit>>,
+    ) -> Context<S> {
         Context {
             request,
             body: Ownership::Here,
             captures,
             server,
             extensions: Vec::new(),
+            visit,
         }
+    }
+
+    /// The session of this request.
+    pub(crate) async fn session(&self) -> Result<Session> {
+        let undeclared = Error::Usage(
+            "this application has no sessions: declare them with Router::sessions".into(),
+        );
+        let visit = self.visit.as_ref().ok_or(undeclared)?;
+        visit.session(&self.request).await
+    }
+
+    /// Must this request show its session's token?
+    pub(crate) fn is_to_be_checked(&self) -> bool {
+        let visit = self.visit.as_ref();
+        visit.is_some_and(|visit| visit.kept.guards(&self.request))
     }
 
     /// The method.
@@ -98,6 +122,12 @@ impl<S> Context<S> {
             }
             Ownership::Taken => Err(taken()),
         }
+    }
+
+    /// Gives back a body that was taken.
+    pub(crate) fn put_body(&mut self, body: RequestBody) {
+        self.request.body = body;
+        self.body = Ownership::Here;
     }
 
     /// The request as it came.

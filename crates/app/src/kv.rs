@@ -14,13 +14,14 @@ use tokio::sync::Notify;
 use tsumugi_kv::{Database, SetMode, Spec, Write, Written};
 
 use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 use crate::plugin::Worker;
 
 /// A store, which all workers of the process have together. Cheap to clone. What is not here is on [`Database`], which it
 /// dereferences to: compare-and-exchange, pages, watches.
 #[derive(Clone, Debug)]
 pub struct Kv {
-    database: Database,
+    database: Rc<Database>,
     flights: Flights,
 }
 
@@ -28,10 +29,13 @@ pub struct Kv {
 type Flights = Rc<RefCell<HashMap<Bytes, Rc<Notify>>>>;
 
 impl Kv {
-    /// Opens the store at `place`: a folder with options after `#`, or `#capacity=64m` for one in memory.
+    /// Opens the store at `place`: a folder with options after `#`, `memory:NAME` for one in memory, or `#capacity=64m` for one in memory
+    /// without a name. An application in Ruby that opens the same place has the same store.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
-        let spec: Spec = place.parse()?;
+        let spec = Spec::of_place(place)?;
         let database = worker.offload(move || Database::open(&spec)).await??;
+        let database = Rc::new(database);
+        Ledger::here().keep(&database);
         Ok(Kv {
             database,
             flights: Flights::default(),

@@ -10,20 +10,25 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use http::header::SET_COOKIE;
 use http::{Method, StatusCode, Uri};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tsumugi_front::Mode;
+use tsumugi_front::{Mode, Shown};
+use tsumugi_http::compress::Packing;
+use tsumugi_http::secret::Secret;
 use tsumugi_http::{Allow, Body, Files, Folder, Match, OnWorker, Request};
 
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, story};
 use crate::handler::{Endpoint, Local};
 use crate::layer::{self, Mapper};
+use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, Sequel};
 use crate::router::{Mounted, Placed, RouteLine, Router, translated};
+use crate::session::{Kept, Visit};
 use crate::streaming::{Output, until_gone};
 use crate::timers;
 
@@ -34,6 +39,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Development or production.
     pub mode: Mode,
+    /// What signs sessions; none takes it from the environment's `TSUMUGI_SECRET`.
+    pub secret: Option<Secret>,
     /// Variables that [`Worker::env`] looks for before those of the process's environment.
     pub environment: HashMap<String, String>,
     /// The limits of handlers.
@@ -53,6 +60,8 @@ pub struct Loaded<S> {
     mounts: Vec<Mounting<S>>,
     folders: Vec<(String, Folder<OnWorker>)>,
     mapper: Option<Mapper>,
+    sessions: Option<Rc<Kept>>,
+    ledger: Ledger,
     waiting: Cell<usize>,
     /// Requests and streams that can use the plugin.
     jobs: Cell<usize>,
@@ -101,8 +110,13 @@ impl<S: Plugin> Loaded<S> {
         let router = router(&mut declared)?;
         let folders = folders(&worker, &mut declared).await?;
         let not_found = declared.take_not_found();
-        let not_found = not_found.map(|endpoint| declared.around_endpoint(endpoint));
+        let not_found = not_found.map(|endpoint| declared.around_handler(endpoint));
+        let sessions = declared.take_sessions();
         let mapper = declared.mapper();
+        let sessions = match sessions {
+            Some(sessions) => Some(Rc::new(sessions.open(&worker).await?)),
+            None => None,
+        };
         let state = Rc::new(S::start(&worker).await?);
         let mut mounts = Vec::with_capacity(declared.mounts.len());
         for placed in std::mem::take(&mut declared.mounts) {
@@ -127,6 +141,8 @@ impl<S: Plugin> Loaded<S> {
             mounts,
             folders,
             mapper,
+            sessions,
+            ledger: Ledger::here(),
             waiting: Cell::new(0),
             jobs: Cell::new(0),
             ended: Notify::new(),
@@ -168,6 +184,19 @@ impl<S> Loaded<S> {
     /// The worker.
     pub fn worker(&self) -> &Worker {
         &self.worker
+    }
+
+    /// What the admin pages show: what this worker's plugins have opened, and what is mounted.
+    pub(crate) fn show(&self) -> Shown<'_> {
+        let mut shown = Shown {
+            databases: vec![self.ledger.databases.borrow()],
+            stores: self.ledger.stores(),
+            ..Shown::default()
+        };
+        for mounting in &self.mounts {
+            shown.add(mounting.mounted.show());
+        }
+        shown
     }
 
     /// The routes, in the order of the code.
@@ -257,6 +286,7 @@ impl<S: 'static> Loaded<S> {
             uri: request.uri.clone(),
             received_at: request.received_at,
         };
+        let visit = self.sessions.as_ref().map(Visit::new);
         let max = self.worker.settings().limits.requests_max;
         let (outcome, waited) = if self.waiting.get() >= max {
             // Looked at before anything of it runs: who is told to try again must not have had half of it done.
@@ -264,7 +294,8 @@ impl<S: 'static> Loaded<S> {
             let refused = self.mapped(&subject, Error::Busy { max });
             (refused, Duration::ZERO)
         } else {
-            let mut future = endpoint(Context::new(request, captures, Rc::clone(self)));
+            let context = Context::new(request, captures, Rc::clone(self), visit.clone());
+            let mut future = endpoint(context);
             match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
                 Poll::Ready(outcome) => (outcome, Duration::ZERO),
                 Poll::Pending => {
@@ -279,6 +310,9 @@ impl<S: 'static> Loaded<S> {
         };
         let (mut response, sequel) = response.into_parts();
         response.account.waited = waited;
+        if let Some(cookie) = visit.and_then(|visit| visit.leave()) {
+            response.headers.append(SET_COOKIE, cookie);
+        }
         match sequel {
             Some(Sequel::Body(producer)) if subject.method != Method::HEAD => {
                 response.body = self.produce(job, subject, producer);
@@ -420,7 +454,7 @@ fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::Router<R
         });
         let routed = Routed {
             names: names.collect(),
-            endpoint: declared.around_endpoint(route.endpoint),
+            endpoint: declared.around_handler(route.endpoint),
         };
         let inserted = router.insert(route.method, &pattern, &[], routed);
         inserted.map_err(|error| place(error.into()))?;
@@ -469,7 +503,15 @@ fn mounting<S: 'static>(
             request.uri = uri;
         }
         let answered = inner.answer(request);
-        Box::pin(async move { Ok(answered.await.into()) })
+        let packing = match inner.compresses() {
+            true => Packing::Free,
+            false => Packing::AsIs,
+        };
+        Box::pin(async move {
+            let mut response = answered.await;
+            response.account.packing = packing;
+            Ok(response.into())
+        })
     });
     let endpoint = match further {
         Some(further) => further(endpoint),

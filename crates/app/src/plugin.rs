@@ -1,13 +1,17 @@
 //! What an application owns on each worker, and the worker as its author sees it. The framework knows none of a plugin's fields.
 //! Rule: a plugin is made, used and stopped on one thread.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tsumugi_db::Database;
 use tsumugi_front::Mode;
+use tsumugi_http::secret::Secret;
 
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::loaded::Settings;
 
@@ -38,11 +42,33 @@ impl Plugin for () {
 pub struct Worker {
     inner: tsumugi_worker::Worker,
     settings: Rc<Settings>,
+    /// For applications that are mounted.
+    shared: Rc<RefCell<Vec<Named>>>,
 }
+
+/// A database that is shared, and under which name.
+pub type Named = (Box<str>, Database);
 
 impl Worker {
     pub(crate) fn new(inner: tsumugi_worker::Worker, settings: Rc<Settings>) -> Worker {
-        Worker { inner, settings }
+        Worker {
+            inner,
+            settings,
+            shared: Rc::default(),
+        }
+    }
+
+    /// Lets applications that are mounted have this database, under a name: in Ruby `DB.shared(:name)`. For [`Plugin::start`], after
+    /// which they are loaded. Another database of the same name is replaced.
+    pub fn share(&self, name: &str, database: &Db) {
+        let mut shared = self.shared.borrow_mut();
+        shared.retain(|(known, _)| **known != *name);
+        shared.push((name.into(), Database::clone(database)));
+    }
+
+    /// The databases that are shared.
+    pub fn shared(&self) -> Rc<[Named]> {
+        self.shared.borrow().iter().cloned().collect()
     }
 
     /// Its number, from 0.
@@ -73,6 +99,11 @@ impl Worker {
     /// Development or production.
     pub fn mode(&self) -> Mode {
         self.settings.mode
+    }
+
+    /// What signs sessions, when it is not the environment's.
+    pub fn secret(&self) -> Option<&Secret> {
+        self.settings.secret.as_ref()
     }
 
     /// The limits of HTTP that handlers meet.
@@ -106,4 +137,17 @@ impl Worker {
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
+}
+
+/// Runs this on a worker of its own, without an application: for what is done to a database before one starts.
+///
+/// # Errors
+/// When there is no worker to be had.
+pub fn alone<T>(
+    settings: Settings,
+    run: impl AsyncFnOnce(&Worker) -> T,
+) -> Result<T, tsumugi_worker::Error> {
+    tsumugi_worker::alone(tsumugi_worker::Limits::default(), async |worker| {
+        run(&Worker::new(worker, Rc::new(settings))).await
+    })
 }

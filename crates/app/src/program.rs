@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use tsumugi_front::Application;
+use tsumugi_front::{Application, Shown};
 use tsumugi_http::{Request, Response};
 use tsumugi_worker::BoxError;
 
@@ -48,5 +48,9 @@ impl<S: Plugin> Application for Loaded<S> {
 
     async fn retire(&self) {
         Loaded::retire(self).await;
+    }
+
+    fn show(&self) -> Shown<'_> {
+        Loaded::show(self)
     }
 }

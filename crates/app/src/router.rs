@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
+use tsumugi_front::Shown;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use crate::handler::{Endpoint, Handler, Local, Methods, endpoint};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
+use crate::session::{Sessions, guarded};
 use crate::timers::{self, On, Ticked, Timer};
 
 /// Routes with what stands around them. Made anew on each worker by the function given to the server.
@@ -30,6 +32,7 @@ pub struct Router<S> {
     pub(crate) timers: Vec<Timer<S>>,
     pub(crate) folders: Vec<Declared>,
     pub(crate) mounts: Vec<Placed<S>>,
+    sessions: Option<Sessions>,
 }
 
 /// One method of one pattern.
@@ -77,6 +80,16 @@ pub trait Mounted {
     /// Answers a request; the prefix is no longer in its path.
     fn answer(&self, request: tsumugi_http::Request) -> Local<tsumugi_http::Response>;
 
+    /// Whether its responses may be compressed.
+    fn compresses(&self) -> bool {
+        true
+    }
+
+    /// What the admin pages show of it.
+    fn show(&self) -> Shown<'_> {
+        Shown::default()
+    }
+
     /// Called after its last request.
     fn retire(&self) -> Local<()>;
 }
@@ -98,6 +111,7 @@ impl<S: 'static> Router<S> {
             timers: Vec::new(),
             folders: Vec::new(),
             mounts: Vec::new(),
+            sessions: None,
         }
     }
 
@@ -117,7 +131,7 @@ impl<S: 'static> Router<S> {
     }
 
     /// Adds the routes and mounts of another router below a prefix, with the middleware and the mapper of errors that it has. Its
-    /// `not_found` is not taken: there is one for an application.
+    /// `not_found` and `sessions` are not taken: there is one of each for an application.
     #[must_use]
     pub fn nest(mut self, prefix: &str, inner: Router<S>) -> Router<S> {
         let prefix = prefix.trim_end_matches('/');
@@ -129,6 +143,7 @@ impl<S: 'static> Router<S> {
             folders,
             mounts,
             not_found: _,
+            sessions: _,
         } = inner;
         let below = |pattern: &str| match pattern {
             "/" if !prefix.is_empty() => prefix.to_owned(),
@@ -216,6 +231,13 @@ impl<S: 'static> Router<S> {
         self
     }
 
+    /// Gives handlers a [`Session`](crate::Session).
+    #[must_use]
+    pub fn sessions(mut self, sessions: Sessions) -> Router<S> {
+        self.sessions = Some(sessions);
+        self
+    }
+
     /// Answers requests for which there is no route, file or mount; the status is the handler's business.
     #[must_use]
     pub fn not_found<A, H>(mut self, handler: H) -> Router<S>
@@ -280,6 +302,21 @@ impl<S: 'static> Router<S> {
     /// The router's layers and mapper around an endpoint.
     pub(crate) fn around_endpoint(&self, endpoint: Endpoint<S>) -> Endpoint<S> {
         compose(&self.layers, self.mapper.as_ref(), endpoint)
+    }
+
+    /// The same around an endpoint of this application, which forged forms do not reach when there are sessions.
+    pub(crate) fn around_handler(&self, endpoint: Endpoint<S>) -> Endpoint<S> {
+        match self.sessions {
+            Some(_) => {
+                let layered = compose(&self.layers, None, endpoint);
+                compose(&[], self.mapper.as_ref(), guarded(layered))
+            }
+            None => self.around_endpoint(endpoint),
+        }
+    }
+
+    pub(crate) fn take_sessions(&mut self) -> Option<Sessions> {
+        self.sessions.take()
     }
 
     pub(crate) fn take_not_found(&mut self) -> Option<Endpoint<S>> {

@@ -9,8 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tsumugi_app::{Plugin, Program, Result, Router, Settings, State, Streamed, Worker, get};
-use tsumugi_front::{Front, Service};
+use tsumugi_app::{
+    Accepted, Db, HttpResponse, Kv, Local, Mount, Mounted, Plugin, Program, Request, Result,
+    Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
+};
+use tsumugi_front::{Board, Desk, Front, Service};
+use tsumugi_http::admin::Desk as _;
 use tsumugi_worker::{Address, Config, Exit, Handle, Server};
 
 static STARTED: AtomicUsize = AtomicUsize::new(0);
@@ -21,6 +25,8 @@ static HANDLERS: AtomicUsize = AtomicUsize::new(0);
 struct App {
     number: usize,
     worker: Worker,
+    _db: Db,
+    _kv: Kv,
 }
 
 impl Plugin for App {
@@ -28,6 +34,8 @@ impl Plugin for App {
         Ok(App {
             number: STARTED.fetch_add(1, SeqCst),
             worker: worker.clone(),
+            _db: Db::connect("sqlite::memory:?name=served", Default::default()).await?,
+            _kv: Kv::open(worker, "memory:served").await?,
         })
     }
 
@@ -86,8 +94,43 @@ async fn silent(_: State<App>) -> Streamed {
     })
 }
 
+async fn socket(_: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+    upgrade.accept(async |socket| {
+        let _running = Running::begin();
+        socket.send("hello").await?;
+        while socket.receive().await?.is_some() {}
+        Ok(())
+    })
+}
+
+/// An application of another kind, whose responses are sent as they are.
+struct Plain;
+
+impl Mount for Plain {
+    fn load(&self, _: &Worker) -> Local<Result<std::rc::Rc<dyn Mounted>>> {
+        Box::pin(async { Ok(std::rc::Rc::new(Plain) as std::rc::Rc<dyn Mounted>) })
+    }
+}
+
+impl Mounted for Plain {
+    fn answer(&self, _: Request) -> Local<HttpResponse> {
+        Box::pin(async { HttpResponse::text(http::StatusCode::OK, "a".repeat(5000)) })
+    }
+
+    fn compresses(&self) -> bool {
+        false
+    }
+
+    fn retire(&self) -> Local<()> {
+        Box::pin(async {})
+    }
+}
+
 fn routes() -> Router<App> {
     Router::new()
+        .route("/socket", get(socket))
+        .route("/long", get(async || "a".repeat(5000)))
+        .mount("/plain", Plain)
         .route("/who", get(who))
         .route("/wait", get(wait))
         .route("/endless", get(endless))
@@ -97,6 +140,7 @@ fn routes() -> Router<App> {
 struct Rig {
     address: SocketAddr,
     handle: Handle,
+    front: Front,
     thread: JoinHandle<tsumugi_worker::Result<Exit>>,
     /// The counters are the process's.
     alone: MutexGuard<'static, ()>,
@@ -121,15 +165,21 @@ impl Rig {
             panic!("a TCP address");
         };
         let handle = server.handle();
+        let front = Front {
+            board: Some(Board::default()),
+            ..Front::default()
+        };
+        let shown = front.clone();
         let thread = std::thread::spawn(move || {
             server.run(move |worker| {
                 let program = Program::new(Settings::default(), routes);
-                Service::new(worker, Default::default(), program, Front::default())
+                Service::new(worker, Default::default(), program, front.clone())
             })
         });
         Rig {
             address,
             handle,
+            front: shown,
             thread,
             alone,
         }
@@ -141,6 +191,36 @@ impl Rig {
         stream.set_read_timeout(limit).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The head of the answer to a client that accepts compressed bodies.
+    fn head(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept-encoding: gzip\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        answer.split("\r\n\r\n").next().unwrap().to_owned()
+    }
+
+    /// A WebSocket that has said hello.
+    fn socket(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let limit = Some(Duration::from_secs(30));
+        stream.set_read_timeout(limit).unwrap();
+        let request = "GET /socket HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+                       sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\x81\x05hello") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            answer.extend(byte);
+        }
         stream
     }
 
@@ -220,4 +300,80 @@ fn a_reload_makes_plugins_anew_and_stops_the_old_ones() {
     assert!(number >= 2, "{number}");
     let _alone = rig.drain();
     assert_eq!((STOPPED.load(SeqCst), DROPPED.load(SeqCst)), (4, 4));
+}
+
+#[test]
+fn websockets_of_clients_that_go_end_and_a_drain_says_that_the_server_leaves() {
+    let rig = Rig::start(1);
+    rig.ask("/who");
+    let sockets: Vec<TcpStream> = (0..20).map(|_| rig.socket()).collect();
+    until(&HANDLERS, 20);
+    drop(sockets);
+    until(&HANDLERS, 0);
+    let mut last = rig.socket();
+    let handle = rig.handle.clone();
+    let waiting = std::thread::spawn(move || {
+        handle.drain();
+        let mut close = [0; 4];
+        last.read_exact(&mut close).unwrap();
+        assert_eq!(
+            (close[0], u16::from_be_bytes([close[2], close[3]])),
+            (0x88, 1001)
+        );
+    });
+    let _alone = rig.drain();
+    waiting.join().unwrap();
+    assert_eq!((STOPPED.load(SeqCst), DROPPED.load(SeqCst)), (1, 1));
+}
+
+#[test]
+fn a_conversation_goes_on_over_a_reload_with_its_plugin() {
+    let rig = Rig::start(1);
+    let mut socket = rig.socket();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(rig.handle.reload()).unwrap();
+    assert_eq!(rig.ask("/who"), "0 1");
+    assert_eq!((STARTED.load(SeqCst), STOPPED.load(SeqCst)), (2, 0));
+    // A close with 1000, masked with zeros, and the answer to it.
+    socket.write_all(b"\x88\x82\0\0\0\0\x03\xe8").unwrap();
+    let mut answer = [0; 4];
+    socket.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"\x88\x02\x03\xe8");
+    until(&DROPPED, 1);
+    let _alone = rig.drain();
+    assert_eq!((STOPPED.load(SeqCst), DROPPED.load(SeqCst)), (2, 2));
+}
+
+#[test]
+fn what_is_mounted_says_whether_it_is_compressed() {
+    let rig = Rig::start(1);
+    assert!(rig.head("/long").contains("content-encoding: gzip"));
+    let plain = rig.head("/plain");
+    assert!(
+        plain.starts_with("HTTP/1.1 200") && !plain.contains("content-encoding"),
+        "{plain}"
+    );
+    let _alone = rig.drain();
+}
+
+#[test]
+fn databases_and_stores_of_plugins_are_among_the_figures() {
+    let rig = Rig::start(2);
+    rig.ask("/who");
+    let desk = Desk::new(rig.handle.clone(), &rig.front);
+    let expected = [
+        "tsumugi_database_connections{database=",
+        "tsumugi_kv_records{store=\"memory:served\"}",
+    ];
+    for _ in 0..3000 {
+        let text = desk.metrics().into_text();
+        if expected.iter().all(|name| text.contains(name)) {
+            let _alone = rig.drain();
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    panic!("{}", desk.metrics().into_text());
 }

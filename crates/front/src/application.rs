@@ -42,10 +42,27 @@ pub trait Application: 'static {
 pub struct Shown<'a> {
     /// Its VM, if it has one.
     pub vm: Option<VmFigures>,
-    /// The databases it connected to.
-    pub databases: Option<Ref<'a, Vec<Watched>>>,
+    /// The databases it connected to, in any number of lists.
+    pub databases: Vec<Ref<'a, Vec<Watched>>>,
     /// The key-value stores of this process that it opened, by place.
     pub stores: Vec<(Arc<str>, tsumugi_kv::Snapshot)>,
+}
+
+impl<'a> Shown<'a> {
+    /// Adds what an application shows that is a part of this one.
+    pub fn add(&mut self, part: Shown<'a>) {
+        let sum = |a: VmFigures, b: VmFigures| VmFigures {
+            bytes: a.bytes + b.bytes,
+            objects: a.objects + b.objects,
+            requests: a.requests + b.requests,
+        };
+        self.vm = match (self.vm, part.vm) {
+            (Some(a), Some(b)) => Some(sum(a, b)),
+            (a, b) => a.or(b),
+        };
+        self.databases.extend(part.databases);
+        self.stores.extend(part.stores);
+    }
 }
 
 /// Figures of a Ruby VM.

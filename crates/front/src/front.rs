@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin;
 use tsumugi_http::exposition::{Exposition, Kind};
+use tsumugi_http::secret::{Secret, SecretError, Signer};
 use tsumugi_http::{Figures, Tls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
@@ -21,6 +22,20 @@ pub enum Mode {
     /// Errors are logged and nothing of them is shown.
     #[default]
     Production,
+}
+
+impl Mode {
+    /// What signs sessions and cookies: the secret that is given, else that of the environment, else (in development) one that is made up
+    /// and the same for all of this process.
+    pub fn signer(self, given: Option<&Secret>) -> Result<Signer, SecretError> {
+        let secret = match (given, Secret::from_environment(), self) {
+            (Some(given), _, _) => given.clone(),
+            (None, Some(secret), _) => secret,
+            (None, None, Mode::Development) => Secret::of_this_process()?,
+            (None, None, Mode::Production) => return Err(SecretError::Missing),
+        };
+        Signer::new(&secret)
+    }
 }
 
 /// What surrounds an application. Cheap to clone.

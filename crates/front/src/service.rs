@@ -211,7 +211,7 @@ impl Column {
         self.vm_bytes.store(sum(|vm| vm.bytes), Relaxed);
         self.vm_objects.store(sum(|vm| vm.objects), Relaxed);
         self.requests.store(sum(|vm| vm.requests), Relaxed);
-        let databases = shown.iter().filter_map(|shown| shown.databases.as_ref());
+        let databases = shown.iter().flat_map(|shown| shown.databases.iter());
         self.databases
             .look(databases.flat_map(|databases| databases.iter()));
         let stores = shown.iter().flat_map(|shown| shown.stores.iter().cloned());

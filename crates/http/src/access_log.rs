@@ -360,6 +360,7 @@ mod tests {
                 pattern: Some("/a/:x".into()),
                 waited: Duration::from_micros(1_500),
                 ran: Duration::from_millis(2),
+                ..Account::default()
             },
             received_at: Instant::now(),
             body_bytes: 12,

@@ -7,6 +7,8 @@ use std::{
 
 use http::{Method, StatusCode};
 
+use crate::compress::Packing;
+
 /// What the handler tells about its own work. It travels with the response.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
@@ -16,6 +18,8 @@ pub struct Account {
     pub waited: Duration,
     /// The time spent in the handler's own code.
     pub ran: Duration,
+    /// Whether the body may be compressed.
+    pub packing: Packing,
 }
 
 /// How a request ended.

@@ -106,6 +106,16 @@ fn weight(parameters: &str) -> u16 {
     }
 }
 
+/// Whether a response may be compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// It may.
+    #[default]
+    Free,
+    /// It is sent as it is.
+    AsIs,
+}
+
 /// Compresses the responses of one worker.
 #[derive(Debug)]
 pub struct Compression<O> {
@@ -185,7 +195,8 @@ fn is_worth(response: &Response) -> bool {
             .and_then(|value: &HeaderValue| value.to_str().ok())
             .unwrap_or_default()
     };
-    response.status != StatusCode::PARTIAL_CONTENT
+    response.account.packing == Packing::Free
+        && response.status != StatusCode::PARTIAL_CONTENT
         && !headers.contains_key(CONTENT_ENCODING)
         && !headers.contains_key(CONTENT_RANGE)
         && shrinks(text(CONTENT_TYPE))

@@ -35,6 +35,8 @@ pub mod query;
 mod request;
 mod response;
 mod router;
+pub mod secret;
+pub mod session;
 mod spare;
 mod stream;
 mod switch;
@@ -50,7 +52,7 @@ pub use self::{
     error::{Error, Result},
     figures::Figures,
     files::{Files, Folder},
-    limits::{Limits, SEGMENTS_MAX},
+    limits::{COOKIE_BYTES_MAX, Limits, SEGMENTS_MAX},
     on_worker::OnWorker,
     request::{Headers, Request, RequestBody, RequestNumber},
     response::{Body, Response},

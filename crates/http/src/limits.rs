@@ -154,6 +154,21 @@ pub(crate) const BODY_RESERVED_BYTES_MAX: u64 = 256 * 1024;
 /// Most bytes of a body that nobody has read for which the connection goes on: they have probably come with the header.
 pub(crate) const BODY_SKIPPED_BYTES_MAX: u64 = 4 * 1024;
 
+/// Fewer bytes could be guessed.
+pub(crate) const SECRET_BYTES_MIN: usize = 32;
+
+/// Secrets in `TSUMUGI_SECRET`: each costs an HMAC for every forged cookie.
+pub(crate) const SECRETS_MAX: usize = 8;
+
+/// Bytes of a cookie with its name and attributes that every browser keeps (RFC 6265 section 6.1).
+pub const COOKIE_BYTES_MAX: usize = 4_096;
+
+/// Random bytes of a session's id when a store keeps the session.
+pub(crate) const SESSION_ID_BYTES: usize = 32;
+
+/// Random bytes in a session's token for forms.
+pub(crate) const CSRF_BYTES: usize = 32;
+
 /// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message.
 pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
 

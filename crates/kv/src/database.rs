@@ -111,6 +111,18 @@ impl Database {
         &self.open.shared.spec
     }
 
+    /// What tells this database from others of the process, for people: its name in memory, its absolute path on disk.
+    #[must_use]
+    pub fn place(&self) -> Arc<str> {
+        let path = &self.spec().path;
+        // The path of whoever opened it first, so that other ways to write it name the same database.
+        let place = match self.is_in_memory() {
+            true => path.clone(),
+            false => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
+        };
+        place.to_string_lossy().into()
+    }
+
     /// Whether the database is in memory, where nothing here blocks but for moments.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {

@@ -63,6 +63,8 @@ pub struct Spec {
     pub ignored: Vec<Ignored>,
 }
 
+/// What names databases in memory.
+const MEMORY_PREFIXES: [&str; 2] = [":memory:", "memory:"];
 /// Endings of Tkrzw's databases in memory.
 const MEMORY_ENDINGS: [&str; 4] = [".tkmt", ".tkmb", ".tkmc", ".tkmh"];
 /// The one among them that is a cache.
@@ -130,6 +132,27 @@ impl Spec {
             path: path.into(),
             durability,
             ..Self::memory()
+        }
+    }
+
+    /// A place as applications name it: a specification, in which `memory:NAME` is a database in memory whatever its ending.
+    pub fn of_place(place: &str) -> Result<Self> {
+        let in_memory = MEMORY_PREFIXES
+            .iter()
+            .any(|prefix| place.starts_with(prefix));
+        if !in_memory {
+            return place.parse();
+        }
+        let spec: Self = match (place.contains("durability="), place.contains('#')) {
+            (true, _) => place.parse()?,
+            (false, true) => format!("{place},durability=memory").parse()?,
+            (false, false) => format!("{place}#durability=memory").parse()?,
+        };
+        match spec.is_in_memory() {
+            true => Ok(spec),
+            false => Err(refused(format!(
+                "{place}: a store in memory outlives nothing (durability)"
+            ))),
         }
     }
 

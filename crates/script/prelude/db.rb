@@ -31,6 +31,10 @@ class DB
     new(Tsumugi.await(Tsumugi::Native.db_connect(url, options)))
   end
 
+  # The database that the host of this application shares under a name, when it is a part of one in Rust. Its pool is the host's.
+  # Raises DB::UsageError when there is none.
+  def self.shared(name) = new(Tsumugi::Native.db_shared(name.to_s))
+
   def initialize(native)
     @native = native
     @after = {}

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::exchange::{Capture, Captured, Exchange};
 use crate::finish::{self, Finished};
 use crate::host::{Ended, Host, Settings};
+use crate::program::Shared;
 use crate::public::Public;
 use crate::routes::{self, Route, RouteLine, Routes};
 use crate::{load, streaming, timers};
@@ -34,8 +35,18 @@ pub struct App {
 impl App {
     /// Loads the application of `settings` on this worker; its plugins may wait.
     pub async fn load(worker: &Worker, settings: Rc<Settings>) -> Result<Rc<App>, Error> {
+        App::load_sharing(worker, settings, Shared::default()).await
+    }
+
+    /// The same, with databases for `DB.shared`.
+    pub(crate) async fn load_sharing(
+        worker: &Worker,
+        settings: Rc<Settings>,
+        shared: Shared,
+    ) -> Result<Rc<App>, Error> {
         let path = settings.app.clone();
         let host = Host::open(worker, settings)?;
+        *host.shared.borrow_mut() = shared;
         load::program(&host, &path).await?;
         let routes = host.vm.enter(routes::read)?;
         let public = Rc::new(Public::read(&host).await?);

@@ -163,5 +163,6 @@ pub(crate) fn account(
         pattern,
         waited,
         ran: total.saturating_sub(waited),
+        ..Account::default()
     };
 }

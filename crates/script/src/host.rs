@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tsumugi_db::Watched;
 pub use tsumugi_front::Mode;
+use tsumugi_http::secret::Secret;
 use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
 use tsumugi_worker::{Observer, Sample, Watch, Worker};
 
@@ -22,8 +23,8 @@ use crate::frames;
 use crate::limits::Limits;
 use crate::natives::kv::Store;
 use crate::natives::standard::last_match::LastMatch;
+use crate::program::Shared;
 use crate::web::Web;
-use crate::web::secret::Secret;
 
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
@@ -85,6 +86,8 @@ pub(crate) struct Host {
     stores: RefCell<Vec<Weak<Store>>>,
     /// Databases that the application connected to.
     databases: RefCell<Vec<Watched>>,
+    /// What `DB.shared` finds.
+    pub shared: RefCell<Shared>,
     pub web: Web,
     _watch: Watch,
 }
@@ -184,6 +187,7 @@ impl Host {
             json_symbols: RefCell::default(),
             stores: RefCell::default(),
             databases: RefCell::default(),
+            shared: RefCell::default(),
             web: Web::default(),
             _watch: worker.watch(watchdog),
         });

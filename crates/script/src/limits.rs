@@ -80,26 +80,11 @@ pub struct Limits {
     pub client: tsumugi_client::Limits,
 }
 
-/// Fewer bytes could be guessed.
-pub(crate) const SECRET_BYTES_MIN: usize = 32;
-
-/// Secrets in `TSUMUGI_SECRET`: each costs an HMAC for every forged cookie.
-pub(crate) const SECRETS_MAX: usize = 8;
-
-/// Bytes of a cookie with its name and attributes that every browser keeps (RFC 6265 section 6.1).
-pub(crate) const COOKIE_BYTES_MAX: usize = 4_096;
-
 /// Bytes of a piece of a template's text: a Symbol takes less than 64 KiB.
 pub(crate) const TEMPLATE_PIECE_BYTES_MAX: usize = 32 << 10;
 
 /// Bytes that a page has room for when it begins; it grows.
 pub(crate) const PAGE_BYTES: usize = 2 << 10;
-
-/// Random bytes of a session's id when a store keeps the session.
-pub(crate) const SESSION_ID_BYTES: usize = 32;
-
-/// Random bytes in a session's token for forms.
-pub(crate) const CSRF_BYTES: usize = 32;
 
 impl Default for Limits {
     fn default() -> Self {

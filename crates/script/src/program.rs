@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use tsumugi_db::Database;
 use tsumugi_front::{Application, Shown, VmFigures};
 use tsumugi_http::{Request, Response};
 use tsumugi_worker::{BoxError, Worker};
@@ -14,14 +15,25 @@ use crate::natives::kv::Backend;
 /// An application file, to be loaded on one worker.
 pub struct Program {
     settings: Rc<Settings>,
+    shared: Shared,
 }
+
+/// Databases that something else on this worker has opened, by name.
+pub type Shared = Rc<[(Box<str>, Database)]>;
 
 impl Program {
     /// The file of these settings.
     pub fn new(settings: Settings) -> Program {
         Program {
             settings: Rc::new(settings),
+            shared: Shared::default(),
         }
+    }
+
+    /// The same, with databases for `DB.shared`.
+    #[must_use]
+    pub fn sharing(self, shared: Shared) -> Program {
+        Program { shared, ..self }
     }
 }
 
@@ -29,7 +41,8 @@ impl tsumugi_front::Program for Program {
     type App = App;
 
     async fn load(&self, worker: &Worker) -> Result<Rc<App>, BoxError> {
-        let app = App::load(worker, Rc::clone(&self.settings)).await?;
+        let app =
+            App::load_sharing(worker, Rc::clone(&self.settings), Rc::clone(&self.shared)).await?;
         app.start_timers();
         Ok(app)
     }
@@ -63,7 +76,7 @@ impl Application for App {
                 objects: self.vm_objects(),
                 requests: self.requests(),
             }),
-            databases: Some(host.databases()),
+            databases: vec![host.databases()],
             stores: stores.collect(),
         }
     }

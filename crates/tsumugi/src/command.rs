@@ -1,4 +1,4 @@
-//! The command line of a native application: `serve` with the options of `tsumugi serve`, `check` and `routes`.
+//! The command line of a native application: `serve` with the options of `tsumugi serve`, `check`, `routes`, `migrate` and `seed`.
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage.
 
 use std::io::{self, Write as _};
@@ -9,9 +9,11 @@ use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, Subcommand};
-use tsumugi_app::{Loaded, Plugin, Program, Router, Settings};
+use tsumugi_app::{Db, Loaded, Migration, Plugin, Program, Router, Settings, Worker};
 use tsumugi_launch::{Limited, Options, Row, limited, table};
 use tsumugi_worker::ERRORS;
+
+use crate::maintain::{Maintained, Place, Word};
 
 /// The limits of an application in Rust.
 #[derive(Clone, Debug, Default)]
@@ -63,10 +65,85 @@ enum Command {
     },
     /// List the routes
     Routes,
+    /// Change the tables of the database step by step
+    Migrate {
+        #[command(subcommand)]
+        word: Word,
+    },
+    /// Fill the database with what it begins with
+    Seed(Place),
 }
 
 /// Does what the arguments of the process ask for. `routes` is called once on every worker, and again at each reload.
 pub fn main<S, F>(routes: F) -> ExitCode
+where
+    S: Plugin,
+    F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
+{
+    Commands::new(routes).main()
+}
+
+/// The command line of an application that has more to say than its routes.
+pub struct Commands<F> {
+    routes: F,
+    maintained: Maintained,
+}
+
+impl<F> Commands<F> {
+    /// Of an application with these routes.
+    pub fn new(routes: F) -> Commands<F> {
+        Commands {
+            routes,
+            maintained: Maintained::default(),
+        }
+    }
+
+    /// How `migrate` and `seed` reach the database; the function that the plugin connects with.
+    #[must_use]
+    pub fn database<C>(mut self, connect: C) -> Commands<F>
+    where
+        C: AsyncFn(&Worker) -> tsumugi_app::Result<Db> + 'static,
+    {
+        let connect = Rc::new(connect);
+        self.maintained.connect = Some(Box::new(move |worker| {
+            let connect = Rc::clone(&connect);
+            Box::pin(async move { connect(&worker).await })
+        }));
+        self
+    }
+
+    /// What `migrate` applies and undoes.
+    #[must_use]
+    pub fn migrations(mut self, migrations: fn() -> Vec<Migration>) -> Commands<F> {
+        self.maintained.migrations = Some(migrations);
+        self
+    }
+
+    /// What `seed` runs: with [`Db::seed`] a table is filled only if it is empty.
+    #[must_use]
+    pub fn seeds<R>(mut self, seeds: R) -> Commands<F>
+    where
+        R: AsyncFn(&Db) -> tsumugi_app::Result<()> + 'static,
+    {
+        let seeds = Rc::new(seeds);
+        self.maintained.seeds = Some(Box::new(move |db| {
+            let seeds = Rc::clone(&seeds);
+            Box::pin(async move { seeds(&db).await })
+        }));
+        self
+    }
+
+    /// Does what the arguments of the process ask for; see [`main`].
+    pub fn main<S>(self) -> ExitCode
+    where
+        S: Plugin,
+        F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
+    {
+        run(self.routes, self.maintained)
+    }
+}
+
+fn run<S, F>(routes: F, maintained: Maintained) -> ExitCode
 where
     S: Plugin,
     F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
@@ -81,6 +158,8 @@ where
         Command::Serve(options) => serve(*options, routes),
         Command::Check { data } => check(data, routes),
         Command::Routes => list(&routes()),
+        Command::Migrate { word } => maintained.migrate(word),
+        Command::Seed(place) => maintained.seed(place),
     };
     let code = result.unwrap_or_else(|error| {
         // Nobody is left to tell when it cannot be written.
@@ -135,7 +214,7 @@ fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
 }
 
 /// Writes to standard output. Who reads no further, as `head` does, has what it wants.
-fn say(text: &str) -> Result<ExitCode> {
+pub(crate) fn say(text: &str) -> Result<ExitCode> {
     let mut output = io::stdout().lock();
     match output
         .write_all(text.as_bytes())

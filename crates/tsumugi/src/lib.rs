@@ -24,10 +24,11 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod maintain;
 #[cfg(feature = "ruby")]
 mod ruby;
 
-pub use command::main;
+pub use command::{Commands, main};
 #[cfg(feature = "ruby")]
 pub use ruby::Ruby;
 
@@ -59,8 +60,8 @@ pub mod prelude {
         Accepted, BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader,
         Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Migration, Mode,
         Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result,
-        Router, Sse, State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade, Worker, any, delete,
-        get, head, options, patch, post, put,
+        Router, Session, Sessions, Sse, State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade,
+        Worker, any, delete, get, head, options, patch, post, put,
     };
     pub use tsumugi_db::{Error as DbError, Options, Rows, TransactionOptions, values};
     pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, schema, value};

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use tsumugi_app::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Worker};
-use tsumugi_front::Program as _;
+use tsumugi_app::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Shown, Worker};
+use tsumugi_front::{Application as _, Program as _};
 use tsumugi_script::{App, Program, Settings};
 
 /// An application file, for [`Router::mount`](tsumugi_app::Router::mount): `.mount("/", Ruby::new("app.rb"))`.
@@ -40,10 +40,12 @@ impl Mount for Ruby {
             data_dir: worker.data_dir().to_owned(),
             mode: worker.mode(),
             http: worker.http_limits().clone(),
+            secret: worker.secret().cloned(),
             ..self.settings.clone()
         };
         Box::pin(async move {
-            let loaded = Program::new(settings).load(worker.inner()).await;
+            let program = Program::new(settings).sharing(worker.shared());
+            let loaded = program.load(worker.inner()).await;
             let app = loaded.map_err(|error| Error::Other(error))?;
             Ok(Rc::new(Loaded(app)) as Rc<dyn Mounted>)
         })
@@ -56,6 +58,14 @@ impl Mounted for Loaded {
     fn answer(&self, request: Request) -> Local<HttpResponse> {
         let app = Rc::clone(&self.0);
         Box::pin(async move { app.answer(request).await })
+    }
+
+    fn compresses(&self) -> bool {
+        self.0.compresses()
+    }
+
+    fn show(&self) -> Shown<'_> {
+        self.0.show()
     }
 
     fn retire(&self) -> Local<()> {

@@ -17,6 +17,7 @@ use tsumugi_db::{
 use tsumugi_sql::{Dialect, Name, Source, Statement};
 
 use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 
 pub use record::to_record;
 pub use row::{from_row, from_rows};
@@ -32,9 +33,11 @@ pub struct Db {
 }
 
 impl Db {
-    /// Connects; see [`Database::connect`] for URLs.
+    /// Connects; see [`Database::connect`] for URLs. Its figures are on the admin pages.
     pub async fn connect(url: &str, options: Options) -> Result<Db> {
-        Ok(Database::connect(url, options).await?.into())
+        let database = Database::connect(url, options).await?;
+        Ledger::here().watch(&database);
+        Ok(database.into())
     }
 
     /// The rows of a table.

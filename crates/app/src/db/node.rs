@@ -11,7 +11,7 @@ use serde::ser::{
 use serde_json::Value as Json;
 use tsumugi_sql::Value;
 
-use super::row::Unfit;
+use crate::unfit::Unfit;
 
 /// A value of any type.
 pub(super) enum Node {

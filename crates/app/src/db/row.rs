@@ -1,14 +1,13 @@
 //! Rows of results as values of the author's types, through serde: a struct by the names of the columns, a tuple by their order, a single
 //! value from the first one. Rule: a value becomes what the type asks for or is refused with its column's name; NULL only an `Option`.
 
-use std::fmt;
-
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use tsumugi_db::{Nature, Rich, Row, Rows, ValueRef};
 
 use crate::error::{Error, Result};
+use crate::unfit::{Unfit, of_several};
 
 /// A row as a value.
 pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
@@ -23,30 +22,6 @@ pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
 /// All rows as values.
 pub fn from_rows<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>> {
     rows.iter().map(from_row).collect()
-}
-
-/// Why a value has no form here.
-#[derive(Debug)]
-pub(super) struct Unfit(pub(super) String);
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unfit {}
-
-impl de::Error for Unfit {
-    fn custom<T: fmt::Display>(message: T) -> Unfit {
-        Unfit(message.to_string())
-    }
-}
-
-impl serde::ser::Error for Unfit {
-    fn custom<T: fmt::Display>(message: T) -> Unfit {
-        Unfit(message.to_string())
-    }
 }
 
 struct Lying<'a>(Row<'a>);
@@ -69,42 +44,13 @@ impl<'a> Lying<'a> {
     }
 }
 
-macro_rules! first {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-            self.first()?.$method(visitor)
-        })*
-    };
-}
-
 impl<'de> de::Deserializer<'de> for Lying<'de> {
     type Error = Unfit;
 
-    first! {
-        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
-        deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char
-        deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_identifier
-    }
+    of_several!(first);
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         self.deserialize_map(visitor)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        self.first()?.deserialize_enum(name, variants, visitor)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
@@ -120,47 +66,12 @@ impl<'de> de::Deserializer<'de> for Lying<'de> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        self.expect(length)?;
-        self.deserialize_seq(visitor)
-    }
-
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         let names = self.0.columns().names().map(BorrowedStrDeserializer::new);
         let named = names.zip(self.cells());
         visitor.visit_map(MapDeserializer::new(
             named.map(|(name, cell)| (Key(name), cell)),
         ))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        self.deserialize_map(visitor)
-    }
-
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
     }
 }
 

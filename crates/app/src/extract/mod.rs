@@ -22,7 +22,7 @@ pub use head::{Cookies, FromHeader, Header, Headers, Path, Query};
     message = "`{Self}` cannot be an argument of a handler",
     label = "this argument is no extractor",
     note = "extractors are `State<App>`, `Path<T>`, `Query<T>`, `Json<T>`, `Form<T>`, `Multipart`, `Header<T>`, `Headers`, `Cookies`, \
-            `Extension<T>`, `Worker`, `WebSocketUpgrade`, `Request`, `BodyStream`, `Bytes`, `String`, and `Result` of one of these; \
+            `Extension<T>`, `Session`, `Worker`, `WebSocketUpgrade`, `Request`, `BodyStream`, `Bytes`, `String`, and `Result` of one of these; \
             `State<T>` is one for the plugin's own type only"
 )]
 pub trait Extract<S>: Sized {

@@ -2,29 +2,12 @@
 //! Rule: a text becomes what the type asks for or is refused; nothing is guessed from its looks.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Why texts do not fit a type.
-#[derive(Debug)]
-pub(super) struct Unfit(String);
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unfit {}
-
-impl de::Error for Unfit {
-    fn custom<T: fmt::Display>(message: T) -> Unfit {
-        Unfit(message.to_string())
-    }
-}
+use crate::unfit::{Unfit, handed, of_several};
 
 /// Pairs as a struct or map: the values of a name that repeats are a sequence, and the last of them a single value.
 pub(super) fn from_pairs<'p, T: DeserializeOwned>(
@@ -60,56 +43,12 @@ impl<'c> Captured<'c> {
     }
 }
 
-macro_rules! only {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-            self.only()?.$method(visitor)
-        })*
-    };
-}
-
 impl<'de> de::Deserializer<'de> for Captured<'_> {
     type Error = Unfit;
 
-    only! {
-        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
-        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option
-        deserialize_identifier
-    }
+    of_several!(only);
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        self.only()?.deserialize_enum(name, variants, visitor)
-    }
+    handed!(only: deserialize_any);
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         visitor.visit_seq(SeqDeserializer::new(self.words()))
@@ -129,28 +68,10 @@ impl<'de> de::Deserializer<'de> for Captured<'_> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        self.deserialize_tuple(length, visitor)
-    }
-
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         let pairs = self.0.iter();
         let pairs = pairs.map(|(name, text)| (&**name, Word(Cow::Borrowed(&**text))));
         visitor.visit_map(MapDeserializer::new(pairs))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        self.deserialize_map(visitor)
     }
 }
 
@@ -240,24 +161,17 @@ impl<'de> de::Deserializer<'de> for Word<'_> {
 }
 
 impl<'w> Words<'w> {
-    fn last(mut self) -> Word<'w> {
-        self.0.pop().unwrap_or(Word(Cow::Borrowed("")))
+    fn last(mut self) -> Result<Word<'w>, Unfit> {
+        let none = || Unfit("it has no value".to_owned());
+        self.0.pop().ok_or_else(none)
     }
-}
-
-macro_rules! last {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-            self.last().$method(visitor)
-        })*
-    };
 }
 
 impl<'de> de::Deserializer<'de> for Words<'_> {
     type Error = Unfit;
 
-    last! {
-        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+    handed! {
+        last: deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
         deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_unit
         deserialize_map deserialize_identifier deserialize_ignored_any
@@ -297,7 +211,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Unfit> {
-        self.last().deserialize_unit_struct(name, visitor)
+        self.last()?.deserialize_unit_struct(name, visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -306,7 +220,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Unfit> {
-        self.last().deserialize_struct(name, fields, visitor)
+        self.last()?.deserialize_struct(name, fields, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -315,7 +229,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Unfit> {
-        self.last().deserialize_enum(name, variants, visitor)
+        self.last()?.deserialize_enum(name, variants, visitor)
     }
 }
 

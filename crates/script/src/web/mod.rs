@@ -1,19 +1,17 @@
-//! What an application on the web needs beyond a request: secrets and signatures, sessions, the client for other servers.
+//! What an application on the web needs beyond a request: what signs its cookies, its sessions, the client for other servers.
 //! Knows no Ruby. One value per VM, made when the VM is, filled when the application asks for it.
 
 pub(crate) mod incoming;
-pub(crate) mod secret;
-pub(crate) mod session;
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 use tsumugi_client::Client;
+use tsumugi_http::secret::{SecretError, Signer};
+use tsumugi_http::session::Sessions;
 use tsumugi_worker::Worker;
 
-use crate::host::{Mode, Settings};
-use secret::{Secret, SecretError, Signer};
-use session::Sessions;
+use crate::host::Settings;
 
 /// The state of one VM.
 #[derive(Default)]
@@ -30,13 +28,7 @@ impl Web {
         if let Some(signer) = self.signer.get() {
             return Ok(Rc::clone(signer));
         }
-        let secret = match (&settings.secret, Secret::from_environment()) {
-            (Some(secret), _) => secret.clone(),
-            (None, Some(secret)) => secret,
-            (None, None) if settings.mode == Mode::Development => Secret::of_this_process()?,
-            (None, None) => return Err(SecretError::Missing),
-        };
-        let signer = Rc::new(Signer::new(&secret)?);
+        let signer = Rc::new(settings.mode.signer(settings.secret.as_ref())?);
         Ok(Rc::clone(self.signer.get_or_init(|| signer)))
     }
 

@@ -62,6 +62,21 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    natives.plain("db_shared", |host, scope, call| {
+        let name = text(scope, call.argument(0), "the name of a shared database")?;
+        let shared = host.shared.borrow();
+        let Some((_, database)) = shared.iter().find(|(known, _)| **known == *name) else {
+            let names: Vec<&str> = shared.iter().map(|(known, _)| &**known).collect();
+            let there = match names.is_empty() {
+                true => "nothing is shared with this application".to_owned(),
+                false => format!("there are {}", names.join(", ")),
+            };
+            let message = format!("no database is shared under the name {name}: {there}");
+            return Err(scope.error("DB::UsageError", message));
+        };
+        let face = Rc::new(Face::new(database.clone()));
+        scope.wrap(scope.constant("Tsumugi::Native::Database")?, face)
+    })?;
     natives.plain("db_scheme", |_, scope, call| {
         scope.string(face(scope, call.argument(0))?.database().scheme())
     })?;

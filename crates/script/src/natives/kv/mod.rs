@@ -72,9 +72,6 @@ fn wrap(host: &Weak<Host>, store: Store) -> Answer {
     })
 }
 
-/// What names stores in memory.
-const MEMORY_PREFIXES: [&str; 2] = [":memory:", "memory:"];
-
 /// The specification of a path with settings as keywords.
 fn spec<'c>(scope: &'c Scope<'c>, mut spelled: String, settings: Value<'c>) -> Result<'c, Spec> {
     for (name, value) in scope.entries(settings)? {
@@ -107,24 +104,11 @@ fn spec<'c>(scope: &'c Scope<'c>, mut spelled: String, settings: Value<'c>) -> R
             }
         }
     }
-    let in_memory = MEMORY_PREFIXES
-        .iter()
-        .any(|prefix| spelled.starts_with(prefix));
-    if in_memory && !spelled.contains("durability=") {
-        add(&mut spelled, "durability", "memory");
-    }
     if spelled.is_empty() || spelled.starts_with('#') {
         let message = "a store has a place: a folder, or \"memory:NAME\", so that all workers open the same one";
         return Err(scope.error("ArgumentError", message));
     }
-    let spec: Spec = spelled
-        .parse()
-        .map_err(|error| failure::raise(scope, &error))?;
-    if in_memory && !spec.is_in_memory() {
-        let message = format!("{spelled}: a store in memory outlives nothing (durability)");
-        return Err(scope.error("KV::UsageError", message));
-    }
-    Ok(spec)
+    Spec::of_place(&spelled).map_err(|error| failure::raise(scope, &error))
 }
 
 /// Adds a setting to a specification.

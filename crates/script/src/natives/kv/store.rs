@@ -22,14 +22,8 @@ pub(crate) struct Store {
 
 impl Store {
     pub(super) fn embedded(database: Database, ttl: Option<Duration>) -> Store {
-        let path = &database.spec().path;
-        // The path of whoever opened it first, so that other ways to write it name the same store.
-        let place = match database.is_in_memory() {
-            true => path.clone(),
-            false => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
-        };
         Store {
-            place: place.to_string_lossy().into(),
+            place: database.place(),
             backend: Backend::Embedded(database),
             ttl,
         }

@@ -4,16 +4,16 @@ use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use http::header::COOKIE;
+use tsumugi_http::COOKIE_BYTES_MAX;
 use tsumugi_http::cookie::{self, SameSite, SetCookie};
 use tsumugi_http::percent::{Plus, decode};
+use tsumugi_http::secret::{Purpose, Signer};
+use tsumugi_http::session::now;
 use tsumugi_mruby::{Result, Scope, Value};
 
 use super::super::{Natives, exchange, text, wrong_type};
 use crate::exchange::CookieKey;
 use crate::host::Host;
-use crate::limits::COOKIE_BYTES_MAX;
-use crate::web::secret::{Purpose, Signer};
-use crate::web::session::now;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("cookies", |host, scope, call| {

@@ -1,6 +1,7 @@
 //! Sessions and the tokens of forms. What a session holds, and which store keeps it, is Ruby's business; here it is signed JSON or an id.
 
 use http::header::HeaderMap;
+use tsumugi_http::session::{self, Forms, Keeping, Sessions, Transport};
 use tsumugi_mruby::{Result, Scope, Value};
 
 use super::super::{Natives, exchange, text};
@@ -8,7 +9,6 @@ use super::cookies::{same_site, signer};
 use crate::exchange::CookieKey;
 use crate::host::Host;
 use crate::json;
-use crate::web::session::{self, Forms, Keeping, Sessions, Transport};
 
 const UNDECLARED: &str = "this application has no sessions: write `sessions` near the top of its file, before the routes";
 

@@ -12,7 +12,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::limits::{SECRET_BYTES_MIN, SECRETS_MAX};
 
 /// The variable of the environment.
-pub(crate) const VARIABLE: &str = "TSUMUGI_SECRET";
+const VARIABLE: &str = "TSUMUGI_SECRET";
 
 /// Begins every signed value; another layout gets another one.
 const VERSION: &str = "v1";
@@ -21,23 +21,34 @@ const VERSION: &str = "v1";
 #[derive(Clone)]
 pub struct Secret(Arc<str>);
 
-/// Why there is nothing to sign with.
+/// Why there is nothing to sign with. Nothing but another value of the variable helps.
+#[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SecretError {
+pub enum SecretError {
+    /// There is none.
     #[error(
         "{VARIABLE} is not set, and sessions and signed cookies need it: set it to the output of `openssl rand -hex 32` \
          (with --dev one is made up)"
     )]
     Missing,
+    /// One of them could be guessed.
     #[error(
         "{VARIABLE} has a secret of {bytes} bytes (a comma ends a secret) and needs {SECRET_BYTES_MIN}: make one with \
          `openssl rand -hex 32`"
     )]
-    Short { bytes: usize },
+    Short {
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// More of them than it is worth to try.
     #[error(
         "{VARIABLE} has {count} secrets; more than {SECRETS_MAX} make every request slow: remove the oldest"
     )]
-    Many { count: usize },
+    Many {
+        /// How many.
+        count: usize,
+    },
+    /// There is no randomness here.
     #[error("the system gives no random bytes")]
     Random,
 }
@@ -48,13 +59,14 @@ impl Secret {
         Secret(Arc::from(text))
     }
 
-    pub(crate) fn from_environment() -> Option<Secret> {
+    /// That of the environment, if it has one.
+    pub fn from_environment() -> Option<Secret> {
         let text = std::env::var(VARIABLE).ok()?;
         (!text.trim().is_empty()).then(|| Secret::new(&text))
     }
 
     /// The same for all workers until the process ends.
-    pub(crate) fn of_this_process() -> Result<Secret, SecretError> {
+    pub fn of_this_process() -> Result<Secret, SecretError> {
         static MADE: OnceLock<Secret> = OnceLock::new();
         let random = Secret::new(&URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES_MIN>()?));
         Ok(MADE.get_or_init(|| random).clone())
@@ -68,7 +80,7 @@ impl fmt::Debug for Secret {
 }
 
 /// Bytes nobody can guess.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], SecretError> {
+pub fn random<const N: usize>() -> Result<[u8; N], SecretError> {
     let mut bytes = [0; N];
     SystemRandom::new()
         .fill(&mut bytes)
@@ -78,8 +90,10 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], SecretError> {
 
 /// What a signed value is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
+    /// The content of a session.
     Session,
+    /// A cookie of the application.
     Cookie,
 }
 
@@ -93,12 +107,13 @@ impl Purpose {
 }
 
 /// Signs and verifies.
-pub(crate) struct Signer {
+pub struct Signer {
     /// Never empty.
     keys: Vec<hmac::Key>,
 }
 
 impl Signer {
+    /// With the keys that are made of a secret.
     pub fn new(secret: &Secret) -> Result<Signer, SecretError> {
         let parts: Vec<&str> = secret.0.split(',').map(str::trim).collect();
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

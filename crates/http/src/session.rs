@@ -1,4 +1,4 @@
-//! Sessions: what the word `sessions` declares, the cookie that carries one or its id, and which requests must prove that they
+//! Sessions: what an application declares, the cookie that carries one or its id, and which requests must prove that they
 //! come from a page of this application. A content in a cookie is signed, not secret: the client can read it, not change it. Of a
 //! session that is kept in a store the cookie has an id, and the store knows it by that id's hash only.
 //!
@@ -14,59 +14,80 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
 use http::{HeaderName, Method};
 use ring::{digest, hmac};
-use tsumugi_http::cookie::{self, SameSite, SetCookie};
 
-use super::secret::{Purpose, SecretError, Signer, random};
+use crate::cookie::{self, SameSite, SetCookie};
 use crate::limits::{COOKIE_BYTES_MAX, CSRF_BYTES, SESSION_ID_BYTES};
+use crate::secret::{Purpose, SecretError, Signer, random};
 
-/// What `sessions` declares.
-pub(crate) struct Sessions {
+/// The sessions that an application declares.
+pub struct Sessions {
+    /// The name of the cookie.
     pub name: String,
+    /// The paths that it is sent to.
     pub path: String,
+    /// The domain whose hosts it is sent to; only the host that set it without.
     pub domain: Option<String>,
+    /// The requests of other sites that it is sent with.
     pub same_site: SameSite,
+    /// How long a session lasts after it was last written.
     pub max_age_seconds: u64,
+    /// The connections that it is sent over.
     pub transport: Transport,
+    /// Whether forms of other sites are kept out.
     pub forms: Forms,
+    /// Where the content is.
     pub keeping: Keeping,
 }
 
+/// Where the token of forms is in a session's content.
+pub const TOKEN: &str = "_csrf";
+
 /// Where the content of sessions is.
-pub(crate) enum Keeping {
+pub enum Keeping {
     /// In the cookie, signed by this.
     Cookie(std::rc::Rc<Signer>),
-    /// In a store, which is Ruby's business.
+    /// In a store, which is the business of the application's face.
     Store,
 }
 
 /// Over which connections a browser sends a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub enum Transport {
+    /// Over TLS.
     TlsOnly,
+    /// Over all.
     Any,
 }
 
 /// Are forms checked?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Forms {
+pub enum Forms {
+    /// Of requests with a session.
     Checked,
+    /// None are.
     Unchecked,
 }
 
 /// Why a session is not written.
+#[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WriteError {
+pub enum WriteError {
+    /// It is too large for a cookie. Keep it in a store, or less in it.
     #[error(
         "the session makes a cookie of {bytes} bytes; session_cookie_bytes_max is {COOKIE_BYTES_MAX}, which is what browsers keep: \
          store the data elsewhere and its key in the session"
     )]
-    TooLarge { bytes: usize },
+    TooLarge {
+        /// Bytes of the cookie.
+        bytes: usize,
+    },
+    /// No browser would take the cookie. Fix what is declared.
     #[error(transparent)]
-    Cookie(#[from] tsumugi_http::Error),
+    Cookie(#[from] crate::Error),
 }
 
 /// Seconds since 1970.
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
@@ -190,23 +211,23 @@ fn is_same_origin(headers: &HeaderMap) -> bool {
 }
 
 /// A new id for a session that a store keeps.
-pub(crate) fn new_id() -> Result<String, SecretError> {
+pub fn new_id() -> Result<String, SecretError> {
     Ok(URL_SAFE_NO_PAD.encode(random::<SESSION_ID_BYTES>()?))
 }
 
 /// The key under which a store keeps the session of an id: who reads the store does not learn the ids.
-pub(crate) fn key_of(id: &str) -> String {
+pub fn key_of(id: &str) -> String {
     let hash = digest::digest(&digest::SHA256, id.as_bytes());
     format!("session:{}", URL_SAFE_NO_PAD.encode(hash))
 }
 
 /// A new token for a session, as it is stored.
-pub(crate) fn new_token() -> Result<String, SecretError> {
+pub fn new_token() -> Result<String, SecretError> {
     Ok(URL_SAFE_NO_PAD.encode(random::<CSRF_BYTES>()?))
 }
 
 /// The token as it is written into one page: another text each time, so that compression cannot give it away.
-pub(crate) fn masked_token(stored: &str) -> Result<Option<String>, SecretError> {
+pub fn masked_token(stored: &str) -> Result<Option<String>, SecretError> {
     let Some(token) = decoded(stored) else {
         return Ok(None);
     };
@@ -221,7 +242,7 @@ pub(crate) fn masked_token(stored: &str) -> Result<Option<String>, SecretError> 
 }
 
 /// Is `sent` the session's token under any mask? Takes the same time wherever they differ.
-pub(crate) fn is_token(stored: &str, sent: &str) -> bool {
+pub fn is_token(stored: &str, sent: &str) -> bool {
     let (Some(token), Ok(masked)) = (decoded(stored), URL_SAFE_NO_PAD.decode(sent)) else {
         return false;
     };

@@ -1,0 +1,421 @@
+//! Sessions of handlers: what an application declares, and the session of a request. The cookie, its signature and the key of a stored
+//! session are the HTTP crate's, the same that applications in Ruby have.
+//! Rule: a change is stored when it is made; the cookie that tells of it goes with the response, whatever the handler returns.
+
+mod guard;
+mod stored;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tsumugi_front::Mode;
+use tsumugi_http::cookie::SameSite;
+use tsumugi_http::session::{self, Forms, Keeping, TOKEN, Transport};
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::extract::Extract;
+use crate::kv::Kv;
+use crate::plugin::Worker;
+
+pub(crate) use guard::guarded;
+use stored::Record;
+
+/// The sessions that [`Router::sessions`](crate::Router::sessions) declares. An application in Ruby that says the same of its own (the
+/// name, and the place of the store) has the same sessions.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    name: String,
+    path: String,
+    domain: Option<String>,
+    same_site: SameSite,
+    max_age: Duration,
+    transport: Option<Transport>,
+    forms: Forms,
+    store: Option<String>,
+}
+
+impl Sessions {
+    /// In a cookie, which the client can read and not change. Signed with `TSUMUGI_SECRET`, which production needs.
+    #[must_use]
+    pub fn in_cookie() -> Sessions {
+        Sessions {
+            name: "session".to_owned(),
+            path: "/".to_owned(),
+            domain: None,
+            same_site: SameSite::Lax,
+            max_age: Duration::from_secs(14 * 24 * 3600),
+            transport: None,
+            forms: Forms::Checked,
+            store: None,
+        }
+    }
+
+    /// In the key-value store at this place (`"data/sessions"`, `"memory:sessions"`); the cookie has a random id.
+    #[must_use]
+    pub fn in_store(place: impl Into<String>) -> Sessions {
+        Sessions {
+            store: Some(place.into()),
+            ..Sessions::in_cookie()
+        }
+    }
+
+    /// The cookie has another name than `session`.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Sessions {
+        self.name = name.into();
+        self
+    }
+
+    /// The cookie is sent to paths below this one only.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Sessions {
+        self.path = path.into();
+        self
+    }
+
+    /// The cookie is sent to all hosts of a domain.
+    #[must_use]
+    pub fn domain(mut self, domain: impl Into<String>) -> Sessions {
+        self.domain = Some(domain.into());
+        self
+    }
+
+    /// Which requests of other sites the cookie is sent with; `Lax` otherwise.
+    #[must_use]
+    pub fn same_site(mut self, same_site: SameSite) -> Sessions {
+        self.same_site = same_site;
+        self
+    }
+
+    /// How long a session lasts after it was last written; 14 days otherwise. In whole seconds.
+    #[must_use]
+    pub fn max_age(mut self, max_age: Duration) -> Sessions {
+        self.max_age = max_age;
+        self
+    }
+
+    /// Over which connections the cookie is sent; in production over TLS only otherwise.
+    #[must_use]
+    pub fn transport(mut self, transport: Transport) -> Sessions {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// Whether a request with a session, of a kind that a form of another site can make, must show the session's token; it must otherwise.
+    #[must_use]
+    pub fn forms(mut self, forms: Forms) -> Sessions {
+        self.forms = forms;
+        self
+    }
+
+    /// Opens what keeps them.
+    pub(crate) async fn open(self, worker: &Worker) -> Result<Kept> {
+        let store = match self.store {
+            Some(place) => Some(Kv::open(worker, &place).await?),
+            None => None,
+        };
+        let keeping = match &store {
+            Some(_) => Keeping::Store,
+            None => {
+                let signer = worker.mode().signer(worker.secret());
+                Keeping::Cookie(Rc::new(signer.map_err(Error::other)?))
+            }
+        };
+        let transport = match worker.mode() {
+            Mode::Development => Transport::Any,
+            Mode::Production => Transport::TlsOnly,
+        };
+        let declared = session::Sessions {
+            name: self.name,
+            path: self.path,
+            domain: self.domain,
+            same_site: self.same_site,
+            max_age_seconds: self.max_age.as_secs(),
+            transport: self.transport.unwrap_or(transport),
+            forms: self.forms,
+            keeping,
+        };
+        declared.check().map_err(Error::other)?;
+        Ok(Kept {
+            declared,
+            store,
+            cookies_max: worker.http_limits().parameters_max,
+        })
+    }
+}
+
+/// The sessions of a loaded application.
+pub(crate) struct Kept {
+    pub(crate) declared: session::Sessions,
+    store: Option<Kv>,
+    cookies_max: usize,
+}
+
+impl Kept {
+    /// Must this request show the session's token?
+    pub(crate) fn guards(&self, request: &tsumugi_http::Request) -> bool {
+        self.declared
+            .guards(&request.method, &request.headers, self.cookies_max)
+    }
+}
+
+/// What a request has to do with sessions.
+pub(crate) struct Visit {
+    pub(crate) kept: Rc<Kept>,
+    session: RefCell<Option<Session>>,
+    /// What the response tells the client; none when its cookie stays as it is.
+    cookie: RefCell<Option<HeaderValue>>,
+    begun: Cell<Answered>,
+}
+
+/// Whether the response has left, after which no cookie goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answered {
+    No,
+    Yes,
+}
+
+impl Visit {
+    pub(crate) fn new(kept: &Rc<Kept>) -> Rc<Visit> {
+        Rc::new(Visit {
+            kept: Rc::clone(kept),
+            session: RefCell::default(),
+            cookie: RefCell::default(),
+            begun: Cell::new(Answered::No),
+        })
+    }
+
+    /// The cookie for the response, which leaves now.
+    pub(crate) fn leave(&self) -> Option<HeaderValue> {
+        self.begun.set(Answered::Yes);
+        self.cookie.take()
+    }
+
+    /// The session of this request, one for all who ask.
+    pub(crate) async fn session(
+        self: &Rc<Self>,
+        request: &tsumugi_http::Request,
+    ) -> Result<Session> {
+        if let Some(session) = &*self.session.borrow() {
+            return Ok(session.clone());
+        }
+        let session = Session::read(self, request)?;
+        *self.session.borrow_mut() = Some(session.clone());
+        Ok(session)
+    }
+
+    fn tell(&self, content: &[u8]) -> Result<()> {
+        self.check_begun()?;
+        let header = self.kept.declared.write(content).map_err(Error::other)?;
+        *self.cookie.borrow_mut() = Some(header);
+        Ok(())
+    }
+
+    /// The client is to forget its cookie, if it has one.
+    fn tell_end(&self, sent: Sent) -> Result<()> {
+        self.check_begun()?;
+        *self.cookie.borrow_mut() = match sent {
+            Sent::Yes => Some(self.kept.declared.end().map_err(Error::other)?),
+            Sent::No => None,
+        };
+        Ok(())
+    }
+
+    fn check_begun(&self) -> Result<()> {
+        match self.begun.get() {
+            Answered::No => Ok(()),
+            Answered::Yes => Err(Error::Usage(
+                "the response has begun, and no cookie can go with it: write the session before the stream or WebSocket"
+                    .into(),
+            )),
+        }
+    }
+}
+
+/// Whether the request came with a cookie of the session's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    No,
+    Yes,
+}
+
+/// The session of a request: values of JSON by name. Cheap to clone; all clones are the request's one.
+///
+/// In a cookie the client can read it: no secrets in it. Kept in a store, requests that overlap change their own names and leave each
+/// other's alone.
+#[derive(Clone)]
+pub struct Session(Rc<Inner>);
+
+struct Inner {
+    visit: Rc<Visit>,
+    sent: Sent,
+    data: RefCell<Map<String, Value>>,
+    /// The record in the store; nothing of it is used for a session in a cookie.
+    record: RefCell<Record>,
+}
+
+impl<S> Extract<S> for Session {
+    async fn extract(context: &mut Context<S>) -> Result<Session> {
+        context.session().await
+    }
+}
+
+impl Session {
+    fn read(visit: &Rc<Visit>, request: &tsumugi_http::Request) -> Result<Session> {
+        let Kept {
+            declared,
+            store,
+            cookies_max,
+        } = &*visit.kept;
+        let (text, record) = match store {
+            Some(store) => {
+                let id = declared.read_id(&request.headers, *cookies_max);
+                let record = Record::find(store, id)?;
+                (record.text.clone(), record)
+            }
+            None => {
+                let text = declared.read(&request.headers, *cookies_max);
+                (text.map(Bytes::from), Record::default())
+            }
+        };
+        Ok(Session(Rc::new(Inner {
+            visit: Rc::clone(visit),
+            sent: match declared.is_sent(&request.headers, *cookies_max) {
+                true => Sent::Yes,
+                false => Sent::No,
+            },
+            data: RefCell::new(parsed(text.as_deref())?),
+            record: RefCell::new(record),
+        })))
+    }
+
+    /// The value of this name, if there is one; an error when it has another type.
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let Some(value) = self.0.data.borrow().get(name).cloned() else {
+            return Ok(None);
+        };
+        serde_json::from_value(value).map_err(|error| {
+            let wanted = std::any::type_name::<T>();
+            Error::Usage(format!("{name} of the session is no {wanted}: {error}").into())
+        })
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.data.borrow().keys().all(|name| name == TOKEN)
+    }
+
+    /// Stores a value under this name. An error when the cookie gets larger than browsers keep (4,096 bytes).
+    pub async fn set(&self, name: &str, value: impl Serialize) -> Result<()> {
+        let value = serde_json::to_value(value).map_err(Error::other)?;
+        self.change(|data| {
+            // A token that is there stays, or forms that show it would be too old.
+            if name != TOKEN || !data.contains_key(TOKEN) {
+                data.insert(name.to_owned(), value.clone());
+            }
+        })
+        .await
+    }
+
+    /// Removes a value and says whether it was there.
+    pub async fn remove(&self, name: &str) -> Result<bool> {
+        if !self.0.data.borrow().contains_key(name) {
+            return Ok(false);
+        }
+        self.change(|data| {
+            data.remove(name);
+        })
+        .await?;
+        Ok(true)
+    }
+
+    /// Ends the session.
+    pub async fn clear(&self) -> Result<()> {
+        self.0.visit.check_begun()?;
+        match &self.0.visit.kept.store {
+            Some(store) => self.end_stored(store).await,
+            None => self.write_cookie(Map::new()),
+        }
+    }
+
+    /// Goes on as a new session with the same content: at a login, or whenever a user may do more than before. What a store kept under
+    /// the old id is gone; an old cookie that holds its session by itself stays readable until it expires.
+    pub async fn renew(&self) -> Result<()> {
+        self.0.visit.check_begun()?;
+        match &self.0.visit.kept.store {
+            Some(store) => self.renew_stored(store).await,
+            None => {
+                let mut data = self.0.data.borrow().clone();
+                data.remove(TOKEN);
+                self.write_cookie(data)
+            }
+        }
+    }
+
+    /// The token for the field `_csrf` of a form, or for the header `x-csrf-token`. Another text each time, all valid as long as the
+    /// session.
+    pub async fn csrf_token(&self) -> Result<String> {
+        if self.get::<String>(TOKEN)?.is_none() {
+            self.set(TOKEN, session::new_token().map_err(Error::other)?)
+                .await?;
+        }
+        let token = self.get::<String>(TOKEN)?.unwrap_or_default();
+        let masked = session::masked_token(&token).map_err(Error::other)?;
+        masked.ok_or(Error::Usage(
+            "the session's token is damaged: clear the session".into(),
+        ))
+    }
+
+    fn is_token(&self, sent: &str) -> bool {
+        let data = self.0.data.borrow();
+        let token = data.get(TOKEN).and_then(Value::as_str);
+        token.is_some_and(|token| session::is_token(token, sent))
+    }
+
+    /// Whether there is one, in the cookie or in the store.
+    fn is_stored(&self) -> bool {
+        match &self.0.visit.kept.store {
+            Some(_) => self.0.record.borrow().id.is_some(),
+            None => !self.0.data.borrow().is_empty(),
+        }
+    }
+
+    async fn change(&self, change: impl Fn(&mut Map<String, Value>)) -> Result<()> {
+        self.0.visit.check_begun()?;
+        match &self.0.visit.kept.store {
+            Some(store) => self.change_stored(store, change).await,
+            None => {
+                let mut data = self.0.data.borrow().clone();
+                change(&mut data);
+                self.write_cookie(data)
+            }
+        }
+    }
+
+    fn write_cookie(&self, data: Map<String, Value>) -> Result<()> {
+        match data.is_empty() {
+            true => self.0.visit.tell_end(self.0.sent)?,
+            false => self.0.visit.tell(&written(&data)?)?,
+        }
+        *self.0.data.borrow_mut() = data;
+        Ok(())
+    }
+}
+
+fn parsed(text: Option<&[u8]>) -> Result<Map<String, Value>> {
+    match text {
+        Some(text) => serde_json::from_slice(text).map_err(Error::other),
+        None => Ok(Map::new()),
+    }
+}
+
+fn written(data: &Map<String, Value>) -> Result<Vec<u8>> {
+    serde_json::to_vec(data).map_err(Error::other)
+}

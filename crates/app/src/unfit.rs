@@ -1,0 +1,106 @@
+//! Why a value has not the form that a type asks for, as serde wants it told; and what deserializers of several values do alike: those
+//! of captures and those of rows. Rule: a type of one value gets the one value, and its name is never guessed.
+
+use std::fmt;
+
+use serde::{de, ser};
+
+/// Why a value does not fit.
+#[derive(Debug)]
+pub(crate) struct Unfit(pub(crate) String);
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl de::Error for Unfit {
+    fn custom<T: fmt::Display>(message: T) -> Unfit {
+        Unfit(message.to_string())
+    }
+}
+
+impl ser::Error for Unfit {
+    fn custom<T: fmt::Display>(message: T) -> Unfit {
+        Unfit(message.to_string())
+    }
+}
+
+/// Methods of a `Deserializer` that hand over to the one value that `$one` gives.
+macro_rules! handed {
+    ($one:ident: $($method:ident)*) => {
+        $(fn $method<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            self.$one()?.$method(visitor)
+        })*
+    };
+}
+
+/// The methods that several values answer alike: nothing is nothing, a struct is a map, a type around another is the other.
+macro_rules! of_several {
+    ($one:ident) => {
+        crate::unfit::handed! {
+            $one: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+            deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char
+            deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_identifier
+        }
+
+        fn deserialize_unit<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+            visitor.visit_unit()
+        }
+
+        fn deserialize_ignored_any<V: serde::de::Visitor<'de>>(
+            self,
+            visitor: V,
+        ) -> Result<V::Value, Unfit> {
+            visitor.visit_unit()
+        }
+
+        fn deserialize_unit_struct<V: serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, Unfit> {
+            visitor.visit_unit()
+        }
+
+        fn deserialize_newtype_struct<V: serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, Unfit> {
+            visitor.visit_newtype_struct(self)
+        }
+
+        fn deserialize_enum<V: serde::de::Visitor<'de>>(
+            self,
+            name: &'static str,
+            variants: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, Unfit> {
+            self.$one()?.deserialize_enum(name, variants, visitor)
+        }
+
+        fn deserialize_tuple_struct<V: serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            length: usize,
+            visitor: V,
+        ) -> Result<V::Value, Unfit> {
+            self.deserialize_tuple(length, visitor)
+        }
+
+        fn deserialize_struct<V: serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, Unfit> {
+            self.deserialize_map(visitor)
+        }
+    };
+}
+
+pub(crate) use {handed, of_several};
