@@ -53,7 +53,9 @@ pub const STREAMS_MAX: usize = 100;
 /// What a server may send on a stream, and on a connection, before it is asked for more.
 pub const HTTP2_WINDOW_BYTES: u32 = 1 << 20;
 /// Between two ends of all backends.
-pub const KILL_MS: u64 = 2_000;
+pub const KILL_MS: u64 = 6_000;
+/// After one of them, requests may fail for so long.
+pub const BROKEN_MS_MAX: u64 = 3_000;
 /// After the last of them, until nothing may fail any more.
 pub const SETTLE_MS: u64 = 3_000;
 /// Tasks that the mixed load of the demo adds: its table is read whole all the time.

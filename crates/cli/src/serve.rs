@@ -42,7 +42,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         tracing::info!("development: watching {}", folder.display());
         watch::start(folder, settings.data_dir.clone(), prepared.handle())?;
     }
-    let kv = kv.map(beside::Prepared::start).transpose()?;
+    let handle = prepared.handle();
+    let kv = kv.map(|kv| kv.start(handle)).transpose()?;
     let code = prepared.run(move |_| Program::new(settings.clone()));
     let kv = kv.map(beside::Running::finish).transpose();
     // What is wrong with the application is told first.

@@ -102,6 +102,15 @@ fn fill(kv: &Database, mut written: u32) -> u32 {
     }
 }
 
+/// Ends the reader, whatever becomes of the test.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 fn fills_up_and_recovers(durability: Durability, disk: &Path) {
     let ballast = disk.join("ballast");
     fs::write(&ballast, vec![1; BALLAST_BYTES]).unwrap();
@@ -121,6 +130,7 @@ fn fills_up_and_recovers(durability: Durability, disk: &Path) {
     let is_over = AtomicBool::new(false);
     let reads = AtomicU64::new(0);
     std::thread::scope(|scope| {
+        let _over = Over(&is_over);
         // All the time, also while the folder is opened again: no read fails.
         let reader = scope.spawn(|| {
             while !is_over.load(Relaxed) {
@@ -138,7 +148,7 @@ fn fills_up_and_recovers(durability: Durability, disk: &Path) {
             std::thread::park_timeout(Duration::from_millis(20));
         }
         println!("{durability}: written again after {:?}", since.elapsed());
-        is_over.store(true, Relaxed);
+        assert!(reads.load(Relaxed) > 0, "nothing was read meanwhile");
     });
     written += 1;
     println!("{durability}: {} reads meanwhile", reads.load(Relaxed));

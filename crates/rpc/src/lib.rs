@@ -41,7 +41,7 @@ pub use self::{
     client::{Client, Target},
     code::Code,
     error::{Error, Result},
-    limits::{ClientLimits, Limits, MESSAGE_BYTES_DEFAULT, TOKEN_FILE_BYTES_MAX},
+    limits::{AWAKE_US_MAX, ClientLimits, Limits, MESSAGE_BYTES_DEFAULT, TOKEN_FILE_BYTES_MAX},
 };
 
 /// The page on the service: its Rust is compiled with the tests.

@@ -28,7 +28,8 @@ pub struct Limits {
     pub keep_alive_answer_ms: u64,
     /// Longest time that a client with answers waiting may take none of them. The connection is closed after it.
     pub send_timeout_ms: u64,
-    /// Microseconds that a worker whose clients call in quick succession stays awake for the next call; 0 sleeps at once.
+    /// Microseconds that a worker whose clients call in quick succession stays awake for the next call, at most [`AWAKE_US_MAX`]; 0 sleeps
+    /// at once.
     pub awake_us: u64,
     /// Longest time that a call may wait for a notice (`retry_wait`); a longer wish is cut.
     pub retry_wait_ms_max: u64,
@@ -62,6 +63,9 @@ impl Default for Limits {
 
 /// A value of 64 MiB, the longest key, and what surrounds them.
 pub const MESSAGE_BYTES_DEFAULT: usize = 64 * 1024 * 1024 + 128 * 1024;
+
+/// The largest `awake_us`: beyond it a worker would be awake for clients that call now and then.
+pub const AWAKE_US_MAX: u64 = 2_000;
 
 /// Most entries of one repeated field in a client's message: as many writes as a batch may have. An empty entry is two bytes on the
 /// wire and up to 72 in memory.

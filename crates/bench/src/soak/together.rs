@@ -3,14 +3,14 @@
 //! Rule: what was told to be done is done, and done once; a request that met a dead backend may fail, with the application's own page,
 //! and nothing else may.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -18,8 +18,8 @@ use super::tail;
 use crate::bench::Bench;
 use crate::client::{Answer, Client};
 use crate::figures::thousands;
-use crate::limits::{ANSWER_MS_MAX, KILL_MS, SETTLE_MS, TASKS_KEPT_MAX};
-use crate::process::{Process, find, free_address};
+use crate::limits::{ANSWER_MS_MAX, BROKEN_MS_MAX, KILL_MS, SETTLE_MS, TASKS_KEPT_MAX};
+use crate::process::{Process, find, free_address, pause};
 use crate::servers::WORKERS;
 use crate::stop::Stop;
 
@@ -36,8 +36,11 @@ const KILL: &str =
     "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = '";
 
 /// What the clients saw.
-#[derive(Default)]
 struct Seen {
+    /// Titles of this run's tasks begin so.
+    mark: String,
+    /// When backends were ended last.
+    killed: Mutex<Option<Instant>>,
     answered: AtomicU64,
     broken: AtomicU64,
     events: AtomicU64,
@@ -49,6 +52,31 @@ struct Seen {
 }
 
 impl Seen {
+    fn new() -> Seen {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Seen {
+            mark: format!("soak {:x}", since.unwrap_or_default().as_millis()),
+            killed: Mutex::default(),
+            answered: AtomicU64::default(),
+            broken: AtomicU64::default(),
+            events: AtomicU64::default(),
+            added: Mutex::default(),
+            unsure: Mutex::default(),
+            faults: Mutex::default(),
+            ended: AtomicBool::default(),
+        }
+    }
+
+    /// Counts what broke because a backend died; what broke otherwise is a fault.
+    fn broke(&self, what: &str) {
+        let killed = self.killed.lock().ok().and_then(|killed| *killed);
+        if killed.is_some_and(|at| at.elapsed() < Duration::from_millis(BROKEN_MS_MAX)) {
+            self.broken.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.fault(format!("{what} though no backend had just died"));
+        }
+    }
+
     fn is_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
@@ -75,7 +103,7 @@ impl Seen {
                 true
             }
             500 if text.contains(BROKEN) => {
-                self.broken.fetch_add(1, Ordering::Relaxed);
+                self.broke(&format!("{asked}: the page of an error"));
                 false
             }
             status => {
@@ -92,7 +120,7 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
     let Some(url) = bench.database()? else {
         return Ok(None);
     };
-    let Some(psql) = find("psql") else {
+    let Some(program) = find("psql") else {
         bench.miss("together", "install the Debian package postgresql-client");
         return Ok(None);
     };
@@ -103,6 +131,7 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
         );
         return Ok(None);
     }
+    let psql = Psql::new(program, &url);
     let calls = bench.programs.tool("calls");
     ensure!(
         calls.is_file(),
@@ -112,17 +141,17 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
     let mark = if url.contains('?') { '&' } else { '?' };
     let named = format!("{url}{mark}application_name={NAME}");
     let (process, store) = start(bench, &named)?;
-    let (stop, seen) = (bench.stop.clone(), Seen::default());
+    let (stop, seen) = (bench.stop.clone(), Seen::new());
     let killed = thread::scope(|scope| {
         for at in 0..READERS.max(WRITERS).max(LISTENERS) {
             let (seen, address) = (&seen, process.address);
             scope.spawn(move || read(address, seen));
-            scope.spawn(move || write(address, at, seen));
+            scope.spawn(move || write(address, at, seconds, seen));
             scope.spawn(move || listen(address, seen));
         }
         let (stored, clients) = (&seen, stop.clone());
         scope.spawn(move || call(&calls, &store, seconds, stored, &clients));
-        let killed = kill(&psql, &url, seconds, &seen, &stop);
+        let killed = kill(&psql, seconds, &seen, &stop);
         // The last that met a dead backend have their answers by now.
         stop.pause_until(Instant::now() + Duration::from_millis(SETTLE_MS));
         seen.ended.store(true, Ordering::Relaxed);
@@ -134,6 +163,10 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
         bail!("{fault}\n{}", tail(&process));
     }
     let tasks = settled(process.address, &seen).with_context(|| tail(&process))?;
+    psql.ask(
+        &format!("delete from tasks where title like '{} %'", seen.mark),
+        &stop,
+    )?;
     Ok(Some(format!(
         "{} answers   {} pages of errors   {killed} backends ended   {} tasks added, all of them there once   {} events",
         thousands(seen.answered.load(Ordering::Relaxed) as f64),
@@ -162,21 +195,90 @@ fn start(bench: &Bench, database: &str) -> Result<(Process, String)> {
     Ok((process, format!("tkrzw://{store}")))
 }
 
+/// psql, with the password where other users of the machine do not see it.
+struct Psql {
+    program: PathBuf,
+    url: String,
+    password: Option<String>,
+}
+
+impl Psql {
+    fn new(program: PathBuf, url: &str) -> Psql {
+        let (url, password) = apart(url);
+        Psql {
+            program,
+            url,
+            password,
+        }
+    }
+
+    /// What it prints.
+    fn ask(&self, sql: &str, stop: &Stop) -> Result<String> {
+        let mut command = Command::new(&self.program);
+        command.args([&self.url, "-Atc", sql]);
+        command.envs(self.password.as_ref().map(|word| ("PGPASSWORD", word)));
+        let output = stop.run(&mut command)?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "psql: {errors}");
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// A URL without its password, and that, decoded.
+fn apart(url: &str) -> (String, Option<String>) {
+    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (user, host) = rest[..end].rsplit_once('@')?;
+        let (user, password) = user.split_once(':')?;
+        let bare = format!("{scheme}://{user}@{host}{}", &rest[end..]);
+        Some((bare, decoded(password)))
+    });
+    match parts {
+        Some((url, password)) => (url, Some(password)),
+        None => (url.to_owned(), None),
+    }
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, more @ ..] = rest {
+        let hex = || u8::from_str_radix(std::str::from_utf8(more.get(..2)?).ok()?, 16).ok();
+        match (*first == b'%').then(hex).flatten() {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &more[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Ends the demo's backends again and again; returns how many.
-fn kill(psql: &Path, url: &str, seconds: u64, seen: &Seen, stop: &Stop) -> Result<u64> {
+fn kill(psql: &Psql, seconds: u64, seen: &Seen, stop: &Stop) -> Result<u64> {
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut killed = 0;
     while Instant::now() < until && !seen.is_ended() {
         stop.pause_until(Instant::now() + Duration::from_millis(KILL_MS));
         stop.check()?;
         let sql = format!("{KILL}{NAME}'");
-        let output = stop.run(Command::new(psql).args([url, "-Atc", &sql]))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let count: u64 = text.trim().parse().with_context(|| {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            format!("psql could not end the backends: {errors}")
-        })?;
+        // They die while the word of it is on its way.
+        if let Ok(mut last) = seen.killed.lock() {
+            *last = Some(Instant::now());
+        }
+        let text = psql.ask(&sql, stop)?;
+        let count: u64 = text
+            .trim()
+            .parse()
+            .with_context(|| format!("psql said {text}"))?;
         killed += count;
+        if let Ok(mut last) = seen.killed.lock() {
+            *last = Some(Instant::now());
+        }
     }
     ensure!(killed > 0, "not one backend was ended");
     Ok(killed)
@@ -206,14 +308,21 @@ fn read(address: SocketAddr, seen: &Seen) {
                     });
                 }
                 // A stream whose backend dies can only break off.
-                Err(_) if *path == "/tasks.csv" => {
-                    seen.broken.fetch_add(1, Ordering::Relaxed);
+                Err(error) if *path == "/tasks.csv" && is_broken_off(&error) => {
+                    seen.broke("/tasks.csv broke off");
                     break;
                 }
                 Err(error) => return seen.fault(format!("{path}: {error}")),
             }
         }
     }
+}
+
+fn is_broken_off(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+    )
 }
 
 /// Whether every line has the four columns.
@@ -223,8 +332,10 @@ fn is_table(text: &str) -> bool {
     head && lines.all(|line| line.split(',').count() == 4)
 }
 
-/// Adds tasks, each under a title of its own.
-fn write(address: SocketAddr, at: usize, seen: &Seen) {
+/// Adds tasks, each under a title of its own, evenly over the whole time.
+fn write(address: SocketAddr, at: usize, seconds: u64, seen: &Seen) {
+    let most = (TASKS_KEPT_MAX / WRITERS) as u64;
+    let pause_ms = (seconds * 1_000 / most).max(1);
     let mut number = 0;
     while !seen.is_ended() {
         let Ok(mut client) = Client::connect(address) else {
@@ -241,25 +352,35 @@ fn write(address: SocketAddr, at: usize, seen: &Seen) {
             return seen.fault("the form has no session or no token".to_owned());
         };
         for _ in 0..50 {
-            if seen.is_ended() || number >= TASKS_KEPT_MAX / WRITERS {
+            if seen.is_ended() || number >= most {
                 return;
             }
             number += 1;
-            let title = format!("soak {at} {number}");
-            let body = format!("_csrf={token}&colour=ai&title={}", title.replace(' ', "+"));
-            // It is in one of both lists before anyone can see it.
-            match client.submit("/tasks", &cookie, &body) {
-                Ok(answer) if matches!(answer.status, 302 | 303) => {
-                    seen.judge("POST /tasks", &answer, |_| true);
-                    Seen::note(&seen.added, &title);
-                }
-                Ok(answer) => {
-                    Seen::note(&seen.unsure, &title);
-                    seen.judge("POST /tasks", &answer, |_| false);
-                }
-                Err(error) => return seen.fault(format!("POST /tasks: {error}")),
-            }
+            add(
+                &mut client,
+                &cookie,
+                &token,
+                &format!("{} {at} {number}", seen.mark),
+                seen,
+            );
+            pause(pause_ms);
         }
+    }
+}
+
+/// Adds one. It is in one of both lists afterwards.
+fn add(client: &mut Client, cookie: &str, token: &str, title: &str, seen: &Seen) {
+    let body = format!("_csrf={token}&colour=ai&title={}", title.replace(' ', "+"));
+    match client.submit("/tasks", cookie, &body) {
+        Ok(answer) if matches!(answer.status, 302 | 303) => {
+            seen.judge("POST /tasks", &answer, |_| true);
+            Seen::note(&seen.added, title);
+        }
+        Ok(answer) => {
+            Seen::note(&seen.unsure, title);
+            seen.judge("POST /tasks", &answer, |_| false);
+        }
+        Err(error) => seen.fault(format!("POST /tasks: {error}")),
     }
 }
 
@@ -347,7 +468,7 @@ fn settled(address: SocketAddr, seen: &Seen) -> Result<usize> {
     let mut there: Vec<&str> = text
         .lines()
         .filter_map(|line| line.split(',').nth(1))
-        .filter(|title| title.starts_with("soak "))
+        .filter(|title| title.starts_with(&seen.mark))
         .collect();
     there.sort_unstable();
     let total = there.len();
@@ -367,4 +488,30 @@ fn settled(address: SocketAddr, seen: &Seen) -> Result<usize> {
     let stray = there.iter().find(|title| !known.contains(*title));
     ensure!(stray.is_none(), "{stray:?} was added by nobody");
     Ok(added.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(url: &str, bare: &str, password: Option<&str>) {
+        let (found, word) = apart(url);
+        assert_eq!((found.as_str(), word.as_deref()), (bare, password), "{url}");
+    }
+
+    #[test]
+    fn a_password_is_told_apart_from_its_url() {
+        check("postgres://a@b:1/c", "postgres://a@b:1/c", None);
+        check(
+            "postgres://a:%40x%3@b/c?d=e:f@g",
+            "postgres://a@b/c?d=e:f@g",
+            Some("@x%3"),
+        );
+        check(
+            "postgres://a:b:c@[::1]:5",
+            "postgres://a@[::1]:5",
+            Some("b:c"),
+        );
+        check("host=a password=b", "host=a password=b", None);
+    }
 }

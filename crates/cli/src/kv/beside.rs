@@ -11,6 +11,7 @@ use tsumugi_http::Tls;
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
 use tsumugi_worker::{Address, Config, Exit, Handle, Server, Signals};
 
+use super::limit::Limit;
 use super::serve::{limits_for, open, tell};
 
 /// Options about the key-value service.
@@ -26,6 +27,9 @@ pub struct Options {
     /// Serve only calls on --kv-listen that show a token of this file, as `tsumugi kv --token-file` does
     #[arg(long, value_name = "FILE", requires = "kv_listen")]
     kv_token_file: Option<PathBuf>,
+    /// Another value for a limit of --kv-listen, as `tsumugi kv --limit` takes it; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", requires = "kv_listen")]
+    kv_limit: Vec<Limit>,
 }
 
 /// A service that is bound and serves nothing yet.
@@ -56,14 +60,20 @@ impl Options {
             );
         }
         let databases = open(&self.kv_database)?;
-        let config = Config {
+        let mut config = Config {
             listen: self.kv_listen,
             signals: Signals::Handle,
             workers,
             ..Config::default()
         };
+        let mut limits = limits_for(&databases);
+        // The cores are the application's.
+        limits.awake_us = 0;
+        for limit in &self.kv_limit {
+            limit.apply(&mut config.limits, &mut limits)?;
+        }
         let store = Store::new(Settings {
-            limits: limits_for(&databases),
+            limits,
             databases,
             tls: tls.clone(),
             tokens: self.kv_token_file.map(|path| TokenFile {
@@ -81,11 +91,18 @@ impl Options {
 }
 
 impl Prepared {
-    /// Serves on threads of its own.
-    pub fn start(self) -> Result<Running> {
+    /// Serves on threads of its own. Its end is the application's, too: who relies on both restarts both.
+    pub fn start(self, application: Handle) -> Result<Running> {
         tell(self.server.addresses(), self.workers, self.tls.as_ref());
         let (handle, store) = (self.server.handle(), self.store);
-        let serve = move || self.server.run(move |worker| store.service(worker));
+        let serve = move || {
+            let exit = self.server.run(move |worker| store.service(worker));
+            if let Err(error) = &exit {
+                tracing::error!("the key-value service ended: {error}");
+            }
+            application.drain();
+            exit
+        };
         let thread = thread::Builder::new()
             .name("kv-control".to_owned())
             .spawn(serve)

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use tsumugi_rpc::Limits;
+use tsumugi_rpc::{AWAKE_US_MAX, Limits};
 use tsumugi_worker::Limits as WorkerLimits;
 
 /// One limit and its value.
@@ -83,6 +83,11 @@ impl Limit {
             "--limit {}={} is too large",
             self.name,
             self.value
+        );
+        anyhow::ensure!(
+            service.awake_us <= AWAKE_US_MAX,
+            "--limit awake_us={} is too large: it is at most {AWAKE_US_MAX}, in microseconds",
+            service.awake_us
         );
         Ok(())
     }

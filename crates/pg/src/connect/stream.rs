@@ -28,13 +28,12 @@ impl Stream {
         matches!(self, Stream::Tls(_))
     }
 
-    /// Asks the system to tell of bytes that came once there are so many; false where it cannot. Linux asks it of TCP alone.
+    /// Asks the system to tell of bytes that came once there are so many; false where it cannot. Linux asks it of TCP alone; and behind
+    /// TLS nobody knows how much of the answers is still to come: a proxy packs many into one record, of which a part may have been taken.
     pub(crate) fn low_water(&self, bytes: usize) -> bool {
         match self {
             Stream::Tcp(stream) => platform::low_water(stream, bytes),
-            // Encryption makes more of them, never fewer.
-            Stream::Tls(stream) => platform::low_water(stream.get_ref().0, bytes),
-            Stream::Local(_) => false,
+            Stream::Tls(_) | Stream::Local(_) => false,
         }
     }
 }

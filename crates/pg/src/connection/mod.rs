@@ -222,9 +222,11 @@ impl Connection {
         let owes = protocol.oldest().is_some_and(|oldest| {
             let slots = self.0.slots.borrow();
             if slots.whole_due(oldest) > 1 {
-                // What came of them may not have been told.
-                self.0.impatient.set(true);
-                self.0.ring();
+                // What came of them may not have been told; silence counts from when every byte is.
+                if !self.0.impatient.replace(true) {
+                    self.0.progress.set((u64::MAX, Instant::now()));
+                    self.0.ring();
+                }
             }
             !protocol.awaits_copy_data() && !slots.has_news(oldest)
         });

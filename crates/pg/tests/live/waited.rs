@@ -64,9 +64,10 @@ fn a_server_that_answers_slowly_is_not_silent() {
         }; 100];
         let statements = statements.map(|statement| Statement { sql, ..statement });
         let watcher = db.clone();
-        let mut seen = HashSet::new();
+        let (mut seen, mut looks) = (HashSet::new(), 0);
         let watch = async {
             loop {
+                looks += 1;
                 seen.extend(watcher.silent_since());
                 sleep(Duration::from_millis(20)).await;
             }
@@ -76,7 +77,8 @@ fn a_server_that_answers_slowly_is_not_silent() {
             () = watch => {}
         }
         // A hundred answers come, one after the other; read many at a time they would be seen to come twice or three times.
-        assert!(seen.len() > 10, "{}", seen.len());
+        let few = seen.len().min(10);
+        assert!(few * 4 >= looks.min(40), "{} of {looks}", seen.len());
         is_clean(&db).await;
     });
 }
