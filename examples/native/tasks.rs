@@ -116,7 +116,7 @@ async fn events(app: State<App>) -> Sse {
     })
 }
 
-/// The same over a WebSocket, where each text that comes is the title of a new task.
+/// The same over a WebSocket, where each text that comes is the title of a new task. A title that is none is told so.
 async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
     let mut open = app.board.open.subscribe();
     upgrade.accept(async move |socket| {
@@ -125,9 +125,11 @@ async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
         loop {
             tokio::select! {
                 message = socket.receive() => match message? {
-                    Some(Message::Text(title)) => {
-                        insert(&app, &title).await?;
-                    }
+                    Some(Message::Text(title)) => match insert(&app, &title).await {
+                        Ok(_) => {}
+                        Err(refused @ Error::Refused { .. }) => socket.send(refused.to_string()).await?,
+                        Err(error) => return Err(error),
+                    },
                     Some(Message::Binary(_)) => return Ok(socket.close(1003, "a title is text").await?),
                     None => return Ok(()),
                 },

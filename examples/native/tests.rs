@@ -1,8 +1,11 @@
 //! What the application answers, in the same process, on SQLite in a folder that is thrown away. No socket.
 //! Every test has a worker, a plugin and a folder of its own.
 
-use tsumugi::app::Settings;
-use tsumugi::trial::{self, Client};
+use std::time::Duration;
+
+use tsumugi::app::{Close, Message, Settings};
+use tsumugi::tokio::time::timeout;
+use tsumugi::trial::{self, Client, Socket};
 
 use crate::tasks::{NewTask, Task};
 use crate::{App, NewUser, User, routes};
@@ -14,6 +17,12 @@ fn run(test: impl AsyncFnOnce(&Client<App>)) {
         ..Settings::default()
     };
     trial::run_with(settings, routes, test);
+}
+
+/// What comes next; a test that gets nothing fails instead of waiting.
+async fn heard(socket: &mut Socket, what: &str) -> Result<Message, Close> {
+    let heard = timeout(Duration::from_secs(30), socket.receive()).await;
+    heard.unwrap_or_else(|_| panic!("{what} did not come within 30 s"))
 }
 
 fn ada() -> NewUser {
@@ -121,12 +130,16 @@ fn tasks_are_added_searched_toggled_and_removed() {
 fn titles_come_and_counts_go_over_a_websocket() {
     run(async |client| {
         let mut socket = client.get("/tasks/socket").websocket().await.unwrap();
-        assert_eq!(socket.receive().await, Ok("0".into()));
+        assert_eq!(heard(&mut socket, "a count").await, Ok("0".into()));
+        socket.send(" ").await.unwrap();
+        let fault = heard(&mut socket, "the title's fault").await;
+        assert_eq!(fault, Ok("a task needs a title".into()));
         socket.send("Milk").await.unwrap();
-        assert_eq!(socket.receive().await, Ok("1".into()));
+        assert_eq!(heard(&mut socket, "the task").await, Ok("1".into()));
         assert_eq!(client.delete("/tasks/1").await.status, 204);
-        assert_eq!(socket.receive().await, Ok("0".into()));
+        assert_eq!(heard(&mut socket, "its end").await, Ok("0".into()));
         socket.send(vec![0]).await.unwrap();
-        assert_eq!(socket.receive().await.unwrap_err().code, 1003);
+        let close = heard(&mut socket, "the close").await.unwrap_err();
+        assert_eq!(close.code, 1003);
     });
 }

@@ -7,7 +7,7 @@ use tsumugi_http::websocket::{Offer, WebSocket, converse};
 use tsumugi_http::{Response as HttpResponse, Switch};
 
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::extract::Extract;
 use crate::loaded::{Job, Subject};
 use crate::plugin::Worker;
@@ -61,8 +61,9 @@ impl WebSocketUpgrade {
         self
     }
 
-    /// Grants it and talks. When the function returns, the WebSocket is closed: with 1000, or with 1011 after an error, which is logged.
-    /// Once the conversation is over for another reason, the function has `websocket_close_ms` to return and is dropped then.
+    /// Grants it and talks. When the function returns, the WebSocket is closed: with 1000, or with 1011 after an error, which is logged when
+    /// its status is 500 or more. Once the conversation is over for another reason, the function has `websocket_close_ms` to return and is
+    /// dropped then.
     pub fn accept<F>(self, talk: F) -> Accepted
     where
         F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
@@ -124,9 +125,11 @@ impl Talk {
             let limits = &worker.settings().http;
             let run = async move |socket: &WebSocket| (self.run)(socket).await;
             match converse(upgraded, self.protocol, limits, leave, run).await {
+                Some(Err(error)) if error.status().is_server_error() => {
+                    subject.log("in its WebSocket", &error);
+                }
                 // The client's doing.
-                Some(Err(Error::Http(error))) => tracing::debug!("{subject}: {error}"),
-                Some(Err(error)) => subject.log("in its WebSocket", &error),
+                Some(Err(error)) => tracing::debug!("{subject}: {error}"),
                 Some(Ok(())) => {}
                 None => tracing::debug!("{subject}: dropped, since its WebSocket was over"),
             }

@@ -2,12 +2,19 @@
 //! Each test loads an application of its own.
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tsumugi_app::trial::{self, Client, Socket};
 use tsumugi_app::{
-    Accepted, Error, Message, Plugin, Result, Router, Settings, State, WebSocket, WebSocketUpgrade,
-    Worker, get,
+    Accepted, Close, Error, Message, Plugin, Result, Router, Settings, State, WebSocket,
+    WebSocketUpgrade, Worker, get,
 };
+
+/// After which a wait has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 struct App {
     open: Cell<usize>,
@@ -57,6 +64,10 @@ async fn elsewhere(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
 }
 
 async fn broken(upgrade: WebSocketUpgrade) -> Accepted {
+    upgrade.accept(async |_| Err(Error::Usage("no".into())))
+}
+
+async fn refusing(upgrade: WebSocketUpgrade) -> Accepted {
     upgrade.accept(async |_| Err(Error::conflict("no")))
 }
 
@@ -65,6 +76,7 @@ fn routes() -> Router<App> {
         .route("/echo", get(echo))
         .route("/elsewhere", get(elsewhere))
         .route("/broken", get(broken))
+        .route("/refusing", get(refusing))
         .route(
             "/partner",
             get(async |upgrade: WebSocketUpgrade| {
@@ -80,17 +92,31 @@ fn routes() -> Router<App> {
         .map_err(|error| (error.status().as_u16(), "mapped"))
 }
 
+async fn in_time<T>(what: &str, awaited: impl Future<Output = T>) -> T {
+    let came = tokio::time::timeout(PATIENCE, awaited).await;
+    came.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
+}
+
 async fn open(client: &Client<App>, path: &str) -> Socket {
-    match client.get(path).websocket().await {
+    match in_time(path, client.get(path).websocket()).await {
         Ok(socket) => socket,
         Err(reply) => panic!("{path}: {}", reply.status),
     }
 }
 
-async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+async fn heard(socket: &mut Socket, what: &str) -> Result<Message, Close> {
+    in_time(what, socket.receive()).await
+}
+
+/// Until so many conversations run.
+async fn until_open(client: &Client<App>, count: usize) {
+    let open = &client.state().open;
+    let reached = async {
+        while open.get() != count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    in_time(&format!("{count} conversations"), reached).await;
 }
 
 #[test]
@@ -99,14 +125,14 @@ fn a_conversation_has_the_plugin_and_ends_with_its_client() {
         let mut socket = open(client, "/echo").await;
         for message in [Message::from("a"), vec![1, 2].into()] {
             socket.send(message.clone()).await.unwrap();
-            assert_eq!(socket.receive().await, Ok(message));
+            assert_eq!(heard(&mut socket, "an echo").await, Ok(message));
         }
         let gone = open(client, "/echo").await;
-        until(|| client.state().open.get() == 2).await;
+        until_open(client, 2).await;
         drop(gone);
-        until(|| client.state().open.get() == 1).await;
-        socket.close(1000, "").await.unwrap();
-        until(|| client.state().open.get() == 0).await;
+        until_open(client, 1).await;
+        in_time("a close", socket.close(1000, "")).await.unwrap();
+        until_open(client, 0).await;
     });
 }
 
@@ -116,9 +142,9 @@ fn a_handler_that_waits_for_something_else_is_dropped_when_it_is_over() {
     settings.http.websocket_close_ms = 50;
     trial::run_with(settings, routes, async |client| {
         let socket = open(client, "/elsewhere").await;
-        until(|| client.state().open.get() == 1).await;
+        until_open(client, 1).await;
         drop(socket);
-        until(|| client.state().open.get() == 0).await;
+        until_open(client, 0).await;
     });
 }
 
@@ -126,12 +152,57 @@ fn a_handler_that_waits_for_something_else_is_dropped_when_it_is_over() {
 fn an_error_of_the_handler_closes_with_1011() {
     trial::run(routes, async |client| {
         let mut socket = open(client, "/broken").await;
-        let close = socket.receive().await.unwrap_err();
+        let close = heard(&mut socket, "the close").await.unwrap_err();
         assert_eq!(
             (close.code, close.reason.as_str()),
             (1011, "the handler failed")
         );
     });
+}
+
+/// Counts the errors that this crate logs, by the thread that has it.
+#[derive(Clone, Default)]
+struct Errors(Arc<Mutex<usize>>);
+
+impl Subscriber for Errors {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("tsumugi_app") && *metadata.level() == Level::ERROR
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        *self.0.lock().unwrap() += 1;
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// How many errors the log has of a conversation that ends so.
+fn check_errors(path: &str, expected: usize) {
+    let errors = Errors::default();
+    tracing::subscriber::with_default(errors.clone(), || {
+        trial::run(routes, async |client| {
+            let mut socket = open(client, path).await;
+            let close = heard(&mut socket, "the close").await.unwrap_err();
+            assert_eq!(close.code, 1011);
+        });
+    });
+    assert_eq!(*errors.0.lock().unwrap(), expected, "{path}");
+}
+
+#[test]
+fn the_log_has_what_is_not_the_doing_of_the_client() {
+    check_errors("/broken", 1);
+    check_errors("/refusing", 0);
 }
 
 #[test]
@@ -146,7 +217,7 @@ fn a_protocol_is_agreed_on() {
                 .await
                 .unwrap_or_else(|_| panic!("{offered}"));
             socket.send("protocol").await.unwrap();
-            assert_eq!(socket.receive().await, Ok(expected.into()), "{offered}");
+            assert_eq!(heard(&mut socket, offered).await, Ok(expected.into()));
         }
     });
 }

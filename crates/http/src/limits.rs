@@ -47,7 +47,8 @@ pub struct Limits {
     pub upload_bytes_max: u64,
     /// Most bytes in a message of a WebSocket's client; after one more the WebSocket is closed with 1009.
     pub websocket_message_bytes_max: usize,
-    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it.
+    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it. Does not run while a message
+    /// of the client waits for the handler, since nothing more is read then.
     pub websocket_idle_ms: u64,
     /// Longest time that a handler has to end, and a client to say that it has closed, once a WebSocket is over.
     pub websocket_close_ms: u64,

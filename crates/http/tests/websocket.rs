@@ -246,6 +246,60 @@ fn a_silent_client_is_pinged_and_then_closed() {
 }
 
 #[test]
+fn a_client_is_not_silent_while_its_message_waits_for_the_handler() {
+    let limits = Limits {
+        websocket_idle_ms: 300,
+        websocket_close_ms: 100,
+        ..Limits::default()
+    };
+    // Sends for a while, then listens.
+    let handler = async |socket: &WebSocket| {
+        for _ in 0..50 {
+            socket.send("tick").await?;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        echo(socket).await
+    };
+    let (server, outcome) = server(limits, handler);
+    server.run(async |rig: &Rig| {
+        let mut stream = switched(rig).await;
+        stream.write_all(&frame(1, b"early")).await.unwrap();
+        // Reads what comes, and answers no ping.
+        let mut got = Vec::new();
+        while !got.ends_with(b"\x81\x05early") {
+            got.push(stream.read_u8().await.unwrap());
+        }
+        let ticks = got.windows(6).filter(|got| got == b"\x81\x04tick");
+        assert_eq!(ticks.count(), 50);
+        assert!(got.windows(2).any(|got| got == b"\x89\x00"), "no ping");
+        // From now on it is listened to, and is silent.
+        let mut end = Vec::new();
+        stream.read_to_end(&mut end).await.unwrap();
+        assert_eq!(&end[..2], b"\x89\x00");
+        assert_eq!((end[2], &end[4..6]), (0x88, &1001_u16.to_be_bytes()[..]));
+        assert_eq!(ended(rig, &outcome).await, "ended");
+    });
+}
+
+#[test]
+fn a_client_that_goes_while_its_message_waits_is_noticed() {
+    let limits = Limits {
+        websocket_idle_ms: 100,
+        websocket_close_ms: 50,
+        ..Limits::default()
+    };
+    let handler = async |_: &WebSocket| std::future::pending().await;
+    let (server, outcome) = server(limits, handler);
+    server.run(async |rig: &Rig| {
+        let mut stream = switched(rig).await;
+        stream.write_all(&frame(1, b"x")).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        drop(stream);
+        assert_eq!(ended(rig, &outcome).await, "dropped");
+    });
+}
+
+#[test]
 fn a_client_that_does_not_read_makes_the_sender_wait_and_is_left() {
     let limits = Limits {
         send_timeout_ms: 300,

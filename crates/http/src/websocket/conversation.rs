@@ -194,11 +194,11 @@ impl<'l> Pump<'l> {
         leave: impl Future<Output = ()>,
     ) -> End {
         let mut leave = pin!(leave);
-        let mut timer = pin!(sleep_until(self.deadline()));
+        let mut timer = pin!(sleep_until(self.ping_at()));
         let mut room = None;
         loop {
-            self.arm(timer.as_mut());
             let reads = room.is_some();
+            self.arm(timer.as_mut(), reads);
             tokio::select! {
                 biased;
                 () = &mut leave => return End::Say(Close::new(Close::GOING_AWAY, "the server is leaving")),
@@ -219,10 +219,10 @@ impl<'l> Pump<'l> {
                 },
                 permit = to_handler.reserve(), if !reads => {
                     room = permit.ok();
-                    // Nothing was read while the handler was at work: the client's silence begins now.
+                    // Nothing was read while the handler was at work, pongs neither: the client's silence begins now.
                     self.traffic.read_at.set(Instant::now());
                 }
-                () = timer.as_mut() => if let Some(end) = self.late() {
+                () = timer.as_mut() => if let Some(end) = self.late(reads) {
                     return end;
                 },
             }
@@ -288,18 +288,28 @@ impl<'l> Pump<'l> {
         }
     }
 
-    /// When to look whether the client is late.
-    fn deadline(&self) -> Instant {
-        let silent = Duration::from_millis(self.limits.websocket_idle_ms);
-        let read_at = self.traffic.read_at.get();
-        let due = match self.pinged_at.get() {
-            Some(pinged_at) if pinged_at > read_at => read_at + silent,
-            _ => read_at + silent / 2,
+    /// When to look whether the client is late. One of which nothing is read cannot be silent.
+    fn deadline(&self, reads: bool) -> Instant {
+        let due = match self.writing {
+            Writing::Nothing => self.ping_at(),
+            Writing::Since(since) => self.stalled_at(since),
         };
-        match self.writing {
-            Writing::Nothing => due,
-            Writing::Since(since) => due.min(self.stalled_at(since)),
+        if reads {
+            due.min(self.silent_at())
+        } else {
+            due
         }
+    }
+
+    /// When a client is asked whether it is there. Also while nothing is read: that one has gone then shows when the ping cannot be sent.
+    fn ping_at(&self) -> Instant {
+        let read_at = self.traffic.read_at.get();
+        let quiet_since = self.pinged_at.get().map_or(read_at, |at| at.max(read_at));
+        quiet_since + Duration::from_millis(self.limits.websocket_idle_ms) / 2
+    }
+
+    fn silent_at(&self) -> Instant {
+        self.traffic.read_at.get() + Duration::from_millis(self.limits.websocket_idle_ms)
     }
 
     fn stalled_at(&self, since: Instant) -> Instant {
@@ -308,28 +318,27 @@ impl<'l> Pump<'l> {
     }
 
     /// The timer is moved only when it has fired or would fire too late.
-    fn arm(&self, timer: Pin<&mut Sleep>) {
-        let deadline = self.deadline();
+    fn arm(&self, timer: Pin<&mut Sleep>, reads: bool) {
+        let deadline = self.deadline(reads);
         if timer.is_elapsed() || timer.deadline() > deadline {
             timer.reset(deadline);
         }
     }
 
     /// What to do when the timer fires.
-    fn late(&mut self) -> Option<End> {
+    fn late(&mut self, reads: bool) -> Option<End> {
         let now = Instant::now();
         if let Writing::Since(since) = self.writing
             && now >= self.stalled_at(since)
         {
             return Some(End::Stalled);
         }
-        let silent_ms = self.limits.websocket_idle_ms;
-        let (silent, read_at) = (Duration::from_millis(silent_ms), self.traffic.read_at.get());
-        if now >= read_at + silent {
+        if reads && now >= self.silent_at() {
+            let silent_ms = self.limits.websocket_idle_ms;
             let reason = format!("nothing came within websocket_idle_ms ({silent_ms} ms)");
             return Some(End::Say(Close::new(Close::GOING_AWAY, reason)));
         }
-        if now >= read_at + silent / 2 && self.writing == Writing::Nothing {
+        if now >= self.ping_at() && self.writing == Writing::Nothing {
             self.pinged_at.set(Some(now));
             self.begin(tungstenite::Message::Ping(Default::default()));
         }
