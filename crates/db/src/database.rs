@@ -53,6 +53,15 @@ impl Database {
         Ok(Database::Sqlite(pool))
     }
 
+    /// What was chosen when it was connected.
+    pub(crate) fn options(&self) -> &Options {
+        match self {
+            Database::Sqlite(pool) => pool.options(),
+            Database::Postgres(pool) => pool.options(),
+            Database::Firebird(pool) => pool.options(),
+        }
+    }
+
     /// How URLs of this database begin: `sqlite`, `postgres` or `firebird`.
     pub fn scheme(&self) -> &'static str {
         match self {

@@ -203,6 +203,8 @@ pub enum Error {
         name: String,
         /// Why.
         reason: String,
+        /// What the database said, where it is that.
+        source: Option<Box<Error>>,
     },
     /// The statement is larger than one may be. Nothing ran. Split it.
     #[error("{limit} is exceeded: at most {max}; nothing was run")]

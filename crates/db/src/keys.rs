@@ -1,7 +1,7 @@
 //! The primary keys of tables, which a database is asked for once. Rule: what is known is forgotten when tables have changed, by whoever
 //! changes them or finds that a statement was not understood.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -42,40 +42,176 @@ impl From<&Description> for PrimaryKey {
 
 /// The keys that were met so far.
 #[derive(Debug, Default)]
-pub struct PrimaryKeys(RefCell<HashMap<Box<str>, Rc<PrimaryKey>>>);
+pub struct PrimaryKeys {
+    known: RefCell<HashMap<Box<str>, Rc<PrimaryKey>>>,
+    /// How often something was forgotten: what was asked before is not kept.
+    forgotten: Cell<u64>,
+    /// Whose keys a transaction shares until it changes tables.
+    outer: Option<Rc<PrimaryKeys>>,
+    has_changed: Cell<bool>,
+}
 
 impl PrimaryKeys {
-    /// The key of a table, which `describe` is asked for unless it is known. Of a table that is not there it is none, and not known.
+    /// Those of a transaction: the same, until it changes tables. From then on they are its own, because it may be rolled back.
+    pub fn within(outer: &Rc<PrimaryKeys>) -> PrimaryKeys {
+        PrimaryKeys {
+            outer: Some(Rc::clone(outer)),
+            ..PrimaryKeys::default()
+        }
+    }
+
+    /// The key of a table, which `describe` is asked for unless it is known; nothing if there is no such table.
     pub async fn find(
         &self,
         table: &Name,
         describe: impl Future<Output = Result<Option<Description>>>,
-    ) -> Result<Rc<PrimaryKey>> {
-        if let Some(key) = self.0.borrow().get(table.as_str()) {
-            return Ok(Rc::clone(key));
+    ) -> Result<Option<Rc<PrimaryKey>>> {
+        let keys = self.current();
+        if let Some(key) = keys.known.borrow().get(table.as_str()) {
+            return Ok(Some(Rc::clone(key)));
         }
+        let forgotten = keys.forgotten.get();
         let Some(found) = describe.await? else {
-            return Ok(Rc::default());
+            return Ok(None);
         };
         let key = Rc::new(PrimaryKey::from(&found));
-        let mut known = self.0.borrow_mut();
-        if known.len() >= PRIMARY_KEYS_MAX {
-            known.clear();
+        if keys.forgotten.get() == forgotten && std::ptr::eq(keys, self.current()) {
+            let mut known = keys.known.borrow_mut();
+            if known.len() >= PRIMARY_KEYS_MAX {
+                known.clear();
+            }
+            known.insert(table.as_str().into(), Rc::clone(&key));
         }
-        known.insert(table.as_str().into(), Rc::clone(&key));
-        Ok(key)
+        Ok(Some(key))
+    }
+
+    /// Where this one's keys are.
+    fn current(&self) -> &PrimaryKeys {
+        let mut keys = self;
+        while let Some(outer) = keys.outer.as_ref().filter(|_| !keys.has_changed.get()) {
+            keys = outer;
+        }
+        keys
     }
 
     /// Tables have been made, changed or dropped.
     pub fn forget_all(&self) {
-        self.0.borrow_mut().clear();
+        self.has_changed.set(true);
+        self.forgotten.set(self.forgotten.get().wrapping_add(1));
+        self.known.borrow_mut().clear();
+    }
+
+    /// Forgets them when tables have been changed, with whatever outcome: hold it meanwhile.
+    pub fn changing(&self) -> Changing<'_> {
+        Changing {
+            keys: self,
+            what: PrimaryKeys::forget_all,
+        }
+    }
+
+    /// Lets others know of the tables that a transaction has changed, when it has ended: hold it until then.
+    pub fn ending(&self) -> Changing<'_> {
+        Changing {
+            keys: self,
+            what: PrimaryKeys::pass_on,
+        }
+    }
+
+    fn pass_on(&self) {
+        if let Some(outer) = self.outer.as_ref().filter(|_| self.has_changed.get()) {
+            outer.forget_all();
+        }
     }
 
     /// A statement about the table failed: where it was not understood, the table may have been changed. SQLite understands a statement
     /// that it knows already, and says only when it runs that a column has gone.
     pub fn failed(&self, table: &Name, error: &Error) {
         if matches!(error, Error::Syntax { .. } | Error::Database { .. }) {
-            self.0.borrow_mut().remove(table.as_str());
+            let keys = self.current();
+            keys.forgotten.set(keys.forgotten.get().wrapping_add(1));
+            keys.known.borrow_mut().remove(table.as_str());
         }
+    }
+}
+
+/// While tables are changed; [`PrimaryKeys::changing`] and [`PrimaryKeys::ending`] make it. Also a future that is dropped drops it.
+#[must_use = "keys are forgotten when it is dropped"]
+#[derive(Debug)]
+pub struct Changing<'k> {
+    keys: &'k PrimaryKeys,
+    what: fn(&PrimaryKeys),
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        (self.what)(self.keys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.build().unwrap().block_on(future)
+    }
+
+    /// Asks for the key of `t` and says whether the database was asked.
+    async fn asks(keys: &PrimaryKeys) -> bool {
+        let asked = Cell::new(false);
+        let describe = async {
+            asked.set(true);
+            Ok(Some(Description::default()))
+        };
+        let found = keys.find(&Name::from("t"), describe).await;
+        assert!(found.unwrap().is_some());
+        asked.get()
+    }
+
+    #[test]
+    fn what_was_asked_before_a_change_is_not_kept() {
+        block_on(async {
+            let keys = PrimaryKeys::default();
+            let describe = async {
+                keys.forget_all();
+                Ok(Some(Description::default()))
+            };
+            keys.find(&Name::from("t"), describe).await.unwrap();
+            assert!(asks(&keys).await);
+            assert!(!asks(&keys).await);
+            drop(keys.changing());
+            assert!(asks(&keys).await);
+        });
+    }
+
+    #[test]
+    fn a_transaction_has_its_own_keys_as_soon_as_it_changes_tables() {
+        block_on(async {
+            let outer = Rc::new(PrimaryKeys::default());
+            let inner = PrimaryKeys::within(&outer);
+            let ending = inner.ending();
+            assert!(asks(&inner).await);
+            assert!(!asks(&outer).await);
+            drop(inner.changing());
+            assert!(asks(&inner).await);
+            assert!(!asks(&inner).await);
+            assert!(!asks(&outer).await);
+            drop(ending);
+            assert!(asks(&outer).await);
+            let reading = PrimaryKeys::within(&outer);
+            drop(reading.ending());
+            assert!(!asks(&reading).await);
+        });
+    }
+
+    #[test]
+    fn a_table_that_is_not_there_has_no_key_and_is_asked_for_again() {
+        block_on(async {
+            let keys = PrimaryKeys::default();
+            let missing = keys.find(&Name::from("t"), async { Ok(None) }).await;
+            assert!(missing.unwrap().is_none());
+            assert!(asks(&keys).await);
+        });
     }
 }

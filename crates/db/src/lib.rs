@@ -50,7 +50,7 @@ mod watched;
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result};
 pub use feed::{Format, Scribe};
-pub use keys::{PrimaryKey, PrimaryKeys};
+pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
     Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,

@@ -49,7 +49,9 @@ pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Tables of which one application on one worker remembers the primary key. Beyond that it asks for all of them again.
 pub(crate) const PRIMARY_KEYS_MAX: usize = 10_000;
-/// How long a process waits for another one that changes the schema.
+/// How long one who makes, changes or drops a table waits for somebody else who changes the schema.
+pub const SCHEMA_WAIT_DEFAULT: Duration = Duration::from_secs(30);
+/// How long migrations and seeds wait for somebody else who changes the schema: his may take long.
 pub const SCHEMA_LOCK_MAX: Duration = Duration::from_secs(10 * 60);
 /// How often it looks whether the other is done.
 pub const SCHEMA_LOCK_POLL: Duration = Duration::from_millis(50);

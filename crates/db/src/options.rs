@@ -30,6 +30,9 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How long a transaction or stream may keep its connection without using it.
     pub idle_timeout: Duration,
+    /// How long who makes, changes or drops a table from Rust waits for somebody else who changes the schema, on SQLite for whoever writes: that is
+    /// beside `acquire_timeout`. Migrations and seeds wait for [`limits::SCHEMA_LOCK_MAX`](crate::limits::SCHEMA_LOCK_MAX).
+    pub schema_wait: Duration,
     /// Prepared statements that each connection keeps, 1 to [`limits::STATEMENT_CACHE_MAX`](crate::limits::STATEMENT_CACHE_MAX).
     pub statement_cache: usize,
     /// Packed size of one result, up to [`limits::ROWS_MAX_BYTES_MAX`](crate::limits::ROWS_MAX_BYTES_MAX).
@@ -50,6 +53,7 @@ impl Default for Options {
             statement_timeout: limits::STATEMENT_TIMEOUT_DEFAULT,
             busy_timeout: limits::BUSY_TIMEOUT_DEFAULT,
             idle_timeout: limits::IDLE_TIMEOUT_DEFAULT,
+            schema_wait: limits::SCHEMA_WAIT_DEFAULT,
             statement_cache: limits::STATEMENT_CACHE_DEFAULT,
             rows_max_bytes: limits::ROWS_MAX_BYTES_DEFAULT,
             log: StatementLog::Off,
@@ -199,7 +203,7 @@ pub(crate) enum Missing {
 
 const URLS: &str = "sqlite:PATH, sqlite://PATH, sqlite::memory:, postgres://USER@HOST/DATABASE or firebird://USER@HOST/DATABASE";
 const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, pool_min, lifetime_ms, statement_cache, rows_max_bytes, acquire_timeout_ms, \
-     statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, log=off|statements";
+     statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
 
 /// Takes a database URL apart and lays its options over `options`.
 pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Options)> {
@@ -256,7 +260,7 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
 }
 
 /// The options that every database has, as an error lists them.
-pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, log=off|statements";
+pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
 
 /// Takes one of the options that every database has; false when it is none of them.
 pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
@@ -275,6 +279,9 @@ pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bo
         }
         ("idle_timeout_ms", value) => {
             options.idle_timeout = Duration::from_millis(number(key, value)?)
+        }
+        ("schema_wait_ms", value) => {
+            options.schema_wait = Duration::from_millis(number(key, value)?)
         }
         _ => return Ok(false),
     }
@@ -322,6 +329,7 @@ pub(crate) fn check(options: &Options) -> Result<()> {
         ("statement_timeout", options.statement_timeout),
         ("busy_timeout", options.busy_timeout),
         ("idle_timeout", options.idle_timeout),
+        ("schema_wait", options.schema_wait),
     ];
     for (name, value) in durations {
         if !(Duration::from_millis(1)..=limits::TIMEOUT_MAX).contains(&value) {
@@ -374,7 +382,7 @@ mod tests {
     #[test]
     fn options_in_the_url_take_precedence() {
         let url = "sqlite:a?pool=9&pool_min=7&lifetime_ms=8&acquire_timeout_ms=1&statement_timeout_ms=2&busy_timeout_ms=3&idle_timeout_ms=4\
-                   &statement_cache=5&rows_max_bytes=6&log=statements";
+                   &schema_wait_ms=10&statement_cache=5&rows_max_bytes=6&log=statements";
         let expected = Options {
             pool: 9,
             min: 7,
@@ -383,6 +391,7 @@ mod tests {
             statement_timeout: Duration::from_millis(2),
             busy_timeout: Duration::from_millis(3),
             idle_timeout: Duration::from_millis(4),
+            schema_wait: Duration::from_millis(10),
             statement_cache: 5,
             rows_max_bytes: 6,
             log: StatementLog::Statements,

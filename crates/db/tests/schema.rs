@@ -352,3 +352,111 @@ fn names_without_a_number_or_with_the_same_are_refused() {
         );
     });
 }
+
+#[test]
+fn a_note_is_of_its_number_however_that_is_written() {
+    check(async |db| {
+        let first = Migrator::new(&db, [create_users()]).unwrap();
+        assert_eq!(first.up(None).await.unwrap(), 1);
+        let renamed = || {
+            Migration::new("001_create_users", "first", async |_: Rc<Transaction>| {
+                Err::<(), _>(Error::from(tsumugi_sql::Error::Limit {
+                    limit: "x",
+                    max: 1,
+                }))
+            })
+            .down(async |tx: Rc<Transaction>| tx.drop_table("users").await)
+        };
+        let migrator = Migrator::new(&db, [renamed()]).unwrap();
+        assert_eq!(migrator.up(None).await.unwrap(), 0);
+        let status = shown(migrator.status().await.unwrap());
+        assert_eq!(status, "001_create_users applied");
+        assert_eq!(migrator.down(None).await.unwrap(), 1);
+        let status = shown(migrator.status().await.unwrap());
+        assert_eq!(status, "001_create_users pending");
+    });
+}
+
+#[test]
+fn what_the_database_said_is_the_source_of_a_failed_migration() {
+    check(async |db| {
+        let all = [create_users(), add_nick(), broken()];
+        let failed = Migrator::new(&db, all).unwrap().up(None).await;
+        let Err(Error::MigrationFailed { source, .. }) = failed else {
+            panic!("{failed:?}");
+        };
+        assert!(matches!(source.as_deref(), Some(Error::Syntax { .. })));
+    });
+}
+
+#[test]
+fn a_database_that_is_closed_is_no_failure_of_a_migration() {
+    check(async |db| {
+        if db.scheme() == "sqlite" {
+            return; // Its engine ends with its last clone only.
+        }
+        let none = Migrator::new(&db, []).unwrap();
+        none.up(None).await.unwrap();
+        let other = db.clone();
+        let migrator = Migrator::new(&db, [create_users()]).unwrap();
+        let closed = migrator.telling(move |_| other.close()).up(None).await;
+        assert!(matches!(closed, Err(Error::Closed { .. })), "{closed:?}");
+    });
+}
+
+#[test]
+fn of_a_migration_whose_commit_was_lost_nobody_says_what_was_kept() {
+    check(async |db| {
+        if db.scheme() != "postgres" {
+            return;
+        }
+        let ends = Migration::new("1_ends", "", async |tx: Rc<Transaction>| {
+            let all = [
+                "create table t (a int)",
+                "create function gone() returns trigger language plpgsql as \
+                 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'",
+                "create constraint trigger gone after insert on t deferrable initially deferred \
+                 for each row execute function gone()",
+                "insert into t values (1)",
+            ];
+            for sql in all {
+                tx.execute(sql, []).await?;
+            }
+            Ok::<(), Error>(())
+        });
+        let lost = Migrator::new(&db, [ends]).unwrap().up(None).await;
+        let lost = lost.unwrap_err();
+        assert!(matches!(lost, Error::Lost { ran: true, .. }), "{lost:?}");
+        let told = lost.to_string();
+        assert!(told.contains("1_ends (up)"), "{told}");
+        assert!(told.contains("may or may not have run"), "{told}");
+    });
+}
+
+#[test]
+fn a_change_that_waits_for_its_own_transaction_is_told_soon() {
+    with_url(async |url| {
+        let mut options = Options::default();
+        options.schema_wait = std::time::Duration::from_millis(100);
+        options.acquire_timeout = std::time::Duration::from_millis(100);
+        let db = Database::connect(&url, options).await.unwrap();
+        let tx = db.begin(Default::default()).await.unwrap();
+        assert!(tx.create(&users()).await.unwrap());
+        let pets = Table::new("pets").column(increments("id"));
+        let bounded = std::time::Duration::from_secs(60);
+        let waited = tokio::time::timeout(bounded, db.create(&pets)).await;
+        let waited = waited.expect("schema_wait ends it").unwrap_err();
+        assert!(
+            matches!(
+                waited,
+                Error::PoolTimeout {
+                    limit: "schema_wait",
+                    ..
+                }
+            ),
+            "{waited:?}"
+        );
+        tx.roll_back().await.unwrap();
+        db.close();
+    });
+}

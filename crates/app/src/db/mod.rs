@@ -61,7 +61,9 @@ impl Db {
         run: impl AsyncFnOnce(&Tx) -> Result<T, E>,
     ) -> Result<T, E> {
         let begun = self.database.begin(options).await.map_err(Error::from)?;
-        let tx = Tx::new(Rc::new(begun), &self.keys);
+        let keys = Rc::new(PrimaryKeys::within(&self.keys));
+        let _ending = keys.ending();
+        let tx = Tx::new(Rc::new(begun), &keys);
         match run(&tx).await {
             Ok(value) => {
                 tx.commit().await.map_err(Error::from)?;
@@ -176,8 +178,8 @@ impl Place {
         })
     }
 
-    /// The primary key of a table.
-    async fn key(&self, table: &Name) -> Result<Rc<PrimaryKey>> {
+    /// The primary key of a table; nothing if there is no such table.
+    async fn key(&self, table: &Name) -> Result<Option<Rc<PrimaryKey>>> {
         let found = match &self.on {
             On::Database(database) => {
                 let describe = database.describe(table.clone());

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use tsumugi_db::schema::Migrator;
-use tsumugi_db::{Error as DbError, Transaction};
+use tsumugi_db::{Error as DbError, PrimaryKeys, Transaction};
 use tsumugi_sql::Name;
 use tsumugi_sql::schema::{Alteration, Table};
 
@@ -50,18 +50,24 @@ async fn told(
 
 /// Modules as migrations: `migrations![m20260131120000_create_users, m20260201090000_add_nick]` in the file above theirs declares them and
 /// a function `migrations()` that gives them all. Each module has `pub async fn up(tx: &Tx) -> Result<()>` and a `down` like it; a migration
-/// is called like its module without the first letter, and its text is the module's source.
+/// is called like its module without the `m` in front, and its text is the module's source.
+///
+/// This is for a file that has the modules beside it: `main.rs`, `lib.rs`, `mod.rs`. Any other has them in a folder of its own, which comes
+/// first: `migrations!["migrations"; m20260131120000_create_users]` in `src/migrations.rs`, whose modules are in `src/migrations/`.
 #[macro_export]
 macro_rules! migrations {
     ($($name:ident),+ $(,)?) => {
+        $crate::migrations!["."; $($name),+];
+    };
+    ($folder:literal; $($name:ident),+ $(,)?) => {
         $(mod $name;)+
 
         /// The history of the schema.
         pub fn migrations() -> ::std::vec::Vec<$crate::Migration> {
             ::std::vec![$({
                 let name = ::core::stringify!($name);
-                let name = name.get(1..).unwrap_or(name);
-                let text = ::core::include_str!(::core::concat!(::core::stringify!($name), ".rs"));
+                let name = name.strip_prefix('m').unwrap_or(name);
+                let text = ::core::include_str!(::core::concat!($folder, "/", ::core::stringify!($name), ".rs"));
                 $crate::Migration::new(name, text, $name::up).down($name::down)
             }),+]
         }
@@ -69,42 +75,42 @@ macro_rules! migrations {
 }
 
 impl Db {
-    /// Makes a table and says whether it did. One of this name that is the same already is left alone; another one is an error.
+    /// Makes a table and says whether it did. One of this name that is the same already is left alone; another one is an error. Within a
+    /// transaction it is [`Tx::create`], and so for each change of tables: this one would wait for the transaction that it is called in, until
+    /// [`Options::schema_wait`](tsumugi_db::Options::schema_wait) has passed.
     pub async fn create(&self, table: &Table) -> Result<bool> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.database.create(table).await?)
     }
 
     /// Changes a table, in all steps or in none.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.database.alter(alteration).await?)
     }
 
     /// Drops a table with what is in it. One that others refer to stays.
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.database.drop_table(name).await?)
     }
 
     /// Gives a table another name.
     pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.database.rename_table(name, to).await?)
     }
 
     /// Applies the migrations that this database does not have yet, each in a transaction of its own, and gives how many. Many workers and
     /// processes may do so at once. [`Db::migrator`] can do more.
     pub async fn migrate(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<usize> {
-        let ran = self.migrator(migrations)?.up(None).await?;
-        self.keys.forget_all();
-        Ok(ran)
+        Ok(self.migrator(migrations)?.up(None).await?)
     }
 
     /// Migrations with this database, to be applied, undone, listed.
     pub fn migrator(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<Migrator> {
         let migrations = migrations.into_iter().map(Migration::into_inner);
-        Ok(Migrator::new(&self.database, migrations)?)
+        Ok(Migrator::new(&self.database, migrations)?.forgetting(&self.keys))
     }
 
     /// Runs this in a transaction if the table is empty, and says whether it did. Of many processes that come at once one does.
@@ -113,8 +119,10 @@ impl Db {
         table: impl Into<Name>,
         run: impl AsyncFn(&Tx) -> Result<(), E>,
     ) -> Result<bool, E> {
+        let keys = Rc::new(PrimaryKeys::within(&self.keys));
+        let _ending = keys.ending();
         let seed = async |transaction| {
-            let tx = Tx::new(transaction, &self.keys);
+            let tx = Tx::new(transaction, &keys);
             run(&tx).await.map_err(Seeding::Own)
         };
         let seeded = self.database.seed(table, seed).await;
@@ -140,25 +148,25 @@ impl<E> From<DbError> for Seeding<E> {
 impl Tx {
     /// Like [`Db::create`].
     pub async fn create(&self, table: &Table) -> Result<bool> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.transaction.create(table).await?)
     }
 
     /// Like [`Db::alter`]. SQLite may want a transaction that began with `TransactionMode::Rebuild`, as migrations do themselves.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.transaction.alter(alteration).await?)
     }
 
     /// Like [`Db::drop_table`].
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.transaction.drop_table(name).await?)
     }
 
     /// Like [`Db::rename_table`].
     pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
-        self.keys.forget_all();
+        let _changing = self.keys.changing();
         Ok(self.transaction.rename_table(name, to).await?)
     }
 }

@@ -149,16 +149,24 @@ impl Table {
     /// Inserts a row, a struct or a map, and gives its primary key, which is a whole number. Of any other key: [`Table::insert_key`].
     ///
     /// # Errors
-    /// [`Error::Usage`] and nothing inserted, where the table has no such key; also where a conflict was ignored.
+    /// [`Error::Usage`] and nothing inserted, where the table has no such key, as views and foreign tables have none; also where a conflict
+    /// was ignored.
     pub async fn insert(&self, row: impl Serialize) -> Result<i64> {
         let (table, key) = self.key().await?;
-        if !key.is_number() {
-            let table = table.as_str();
-            return Err(Error::Usage(
-                format!("the primary key of {table} is no column of whole numbers: insert_key gives any key, insert_returning any column").into(),
-            ));
-        }
-        let inserted = self.insert_with_key(row, &key).await?;
+        let inserted = match key {
+            Some(key) if key.is_number() => self.insert_with_key(row, &key).await?,
+            Some(key) => {
+                let (table, has) = (table.as_str(), !key.columns().is_empty());
+                let what = match has {
+                    true => format!("the primary key of {table} is no column of whole numbers"),
+                    false => format!("{table} has no primary key, as no view has one"),
+                };
+                let instead = "insert_key gives any key there is, insert_returning any column";
+                return Err(Error::Usage(format!("{what}: {instead}").into()));
+            }
+            // The database says best that there is no such table.
+            None => self.clone().returning("id").insert_returning(row).await?,
+        };
         inserted.ok_or_else(|| Error::Usage("the insert gave no row: it was a conflict".into()))
     }
 
@@ -166,16 +174,16 @@ impl Table {
     /// or where a conflict was ignored.
     pub async fn insert_key<K: DeserializeOwned>(&self, row: impl Serialize) -> Result<Option<K>> {
         let (_, key) = self.key().await?;
-        if key.columns().is_empty() {
+        let Some(key) = key.filter(|key| !key.columns().is_empty()) else {
             let record = to_record(&row)?;
             let statement = self.query.to_insert(&record, self.place.dialect())?;
             self.place.run(statement).await?;
             return Ok(None);
-        }
+        };
         self.insert_with_key(row, &key).await
     }
 
-    async fn key(&self) -> Result<(Name, Rc<PrimaryKey>)> {
+    async fn key(&self) -> Result<(Name, Option<Rc<PrimaryKey>>)> {
         if self.query.is_returning() {
             let message = "an insert with returning gives that: say insert_returning";
             return Err(Error::Usage(message.into()));

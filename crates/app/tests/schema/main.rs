@@ -4,11 +4,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde::Serialize;
-use tsumugi_app::{Db, Error, Plugin, Result, Router, Tx, Worker, trial};
+use tsumugi_app::{Db, Error, Migration, Plugin, Result, Router, Tx, Worker, trial};
 use tsumugi_db::Options;
 use tsumugi_db::schema::State;
 use tsumugi_sql::col;
 use tsumugi_sql::schema::{Table, increments, integer, string, text};
+
+mod history;
 
 tsumugi_app::migrations![m1_create_users, m2_add_nick];
 
@@ -149,5 +151,94 @@ fn seeds_fill_an_empty_table_and_an_error_of_theirs_is_given_as_it_is() {
         assert!(!seed().await);
         let an = db.table("users").filter(col("name").eq("an"));
         assert_eq!(an.count().await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn migrations_of_a_file_that_is_no_root_are_in_its_folder() {
+    with_db(async |db| {
+        assert_eq!(db.migrate(history::migrations()).await.unwrap(), 1);
+        let pet: Option<String> = db.table("pets").select("name").first().await.unwrap();
+        assert_eq!(pet.as_deref(), Some("rex"));
+    });
+}
+
+#[test]
+fn a_key_that_was_learned_from_tables_that_are_undone_is_forgotten() {
+    with_db(async |db| {
+        let named = string("name", 9).nullable();
+        let with = |key: &str| {
+            let table = Table::new("t").column(increments(key));
+            table.column(named.clone())
+        };
+        db.create(&with("id")).await.unwrap();
+        let undone = db
+            .tx(async |tx: &Tx| {
+                tx.drop_table("t").await?;
+                tx.create(&with("number")).await?;
+                assert_eq!(tx.table("t").insert(AN).await?, 1);
+                Err::<(), _>(Error::conflict("undone"))
+            })
+            .await;
+        assert!(undone.is_err());
+        assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+        db.tx(async |tx: &Tx| {
+            tx.drop_table("t").await?;
+            tx.create(&with("number")).await.map(drop)
+        })
+        .await
+        .unwrap();
+        assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn keys_are_forgotten_as_a_migrator_applies_and_undoes() {
+    with_db(async |db| {
+        let with = |key: &'static str| {
+            Table::new("t")
+                .column(increments(key))
+                .column(string("name", 9))
+        };
+        db.create(&with("id")).await.unwrap();
+        assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+        let again = Migration::new("1_again", "", async move |tx: &Tx| {
+            tx.drop_table("t").await?;
+            tx.create(&with("number")).await.map(drop)
+        });
+        let migrator = db.migrator([again]).unwrap();
+        assert_eq!(migrator.up(None).await.unwrap(), 1);
+        assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn an_insert_into_a_table_that_is_not_there_says_so() {
+    with_db(async |db| {
+        let missing = db.table("taks").insert(AN).await.unwrap_err().to_string();
+        assert!(missing.contains("no such table: taks"), "{missing}");
+        db.execute_script(
+            "create table t(id integer primary key, name text); create view v as select * from t",
+        )
+        .await
+        .unwrap();
+        let view = db.table("v").insert(AN).await.unwrap_err().to_string();
+        assert!(
+            view.contains("no primary key, as no view has one"),
+            "{view}"
+        );
+    });
+}
+
+#[test]
+fn every_kind_of_whole_number_of_sqlite_is_a_key_of_one() {
+    with_db(async |db| {
+        for kind in ["int8", "integer(11)", "bigint unsigned", "INTEGER"] {
+            let table = format!("create table t(id {kind} primary key, name text)");
+            db.execute_script(table).await.unwrap();
+            let row = serde_json::json!({ "id": 7, "name": "an" });
+            assert_eq!(db.table("t").insert(row).await.unwrap(), 7, "{kind}");
+            db.drop_table("t").await.unwrap();
+        }
     });
 }

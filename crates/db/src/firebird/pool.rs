@@ -131,6 +131,10 @@ impl Pool {
         transaction.into_stream(sql, values).await
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         self.0.account.transaction();
         Transaction::begin(&self.0, options).await

@@ -184,6 +184,10 @@ impl Pool {
         RowStream::begin(&self.0, own, sql, values).await
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         let own = self.0.own().await?;
         self.0.account.transaction();

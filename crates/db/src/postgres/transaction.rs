@@ -17,7 +17,7 @@ use super::pool::{COPY_IN, Inner, Limits, executed, kept, planned};
 use super::rows::Rows as Lying;
 use super::settings;
 use crate::error::{Error, Result};
-use crate::options::{Access, Isolation, TransactionOptions};
+use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::rows::{Columns, Rows};
 use crate::sqlite::Executed;
 use crate::value::Value;
@@ -177,6 +177,10 @@ impl Transaction {
         let made = self.0.command(&format!("SAVEPOINT s{number}")).await;
         savepoint.open = made.is_ok();
         made.map(|()| savepoint)
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.pool.options
     }
 
     pub(crate) async fn commit(&self) -> Result<()> {

@@ -10,12 +10,16 @@ use std::rc::Rc;
 
 use ring::digest::{SHA256, digest};
 use tsumugi_sql::schema::{Table, char, string, timestamp};
-use tsumugi_sql::{Record, col, table};
+use tsumugi_sql::{Dialect, Record, Statement, col, table};
 
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
+use crate::keys::PrimaryKeys;
 use crate::options::TransactionMode;
+use crate::rows::Rows;
 use crate::value::Value;
+
+use super::turn::Patience;
 
 /// Where it is noted what was applied.
 const NOTES: &str = "tsumugi_migrations";
@@ -195,6 +199,7 @@ pub struct Migrator {
     database: Database,
     migrations: Vec<Migration>,
     hear: Box<dyn Fn(News)>,
+    keys: Rc<PrimaryKeys>,
 }
 
 impl Migrator {
@@ -211,10 +216,8 @@ impl Migrator {
             migration.check()?;
         }
         migrations.sort_by(|one, other| by_number(one.version(), other.version()));
-        let same = |pair: &&[Migration]| {
-            by_number(pair[0].version(), pair[1].version()) == Ordering::Equal
-        };
-        if let Some([one, other]) = migrations.windows(2).find(same) {
+        let twice = |pair: &&[Migration]| same(pair[0].version(), pair[1].version());
+        if let Some([one, other]) = migrations.windows(2).find(twice) {
             let (one, other) = (&one.name, &other.name);
             return Err(Error::usage(format!(
                 "{one} and {other} have the same number"
@@ -224,6 +227,7 @@ impl Migrator {
             database: database.clone(),
             migrations,
             hear: Box::new(|_| {}),
+            keys: Rc::default(),
         })
     }
 
@@ -234,13 +238,21 @@ impl Migrator {
         self
     }
 
+    /// Whose knowledge of keys ends with each migration.
+    #[must_use]
+    pub fn forgetting(mut self, keys: &Rc<PrimaryKeys>) -> Migrator {
+        self.keys = Rc::clone(keys);
+        self
+    }
+
     /// Applies what the database does not have yet, all or the first so many, each in a transaction of its own. Many processes may do so
     /// at once. Gives how many it applied: what another process was faster with is left out.
     ///
     /// # Errors
-    /// [`Error::MigrationFailed`], also if one that is applied has another text now.
+    /// [`Error::MigrationFailed`], also if one that is applied has another text now. Where the database could not be reached, was lost, or had
+    /// no turn for it, that error; one whose commit was lost may or may not be applied, which [`Migrator::status`] tells.
     pub async fn up(&self, steps: Option<usize>) -> Result<usize> {
-        self.database.create(&notes()).await?;
+        self.database.make(&notes(), Patience::long()).await?;
         let noted = noted(&self.database).await?;
         let applied = |migration: &Migration| find(&noted, migration.version());
         let changed = |migration: &&Migration| {
@@ -251,6 +263,7 @@ impl Migrator {
                 name: changed.name.clone(),
                 reason: "it is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now"
                     .to_owned(),
+                source: None,
             });
         }
         let pending = self.migrations.iter().filter(|one| applied(one).is_none());
@@ -284,7 +297,7 @@ impl Migrator {
         let mut all: Vec<(String, Applied)> = Vec::with_capacity(self.migrations.len());
         for migration in &self.migrations {
             let version = migration.version();
-            let place = noted.iter().position(|note| note.version == version);
+            let place = noted.iter().position(|note| same(&note.version, version));
             let note = place.map(|place| noted.swap_remove(place));
             let state = match &note {
                 None => State::Pending,
@@ -311,18 +324,19 @@ impl Migrator {
     }
 
     async fn newest(&self, steps: Option<usize>) -> Result<Vec<&Migration>> {
-        self.database.create(&notes()).await?;
+        self.database.make(&notes(), Patience::long()).await?;
         let mut noted = noted(&self.database).await?;
         noted.sort_by(|one, other| by_number(&other.version, &one.version));
         noted.truncate(steps.unwrap_or(1));
         let migration = |note: Note| {
             let mut all = self.migrations.iter();
-            all.find(|migration| migration.version() == note.version)
+            all.find(|migration| same(migration.version(), &note.version))
                 .ok_or_else(|| Error::MigrationFailed {
                     name: note.name,
                     reason:
                         "it is applied and unknown here: without it nobody knows how to undo it"
                             .to_owned(),
+                    source: None,
                 })
         };
         noted.into_iter().map(migration).collect()
@@ -348,20 +362,61 @@ impl Migrator {
 
     /// In one transaction. Where a table has to be made anew it begins again in one that allows it: nothing of the first is kept.
     async fn one(&self, migration: &Migration, direction: Direction) -> Result<bool> {
+        let _changing = self.keys.changing();
         let run = async |mode| {
             let step = async |tx: &Rc<Transaction>| step(tx, migration, direction).await;
-            self.database.change::<bool, Failure>(mode, step).await
+            let patience = Patience::long();
+            self.database.change(mode, patience, step).await
         };
         let mut outcome = run(TransactionMode::Immediate).await;
-        if let Err(error) = &outcome
+        if let Err(Stopped::Own(error)) = &outcome
             && let Some(Error::NeedsRebuild { .. }) = error.downcast_ref()
         {
             outcome = run(TransactionMode::Rebuild).await;
         }
-        outcome.map_err(|error| Error::MigrationFailed {
-            name: migration.name.clone(),
-            reason: format!("nothing of it was kept ({direction}): {error}"),
-        })
+        outcome.map_err(|stopped| stopped.told(migration.name.clone(), direction))
+    }
+}
+
+/// Why a migration has not ended.
+enum Stopped {
+    /// The author's code failed.
+    Own(Failure),
+    /// What is around it failed.
+    Database(Error),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Stopped {
+        Stopped::Database(error)
+    }
+}
+
+impl Stopped {
+    /// The transaction was rolled back, unless its commit was lost or it was never begun: then the error says best what is known.
+    fn told(self, name: String, direction: Direction) -> Error {
+        let (told, source) = match self {
+            Stopped::Database(Error::Lost { reason, ran }) => {
+                let reason =
+                    format!("{reason}, at the end or the beginning of {name} ({direction})");
+                return Error::Lost { reason, ran };
+            }
+            Stopped::Database(
+                error @ (Error::Unreachable { .. }
+                | Error::Open { .. }
+                | Error::Closed { .. }
+                | Error::PoolTimeout { .. }
+                | Error::QueueFull { .. }
+                | Error::Timeout { .. }),
+            ) => return error,
+            Stopped::Database(error) => (error.to_string(), Some(error)),
+            Stopped::Own(failure) => (failure.to_string(), failure.downcast().ok().map(|own| *own)),
+        };
+        Error::MigrationFailed {
+            name,
+            reason: format!("nothing of it was kept ({direction}): {told}"),
+            source: source.map(Box::new),
+        }
     }
 }
 
@@ -370,31 +425,33 @@ async fn step(
     tx: &Rc<Transaction>,
     migration: &Migration,
     direction: Direction,
-) -> Result<bool, Failure> {
-    let version = migration.version();
-    let own = table(NOTES).filter(col("version").eq(version));
-    let exists = own.to_exists(tx.dialect()).map_err(Error::from)?;
-    let is_there = !tx.fetch(exists).await?.is_empty();
-    if is_there == (direction == Direction::Up) {
+) -> Result<bool, Stopped> {
+    let rows = tx.fetch(all_notes(tx.dialect())?).await?;
+    let noted = read(&rows);
+    let noted = find(&noted, migration.version());
+    if noted.is_some() == (direction == Direction::Up) {
         return Ok(false);
     }
     let code = match direction {
         Direction::Up => &migration.up,
         Direction::Down => {
-            let missing = || Failure::from("nothing says how to undo it");
+            let missing = || Stopped::Own("nothing says how to undo it".into());
             migration.down.as_ref().ok_or_else(missing)?
         }
     };
-    code(Rc::clone(tx)).await?;
-    let note = match direction {
-        Direction::Up => {
+    code(Rc::clone(tx)).await.map_err(Stopped::Own)?;
+    let note = match noted {
+        None => {
             let note = Record::new()
-                .set("version", version)
+                .set("version", migration.version())
                 .set("name", migration.name.as_str())
                 .set("checksum", migration.checksum.as_str());
             table(NOTES).to_insert(&note, tx.dialect())
         }
-        Direction::Down => own.to_delete(tx.dialect()),
+        Some(note) => {
+            let own = table(NOTES).filter(col("version").eq(note.version.as_str()));
+            own.to_delete(tx.dialect())
+        }
     };
     tx.run(note.map_err(Error::from)?).await?;
     Ok(true)
@@ -410,8 +467,16 @@ fn notes() -> Table {
 }
 
 async fn noted(database: &Database) -> Result<Vec<Note>> {
-    let rows = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
-    let rows = database.fetch(rows.to_rows(database.dialect())?).await?;
+    let rows = database.fetch(all_notes(database.dialect())?).await?;
+    Ok(read(&rows))
+}
+
+fn all_notes(dialect: &Dialect) -> Result<Statement> {
+    let notes = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
+    Ok(notes.to_rows(dialect)?)
+}
+
+fn read(rows: &Rows) -> Vec<Note> {
     let notes = rows.iter().map(|row| {
         let mut texts = row.values().map(|value| match Value::from(value) {
             Value::Text(text) => text,
@@ -425,11 +490,16 @@ async fn noted(database: &Database) -> Result<Vec<Note>> {
             applied_at: text(),
         }
     });
-    Ok(notes.collect())
+    notes.collect()
 }
 
 fn find<'n>(noted: &'n [Note], version: &str) -> Option<&'n Note> {
-    noted.iter().find(|note| note.version == version)
+    noted.iter().find(|note| same(&note.version, version))
+}
+
+/// `007` is 7.
+fn same(one: &str, other: &str) -> bool {
+    by_number(one, other) == Ordering::Equal
 }
 
 /// Digits compare as numbers, also where some have more of them.

@@ -17,20 +17,29 @@ use crate::value::{Value, ValueRef};
 
 pub use migrations::{Applied, Direction, Migration, Migrator, News, State};
 pub use turn::LOCK;
+use turn::Patience;
 
 impl Database {
-    /// Makes a table and says whether it did. One of this name that is the same already is left alone.
+    /// Makes a table and says whether it did. One of this name that is the same already is left alone. Within a transaction it is
+    /// [`Transaction::create`]: this one would wait for the transaction that it is called in. So it is with all changes below.
     ///
     /// # Errors
-    /// [`Error::TableDiffers`] if there is another one of this name.
+    /// [`Error::TableDiffers`] if there is another one of this name. [`Error::PoolTimeout`] if somebody else has changed the schema for
+    /// longer than [`schema_wait`](crate::Options::schema_wait).
     pub async fn create(&self, table: &Table) -> Result<bool> {
-        self.change(TransactionMode::Immediate, async |tx| made(tx, table).await)
+        self.make(table, Patience::short(self.options())).await
+    }
+
+    async fn make(&self, table: &Table, patience: Patience) -> Result<bool> {
+        let make = async |tx: &Rc<Transaction>| made(tx, table).await;
+        self.change(TransactionMode::Immediate, patience, make)
             .await
     }
 
     /// Changes a table, in all steps or in none. What SQLite can only do by making the table anew it does so.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        self.change(TransactionMode::Rebuild, async |tx| {
+        let patience = Patience::short(self.options());
+        self.change(TransactionMode::Rebuild, patience, async |tx| {
             altered(tx, alteration).await
         })
         .await
@@ -39,7 +48,8 @@ impl Database {
     /// Drops a table with what is in it. One that others refer to stays.
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
         let name = name.into();
-        self.change(TransactionMode::Immediate, async |tx| {
+        let patience = Patience::short(self.options());
+        self.change(TransactionMode::Immediate, patience, async |tx| {
             dropped(tx, &name).await
         })
         .await
@@ -62,7 +72,7 @@ impl Database {
         run: impl AsyncFn(Rc<Transaction>) -> Result<(), E>,
     ) -> Result<bool, E> {
         let name = name.into();
-        self.change(TransactionMode::Immediate, async |tx| {
+        self.change(TransactionMode::Immediate, Patience::long(), async |tx| {
             let rows = table(name.as_str());
             let found = rows.to_exists(tx.dialect()).map_err(Error::from)?;
             if !tx.fetch(found).await?.is_empty() {

@@ -10,34 +10,51 @@ use tokio::time::{Instant, sleep};
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Failed, Result};
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
-use crate::options::{Isolation, TransactionMode, TransactionOptions};
+use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
 use crate::value::{Value, ValueRef};
 
 /// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
 pub const LOCK: i64 = 8_319_104_722_905_361;
 
-/// How long somebody has been waiting.
-struct Patience {
+/// How long somebody waits, and has been waiting.
+pub(super) struct Patience {
+    /// The option or limit that bounds it.
+    limit: &'static str,
+    max: Duration,
     since: Option<Instant>,
 }
 
 impl Patience {
-    fn new() -> Patience {
-        Patience { since: None }
+    /// Of work whose like may take long, and which is not begun within a transaction: migrations and seeds.
+    pub(super) fn long() -> Patience {
+        Patience {
+            limit: "SCHEMA_LOCK_MAX",
+            max: SCHEMA_LOCK_MAX,
+            since: None,
+        }
+    }
+
+    /// Of one change: who holds the turn may be the caller's own transaction, which then never ends.
+    pub(super) fn short(options: &Options) -> Patience {
+        Patience {
+            limit: "schema_wait",
+            max: options.schema_wait,
+            since: None,
+        }
     }
 
     /// Waits a moment; an error when it has been too long.
     async fn wait(&mut self) -> Result<()> {
         let now = Instant::now();
         let since = *self.since.get_or_insert_with(|| {
-            tracing::info!(target: "tsumugi_db", "another process changes the schema: waiting for it");
+            tracing::info!(target: "tsumugi_db", "somebody else changes the schema: waiting for them");
             now
         });
         let waited = now.saturating_duration_since(since);
-        if waited > SCHEMA_LOCK_MAX {
+        if waited > self.max {
             return Err(Error::PoolTimeout {
                 connection: "turn to change the schema",
-                limit: "SCHEMA_LOCK_MAX",
+                limit: self.limit,
                 waited_ms: milliseconds(waited),
                 statement: Failed::none(),
             });
@@ -56,6 +73,7 @@ impl Database {
     pub(super) async fn change<T, E: From<Error>>(
         &self,
         mode: TransactionMode,
+        mut patience: Patience,
         run: impl AsyncFn(&Rc<Transaction>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut options = TransactionOptions::write(mode);
@@ -63,7 +81,6 @@ impl Database {
             // What another process noted while this one waited has to be seen, whatever the database does by default.
             options.isolation = Isolation::ReadCommitted;
         }
-        let mut patience = Patience::new();
         loop {
             match self.begin(options).await {
                 Ok(tx) => {
@@ -107,7 +124,10 @@ impl Transaction {
 
     /// Takes the lock when it is free. Asks again and again, because a statement that waits would be stopped by its own time limit.
     pub(super) async fn wait_for_schema(&self) -> Result<()> {
-        let mut patience = Patience::new();
+        let Transaction::Postgres(transaction) = self else {
+            return Ok(());
+        };
+        let mut patience = Patience::short(transaction.options());
         while !self.has_schema().await? {
             patience.wait().await?;
         }

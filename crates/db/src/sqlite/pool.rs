@@ -129,6 +129,10 @@ impl Pool {
         ))
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         Transaction::begin(self, options).await
     }

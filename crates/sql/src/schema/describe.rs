@@ -17,6 +17,7 @@ use crate::value::Value;
 pub struct Description {
     pub(super) columns: Vec<Described>,
     pub(super) primary: Vec<String>,
+    is_numbered: bool,
     /// `unique`, `index` or `partial`, and the columns.
     pub(super) indexes: BTreeSet<(String, Vec<String>)>,
     /// By column: table, column there, what happens on delete.
@@ -98,6 +99,7 @@ impl Description {
                 }
             }
         }
+        description.is_numbered = description.has_number(dialect);
         Some(description)
     }
 
@@ -108,16 +110,21 @@ impl Description {
 
     /// Whether the primary key is one column of whole numbers.
     pub fn is_numbered(&self) -> bool {
+        self.is_numbered
+    }
+
+    fn has_number(&self, dialect: &Dialect) -> bool {
         let [key] = self.primary.as_slice() else {
             return false;
         };
         let mut columns = self.columns.iter();
         let kind = columns.find(|column| column.name == *key);
-        kind.is_some_and(|column| {
-            matches!(
-                column.kind.as_str(),
-                "integer" | "int" | "bigint" | "smallint" | "mediumint"
-            )
+        kind.is_some_and(|column| match dialect.family {
+            // That is its rule for columns of whole numbers: `int8`, `bigint unsigned` and `integer(11)` are such.
+            Family::Sqlite => column.kind.contains("int"),
+            Family::Postgres | Family::Firebird => {
+                matches!(column.kind.as_str(), "integer" | "bigint" | "smallint")
+            }
         })
     }
 }

@@ -84,14 +84,15 @@ impl Face {
         }
     }
 
-    /// The primary key of a table, which the database is asked for once.
+    /// The primary key of a table, which the database is asked for once; none where there is no such table.
     pub(crate) async fn primary_key(
         &self,
         target: &Target,
         table: &Name,
     ) -> tsumugi_db::Result<Rc<PrimaryKey>> {
         let describe = target.describe(table.clone());
-        self.keys.find(table, describe).await
+        let key = self.keys.find(table, describe).await?;
+        Ok(key.unwrap_or_default())
     }
 
     /// Tables have been made, changed or dropped.
