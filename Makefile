@@ -100,7 +100,7 @@ bench-build:
 	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
 	cargo build --release --package tsumugi-firebird-rig --bin tsumugi-firebird-rig
 	cargo build --release --package tsumugi-script --example tax
-	cargo build --release --package tsumugi --example world-native --example threads --example threads-system --example firebird-blocking
+	cargo build --release --package tsumugi --example world-native --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-http --example hello
 	cargo build --release --package tsumugi-pg --example depth
 	cargo build --release --package tsumugi-db --example together

@@ -53,6 +53,16 @@ impl Target {
         })
     }
 
+    /// Another path there.
+    pub fn at(&self, path: &str) -> Result<Target> {
+        let mut parts = self.uri.clone().into_parts();
+        parts.path_and_query = Some(path.parse().context("this is no path of a URL")?);
+        Ok(Target {
+            uri: Uri::from_parts(parts)?,
+            ..self.clone()
+        })
+    }
+
     async fn open(&self) -> Result<Sender> {
         let stream = TcpStream::connect(self.address)
             .await
@@ -151,10 +161,15 @@ impl Link {
         })
     }
 
-    /// Asks, and waits for the whole answer: its status and body.
+    /// Asks, and waits for the whole answer: its status and body. Who does not wait for it has left.
     pub async fn fetch(&self) -> Result<(u16, Bytes)> {
+        self.fetch_from(&self.target).await
+    }
+
+    /// The same for another path of the target's.
+    pub async fn fetch_from(&self, target: &Target) -> Result<(u16, Bytes)> {
         let mut sender = self.sender().await?;
-        let request = Request::get(self.target.uri.clone());
+        let request = Request::get(target.uri.clone());
         let request = match sender {
             Sender::Http1(_) => request.header(http::header::HOST, self.target.address.to_string()),
             Sender::Http2(_) => request,

@@ -1,6 +1,7 @@
 //! The suite soak: mixed load with clients that leave, thousands parked again and again, reloads and drains under load.
 //! Nothing may grow for ever and nothing may fail that a client did not break itself. Prints what memory was at start and end.
 
+mod encrypted;
 mod together;
 
 use std::fs;
@@ -55,6 +56,10 @@ impl Tally {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
     fn is_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
@@ -80,7 +85,7 @@ fn under_load<T>(
             scope.spawn(move || client(tally, number));
         }
         let outcome = script(&tally);
-        tally.ended.store(true, Ordering::Relaxed);
+        tally.end();
         outcome
     })?;
     let (answered, failed) = tally.totals();
@@ -102,6 +107,7 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Verdict> {
         }
     };
     tell("together", together::run(bench, seconds));
+    tell("native", encrypted::run(bench, seconds));
     tell("mixed", mixed(&ours, &folder, seconds).map(Some));
     tell("parked", parked_again(&ours, &folder).map(Some));
     tell("reload", reload(&ours, &folder, seconds.min(60)).map(Some));
@@ -279,14 +285,17 @@ fn grown(what: &str, start: u64, end: u64) -> Result<()> {
 }
 
 fn course(start: Memory, end: Memory) -> String {
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     format!(
         "VMs {:.1} -> {:.1} MiB   process {:.1} -> {:.1} MiB",
-        mib(start.vm),
-        mib(end.vm),
-        mib(start.resident),
-        mib(end.resident)
+        mebibytes(start.vm),
+        mebibytes(end.vm),
+        mebibytes(start.resident),
+        mebibytes(end.resident)
     )
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// The last lines that a server printed.
