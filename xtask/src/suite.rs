@@ -48,6 +48,15 @@ const PHASES: &[Phase] = &[
         ],
     ),
     Phase::Tests(
+        "examples/demo on Firebird",
+        &[
+            "target/debug/tsumugi-firebird-rig",
+            "target/debug/tsumugi",
+            "test",
+            "examples/demo/app.rb",
+        ],
+    ),
+    Phase::Tests(
         "examples/ngx_mruby",
         &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
     ),

@@ -1,5 +1,7 @@
-//! The tour of examples/: migrated, seeded and served on SQLite and on PostgreSQL, every route asked.
+//! The tour of examples/: migrated, seeded and served on SQLite, on PostgreSQL and on Firebird, every route asked.
 
+#[path = "databases/mod.rs"]
+mod databases;
 #[allow(dead_code)] // this uses a part of it
 #[path = "serving/rig.rs"]
 mod rig;
@@ -9,15 +11,15 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use databases::Database;
 use rig::{Answer, PATIENCE, Served, get, until};
 use serde_json::{Value, json};
-use tsumugi_pg_rig::{Database, Server};
 
 /// The tour on one database.
 struct Tour {
     served: Served,
     address: String,
-    _database: Option<Database<'static>>,
+    database: Database,
 }
 
 fn app() -> PathBuf {
@@ -38,12 +40,9 @@ fn command(folder: &Path, url: &str, words: &[&str]) -> Command {
 }
 
 impl Tour {
-    fn start(database: Option<Database<'static>>) -> Tour {
+    fn start(database: Database) -> Tour {
         let folder = rig::folder(&[("data/.keep", b"")]);
-        let url = match &database {
-            Some(database) => database.url(),
-            None => "sqlite:data/tour.db".to_owned(),
-        };
+        let url = database.url_or("sqlite:data/tour.db");
         for words in [&["migrate", "up"][..], &["seed"]] {
             let output = command(folder.path(), &url, words).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -64,7 +63,7 @@ impl Tour {
         Tour {
             served,
             address,
-            _database: database,
+            database,
         }
     }
 
@@ -102,8 +101,8 @@ impl Tour {
     }
 }
 
-fn on_both(test: impl Fn(&Tour)) {
-    for database in [None, Some(Server::shared().database())] {
+fn on_all(test: impl Fn(&Tour)) {
+    for database in Database::all() {
         test(&Tour::start(database));
     }
 }
@@ -112,7 +111,7 @@ const NOTHING: Value = Value::Null;
 
 #[test]
 fn the_first_page_says_what_this_is_and_which_worker_answered() {
-    on_both(|tour| {
+    on_all(|tour| {
         let answer = get(&tour.address, "/");
         let json: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(json["name"], "demo");
@@ -125,7 +124,7 @@ fn the_first_page_says_what_this_is_and_which_worker_answered() {
 #[test]
 fn users_are_listed_by_page_and_found_by_name() {
     let user = |id: u64, name: &str| json!({ "id": id, "name": name });
-    on_both(|tour| {
+    on_all(|tour| {
         let all = [
             user(1, "Ann"),
             user(2, "Bo"),
@@ -142,7 +141,7 @@ fn users_are_listed_by_page_and_found_by_name() {
 
 #[test]
 fn a_user_is_made_shown_and_deleted() {
-    on_both(|tour| {
+    on_all(|tour| {
         let eve = json!({ "name": "Eve", "email": "eve@example.com" });
         let made = tour.status("POST", "/users", &eve, 201);
         assert_eq!(made.text(), r#"{"id":5}"#);
@@ -167,7 +166,7 @@ fn a_user_is_made_shown_and_deleted() {
 
 #[test]
 fn three_queries_of_the_dashboard_run_at_once() {
-    on_both(|tour| {
+    on_all(|tour| {
         let answer = get(&tour.address, "/dashboard");
         let mut json: Value =
             serde_json::from_slice(&answer.body).unwrap_or_else(|_| panic!("{}", answer.text()));
@@ -186,7 +185,7 @@ fn three_queries_of_the_dashboard_run_at_once() {
 
 #[test]
 fn money_is_transferred_whole_or_not_at_all() {
-    on_both(|tour| {
+    on_all(|tour| {
         let transfer = |amount: i64| json!({ "from": 1, "to": 2, "amount": amount });
         tour.status("POST", "/transfer", &transfer(60), 204);
         let refused = tour.status("POST", "/transfer", &transfer(60), 409);
@@ -198,7 +197,7 @@ fn money_is_transferred_whole_or_not_at_all() {
 
 #[test]
 fn events_are_sent_as_csv_and_as_lines_of_json() {
-    on_both(|tour| {
+    on_all(|tour| {
         let answer = get(&tour.address, "/export.csv");
         assert!(
             answer
@@ -210,7 +209,12 @@ fn events_are_sent_as_csv_and_as_lines_of_json() {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1_201);
         assert_eq!(lines[0], "id,kind,at");
-        assert_eq!(lines[1_200], "1200,tock,2026-01-01 00:19:59+00");
+        let zone = if tour.database.is_firebird() {
+            ""
+        } else {
+            "+00"
+        };
+        assert_eq!(lines[1_200], format!("1200,tock,2026-01-01 00:19:59{zone}"));
         let answer = get(&tour.address, "/events");
         let text = answer.text();
         let lines: Vec<&str> = text.lines().collect();
@@ -225,18 +229,15 @@ fn events_are_sent_as_csv_and_as_lines_of_json() {
 
 #[test]
 fn a_slow_handler_answers_in_the_end() {
-    on_both(|tour| {
+    on_all(|tour| {
         assert_eq!(get(&tour.address, "/slow").text(), "done\n");
     });
 }
 
 #[test]
 fn a_second_seed_changes_nothing() {
-    on_both(|tour| {
-        let url = tour
-            ._database
-            .as_ref()
-            .map_or("sqlite:data/tour.db".to_owned(), Database::url);
+    on_all(|tour| {
+        let url = tour.database.url_or("sqlite:data/tour.db");
         let folder = tour.served.folder.path();
         let output = command(folder, &url, &["seed"]).output().unwrap();
         assert!(output.status.success());

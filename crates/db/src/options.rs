@@ -146,6 +146,13 @@ pub enum TransactionMode {
     /// At the beginning, to make tables anew: until the commit no foreign key is looked at, so dropping a table deletes nothing in
     /// others; the commit fails if one then refers to nothing. PostgreSQL needs no such thing, and takes it for the default.
     Rebuild,
+    /// At the beginning, to change tables and what is in them. Firebird's statements do not see tables that their own transaction
+    /// changed, so there a change of tables is committed, with what came before it, when the next other statement comes. As with
+    /// [`TransactionMode::Rebuild`] there. To other databases it is the same as immediate.
+    Schema,
+    /// To try changes of tables that are rolled back: at the beginning, as [`TransactionMode::Rebuild`]. After a change of tables
+    /// Firebird leaves out other statements, which could not run: they answer nothing.
+    Trial,
 }
 
 /// How a transaction sees the changes of others. SQLite's are always serializable.
@@ -158,7 +165,8 @@ pub enum Isolation {
     ReadCommitted,
     /// All statements see what was committed before the first.
     RepeatableRead,
-    /// As if transactions ran one after the other. Some fail with [`Error::SerializationFailure`] and have to be run again. Firebird refuses it.
+    /// As if transactions ran one after the other. Some fail with [`Error::SerializationFailure`] and have to be run again. On Firebird
+    /// they take turns, and each sees what was committed before it.
     Serializable,
 }
 

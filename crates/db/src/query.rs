@@ -82,10 +82,10 @@ macro_rules! runs {
                 let dialect = self.dialect();
                 let catalog = Catalog::of(table, dialect)?;
                 let rows = CatalogRows {
-                    columns: texts(&self.fetch(catalog.columns).await?),
-                    keys: texts(&self.fetch(catalog.keys).await?),
-                    foreign_keys: texts(&self.fetch(catalog.foreign_keys).await?),
-                    checks: texts(&self.fetch(catalog.checks).await?),
+                    columns: texts(&self.asked(catalog.columns).await?),
+                    keys: texts(&self.asked(catalog.keys).await?),
+                    foreign_keys: texts(&self.asked(catalog.foreign_keys).await?),
+                    checks: texts(&self.asked(catalog.checks).await?),
                 };
                 Ok(Description::read(&rows, dialect))
             }
@@ -94,6 +94,26 @@ macro_rules! runs {
 }
 
 runs!(Database, Transaction, Session);
+
+impl Database {
+    async fn asked(&self, question: Statement) -> Result<Rows> {
+        self.fetch(question).await
+    }
+}
+
+impl Transaction {
+    /// The catalog knows what the transaction has changed.
+    async fn asked(&self, question: Statement) -> Result<Rows> {
+        let (sql, values) = sendable(question, self.dialect());
+        self.run_beside_changes(sql, values).await
+    }
+}
+
+impl Session {
+    async fn asked(&self, question: Statement) -> Result<Rows> {
+        self.fetch(question).await
+    }
+}
 
 /// Rows of text and NULL.
 fn texts(rows: &Rows) -> Vec<Vec<Option<String>>> {

@@ -73,7 +73,7 @@ module Tsumugi
     # `transaction false`: for what PostgreSQL does outside of one only, such as `create index concurrently`.
     def transaction(wanted) = @alone = !wanted
 
-    def alone? = @alone && !@db.__embedded?
+    def alone? = @alone && @db.__alone?
 
     def __run(direction)
       block = direction == :up ? @up : @down
@@ -128,11 +128,11 @@ module Tsumugi
       (rows + applied.values.map { |row| [row[:version], row[:name], "no file", row[:applied_at].to_s] }).sort
     end
 
-    # Runs the block and undoes it.
+    # Runs the block and undoes it. What it would note is kept in mind alone: a table that the trial made could not be read everywhere.
     def try
       answer = nil
-      @db.transaction(mode: :rebuild) do
-        @trying = true
+      @db.transaction(mode: :trial) do
+        @tried = @db.table?(TABLE) ? found : {}
         answer = yield
         raise Undone
       end
@@ -174,6 +174,8 @@ module Tsumugi
     end
 
     def prepare
+      return if @tried
+
       @db.create(TABLE) do
         string :version, 32, primary: true
         string :name, 255
@@ -182,14 +184,14 @@ module Tsumugi
       end
     end
 
-    def found = @db[TABLE].all.to_h { |row| [row[:version], row] }
+    def found = @tried || @db[TABLE].all.to_h { |row| [row[:version], row] }
 
     # Answers how many it ran: what another process was faster with is left out.
     def run(files, direction)
       ran = 0
       files.each_with_index do |file, place|
         @work.began(file.name, direction, place, files.size)
-        next @work.skipped(file.name) if @trying && file.alone?
+        next @work.skipped(file.name) if @tried && file.alone?
         next unless one(file, direction)
 
         ran += 1
@@ -208,7 +210,7 @@ module Tsumugi
 
     # In one transaction. Where a table has to be made anew it begins again in one that allows it: nothing of the first is kept.
     def whole(file, direction)
-      mode = :immediate
+      mode = :schema
       begin
         @db.__change_schema(mode) { step(file, direction) }
       rescue DB::Schema::NeedsRebuild => e
@@ -236,17 +238,34 @@ module Tsumugi
       is_there = found.key?(file.version)
       return false if is_there == (direction == :up)
 
-      file.__run(direction)
-      if direction == :up
-        @db[TABLE].insert(version: file.version, name: file.name, checksum: file.checksum)
-      else
-        @db[TABLE].where(version: file.version).delete
+      begin
+        file.__run(direction)
+      rescue Exception => e
+        @kept = @db.__kept?
+        raise e
       end
+      note(file, direction)
       true
     end
 
+    def note(file, direction)
+      if @tried
+        direction == :up ? @tried[file.version] = { version: file.version, name: file.name, checksum: file.checksum } : @tried.delete(file.version)
+      elsif direction == :up
+        @db.__note("insert into #{TABLE} (version, name, checksum) values (?, ?, ?)", file.version, file.name, file.checksum)
+      else
+        @db.__note("delete from #{TABLE} where version = ?", file.version)
+      end
+    end
+
     def failed(file, direction, error)
-      kept = file.alone? ? "it runs outside of a transaction, so what came before the error may have been kept" : "nothing of it was kept"
+      kept = if file.alone?
+               "it runs outside of a transaction, so what came before the error may have been kept"
+             elsif @kept
+               "what came before its last statements is kept, because Firebird commits changes of tables before other statements"
+             else
+               "nothing of it was kept"
+             end
       sql = error.is_a?(DB::Error) && error.sql && Tsumugi.development? ? "\n  #{error.sql}" : ""
       failure = DB::MigrationFailed.new("#{file.name} failed (#{direction}), #{kept}: #{error.class}: #{error.message}#{sql}")
       failure.set_backtrace(error.backtrace || [])

@@ -185,7 +185,7 @@ class DB
 
   # A transaction in which nobody else changes the schema. Who has to wait for that waits outside of it: an open transaction would
   # hold up `create index concurrently`. In the caller's own transaction there is no outside.
-  def __change_schema(mode = :immediate)
+  def __change_schema(mode = :schema)
     if Tsumugi::Native.db_in_transaction?(@native)
       __until_held { __schema_locked? }
       return yield
@@ -215,8 +215,17 @@ class DB
   # Is it a file of this process, with one writer?
   def __embedded? = @scheme == "sqlite"
 
-  # Takes the lock of the transaction. Firebird has no locks of this kind: of two who change the same thing at a time one fails.
-  def __schema_locked? = @scheme != "postgres" || __held?("select pg_try_advisory_xact_lock(?) as held")
+  # Does it have statements that want no transaction?
+  def __alone? = @scheme == "postgres"
+
+  # Runs a statement about no table that the transaction has changed, to be committed with those.
+  def __note(sql, *values) = Tsumugi.await(Tsumugi::Native.schema_note(@native, sql, values))
+
+  # Has the database committed a part of this transaction before its end?
+  def __kept? = Tsumugi::Native.schema_kept?(@native)
+
+  # Takes the lock of the transaction.
+  def __schema_locked? = Tsumugi.await(Tsumugi::Native.schema_turn(@native))
 
   def __held?(sql) = query(sql, Tsumugi::Native.schema_lock).first[:held]
 

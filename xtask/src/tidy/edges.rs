@@ -103,6 +103,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-rpc",
+            "tsumugi-firebird-rig",
             "tsumugi-pg-rig",
             "tsumugi-script",
         ],

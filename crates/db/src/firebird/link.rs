@@ -38,6 +38,7 @@ impl Opened {
     pub(super) async fn release(&self) {
         let sessions: Vec<_> = self.0.borrow().iter().filter_map(Weak::upgrade).collect();
         for session in &sessions {
+            session.outdated.set(true);
             session.release_when_idle();
         }
         for session in sessions.iter().filter(|session| session.users.get() == 0) {
@@ -55,6 +56,9 @@ pub(super) struct Session {
     users: Cell<usize>,
     /// It is to let go of the tables it used.
     release_due: Cell<bool>,
+    /// Tables have changed since it was opened. The server keeps what a connection knew of them, and what it then says of a column
+    /// that was dropped and added again is wrong: the next user gets another one.
+    outdated: Cell<bool>,
 }
 
 impl Session {
@@ -106,13 +110,14 @@ impl pool::Link for Link {
             transaction: RefCell::default(),
             users: Cell::new(0),
             release_due: Cell::new(false),
+            outdated: Cell::new(false),
         });
         self.opened.add(&session);
         Ok(session)
     }
 
     fn is_usable(&self, session: &Rc<Session>) -> bool {
-        session.is_open()
+        session.is_open() && !session.outdated.get()
     }
 
     fn is_clean(&self, session: &Rc<Session>) -> bool {

@@ -4,6 +4,7 @@
 
 mod bind;
 mod blobs;
+mod change;
 mod failure;
 mod link;
 mod plan;

@@ -12,6 +12,7 @@ use tsumugi_firebird::{
 
 use super::bind;
 use super::blobs::Source;
+use super::change::Change;
 use super::failure::{self, Fault};
 use super::link::Own;
 use super::plan::{self, Effect};
@@ -20,7 +21,7 @@ use super::rows::Rows as Lying;
 use super::settings;
 use super::stream::RowStream;
 use crate::error::{Error, Result};
-use crate::options::{Access, Isolation, TransactionOptions};
+use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
 use crate::value::Value;
@@ -41,12 +42,32 @@ pub(super) struct Held {
     pub(super) streaming: Cell<bool>,
     running: Cell<usize>,
     used: Cell<Instant>,
+    parameters: Parameters,
+    pub(super) change: Change,
 }
 
 /// An open transaction on its connection, which the pool gets back afterwards.
 pub(super) struct Live {
     pub(super) transaction: Rc<tsumugi_firebird::Transaction>,
+    /// Others on the same connection that hold locks of ours, and end after this one.
+    pub(super) locks: Locks,
     pub(super) own: Own,
+}
+
+/// What is left of an open transaction when it is taken to be ended. The locks end before the pool has the connection.
+struct Rest {
+    locks: Locks,
+    own: Own,
+}
+
+/// Transactions that hold a row of the table of locks.
+pub(super) type Locks = RefCell<Vec<tsumugi_firebird::Transaction>>;
+
+/// Whether a statement can run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Settled {
+    Runs,
+    LeftOut,
 }
 
 /// Why a transaction is over.
@@ -91,16 +112,15 @@ impl Transaction {
     ) -> Result<Transaction> {
         let isolation = match options.isolation {
             Isolation::Default | Isolation::ReadCommitted => ServerIsolation::ReadCommitted,
-            Isolation::RepeatableRead => ServerIsolation::Snapshot,
-            // The server's own reserve whole tables, and never get one that a shared connection of any process has used.
-            Isolation::Serializable => {
-                return Err(Error::Unsupported {
-                    database: "Firebird",
-                    what: "serializable transactions beside statements that share connections: use repeatable read",
-                });
-            }
+            // The server's own serializable ones reserve whole tables, and never get one that a shared connection of any process has
+            // used. Ours take turns.
+            Isolation::RepeatableRead | Isolation::Serializable => ServerIsolation::Snapshot,
         };
         let own = pool.own().await?;
+        let turn = match options.isolation {
+            Isolation::Serializable => Some(super::change::turn(pool, &own).await?),
+            _ => None,
+        };
         let parameters = Parameters {
             isolation,
             access: match options.access {
@@ -118,6 +138,7 @@ impl Transaction {
         let session = Rc::clone(&own);
         let live = Live {
             transaction: Rc::new(transaction),
+            locks: RefCell::new(turn.into_iter().collect()),
             own,
         };
         let held = Rc::new(Held {
@@ -129,28 +150,62 @@ impl Transaction {
             streaming: Cell::new(false),
             running: Cell::new(0),
             used: Cell::new(Instant::now()),
+            parameters,
+            change: Change::of(options.mode),
         });
         session.transaction.replace(Rc::downgrade(&held));
         Ok(Transaction(held))
     }
 
     pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
-        self.0.run(sql, values).await.map(Rows::from)
+        match self.0.settled(plan::effect(&sql)).await? {
+            Settled::LeftOut => Ok(Rows::none()),
+            Settled::Runs => self.0.run(sql, values).await.map(Rows::from),
+        }
     }
 
     pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
-        self.0.run(sql, values).await.map(|rows| executed(&rows))
+        match self.0.settled(plan::effect(&sql)).await? {
+            Settled::LeftOut => Ok(Executed::default()),
+            Settled::Runs => self.0.run(sql, values).await.map(|rows| executed(&rows)),
+        }
     }
 
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
         for statement in plan::statements(&sql) {
-            self.0.run(statement.into(), Vec::new()).await?;
+            self.execute(statement.into(), Vec::new()).await?;
         }
         Ok(())
     }
 
+    /// Runs a statement about what the transaction has not changed, beside changes of tables that are not committed yet.
+    pub(crate) async fn beside(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+        self.0.run(sql, values).await.map(Rows::from)
+    }
+
+    /// Takes the lock of the schema until the end, unless somebody else has it.
+    pub(crate) async fn has_schema(&self) -> Result<bool> {
+        let live = self.0.ready().await?;
+        super::change::locked(&self.0.pool, &live, &self.0.change).await
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.pool.options
+    }
+
+    /// Whether changes of tables have been committed before the end.
+    pub(crate) fn has_kept(&self) -> bool {
+        self.0.change.kept.get()
+    }
+
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
         self.0.pool.permitted(&sql, &values)?;
+        if self.0.settled(Effect::Read).await? == Settled::LeftOut {
+            return Err(Error::Unsupported {
+                database: "Firebird",
+                what: "cursors in a trial that has changed tables",
+            });
+        }
         let live = self.0.ready().await?;
         RowStream::begin(&self.0, live, sql, values).await
     }
@@ -163,6 +218,7 @@ impl Transaction {
     }
 
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
+        self.0.settled(Effect::Write).await?;
         let live = self.0.ready().await?;
         let number = self.0.savepoints.borrow().last().copied().unwrap_or(0) + 1;
         self.0.savepoints.borrow_mut().push(number);
@@ -179,11 +235,11 @@ impl Transaction {
 
     pub(crate) async fn commit(&self) -> Result<()> {
         drop(self.0.ready().await?);
-        let (transaction, own) = self.0.take()?;
+        let (transaction, rest) = self.0.take()?;
         self.0.ended.set(Ended::Uncommitted);
         let begun = self.0.pool.account.begun();
         let committed = self.0.pool.timed(transaction.commit()).await;
-        drop(own);
+        drop(rest);
         let logged = committed.as_ref().map(|()| None);
         self.0.pool.account.log(begun, "COMMIT", &[], logged);
         committed.map_err(|fault| told(&self.0.pool, "COMMIT", fault))?;
@@ -193,17 +249,17 @@ impl Transaction {
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
         drop(self.0.live()?);
-        let (transaction, own) = self.0.take()?;
+        let (transaction, rest) = self.0.take()?;
         let begun = self.0.pool.account.begun();
         let rolled_back = self.0.pool.timed(transaction.roll_back()).await;
-        drop(own);
+        drop(rest);
         let logged = rolled_back.as_ref().map(|()| None);
         self.0.pool.account.log(begun, "ROLLBACK", &[], logged);
         rolled_back.map_err(|fault| told(&self.0.pool, "ROLLBACK", fault))
     }
 }
 
-fn told(pool: &Inner, sql: &str, fault: Fault) -> Error {
+pub(super) fn told(pool: &Inner, sql: &str, fault: Fault) -> Error {
     failure::told(pool.attempt(sql.into(), Vec::new()), fault)
 }
 
@@ -235,11 +291,15 @@ impl Held {
         Ok(live)
     }
 
-    /// Takes the open transaction away from everybody, to end it.
-    fn take(&self) -> Result<(tsumugi_firebird::Transaction, Own)> {
+    /// Takes the open transaction away from everybody, to end it, and what it had.
+    fn take(&self) -> Result<(tsumugi_firebird::Transaction, Rest)> {
         let live = self.live.borrow_mut().take();
         let live = live.ok_or_else(|| self.ended.get().error())?;
-        let Live { transaction, own } = match Rc::try_unwrap(live) {
+        let Live {
+            transaction,
+            locks,
+            own,
+        } = match Rc::try_unwrap(live) {
             Ok(live) => live,
             Err(live) => {
                 self.live.replace(Some(live));
@@ -247,12 +307,50 @@ impl Held {
             }
         };
         match Rc::try_unwrap(transaction) {
-            Ok(transaction) => Ok((transaction, own)),
+            Ok(transaction) => Ok((transaction, Rest { locks, own })),
             Err(transaction) => {
-                self.live.replace(Some(Rc::new(Live { transaction, own })));
+                self.live.replace(Some(Rc::new(Live {
+                    transaction,
+                    locks,
+                    own,
+                })));
                 Err(still_running())
             }
         }
+    }
+
+    /// Commits changes of tables that a statement with this effect could not see, where that was wanted.
+    async fn settled(&self, effect: Effect) -> Result<Settled> {
+        if effect == Effect::Schema || !self.change.is_due() {
+            return Ok(Settled::Runs);
+        }
+        if self.change.is_trial() {
+            return Ok(Settled::LeftOut);
+        }
+        if !self.savepoints.borrow().is_empty() {
+            return Err(Error::usage(
+                "Firebird commits a change of tables before the next statement: change tables outside of savepoints",
+            ));
+        }
+        drop(self.ready().await?);
+        let (transaction, rest) = self.take()?;
+        self.ended.set(Ended::Uncommitted);
+        let Rest { locks, own } = rest;
+        let next = self.pool.timed(async {
+            transaction.commit().await?;
+            self.change.committed();
+            own.begin(self.parameters).await
+        });
+        let next = next
+            .await
+            .map_err(|fault| told(&self.pool, "COMMIT", fault))?;
+        self.live.replace(Some(Rc::new(Live {
+            transaction: Rc::new(next),
+            locks,
+            own,
+        })));
+        self.ended.set(Ended::RolledBack);
+        Ok(Settled::Runs)
     }
 
     /// Rolls it back without waiting.
@@ -286,6 +384,9 @@ impl Held {
         drop(live);
         if !matches!(outcome, Err(Fault::Late)) {
             running.answered();
+        }
+        if effect == Effect::Schema && outcome.is_ok() {
+            self.change.made();
         }
         self.pool.ended(begun, &sql, &values, outcome)
     }

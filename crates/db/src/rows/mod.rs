@@ -11,7 +11,7 @@ use crate::json;
 use crate::value::ValueRef;
 use crate::{firebird, postgres};
 
-use packed::{Packed, PackedRow};
+use packed::{Packed, PackedRow, Packer};
 use typed::Held;
 
 /// The names of a result's columns, shared by all results of the same statement.
@@ -127,6 +127,11 @@ impl From<firebird::Rows> for Rows {
 }
 
 impl Rows {
+    /// No rows of no columns.
+    pub(crate) fn none() -> Rows {
+        Rows::from(Packer::default().finish(Arc::new(Columns::new([]))))
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         match &self.0 {

@@ -16,6 +16,7 @@ use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
 use crate::keys::PrimaryKeys;
 use crate::options::TransactionMode;
+use crate::query::sendable;
 use crate::rows::Rows;
 use crate::value::Value;
 
@@ -23,6 +24,9 @@ use super::turn::Patience;
 
 /// Where it is noted what was applied.
 const NOTES: &str = "tsumugi_migrations";
+
+/// What is said of a migration that failed where Firebird had committed a part of it.
+const KEPT: &str = "what came before its last statements is kept, because Firebird commits changes of tables before other statements";
 
 /// What fails in an author's code.
 type Failure = Box<dyn std::error::Error>;
@@ -368,7 +372,7 @@ impl Migrator {
             let patience = Patience::long();
             self.database.change(mode, patience, step).await
         };
-        let mut outcome = run(TransactionMode::Immediate).await;
+        let mut outcome = run(TransactionMode::Schema).await;
         if let Err(Stopped::Own(error)) = &outcome
             && let Some(Error::NeedsRebuild { .. }) = error.downcast_ref()
         {
@@ -382,6 +386,8 @@ impl Migrator {
 enum Stopped {
     /// The author's code failed.
     Own(Failure),
+    /// The same, after Firebird had committed changes of tables.
+    Half(Failure),
     /// What is around it failed.
     Database(Error),
 }
@@ -395,6 +401,10 @@ impl From<Error> for Stopped {
 impl Stopped {
     /// The transaction was rolled back, unless its commit was lost or it was never begun: then the error says best what is known.
     fn told(self, name: String, direction: Direction) -> Error {
+        let kept = match self {
+            Stopped::Half(_) => KEPT,
+            Stopped::Own(_) | Stopped::Database(_) => "nothing of it was kept",
+        };
         let (told, source) = match self {
             Stopped::Database(Error::Lost { reason, ran }) => {
                 let reason =
@@ -410,11 +420,13 @@ impl Stopped {
                 | Error::Timeout { .. }),
             ) => return error,
             Stopped::Database(error) => (error.to_string(), Some(error)),
-            Stopped::Own(failure) => (failure.to_string(), failure.downcast().ok().map(|own| *own)),
+            Stopped::Own(failure) | Stopped::Half(failure) => {
+                (failure.to_string(), failure.downcast().ok().map(|own| *own))
+            }
         };
         Error::MigrationFailed {
             name,
-            reason: format!("nothing of it was kept ({direction}): {told}"),
+            reason: format!("{kept} ({direction}): {told}"),
             source: source.map(Box::new),
         }
     }
@@ -439,7 +451,12 @@ async fn step(
             migration.down.as_ref().ok_or_else(missing)?
         }
     };
-    code(Rc::clone(tx)).await.map_err(Stopped::Own)?;
+    if let Err(failure) = code(Rc::clone(tx)).await {
+        return Err(match tx.has_kept_changes() {
+            true => Stopped::Half(failure),
+            false => Stopped::Own(failure),
+        });
+    }
     let note = match noted {
         None => {
             let note = Record::new()
@@ -453,7 +470,8 @@ async fn step(
             own.to_delete(tx.dialect())
         }
     };
-    tx.run(note.map_err(Error::from)?).await?;
+    let (sql, values) = sendable(note.map_err(Error::from)?, tx.dialect());
+    tx.run_beside_changes(sql, values).await?;
     Ok(true)
 }
 

@@ -32,8 +32,7 @@ impl Database {
 
     async fn make(&self, table: &Table, patience: Patience) -> Result<bool> {
         let make = async |tx: &Rc<Transaction>| made(tx, table).await;
-        self.change(TransactionMode::Immediate, patience, make)
-            .await
+        self.change(TransactionMode::Schema, patience, make).await
     }
 
     /// Changes a table, in all steps or in none. What SQLite can only do by making the table anew it does so.
@@ -49,7 +48,7 @@ impl Database {
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
         let name = name.into();
         let patience = Patience::short(self.options());
-        self.change(TransactionMode::Immediate, patience, async |tx| {
+        self.change(TransactionMode::Schema, patience, async |tx| {
             dropped(tx, &name).await
         })
         .await
@@ -72,7 +71,7 @@ impl Database {
         run: impl AsyncFn(Rc<Transaction>) -> Result<(), E>,
     ) -> Result<bool, E> {
         let name = name.into();
-        self.change(TransactionMode::Immediate, Patience::long(), async |tx| {
+        self.change(TransactionMode::Schema, Patience::long(), async |tx| {
             let rows = table(name.as_str());
             let found = rows.to_exists(tx.dialect()).map_err(Error::from)?;
             if !tx.fetch(found).await?.is_empty() {
@@ -156,16 +155,7 @@ async fn altered(tx: &Transaction, alteration: &Alteration) -> Result<()> {
     let Some(found) = tx.describe(name).await? else {
         return Err(Error::usage(format!("there is no table {name}")));
     };
-    let current = match *dialect == SQLITE {
-        true => found.table(name, dialect).map(Some),
-        false => Ok(None),
-    };
-    let known = current.as_ref().ok().and_then(Option::as_ref);
-    let altered = match (alteration.statements(dialect, known), current) {
-        // What stands in the way is what the table has, not what was asked for.
-        (Err(tsumugi_sql::Error::Unsupported { .. }), Err(strange)) => return Err(strange.into()),
-        (altered, _) => altered?,
-    };
+    let altered = alteration.statements_for(&found, dialect)?;
     if altered.rebuild == Rebuild::Yes && looks_at_keys(tx).await? {
         let name = Name::from(name);
         if !tx.referring_to(&name).await?.is_empty() {

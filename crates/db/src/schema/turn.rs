@@ -1,8 +1,8 @@
-//! Whose turn it is to change a schema: a lock of PostgreSQL, on SQLite the file's one writer. Firebird has no locks of this kind: of two
-//! that change the same thing at a time one fails. Rule: who has to wait for the lock waits outside of a transaction, where there is an
+//! Whose turn it is to change a schema: a lock of PostgreSQL, on SQLite the file's one writer, on Firebird a row of a table of ours. Rule: who has to wait for the lock waits outside of a transaction, where there is an
 //! outside: an open one would hold up `create index concurrently`.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -11,6 +11,7 @@ use crate::database::{Database, Transaction};
 use crate::error::{Error, Failed, Result};
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
+use crate::rows::Rows;
 use crate::value::{Value, ValueRef};
 
 /// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
@@ -110,11 +111,34 @@ impl Database {
 }
 
 impl Transaction {
+    /// Runs a statement about no table that this transaction has changed. Firebird commits it together with those that
+    /// it has, where [`Transaction::query`] would commit them first.
+    pub async fn run_beside_changes(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        match self {
+            Transaction::Firebird(own) => own.beside(sql.into(), values.into()).await,
+            _ => self.query(sql, values).await,
+        }
+    }
+
+    /// Whether Firebird has committed changes of tables of this transaction before its end. On other databases never.
+    pub fn has_kept_changes(&self) -> bool {
+        match self {
+            Transaction::Firebird(own) => own.has_kept(),
+            Transaction::Sqlite(_) | Transaction::Postgres(_) => false,
+        }
+    }
+
     /// Takes the lock until the end of the transaction, unless somebody else has it.
-    async fn has_schema(&self) -> Result<bool> {
-        let Transaction::Postgres(_) = self else {
-            return Ok(true);
-        };
+    pub async fn has_schema(&self) -> Result<bool> {
+        match self {
+            Transaction::Sqlite(_) => return Ok(true),
+            Transaction::Firebird(own) => return own.has_schema().await,
+            Transaction::Postgres(_) => {}
+        }
         let rows = self
             .query("select pg_try_advisory_xact_lock(?)", [Value::from(LOCK)])
             .await?;
@@ -124,10 +148,11 @@ impl Transaction {
 
     /// Takes the lock when it is free. Asks again and again, because a statement that waits would be stopped by its own time limit.
     pub(super) async fn wait_for_schema(&self) -> Result<()> {
-        let Transaction::Postgres(transaction) = self else {
-            return Ok(());
-        };
-        let mut patience = Patience::short(transaction.options());
+        let mut patience = Patience::short(match self {
+            Transaction::Sqlite(_) => return Ok(()),
+            Transaction::Postgres(own) => own.options(),
+            Transaction::Firebird(own) => own.options(),
+        });
         while !self.has_schema().await? {
             patience.wait().await?;
         }

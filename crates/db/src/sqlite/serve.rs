@@ -258,10 +258,12 @@ impl Service<'_> {
             // Reading something at once makes the snapshot that of the beginning.
             (Access::ReadOnly, _) => "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1",
             (Access::ReadWrite, TransactionMode::Deferred) => "BEGIN DEFERRED",
-            (Access::ReadWrite, TransactionMode::Immediate) => "BEGIN IMMEDIATE",
+            (Access::ReadWrite, TransactionMode::Immediate | TransactionMode::Schema) => {
+                "BEGIN IMMEDIATE"
+            }
             (Access::ReadWrite, TransactionMode::Exclusive) => "BEGIN EXCLUSIVE",
             // Within a transaction the setting could not be changed any more.
-            (Access::ReadWrite, TransactionMode::Rebuild) => {
+            (Access::ReadWrite, TransactionMode::Rebuild | TransactionMode::Trial) => {
                 self.connection.forget_references();
                 "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE"
             }

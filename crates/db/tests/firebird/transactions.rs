@@ -122,10 +122,19 @@ fn isolation_decides_what_is_seen_of_others() {
 }
 
 #[test]
-fn a_serializable_transaction_is_refused() {
-    with("", async |db| {
-        let refused = db.begin(with_isolation(Isolation::Serializable)).await;
-        assert_eq!(refused.unwrap_err().kind(), "Unsupported");
+fn serializable_transactions_take_turns() {
+    with("?busy_timeout_ms=1000", async |db| {
+        let serializable = || db.begin(with_isolation(Isolation::Serializable));
+        let one = serializable().await.unwrap();
+        let late = serializable().await.unwrap_err();
+        assert_eq!(late.kind(), "SerializationFailure");
+        // Others need not wait.
+        db.begin(with_isolation(Isolation::RepeatableRead))
+            .await
+            .unwrap();
+        one.commit().await.unwrap();
+        drop(serializable().await.unwrap());
+        serializable().await.unwrap().roll_back().await.unwrap();
     });
 }
 

@@ -170,6 +170,12 @@ fn a_database_of_one_handler_can_be_closed() {
 }
 
 #[test]
+fn serializable_transactions_take_turns() {
+    let line = "add = -> { db.transaction(isolation: :serializable) { n = db[:users].count; sleep 0.02; db[:users].insert(name: \"n#{n}\") } }; parallel(add, add, add); db[:users].where(col(:name).like('n%')).order(:id).pluck(:name)";
+    check("", &[(line, r#"["n2","n3","n4"]"#)]);
+}
+
+#[test]
 fn what_firebird_does_not_have_is_refused() {
     check(
         "",
@@ -181,10 +187,6 @@ fn what_firebird_does_not_have_is_refused() {
             (
                 "told { db.listen('a') { } }",
                 "DB::Unsupported: Firebird has no LISTEN",
-            ),
-            (
-                "failed { db.transaction(isolation: :serializable) { } }",
-                "DB::Unsupported",
             ),
             (
                 "told { db.notify('a') }",

@@ -145,6 +145,81 @@ fn a_table_is_altered_renamed_and_dropped() {
 }
 
 #[test]
+fn firebird_changes_what_it_can_and_refuses_the_rest_before_there_is_sql() {
+    check_on(
+        Engine::Firebird,
+        USERS,
+        &[
+            (
+                "users; db.execute(\"insert into users(name) values ('a')\").to_s",
+                "1",
+            ),
+            (
+                "db.alter(:users) { add.string :nick, 20, nullable: true, unique: true; rename_column :name, :full_name; drop_column :updated_at; add_index :full_name }; 'ok'",
+                "ok",
+            ),
+            (
+                "db.query('select * from users').columns.join(' ')",
+                "id full_name balance active created_at nick",
+            ),
+            (
+                "db.alter(:users) { change.string :full_name, 200, default: 'none'; drop_unique :nick; add.enum :state, %w[on off], default: 'on', index: true }; 'ok'",
+                "ok",
+            ),
+            (
+                "db[:users].insert(nick: nil); db[:users].order(:id).pluck(:full_name, :state)",
+                r#"[["a","on"],["none","on"]]"#,
+            ),
+            (
+                "failing { db[:users].insert(state: 'x') }[0, 18]",
+                "DB::CheckViolation",
+            ),
+            (
+                "db.alter(:users) { change.string :state, 10; rename_column :full_name, :name }; db[:users].insert(state: 'x'); db[:users].where(state: 'x').pluck(:name)",
+                r#"["none"]"#,
+            ),
+            (
+                "db.alter(:users) { drop_column :state; drop_column :name }; db[:users].columns",
+                r#"["id","balance","active","created_at","nick"]"#,
+            ),
+            (
+                "failing { db.alter(:users) { add.integer :n, default: 0; change.text :nick } }",
+                "DB::Unsupported: Firebird has no change of a column from or to text, json or binary: add another column",
+            ),
+            (
+                "failing { db.alter(:users) { change.string :nick, 19 } }",
+                "DB::Unsupported: Firebird has no change of a column to a shorter text: add another column",
+            ),
+            (
+                "failing { db.rename :users, :people }",
+                "DB::Unsupported: Firebird has no other name for a table that is there",
+            ),
+            ("db[:users].columns.size.to_s", "5"),
+            ("db.drop :users; json(db.table?(:users))", "false"),
+        ],
+    );
+}
+
+#[test]
+fn a_transaction_of_firebird_sees_its_own_tables_after_its_end() {
+    check_on(
+        Engine::Firebird,
+        USERS,
+        &[
+            (
+                "failing { db.transaction { users; db[:users].insert(name: 'a') } }[0, 15]",
+                "DB::SyntaxError",
+            ),
+            ("json(db.table?(:users))", "false"),
+            (
+                "db.transaction { users }; db[:users].insert(name: 'a').to_s",
+                "1",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn the_primary_key_of_a_table_that_was_made_again_is_the_new_one() {
     check(
         "",
@@ -164,7 +239,7 @@ fn the_primary_key_of_a_table_that_was_made_again_is_the_new_one() {
 #[test]
 fn what_refers_to_a_table_that_is_made_anew_stays() {
     let setup = "
-      db.create(:owners) { increments :id; string :name }
+      db.create(:owners) { increments :id; string :name, 20 }
       db.create(:pets) { increments :id; foreign :owner_id, on: :owners, on_delete: :cascade }
       db.execute \"insert into owners(name) values ('a')\"
       db.execute 'insert into pets(owner_id) values (1)'
@@ -175,7 +250,7 @@ fn what_refers_to_a_table_that_is_made_anew_stays() {
         e.class.to_s
       end
     ";
-    crate::check(
+    check(
         setup,
         &[
             (

@@ -2,9 +2,11 @@
 //! Rule: a step means the same in every database, or is refused before any of the steps has become SQL.
 
 use super::column::{Column, Kind, Nulls};
+use super::describe::Description;
+use super::known::Known;
 use super::{Index, Keys, Table};
 use crate::dialect::{Dialect, Family, Schemas};
-use crate::error::{Result, usage};
+use crate::error::{Error, Result, usage};
 use crate::name::Name;
 use crate::write::Writer;
 
@@ -131,6 +133,53 @@ impl Alteration {
     fn step(mut self, step: Step) -> Self {
         self.steps.push(step);
         self
+    }
+
+    /// The statements for the table that was found: what it is now decides how SQLite and Firebird change it.
+    pub fn statements_for(&self, found: &Description, dialect: &Dialect) -> Result<Altered> {
+        match dialect.family {
+            Family::Postgres => self.statements(dialect, None),
+            Family::Firebird => self.statements_knowing(Known::of(found), dialect),
+            Family::Sqlite => {
+                let restored = found.table(self.table.clone(), dialect);
+                match (self.statements(dialect, restored.as_ref().ok()), restored) {
+                    // What stands in the way is what the table has, not what was asked for.
+                    (Err(Error::Unsupported { .. }), Err(strange)) => Err(strange),
+                    (altered, _) => altered,
+                }
+            }
+        }
+    }
+
+    /// In Firebird, where what depends on a column is dropped before the column.
+    fn statements_knowing(&self, mut known: Known, dialect: &Dialect) -> Result<Altered> {
+        let mut statements = Vec::new();
+        for step in &self.steps {
+            match step {
+                Step::Change(column) => {
+                    changes_no_key(column)?;
+                    statements.extend(known.change(&self.table, column, dialect)?);
+                }
+                Step::DropColumn(name) => {
+                    statements.extend(known.drop_column(&self.table, name, dialect)?);
+                    statements.extend(step.statements(&self.table, dialect, None)?);
+                }
+                Step::DropIndex(index) => {
+                    statements.push(known.drop_index(&self.table, index, dialect)?);
+                }
+                _ => statements.extend(step.statements(&self.table, dialect, None)?),
+            }
+            match step {
+                Step::Add(column) => known.add(&self.table, column, dialect),
+                Step::AddIndex(index) => known.add_index(&self.table, index, dialect),
+                Step::RenameColumn(from, to) => known.rename(from, to),
+                _ => {}
+            }
+        }
+        Ok(Altered {
+            statements,
+            rebuild: Rebuild::No,
+        })
     }
 
     /// The statements. SQLite changes a column only by making the table anew, and needs to know for that what it is now.
@@ -293,14 +342,17 @@ fn found<'t>(table: &'t mut Table, name: &Name) -> Result<&'t mut Column> {
 }
 
 /// One statement.
-fn one(dialect: &Dialect, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<String> {
+pub(super) fn one(
+    dialect: &Dialect,
+    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
+) -> Result<String> {
     let mut writer = Writer::new(dialect);
     write(&mut writer)?;
     Ok(writer.finish()?.sql)
 }
 
 /// `alter table …` with what follows.
-fn altered(
+pub(super) fn altered(
     table: &Name,
     dialect: &Dialect,
     write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
@@ -313,7 +365,7 @@ fn altered(
     })
 }
 
-fn drop_index(table: &Name, index: &Index, dialect: &Dialect) -> Result<String> {
+pub(super) fn drop_index(table: &Name, index: &Index, dialect: &Dialect) -> Result<String> {
     one(dialect, |writer| {
         writer.text("drop index ");
         // An index is in the schema of its table.
@@ -382,7 +434,7 @@ fn changes_no_key(column: &Column) -> Result<()> {
     Ok(())
 }
 
-/// Type, nullability, default and checks, in PostgreSQL and Firebird.
+/// Type, nullability, default and checks, in PostgreSQL, and in Firebird where it is not known what the column is.
 fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String>> {
     let postgres = dialect.family == Family::Postgres;
     if !postgres && !column.checks(dialect)?.is_empty() {

@@ -24,6 +24,12 @@ pub struct Description {
     pub(super) foreign_keys: BTreeMap<String, (String, Option<String>, String)>,
     /// By name: the texts in it.
     pub(super) checks: BTreeMap<String, Vec<String>>,
+    /// By kind and columns, as in `indexes`: the name of the index.
+    pub(super) index_names: BTreeMap<(String, Vec<String>), String>,
+    /// By column: the name of the constraint that refers.
+    pub(super) foreign_names: BTreeMap<String, String>,
+    /// By name, of Firebird's: the column that a check begins with.
+    pub(super) checked: BTreeMap<String, String>,
     /// What else there is, of which nothing more is known.
     pub(super) others: Vec<String>,
 }
@@ -44,31 +50,31 @@ impl Description {
             return None;
         }
         let mut description = Self::default();
-        let named = |row: &[Option<String>], index| match dialect.family {
-            Family::Firebird => said(&text(row, index)).into_owned(),
-            Family::Sqlite | Family::Postgres => text(row, index),
-        };
-        for row in &rows.columns {
-            let default = row.get(3).and_then(Option::as_deref);
-            description.columns.push(Described {
-                name: named(row, 0),
-                kind: text(row, 1),
-                nullable: text(row, 2),
-                default: default.and_then(|sql| default_of(sql, dialect)),
-                given: text(row, 4),
-            });
-        }
+        let named = |row: &[Option<String>], index| named(row, index, dialect);
+        description.columns = rows
+            .columns
+            .iter()
+            .map(|row| Described::read(row, dialect))
+            .collect();
         for key in rows.keys.chunk_by(|one, next| one.first() == next.first()) {
             let columns: Vec<String> = key.iter().map(|row| named(row, 2)).collect();
             match key.first().map(|row| text(row, 1)) {
                 Some(kind) if kind == "primary" => description.primary = columns,
-                Some(kind) => drop(description.indexes.insert((kind, columns))),
+                Some(kind) => {
+                    let name = key.first().map(|row| named(row, 0)).unwrap_or_default();
+                    let index = (kind, columns);
+                    description.index_names.insert(index.clone(), name);
+                    description.indexes.insert(index);
+                }
                 None => {}
             }
         }
         for row in &rows.foreign_keys {
             let column = row.get(3).cloned().flatten().map(|_| named(row, 3));
             let other = (named(row, 2), column, text(row, 4));
+            description
+                .foreign_names
+                .insert(named(row, 1), named(row, 0));
             description.foreign_keys.insert(named(row, 1), other);
         }
         for key in rows
@@ -85,11 +91,14 @@ impl Description {
                 Some(name) if row.get(1).is_none_or(Option::is_none) => {
                     description.others.push(name)
                 }
-                Some(name) => drop(
-                    description
-                        .checks
-                        .insert(name, texts(&text(row, 1), dialect)),
-                ),
+                Some(name) => {
+                    let sql = text(row, 1);
+                    if dialect.family == Family::Firebird {
+                        let column = checked_column(&sql, dialect);
+                        description.checked.insert(named(row, 0), column);
+                    }
+                    description.checks.insert(name, texts(&sql, dialect));
+                }
                 None => {
                     let sql = text(row, 1);
                     description
@@ -129,6 +138,27 @@ impl Description {
     }
 }
 
+impl Described {
+    fn read(row: &[Option<String>], dialect: &Dialect) -> Self {
+        let default = row.get(3).and_then(Option::as_deref);
+        Self {
+            name: named(row, 0, dialect),
+            kind: text(row, 1),
+            nullable: text(row, 2),
+            default: default.and_then(|sql| default_of(sql, dialect)),
+            given: text(row, 4),
+        }
+    }
+}
+
+/// A name as the builder says it.
+fn named(row: &[Option<String>], index: usize, dialect: &Dialect) -> String {
+    match dialect.family {
+        Family::Firebird => said(&text(row, index)).into_owned(),
+        Family::Sqlite | Family::Postgres => text(row, index),
+    }
+}
+
 fn text(row: &[Option<String>], index: usize) -> String {
     row.get(index).cloned().flatten().unwrap_or_default()
 }
@@ -163,6 +193,14 @@ fn trimmed(sql: &str) -> &str {
 fn texts(sql: &str, dialect: &Dialect) -> Vec<String> {
     let quoted = scan::pieces(sql, dialect.lexicon).filter(|piece| piece.text.starts_with('\''));
     quoted.map(|piece| literal::content(piece.text)).collect()
+}
+
+/// The column that a check of ours begins with: `check (age >= 0)`.
+fn checked_column(sql: &str, dialect: &Dialect) -> String {
+    let word = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"');
+    let mut words = scan::pieces(sql, dialect.lexicon).filter(|piece| word(piece.text));
+    let column = words.nth(1).map_or("", |piece| piece.text);
+    said(column.trim_matches('"')).into_owned()
 }
 
 /// The checks that have a name in `create table …`, each with the texts in it.

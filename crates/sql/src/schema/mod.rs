@@ -8,6 +8,7 @@ mod column;
 mod create;
 mod describe;
 mod kinds;
+mod known;
 mod literal;
 mod restore;
 

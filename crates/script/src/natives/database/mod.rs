@@ -201,6 +201,8 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
             Some("exclusive") => TransactionOptions::write(TransactionMode::Exclusive),
             Some("rebuild") => TransactionOptions::write(TransactionMode::Rebuild),
+            Some("schema") => TransactionOptions::write(TransactionMode::Schema),
+            Some("trial") => TransactionOptions::write(TransactionMode::Trial),
             Some("read_only") => TransactionOptions::read_only(),
             Some(other) => {
                 let message = format!("transaction takes mode: :immediate, :deferred, :exclusive, :rebuild or :read_only, not {other}");

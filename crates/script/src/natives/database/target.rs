@@ -85,6 +85,37 @@ impl Target {
         }
     }
 
+    /// Whether it is the turn of this transaction to change the schema.
+    pub(crate) async fn has_schema(&self) -> tsumugi_db::Result<bool> {
+        match self {
+            Target::Transaction(transaction) => transaction.has_schema().await,
+            Target::Database(_) | Target::Session(_) => Err(tsumugi_db::Error::Closed {
+                what: "transaction",
+                reason: "there is none that could hold the lock",
+            }),
+        }
+    }
+
+    /// Runs a statement about no table that the transaction has changed.
+    pub(crate) async fn run_beside_changes(
+        &self,
+        sql: impl Into<Arc<str>>,
+        binds: Vec<Bind>,
+    ) -> tsumugi_db::Result<Rows> {
+        match self {
+            Target::Transaction(transaction) => transaction.run_beside_changes(sql, binds).await,
+            Target::Database(_) | Target::Session(_) => self.query(sql, binds).await,
+        }
+    }
+
+    /// Whether changes of tables have been committed before the end of the transaction.
+    pub(crate) fn has_kept_changes(&self) -> bool {
+        match self {
+            Target::Transaction(transaction) => transaction.has_kept_changes(),
+            Target::Database(_) | Target::Session(_) => false,
+        }
+    }
+
     /// Runs several statements, all or none, and says how many rows they changed.
     pub(crate) async fn atomically(
         &self,

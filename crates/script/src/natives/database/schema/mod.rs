@@ -12,9 +12,10 @@ use tsumugi_sql::{Dialect, Error, FIREBIRD, POSTGRES, SQLITE, Statement};
 
 use super::face::face;
 use super::failure::failure;
+use super::statement;
 use super::target::target;
 use crate::answer::{Operation, answer, nil};
-use crate::natives::{Natives, text};
+use crate::natives::{Natives, text, wrong_type};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Description")?;
@@ -36,7 +37,36 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(scope.integer(tsumugi_db::schema::LOCK))
     })?;
     making(natives)?;
-    changing(natives)
+    changing(natives)?;
+    turns(natives)
+}
+
+/// What concerns the transaction in which a schema is changed.
+fn turns<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // Takes the lock of the schema, and answers whether nobody else has it.
+    natives.waiting("schema_turn", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
+        Ok(Box::pin(async move {
+            match target.has_schema().await {
+                Ok(held) => answer(move |_| Ok(Value::boolean(held))),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    // Runs a statement about no table that the transaction has changed.
+    natives.waiting("schema_note", |host, scope, call| {
+        let (target, sql, binds) = statement(host, scope, call)?;
+        Ok(Box::pin(async move {
+            match target.run_beside_changes(sql, binds).await {
+                Ok(_) => nil(),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.plain("schema_kept?", |host, scope, call| {
+        let target = target(host, scope, call.argument(0))?;
+        Ok(Value::boolean(target.has_kept_changes()))
+    })
 }
 
 fn making<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -63,18 +93,18 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("schema_alter", |host, scope, call| {
         let dialect = dialect(scope, call.argument(0))?;
         let depth_max = host.settings.limits.json_depth_max;
-        let (name, alteration) = read::alteration(scope, call.argument(1), depth_max)?;
-        let restored = match scope.data::<Description>(call.argument(2)) {
-            Some(found) if *dialect == SQLITE => found.table(name, dialect).map(Some),
-            _ => Ok(None),
+        let alteration = read::alteration(scope, call.argument(1), depth_max)?;
+        let Some(found) = scope.data::<Description>(call.argument(2)) else {
+            return Err(wrong_type(
+                scope,
+                call.argument(2),
+                "what was found",
+                "a description",
+            ));
         };
-        let current = restored.as_ref().ok().and_then(Option::as_ref);
-        let altered = match (alteration.statements(dialect, current), &restored) {
-            // What stands in the way is what the table has, not what was asked for.
-            (Err(Error::Unsupported { .. }), Err(strange)) => Err(strange.clone()),
-            (altered, _) => altered,
-        };
-        let altered = altered.map_err(|error| refused(scope, error))?;
+        let altered = alteration
+            .statements_for(found, dialect)
+            .map_err(|error| refused(scope, error))?;
         let pair = scope.array(2)?;
         scope.push(pair, list(scope, &altered.statements)?)?;
         scope.push(pair, Value::boolean(altered.rebuild == Rebuild::Yes))?;

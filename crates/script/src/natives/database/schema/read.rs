@@ -51,13 +51,13 @@ pub(super) fn alteration<'c>(
     scope: &'c Scope<'c>,
     said: Value<'c>,
     json_depth_max: usize,
-) -> Result<'c, (String, Alteration)> {
+) -> Result<'c, Alteration> {
     let reader = Reader {
         scope,
         json_depth_max,
     };
     let name = reader.name(said, 0)?;
-    let mut alteration = alter(name.as_str());
+    let mut alteration = alter(name);
     for step in reader.list(reader.at(said, 1)) {
         let about = reader.at(step, 1);
         alteration = match reader.name(step, 0)?.as_str() {
@@ -79,7 +79,7 @@ pub(super) fn alteration<'c>(
             }
         };
     }
-    Ok((name, alteration))
+    Ok(alteration)
 }
 
 impl<'c> Reader<'c> {
