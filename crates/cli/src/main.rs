@@ -122,7 +122,7 @@ Example:
 enum Command {
     /// Serve an application
     #[command(after_help = SERVE)]
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Say whether an application loads
     #[command(after_help = CHECK)]
     Check(check::Arguments),
@@ -163,7 +163,7 @@ fn main() -> ExitCode {
     };
     tsumugi_launch::begin_log(level);
     let result = match arguments.command {
-        Command::Serve(arguments) => serve::run(arguments),
+        Command::Serve(arguments) => serve::run(*arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Routes(arguments) => check::routes(&arguments),
         Command::Console(arguments) => console::run(&arguments),
