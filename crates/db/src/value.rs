@@ -248,7 +248,7 @@ impl From<tsumugi_sql::Value> for Value {
             Bound::Boolean(boolean) => Value::Boolean(boolean),
             Bound::Integer(integer) => Value::Integer(integer),
             Bound::Real(real) => Value::Real(real),
-            Bound::Text(text) => Value::Text(text),
+            Bound::Text(text) | Bound::Decimal(text) => Value::Text(text),
             Bound::Blob(blob) => Value::Blob(blob),
             Bound::List(list) => Value::List(list.into_iter().map(Value::from).collect()),
             Bound::Json(json) => Value::Json(json),

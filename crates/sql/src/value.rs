@@ -12,8 +12,11 @@ pub enum Value {
     Integer(i64),
     /// A double.
     Real(f64),
-    /// UTF-8 text; also dates, exact numbers and whatever else the database reads from text.
+    /// UTF-8 text; also dates, exact numbers and whatever else the database reads from text. On Firebird it is a number only beside
+    /// `+ - * / %`, and a text in other expressions.
     Text(String),
+    /// An exact number in plain digits, `-1.50`, which is a number in every expression. Elsewhere it is bound as its text.
+    Decimal(String),
     /// Bytes.
     Blob(Vec<u8>),
     /// A list, for a parameter that is an array.

@@ -22,7 +22,7 @@ pub(super) fn value(value: &Value, dialect: &Dialect) -> Result<String> {
         Value::Boolean(of) => of.to_string(),
         Value::Integer(of) => of.to_string(),
         Value::Real(of) if of.is_finite() => format!("{of:?}"),
-        Value::Text(of) | Value::Json(of) => text(of)?,
+        Value::Text(of) | Value::Decimal(of) | Value::Json(of) => text(of)?,
         Value::Blob(of) => {
             let mut hex = String::with_capacity(2 * of.len());
             for byte in of {

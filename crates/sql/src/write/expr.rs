@@ -111,9 +111,9 @@ impl Writer<'_> {
     fn binary(&mut self, left: &Expr, operator: Binary, right: &Expr) -> Result<()> {
         if operator == Binary::Remainder && self.dialect.remainder == Remainder::Mod {
             self.text("mod(");
-            self.calculated(left, Level::Any)?;
+            self.calculated(left, Level::Any, type_of_number)?;
             self.text(", ");
-            self.calculated(right, Level::Any)?;
+            self.calculated(right, Level::Any, type_of_number)?;
             self.text(")");
             return Ok(());
         }
@@ -130,16 +130,20 @@ impl Writer<'_> {
             self.text(operator.sign());
             return self.side(right, &value_of(left));
         }
-        self.calculated(left, outer)?;
+        let told = match operator {
+            Binary::Concatenate => type_of,
+            _ => type_of_number,
+        };
+        self.calculated(left, outer, told)?;
         self.text(operator.sign());
-        self.calculated(right, outer)
+        self.calculated(right, outer, told)
     }
 
-    /// A part of an expression of this level whose type the database cannot tell by its place.
-    fn calculated(&mut self, expr: &Expr, outer: Level) -> Result<()> {
+    /// A part of an expression of this level whose type the database cannot tell by its place. Of a value `told` says it.
+    fn calculated(&mut self, expr: &Expr, outer: Level, told: TypeOf) -> Result<()> {
         match expr.node() {
             Node::Value(value) => {
-                self.typed(value);
+                self.typed(value, told);
                 Ok(())
             }
             _ if outer == Level::Any => self.expr(expr),
@@ -147,13 +151,17 @@ impl Writer<'_> {
         }
     }
 
-    /// A value, with its type where the database has to be told.
-    pub(super) fn typed(&mut self, value: &Value) {
+    /// A value by itself, with its type where the database has to be told.
+    pub(super) fn alone(&mut self, value: &Value) {
+        self.typed(value, type_of);
+    }
+
+    fn typed(&mut self, value: &Value, told: TypeOf) {
         if self.dialect.types == Types::Found {
             self.bind(value.clone());
             return;
         }
-        self.cast(value, &type_of(value));
+        self.cast(value, &told(value));
     }
 
     fn cast(&mut self, value: &Value, to: &str) {
@@ -179,7 +187,7 @@ impl Writer<'_> {
     /// that; as one of its own it is just another.
     fn compared_with(&mut self, value: &Value) {
         match value {
-            Value::Text(text) if self.dialect.types == Types::Said => {
+            Value::Text(text) | Value::Decimal(text) if self.dialect.types == Types::Said => {
                 self.cast(value, &type_of_text(text));
             }
             _ => self.bind(value.clone()),
@@ -194,9 +202,7 @@ impl Writer<'_> {
                 return self.within(side, Level::Condition);
             }
             // An exact number is bound as text. So compared no digit is lost.
-            Decimals::Text if any(|value| matches!(value, Value::Text(text) if digits(text))) => {
-                ("text", " collate decimal")
-            }
+            Decimals::Text if any(is_exact) => ("text", " collate decimal"),
             Decimals::Text
                 if is_sum(side)
                     || any(|value| matches!(value, Value::Integer(_) | Value::Real(_))) =>
@@ -246,7 +252,7 @@ impl Writer<'_> {
         let told = matches!(&*call.function, "coalesce" | "nullif");
         self.list(&call.arguments, |writer, argument| match told {
             true => writer.expr(argument),
-            false => writer.calculated(argument, Level::Any),
+            false => writer.calculated(argument, Level::Any, type_of),
         })?;
         self.text(if cast { " as double precision)" } else { "" });
         self.text(")");
@@ -409,21 +415,34 @@ fn value_of(expr: &Expr) -> Vec<&Value> {
 /// Most bytes of a text that is a `varchar` in a calculation, a longer one is a blob: as many characters as Firebird's holds in UTF-8.
 const TEXT_BYTES_MAX: usize = 8_191;
 
-/// The type to say of a value, wide enough for it. Few different ones, so that statements are alike.
+/// What says the type of a value.
+type TypeOf = fn(&Value) -> Cow<'static, str>;
+
+/// The type to say of a value by itself, wide enough for it. Few different ones, so that statements are alike.
 fn type_of(value: &Value) -> Cow<'static, str> {
     match value {
         Value::Boolean(_) => "boolean".into(),
         Value::Null | Value::Integer(_) => "bigint".into(),
         Value::Real(_) => "double precision".into(),
-        Value::Text(text) if digits(text) => {
-            let scale = text.split_once('.').map_or(0, |(_, part)| part.len());
-            let max = usize::from(FIREBIRD.decimal_digits_max);
-            format!("decimal({max}, {})", scale.min(max)).into()
-        }
-        Value::Text(text) => type_of_text(text),
+        Value::Decimal(text) if digits(text) => type_of_digits(text),
+        Value::Text(text) | Value::Decimal(text) => type_of_text(text),
         Value::Json(_) | Value::List(_) => "blob sub_type text".into(),
         Value::Blob(_) => "blob sub_type binary".into(),
     }
+}
+
+/// The same of a value that is calculated with: there digits are a number, also if they are a text's.
+fn type_of_number(value: &Value) -> Cow<'static, str> {
+    match value {
+        Value::Text(text) if digits(text) => type_of_digits(text),
+        _ => type_of(value),
+    }
+}
+
+fn type_of_digits(text: &str) -> Cow<'static, str> {
+    let scale = text.split_once('.').map_or(0, |(_, part)| part.len());
+    let max = usize::from(FIREBIRD.decimal_digits_max);
+    format!("decimal({max}, {})", scale.min(max)).into()
 }
 
 fn type_of_text(text: &str) -> Cow<'static, str> {
@@ -444,6 +463,11 @@ pub(super) fn is_number(expr: &Expr) -> bool {
         return false;
     };
     is_sum(expr) || (matches!(&*call.function, "min" | "max") && call.arguments.len() == 1)
+}
+
+/// Whether a value is an exact number, or a text that reads as one.
+fn is_exact(value: &Value) -> bool {
+    matches!(value, Value::Text(text) | Value::Decimal(text) if digits(text))
 }
 
 /// Whether a text is a number in plain digits.

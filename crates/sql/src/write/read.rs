@@ -250,7 +250,7 @@ impl Writer<'_> {
 
     fn item(&mut self, item: &Item) -> Result<()> {
         match item.expr.node() {
-            Node::Value(value) => self.typed(value),
+            Node::Value(value) => self.alone(value),
             _ => self.beside(&item.expr)?,
         }
         self.ordered(&item.expr);

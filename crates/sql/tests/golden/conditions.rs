@@ -161,6 +161,18 @@ fn groups_and_calculations() {
         "texts joined",
         name().concat("!").concat(col("email")).eq("a!b"),
     );
+    case(
+        "digits that are a text",
+        name().concat("007").eq(call(
+            "replace",
+            [name(), value("00"), value("12345678901234567890")],
+        )),
+    );
+    case(
+        "exact numbers",
+        call("abs", [value(Value::Decimal("-1.50".to_owned()))])
+            .lt(col("balance") * "1.5" - Value::Decimal("2.25".to_owned())),
+    );
     case("a function", call("lower", [name()]).eq("an"));
     case(
         "a query's value",

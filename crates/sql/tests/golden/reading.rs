@@ -200,6 +200,10 @@ fn locks_and_named_queries() {
         ),
     );
     case("nothing", Query::of_nothing().select(value(1).alias("one")));
+    case(
+        "digits that are a text, of nothing",
+        Query::of_nothing().select(value("007").alias("code")),
+    );
     case("nothing of nothing", Query::of_nothing());
     case("what only a change could use", users().set("age", 1));
     case(

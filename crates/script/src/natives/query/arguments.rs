@@ -89,7 +89,17 @@ impl<'c> Reader<'c> {
 
     /// A value to be bound.
     pub(super) fn value(&self, value: Value<'c>) -> Result<'c, Bound_> {
-        bind(self.scope, value, self.json_depth_max).map(bound)
+        let bind = bind(self.scope, value, self.json_depth_max)?;
+        Ok(match bind {
+            Bind::Text(text) if self.is_exact(value)? => Bound_::Decimal(text),
+            other => bound(other),
+        })
+    }
+
+    /// Whether it is a `DB::Decimal`, which is bound as text.
+    fn is_exact(&self, value: Value<'c>) -> Result<'c, bool> {
+        Ok(value.kind() == Kind::Object
+            && self.scope.is_a(value, self.scope.constant("DB::Decimal")?))
     }
 
     pub(super) fn values(&self, values: &[Value<'c>]) -> Result<'c, Vec<Bound_>> {

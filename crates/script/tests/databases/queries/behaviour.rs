@@ -31,6 +31,55 @@ fn values_are_bound_in_the_order_of_their_places() {
 }
 
 #[test]
+fn digits_in_a_text_stay_a_text() {
+    check(&[
+        (
+            "users.select(col(:name).concat('007').as(:code)).find(1)",
+            r#"{"code":"an007"}"#,
+        ),
+        (
+            "users.select(func(:replace, :name, 'an', '12345678901234567890').as(:code)).find(1)",
+            r#"{"code":"12345678901234567890"}"#,
+        ),
+        (
+            "undone { users.where(id: 1).update(name: 'a00b'); users.select(func(:replace, :name, '00', 'x').as(:code)).find(1) }",
+            r#"{"code":"axb"}"#,
+        ),
+        (
+            "users.select(:id, code: func(:coalesce, :city, '007')).find(4)",
+            r#"{"id":4,"code":"007"}"#,
+        ),
+        (
+            "users.where(col(:name).concat('007') == 'an007').pluck(:id)",
+            "[1]",
+        ),
+    ]);
+}
+
+/// PostgreSQL takes a bound number for one of its neighbour's type, and SQLite's are exact in columns only.
+#[test]
+fn exact_numbers_in_expressions_are_numbers_on_firebird() {
+    check_on(
+        Engine::Firebird,
+        &setup(Engine::Firebird),
+        &[
+            (
+                "users.select((col(:age) * DB::Decimal.parse('1.50')).as(:more)).find(1)",
+                r#"{"more":"45.00"}"#,
+            ),
+            (
+                "users.select((col(:age) * '1.50').as(:more)).find(1)",
+                r#"{"more":"45.00"}"#,
+            ),
+            (
+                "users.select(func(:maxvalue, DB::Decimal.parse('100.50'), :age).as(:most)).find(1)",
+                r#"{"most":"100.50"}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
 fn no_change_concerns_every_row_unless_it_says_so() {
     check(&[
         (
