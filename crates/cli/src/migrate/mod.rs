@@ -31,8 +31,9 @@ A migration:
   end
   down { db.drop :users }
 
-Each is applied in a transaction of its own, so one that fails leaves nothing behind. Many
-processes may migrate one database at once: each migration is applied once.";
+Each is applied in a transaction of its own, so one that fails leaves nothing behind; on Firebird
+its message says what was kept. Many processes may migrate one database at once: each migration
+is applied once.";
 
 pub const SEED_HELP: &str = "\
 Examples:
