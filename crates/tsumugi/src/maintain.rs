@@ -151,7 +151,7 @@ mod tests {
             Ok(())
         }
         async fn down(tx: &Tx) -> tsumugi_app::Result<()> {
-            Ok(tx.drop_table("users").await?)
+            tx.drop_table("users").await
         }
         vec![Migration::new("1_users", "users", up).down(down)]
     }
