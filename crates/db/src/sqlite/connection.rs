@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::hooks::{Action, AuthContext};
 use rusqlite::types::{ToSql, ToSqlOutput, Value as SqliteValue, ValueRef as SqliteRef};
-use rusqlite::{Batch, CachedStatement, OpenFlags, Row, Rows as SqliteRows};
+use rusqlite::{Batch, CachedStatement, ErrorCode, OpenFlags, Row, Rows as SqliteRows};
 
 use crate::json;
 use crate::limits;
@@ -86,9 +86,7 @@ impl Opening {
         };
         let connection = self.prepare(sqlite, Access::ReadWrite)?;
         if self.path.is_some() {
-            connection
-                .sqlite
-                .pragma_update(None, "journal_mode", "wal")?;
+            self.keep_journal(&connection.sqlite)?;
             // A transaction survives the end of the process; the last ones may be lost when the machine loses power,
             // and the file is consistent then as well.
             connection
@@ -97,6 +95,23 @@ impl Opening {
         }
         connection.restore_settings()?;
         Ok(connection)
+    }
+
+    /// Chooses the journal. Another process that makes the same file does so too, and SQLite asks no handler there: who waited for a lock
+    /// while it has one might wait for ever. Here nothing is held yet.
+    fn keep_journal(&self, sqlite: &rusqlite::Connection) -> rusqlite::Result<()> {
+        let mut attempt = 0;
+        loop {
+            match sqlite.pragma_update(None, "journal_mode", "wal") {
+                Err(error)
+                    if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                        && watch::wait_for_lock(attempt, self.busy_timeout) =>
+                {
+                    attempt += 1;
+                }
+                result => return result,
+            }
+        }
     }
 
     /// Opens a connection that only reads a file that the writer has opened.
