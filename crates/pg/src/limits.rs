@@ -53,15 +53,6 @@ pub(crate) const WAITING_BYTES_MAX: usize = 8 * 1024;
 /// and back.
 pub(crate) const NEAR: Duration = Duration::from_micros(500);
 
-/// Bytes of the shortest answer to a statement: BindComplete, EmptyQueryResponse and ReadyForQuery. Errors are longer.
-pub(crate) const ANSWER_BYTES_MIN: usize = 16;
-
-/// With fewer answers still to come for one caller, each is read as it comes.
-pub(crate) const LOW_WATER_ANSWERS_MIN: u32 = 6;
-
-/// Bytes that have to come at most before they are read: less than any system holds for a socket.
-pub(crate) const LOW_WATER_BYTES_MAX: usize = 16 * 1024;
-
 /// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
 pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::platform::{self, LocalStream};
+use crate::platform::LocalStream;
 
 /// An open connection.
 #[non_exhaustive]
@@ -26,15 +26,6 @@ impl Stream {
     /// Whether nobody between the two sides can read along.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Stream::Tls(_))
-    }
-
-    /// Asks the system to tell of bytes that came once there are so many; false where it cannot. Linux asks it of TCP alone; and behind
-    /// TLS nobody knows how much of the answers is still to come: a proxy packs many into one record, of which a part may have been taken.
-    pub(crate) fn low_water(&self, bytes: usize) -> bool {
-        match self {
-            Stream::Tcp(stream) => platform::low_water(stream, bytes),
-            Stream::Tls(_) | Stream::Local(_) => false,
-        }
     }
 }
 

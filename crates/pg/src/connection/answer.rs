@@ -69,7 +69,6 @@ impl Drop for Answer {
         if let Some(ticket) = self.ticket.take()
             && self.shared.slots.borrow_mut().leave(ticket)
         {
-            self.shared.ring();
             cancel::abandoned(&self.shared);
         }
         self.shared.let_go(2);

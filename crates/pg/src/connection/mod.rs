@@ -3,7 +3,6 @@
 
 mod answer;
 mod cancel;
-mod low_water;
 mod open;
 mod outbox;
 mod pump;
@@ -28,7 +27,6 @@ use crate::error::{Error, Result};
 use crate::limits;
 pub use answer::{Answer, Part, Parts};
 pub use cancel::Cancel;
-use low_water::LowWater;
 pub(crate) use outbox::Haste;
 use outbox::Outbox;
 pub(crate) use slots::Lost;
@@ -110,8 +108,6 @@ pub(crate) struct Shared {
     sent: Cell<u64>,
     /// Bytes that came from it.
     received: Cell<u64>,
-    /// Somebody wants to know of every byte, until the next has come.
-    impatient: Cell<bool>,
     /// When somebody last asked for how long the server is silent: bytes in both directions, and since when it was so many.
     progress: Cell<(u64, Instant)>,
     pump: Cell<Option<Waker>>,
@@ -150,27 +146,12 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let low_water = LowWater::new(|_, _| false);
-        Connection::with_low_water((stream, low_water), leftover, session, cancel, behaviour)
-    }
-
-    fn with_low_water<S>(
-        (stream, low_water): (S, LowWater<S>),
-        leftover: BytesMut,
-        session: &Session,
-        cancel: Cancel,
-        behaviour: Behaviour,
-    ) -> Connection
-    where
-        S: AsyncRead + AsyncWrite + Unpin + 'static,
-    {
         let shared = Rc::new(Shared {
             protocol: RefCell::new(Protocol::new(session, behaviour.reply_bytes_max)),
             out: RefCell::new(Outbox::new()),
             slots: RefCell::default(),
             sent: Cell::new(0),
             received: Cell::new(0),
-            impatient: Cell::new(false),
             progress: Cell::new((0, Instant::now())),
             pump: Cell::new(None),
             rung: Cell::new(true),
@@ -187,8 +168,7 @@ impl Connection {
             cache: RefCell::new(Cache::new(behaviour.statement_cache)),
             catalogue: Catalogue::default(),
         });
-        let pump = pump::Pump::new(stream, low_water, leftover, Rc::clone(&shared));
-        tokio::task::spawn_local(pump);
+        tokio::task::spawn_local(pump::Pump::new(stream, leftover, Rc::clone(&shared)));
         Connection(shared)
     }
 
@@ -220,15 +200,7 @@ impl Connection {
     pub fn silent_since(&self) -> Option<Instant> {
         let protocol = self.0.protocol.borrow();
         let owes = protocol.oldest().is_some_and(|oldest| {
-            let slots = self.0.slots.borrow();
-            if slots.whole_due(oldest) > 1 {
-                // What came of them may not have been told; silence counts from when every byte is.
-                if !self.0.impatient.replace(true) {
-                    self.0.progress.set((u64::MAX, Instant::now()));
-                    self.0.ring();
-                }
-            }
-            !protocol.awaits_copy_data() && !slots.has_news(oldest)
+            !protocol.awaits_copy_data() && !self.0.slots.borrow().has_news(oldest)
         });
         let bytes = self.0.sent.get() + self.0.received.get();
         let (before, since) = self.0.progress.get();

@@ -2,10 +2,9 @@
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::low_water::LowWater;
 use super::{Behaviour, Cancel, Connection, Pooling};
 use crate::config::{Config, Pooler};
-use crate::connect::{Connector, Stream};
+use crate::connect::Connector;
 use crate::error::{Error, Result};
 
 /// So many bits of a statement's number count statements; those above are random, so that no two connections use the same names.
@@ -39,9 +38,8 @@ impl Connection {
                 }
             }),
         };
-        let low_water = LowWater::new(Stream::low_water);
-        let connection = Connection::with_low_water(
-            (connected.stream, low_water),
+        let connection = Connection::new(
+            connected.stream,
             connected.leftover,
             &connected.session,
             cancel,

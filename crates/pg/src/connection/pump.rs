@@ -23,7 +23,6 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tsumugi_pg_proto::connection::Event as Cut;
 
-use super::low_water::LowWater;
 use super::outbox::Outbox;
 use super::slots::{Bit, Lost, Reason};
 use super::{Event, Shared};
@@ -32,7 +31,6 @@ use crate::limits;
 
 pub(super) struct Pump<S> {
     stream: S,
-    low_water: LowWater<S>,
     input: BytesMut,
     shared: Rc<Shared>,
     /// The stream (TLS) may hold back what it was given.
@@ -48,15 +46,9 @@ struct Swollen {
 }
 
 impl<S> Pump<S> {
-    pub(super) fn new(
-        stream: S,
-        low_water: LowWater<S>,
-        leftover: BytesMut,
-        shared: Rc<Shared>,
-    ) -> Self {
+    pub(super) fn new(stream: S, leftover: BytesMut, shared: Rc<Shared>) -> Self {
         Pump {
             stream,
-            low_water,
             input: leftover,
             shared,
             unflushed: false,
@@ -90,7 +82,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
                 self.read(cx)?
             };
             if (wrote, read) == (Step::Stuck, Step::Stuck) {
-                self.low_water.keep(&self.stream, self.due_to_head());
                 return Ok(Poll::Pending);
             }
         }
@@ -115,17 +106,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
         let oldest = self.shared.protocol.borrow().oldest();
         let slots = self.shared.slots.borrow();
         oldest.is_some_and(|ticket| slots.waiting_bytes(ticket) >= limits::UNREAD_BYTES_MAX)
-    }
-
-    /// How many answers the caller at the head of the line waits for with patience: while more is to be sent, each that comes may
-    /// send it.
-    fn due_to_head(&self) -> u32 {
-        if self.shared.impatient.get() || !self.shared.out.borrow().bytes.is_empty() {
-            return 1;
-        }
-        let oldest = self.shared.protocol.borrow().oldest();
-        let slots = self.shared.slots.borrow();
-        oldest.map_or(1, |ticket| slots.whole_due(ticket))
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<Step, Reason> {
@@ -188,7 +168,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
             Poll::Ready(Ok(count)) => {
                 let received = &self.shared.received;
                 received.set(received.get() + count as u64);
-                self.shared.impatient.set(false);
             }
             Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
             Poll::Pending => return Ok(Step::Stuck),

@@ -309,16 +309,6 @@ impl Slots {
         !slot.bits.is_empty() || slot.lost.is_some()
     }
 
-    /// How many whole answers are still to come before the caller has any of them.
-    pub(super) fn whole_due(&self, ticket: Ticket) -> u32 {
-        let slot = &self.slots[ticket as usize];
-        if slot.caller == Caller::Whole {
-            slot.due
-        } else {
-            1
-        }
-    }
-
     /// Whether answers are still to come.
     pub(super) fn is_due(&self, ticket: Ticket) -> bool {
         self.slots[ticket as usize].due > 0

@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 /// A connection that cannot exist here.
 pub enum LocalStream {}
@@ -66,9 +65,4 @@ pub fn exposed(path: &Path) -> io::Result<Option<&'static str>> {
 /// This system has no such limit, and libpq leaves it then.
 pub fn user_timeout(_: socket2::SockRef<'_>, _: Duration) -> io::Result<()> {
     Ok(())
-}
-
-/// This system is not known to.
-pub fn low_water(_: &TcpStream, _: usize) -> bool {
-    false
 }

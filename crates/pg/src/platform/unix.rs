@@ -6,10 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use nix::sys::socket::SetSockOpt as _;
 use nix::unistd::{Uid, User};
-use tokio::net::TcpStream;
 
 /// A connection over a UNIX socket.
 pub type LocalStream = tokio::net::UnixStream;
@@ -66,33 +63,4 @@ pub fn user_timeout(socket: socket2::SockRef<'_>, timeout: Duration) -> io::Resu
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn user_timeout(_: socket2::SockRef<'_>, _: Duration) -> io::Result<()> {
     Ok(())
-}
-
-/// From now on the system tells of bytes that came once there are so many, or the other side has ended; false where it cannot.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub fn low_water(socket: &TcpStream, bytes: usize) -> bool {
-    low_water::LowWater.set(socket, &bytes).is_ok()
-}
-
-/// This system is not known to.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub fn low_water(_: &TcpStream, _: usize) -> bool {
-    false
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod low_water {
-    use nix::sys::socket::sockopt::SetUsize;
-
-    /// SO_RCVLOWAT, which nix has no name for.
-    #[derive(Clone)]
-    pub struct LowWater;
-
-    nix::setsockopt_impl!(
-        LowWater,
-        libc::SOL_SOCKET,
-        libc::SO_RCVLOWAT,
-        usize,
-        SetUsize
-    );
 }

@@ -1,5 +1,4 @@
-//! Long pipelines, whose answers are read many at a time: none is missing, none is late for its neighbours, and none is waited for that
-//! does not come.
+//! Long pipelines: no answer is missing, none is late for its neighbours, and none is waited for that does not come.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -76,7 +75,7 @@ fn a_server_that_answers_slowly_is_not_silent() {
             outcomes = db.pipeline(&statements, Atomicity::Each) => drop(outcomes.unwrap()),
             () = watch => {}
         }
-        // A hundred answers come, one after the other; read many at a time they would be seen to come twice or three times.
+        // A hundred answers come, one after the other.
         let few = seen.len().min(10);
         assert!(few * 4 >= looks.min(40), "{} of {looks}", seen.len());
         is_clean(&db).await;
