@@ -94,19 +94,16 @@ soak: bench-build ## the demo while database backends die, mixed load, parking, 
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 KILL_ROUNDS=200 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear:: kill::
 
+# In few builds: packages built together agree on the features of what they share, so that it is compiled once for all of them. The last
+# two are by themselves, since the tests of their packages stop the clock.
 bench-build:
 	@scripts/setup bench
-	cargo build --release --package tsumugi-cli
-	cargo build --release --package tsumugi-pg-rig --bin tsumugi-pg-rig
-	cargo build --release --package tsumugi-firebird-rig --bin tsumugi-firebird-rig
-	cargo build --release --package tsumugi-script --example tax
-	cargo build --release --package tsumugi --example world-native --example threads --example threads-system --example native-soak --example firebird-blocking
-	cargo build --release --package tsumugi-http --example hello
-	cargo build --release --package tsumugi-pg --example depth
-	cargo build --release --package tsumugi-db --example together
-	cargo build --release --package tsumugi-app --example builder
-	cargo build --release --package tsumugi-rpc --example calls
-	cargo build --release --package tsumugi-kv --example throughput
+	cargo build --release --package tsumugi-cli --package tsumugi-pg-rig --package tsumugi-firebird-rig \
+		--bin tsumugi --bin tsumugi-pg-rig --bin tsumugi-firebird-rig
+	cargo build --release --package tsumugi-script --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi-app \
+		--package tsumugi --example tax --example hello --example calls --example throughput --example builder \
+		--example world-native --example threads --example threads-system --example native-soak --example firebird-blocking
+	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together
 
 # Programs of others beside ours, libpq's where its header is, and node-firebird where npm is.
 bench-peers:

@@ -103,6 +103,9 @@ pub struct Arguments {
     /// How long the mixed load of soak lasts
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     soak_seconds: u64,
+    /// Which parts of soak run, instead of all
+    #[arg(long, value_name = "PARTS", value_delimiter = ',')]
+    soak_parts: Vec<soak::Part>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -180,8 +183,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     say!("{}", conditions(&report));
     let mut bench = Bench::new(programs, length, Stop::at_signals())?;
+    let soak = soak::Plan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in Name::expand(&arguments.suites) {
-        let suite = name.run(&mut bench, arguments.soak_seconds)?;
+        let suite = name.run(&mut bench, &soak)?;
         report.suites.push(suite);
         if bench.stop.is_asked() {
             say!("# interrupted: this is what there is");

@@ -142,7 +142,7 @@ impl Name {
     }
 
     /// Runs it; what fails and who interrupts is in what it returns.
-    pub fn run(self, bench: &mut Bench, soak_seconds: u64) -> Result<Suite> {
+    pub fn run(self, bench: &mut Bench, soak: &soak::Plan) -> Result<Suite> {
         let (title, source) = self.story();
         bench.begin(Suite {
             name: self.word(),
@@ -152,7 +152,7 @@ impl Name {
             ..Suite::default()
         })?;
         let began = Instant::now();
-        let result = self.measure(bench, soak_seconds);
+        let result = self.measure(bench, soak);
         let mut suite = bench.end();
         suite.took_s = began.elapsed().as_secs_f64();
         suite.outcome = match result {
@@ -170,7 +170,7 @@ impl Name {
         Ok(suite)
     }
 
-    fn measure(self, bench: &mut Bench, soak_seconds: u64) -> Result<()> {
+    fn measure(self, bench: &mut Bench, soak: &soak::Plan) -> Result<()> {
         match self {
             Name::Http => http::run(bench),
             Name::Fibre => fibre::run(bench),
@@ -185,7 +185,7 @@ impl Name {
             Name::Firebird => firebird::run(bench),
             Name::Kv => kv::run(bench),
             Name::Soak => {
-                let verdict = soak::run(bench, soak_seconds)?;
+                let verdict = soak::run(bench, soak)?;
                 ensure!(verdict == Verdict::Passed, "a part of it failed");
                 Ok(())
             }

@@ -12,6 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use nix::sys::signal::Signal;
 
 use crate::Verdict;
@@ -92,26 +94,69 @@ fn under_load<T>(
     Ok((outcome, answered, failed))
 }
 
-/// Runs every part.
-pub fn run(bench: &mut Bench, seconds: u64) -> Result<Verdict> {
+/// A part of the suite.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The demo on PostgreSQL, its streams and a key-value store, while backends are ended
+    Together,
+    /// An application in Rust over TLS and HTTP/2, with clients that leave
+    Native,
+    /// Every way in which a handler spends its time
+    Mixed,
+    /// Ten thousand sleepers, again and again
+    Parked,
+    /// Reloads under load
+    Reload,
+    /// SIGTERM with requests under way
+    Drain,
+}
+
+/// What to run, and for how long.
+#[derive(Debug)]
+pub struct Plan {
+    seconds: u64,
+    parts: Vec<Part>,
+}
+
+impl Plan {
+    /// `parts`, or all when there is none, in their order; those with mixed load for so many seconds each.
+    pub fn new(seconds: u64, parts: &[Part]) -> Plan {
+        let is_asked = |part: &Part| parts.is_empty() || parts.contains(part);
+        let parts = Part::value_variants().iter().copied().filter(is_asked);
+        Plan {
+            seconds,
+            parts: parts.collect(),
+        }
+    }
+}
+
+/// Runs what is planned.
+pub fn run(bench: &mut Bench, plan: &Plan) -> Result<Verdict> {
     parked::allow_files(PARKED as u64 + FILES_SPARE)?;
     let (ours, folder) = (bench.ours(), bench.folder().to_owned());
     let mut verdict = Verdict::Passed;
-    let mut tell = |name: &str, part: Result<Option<String>>| match part {
-        Ok(Some(line)) => say!("soak     {name:<8} ok       {line}"),
-        // What it lacks was told.
-        Ok(None) => {}
-        Err(error) => {
-            say!("soak     {name:<8} FAILED   {error:#}");
-            verdict = Verdict::Failed;
+    let seconds = plan.seconds;
+    for part in &plan.parts {
+        let outcome = match part {
+            Part::Together => together::run(bench, seconds),
+            Part::Native => encrypted::run(bench, seconds),
+            Part::Mixed => mixed(&ours, &folder, seconds).map(Some),
+            Part::Parked => parked_again(&ours, &folder).map(Some),
+            Part::Reload => reload(&ours, &folder, seconds.min(60)).map(Some),
+            Part::Drain => drain(&ours, &folder).map(Some),
+        };
+        let name = part.to_possible_value();
+        let name = name.as_ref().map_or("", PossibleValue::get_name);
+        match outcome {
+            Ok(Some(line)) => say!("soak     {name:<8} ok       {line}"),
+            // What it lacks was told.
+            Ok(None) => {}
+            Err(error) => {
+                say!("soak     {name:<8} FAILED   {error:#}");
+                verdict = Verdict::Failed;
+            }
         }
-    };
-    tell("together", together::run(bench, seconds));
-    tell("native", encrypted::run(bench, seconds));
-    tell("mixed", mixed(&ours, &folder, seconds).map(Some));
-    tell("parked", parked_again(&ours, &folder).map(Some));
-    tell("reload", reload(&ours, &folder, seconds.min(60)).map(Some));
-    tell("drain", drain(&ours, &folder).map(Some));
+    }
     Ok(verdict)
 }
 
