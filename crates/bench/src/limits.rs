@@ -54,7 +54,7 @@ pub const STREAMS_MAX: usize = 100;
 pub const HTTP2_WINDOW_BYTES: u32 = 1 << 20;
 /// Between two ends of all backends.
 pub const KILL_MS: u64 = 6_000;
-/// After one of them, requests may fail for so long.
+/// Requests that begin within so long after one of them may fail.
 pub const BROKEN_MS_MAX: u64 = 3_000;
 /// After the last of them, until nothing may fail any more.
 pub const SETTLE_MS: u64 = 3_000;

@@ -35,6 +35,21 @@ const LISTENERS: usize = 4;
 const KILL: &str =
     "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = '";
 
+/// A request, and when it was made.
+struct Asked<'a> {
+    path: &'a str,
+    at: Instant,
+}
+
+impl Asked<'_> {
+    fn now(path: &str) -> Asked<'_> {
+        Asked {
+            path,
+            at: Instant::now(),
+        }
+    }
+}
+
 /// What the clients saw.
 struct Seen {
     /// Titles of this run's tasks begin so.
@@ -67,13 +82,14 @@ impl Seen {
         }
     }
 
-    /// Counts what broke because a backend died; what broke otherwise is a fault.
-    fn broke(&self, what: &str) {
+    /// Counts what broke because a backend died while it was asked for or shortly before; what broke otherwise is a fault.
+    fn broke(&self, asked: &Asked<'_>, what: &str) {
         let killed = self.killed.lock().ok().and_then(|killed| *killed);
-        if killed.is_some_and(|at| at.elapsed() < Duration::from_millis(BROKEN_MS_MAX)) {
+        if killed.is_some_and(|at| at + Duration::from_millis(BROKEN_MS_MAX) > asked.at) {
             self.broken.fetch_add(1, Ordering::Relaxed);
         } else {
-            self.fault(format!("{what} though no backend had just died"));
+            let path = asked.path;
+            self.fault(format!("{path}: {what} though no backend had just died"));
         }
     }
 
@@ -95,7 +111,7 @@ impl Seen {
     }
 
     /// Whether a page is the one that was asked for; the page of an error is counted, anything else is a fault.
-    fn judge(&self, asked: &str, answer: &Answer, holds: impl Fn(&str) -> bool) -> bool {
+    fn judge(&self, asked: &Asked<'_>, answer: &Answer, holds: impl Fn(&str) -> bool) -> bool {
         let text = String::from_utf8_lossy(&answer.body);
         match answer.status {
             200 | 302 | 303 if holds(&text) => {
@@ -103,12 +119,12 @@ impl Seen {
                 true
             }
             500 if text.contains(BROKEN) => {
-                self.broke(&format!("{asked}: the page of an error"));
+                self.broke(asked, "the page of an error");
                 false
             }
             status => {
                 let shown: String = text.chars().take(200).collect();
-                self.fault(format!("{asked}: {status}: {shown}"));
+                self.fault(format!("{}: {status}: {shown}", asked.path));
                 false
             }
         }
@@ -298,18 +314,19 @@ fn read(address: SocketAddr, seen: &Seen) {
             if seen.is_ended() {
                 return;
             }
+            let asked = Asked::now(path);
             match client.fetch_in(path, "en") {
                 Ok(answer) if *path == "/tasks.csv" => {
-                    seen.judge(path, &answer, is_table);
+                    seen.judge(&asked, &answer, is_table);
                 }
                 Ok(answer) => {
-                    seen.judge(path, &answer, |text| {
+                    seen.judge(&asked, &answer, |text| {
                         text.contains("class=\"columns\"") || text.contains("class=\"nothing\"")
                     });
                 }
                 // A stream whose backend dies can only break off.
                 Err(error) if *path == "/tasks.csv" && is_broken_off(&error) => {
-                    seen.broke("/tasks.csv broke off");
+                    seen.broke(&asked, "broke off");
                     break;
                 }
                 Err(error) => return seen.fault(format!("{path}: {error}")),
@@ -341,11 +358,12 @@ fn write(address: SocketAddr, at: usize, seconds: u64, seen: &Seen) {
         let Ok(mut client) = Client::connect(address) else {
             return seen.fault("the demo takes no connection".to_owned());
         };
-        let page = match client.fetch_in("/", "en") {
+        let asked = Asked::now("/");
+        let page = match client.fetch_in(asked.path, "en") {
             Ok(page) => page,
             Err(error) => return seen.fault(format!("/: {error}")),
         };
-        if !seen.judge("/", &page, |_| true) {
+        if !seen.judge(&asked, &page, |_| true) {
             continue;
         }
         let Some((cookie, token)) = session(&page) else {
@@ -371,16 +389,17 @@ fn write(address: SocketAddr, at: usize, seconds: u64, seen: &Seen) {
 /// Adds one. It is in one of both lists afterwards.
 fn add(client: &mut Client, cookie: &str, token: &str, title: &str, seen: &Seen) {
     let body = format!("_csrf={token}&colour=ai&title={}", title.replace(' ', "+"));
-    match client.submit("/tasks", cookie, &body) {
+    let asked = Asked::now("/tasks");
+    match client.submit(asked.path, cookie, &body) {
         Ok(answer) if matches!(answer.status, 302 | 303) => {
-            seen.judge("POST /tasks", &answer, |_| true);
+            seen.judge(&asked, &answer, |_| true);
             Seen::note(&seen.added, title);
         }
         Ok(answer) => {
             Seen::note(&seen.unsure, title);
-            seen.judge("POST /tasks", &answer, |_| false);
+            seen.judge(&asked, &answer, |_| false);
         }
-        Err(error) => seen.fault(format!("POST /tasks: {error}")),
+        Err(error) => seen.fault(format!("{}: {error}", asked.path)),
     }
 }
 
