@@ -22,6 +22,10 @@ pub const SOAK_CLIENTS: u64 = 24;
 pub const SOAK_PARKED_ROUNDS: usize = 5;
 /// Between two reloads.
 pub const RELOAD_MS: u64 = 2_000;
+/// Looks at the memory of a server that has had its load, until it has given back what it will.
+pub const SETTLING_LOOKS: usize = 8;
+/// Between two of them.
+pub const SETTLING_MS: u64 = 500;
 /// What memory may grow by between two looks at a server that does the same all the time: pages are taken and given back in turns.
 pub const GROWTH_PERCENT_MAX: u64 = 20;
 /// Added to that.

@@ -9,8 +9,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::bench::Bench;
 use crate::client::{self, Client};
 use crate::figures::thousands;
-use crate::limits::{FIGURES_ASKED_MAX, FILES_SPARE};
-use crate::process::Process;
+use crate::limits::{FIGURES_ASKED_MAX, FILES_SPARE, SETTLING_LOOKS, SETTLING_MS};
+use crate::process::{Process, pause};
 use crate::report::{Better, Row, Table};
 use crate::servers::WORKERS;
 
@@ -49,6 +49,20 @@ impl Memory {
             }
         }
         bail!("one worker answered nearly all of {FIGURES_ASKED_MAX} connections")
+    }
+
+    /// The same once the process has given back what it will: the allocator keeps pages for a second, and looks at them when it is asked
+    /// for more. The least of several looks.
+    pub fn settled(process: &Process) -> Result<Memory> {
+        let mut least = Memory::of(process)?;
+        for _ in 0..SETTLING_LOOKS {
+            pause(SETTLING_MS);
+            let memory = Memory::of(process)?;
+            if memory.resident < least.resident {
+                least = memory;
+            }
+        }
+        Ok(least)
     }
 }
 

@@ -240,7 +240,7 @@ fn parked_again(ours: &Ours, folder: &Path) -> Result<String> {
             );
         }
         drop(sleepers);
-        after.push(Memory::of(&process)?);
+        after.push(Memory::settled(&process)?);
     }
     let (Some(&start), Some(&end)) = (after.get(1), after.last()) else {
         bail!("too few rounds to compare");
