@@ -367,9 +367,11 @@ impl<S: 'static> Loaded<S> {
             let sender = Rc::new(RefCell::new(Some(sender)));
             let written = until_gone(producer(Output::new(&sender)), &sender).await;
             if let Some(Err(error)) = written {
-                match error {
-                    Error::Http(error) => tracing::debug!("{subject}: {error}"),
-                    error => subject.log("while its body was sent", &error),
+                // A client that broke off, or asked for what is refused, is no fault of the application.
+                if matches!(error, Error::Http(_)) || !error.status().is_server_error() {
+                    tracing::debug!("{subject}: {error}");
+                } else {
+                    subject.log("while its body was sent", &error);
                 }
             }
             drop(job);

@@ -25,8 +25,8 @@ pub const ROWS_MAX_BYTES_MAX: usize = u32::MAX as usize;
 pub const BATCH_MAX_ROWS: usize = 1_000;
 /// A batch of a stream ends with the row that takes it past this size.
 pub const BATCH_MAX_BYTES: usize = 256 * 1024;
-/// Most rows in one batch of a stream whose rows name blobs, the contents of which come with it.
-pub const BATCH_BLOB_ROWS_MAX: usize = 32;
+/// Most blobs that the rows of one batch of a stream name, the contents of which come with it.
+pub const BATCH_MAX_BLOBS: usize = 32;
 /// Blobs that are read at the same time for one result.
 pub(crate) const BLOBS_AHEAD: usize = 16;
 /// SQL texts of which a pool remembers how they are sent.

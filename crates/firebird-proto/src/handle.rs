@@ -32,6 +32,11 @@ impl Statement {
     pub const LAST: Self = Self(LAST);
 }
 
+impl Transaction {
+    /// The one that was begun last, for a statement executed in one write with it.
+    pub const LAST: Self = Self(LAST);
+}
+
 impl Blob {
     /// The one that was opened last, for reading and closing in one write with it.
     pub const LAST: Self = Self(LAST);

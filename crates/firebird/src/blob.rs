@@ -149,6 +149,11 @@ impl BlobReader {
         }
     }
 
+    /// Lets go of it without closing it, which costs the server an answer: the end of its transaction closes it.
+    pub fn leave_open(mut self) {
+        self.open.handle = None;
+    }
+
     /// All that is left, `bytes_max` at most.
     ///
     /// # Errors

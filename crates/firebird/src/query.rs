@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::connection::{Expect, FetchEnd};
-use tsumugi_firebird_proto::describe::{Kind, StatementKind};
+use tsumugi_firebird_proto::describe::{Column, Kind, StatementKind};
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::limits::TEXT_PARAMETER_BYTES_MAX;
@@ -206,14 +206,7 @@ impl Connection {
         let described = lease.description().parameters();
         let mut replaced = None;
         for (at, (column, value)) in described.iter().zip(values).enumerate() {
-            let bytes = match value {
-                Value::Text(text) if column.kind == Kind::Blob => text.as_bytes(),
-                Value::Bytes(bytes) if column.kind == Kind::Blob => bytes,
-                _ => continue,
-            };
-            // The server makes no blob of a kind of the application's own of a text.
-            let is_usual = matches!(column.sub_type, 0 | 1);
-            if !is_usual || bytes.len() > TEXT_PARAMETER_BYTES_MAX {
+            if let Some(bytes) = goes_before(column, value) {
                 let storage = BlobStorage::Segments;
                 let transaction = within.transaction();
                 let mut blob = self.create_blob_within(transaction, storage).await?;
@@ -236,13 +229,9 @@ impl Connection {
         input: &Parameters,
         within: Within,
     ) -> Result<Asked> {
-        let handle = lease.handle();
         let asked = self.ask(Creates::Nothing, |writer| {
             lease.write_close(writer)?;
-            writer.ask(Expect::Response, |requests| {
-                requests.execute(handle, within.transaction(), input.message(), 0)
-            })?;
-            write_fetch(writer, lease)
+            write_execution(writer, lease, within.transaction(), input)
         })?;
         lease.executed();
         Ok(asked)
@@ -368,6 +357,31 @@ pub(crate) fn batch(
             unreachable!("the protocol gives what the writer expects")
         }
     }
+}
+
+/// The bytes of a value that is written as a blob before the statement runs.
+pub(crate) fn goes_before<'v>(column: &Column, value: &'v Value<'_>) -> Option<&'v [u8]> {
+    let bytes = match value {
+        Value::Text(text) if column.kind == Kind::Blob => text.as_bytes(),
+        Value::Bytes(bytes) if column.kind == Kind::Blob => bytes,
+        _ => return None,
+    };
+    // The server makes no blob of a kind of the application's own of a text.
+    let is_usual = matches!(column.sub_type, 0 | 1);
+    (!is_usual || bytes.len() > TEXT_PARAMETER_BYTES_MAX).then_some(bytes)
+}
+
+/// Executes a statement with a cursor and asks for the first rows.
+pub(crate) fn write_execution(
+    writer: &mut Writer<'_>,
+    lease: &Lease,
+    transaction: Transaction,
+    input: &Parameters,
+) -> Result<()> {
+    writer.ask(Expect::Response, |requests| {
+        requests.execute(lease.handle(), transaction, input.message(), 0)
+    })?;
+    write_fetch(writer, lease)
 }
 
 /// Asks for the next rows.

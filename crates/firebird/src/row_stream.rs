@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use tsumugi_firebird_proto::connection::FetchEnd;
+use tsumugi_firebird_proto::connection::{Expect, FetchEnd};
 use tsumugi_firebird_proto::describe::Column;
 use tsumugi_firebird_proto::handle::Transaction;
-use tsumugi_firebird_proto::values::Value;
+use tsumugi_firebird_proto::parameters::TransactionParameters;
+use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 use tsumugi_firebird_proto::{Format, ServerError};
 
-use crate::connection::{Asked, Connection};
+use crate::connection::{Asked, Connection, Creates};
 use crate::error::{Error, Result};
-use crate::query::{Within, batch, write_fetch};
+use crate::query::{Within, batch, goes_before, write_execution, write_fetch};
 use crate::rows::Rows;
 use crate::statement::Lease;
 
@@ -60,16 +61,64 @@ impl Connection {
         let input = self.input(&lease, values, within).await?;
         self.room().await;
         let asked = self.execute_and_fetch(&mut lease, &input, within)?;
-        Ok(RowStream {
-            asked,
-            lease,
-            state: State::Executing,
-            failure: None,
-        })
+        Ok(RowStream::new(asked, lease))
+    }
+
+    /// Begins a transaction and streams rows in it, all asked for in one write. Let go of the rows before the transaction.
+    ///
+    /// # Errors
+    /// As [`Connection::stream`].
+    pub async fn begin_stream(
+        &self,
+        options: TransactionParameters,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<(crate::Transaction, RowStream)> {
+        let (mut lease, _) = self.lease_within(sql, None).await?;
+        if !lease.description().kind.has_cursor() {
+            return Err(Error::NoCursor);
+        }
+        let parameters = lease.description().parameters();
+        let mut pairs = parameters.iter().zip(values);
+        if pairs.any(|(column, value)| goes_before(column, value).is_some()) {
+            drop(lease);
+            let transaction = self.begin(options).await?;
+            let rows = transaction.stream(sql, values).await?;
+            return Ok((transaction, rows));
+        }
+        let input = Parameters::new(parameters, values, CharacterSet::UTF8)?;
+        self.room().await;
+        let mut asked = self.ask(Creates::Transaction, |writer| {
+            lease.write_close(writer)?;
+            writer.ask(Expect::Response, |requests| {
+                requests.transaction(self.0.database, &options);
+                Ok(())
+            })?;
+            // Where none was begun, it fails, or reads in vain.
+            write_execution(writer, &lease, Transaction::LAST, &input)
+        })?;
+        lease.executed();
+        let begun = asked.response().await?;
+        let transaction = crate::Transaction::begun(self, Transaction(begun.object));
+        Ok((transaction, RowStream::new(asked, lease)))
     }
 }
 
 impl RowStream {
+    fn new(asked: Asked, lease: Lease) -> RowStream {
+        RowStream {
+            asked,
+            lease,
+            state: State::Executing,
+            failure: None,
+        }
+    }
+
+    /// Whether it is known that no more rows come than those that were given.
+    pub fn has_ended(&self) -> bool {
+        self.state == State::Ended && self.failure.is_none()
+    }
+
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &[Column] {
         self.lease.description().columns()

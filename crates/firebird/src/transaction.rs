@@ -35,16 +35,21 @@ impl Connection {
                 Ok(())
             })
         })?;
-        Ok(Transaction {
-            handle: Handle(asked.response().await?.object),
-            connection: self.clone(),
-            savepoints: Cell::new(0),
-            ended: false,
-        })
+        let handle = Handle(asked.response().await?.object);
+        Ok(Transaction::begun(self, handle))
     }
 }
 
 impl Transaction {
+    pub(crate) fn begun(connection: &Connection, handle: Handle) -> Transaction {
+        Transaction {
+            connection: connection.clone(),
+            handle,
+            savepoints: Cell::new(0),
+            ended: false,
+        }
+    }
+
     /// Its connection. Statements that are run there directly are not part of the transaction.
     pub fn connection(&self) -> &Connection {
         &self.connection

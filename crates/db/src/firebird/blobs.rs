@@ -9,9 +9,9 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use tsumugi_firebird::{BlobReader, Connection, Error, Result, Transaction};
-use tsumugi_firebird_proto::{Kind, Row, Value};
+use tsumugi_firebird_proto::Row;
 
-use super::rows::RULES;
+use super::rows::blobs_of;
 use crate::limits::BLOBS_AHEAD;
 
 /// Contents by id.
@@ -34,14 +34,27 @@ pub(super) enum Source {
     Connection(Connection),
     /// Rows of a statement in this one.
     Transaction(Rc<Transaction>),
+    /// The last rows of one that ends with them, and closes its blobs then.
+    Ending(Rc<Transaction>),
 }
 
 impl Source {
     async fn open(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
         match self {
             Source::Connection(connection) => connection.blob(id, stored_as).await,
-            Source::Transaction(transaction) => transaction.blob(id, stored_as).await,
+            Source::Transaction(transaction) | Source::Ending(transaction) => {
+                transaction.blob(id, stored_as).await
+            }
         }
+    }
+
+    async fn content(&self, id: u64, stored_as: Option<u8>, bytes_max: usize) -> Result<Bytes> {
+        let mut reader = self.open(id, stored_as).await?;
+        let content = reader.read(bytes_max).await?;
+        if matches!(self, Source::Ending(_)) {
+            reader.leave_open();
+        }
+        Ok(content)
     }
 
     /// The contents of all blobs that these rows name, of `bytes_max` at most.
@@ -50,20 +63,11 @@ impl Source {
         rows: impl Iterator<Item = Row<'a>>,
         bytes_max: usize,
     ) -> Result<Arc<Blobs>> {
-        let mut named: HashMap<u64, Option<u8>> = HashMap::new();
-        for field in rows.flat_map(|row| row.fields()) {
-            if field.column.kind == Kind::Blob
-                && let Value::Blob(id) = field.value(RULES)
-                && id != 0
-            {
-                named.insert(id, field.column.character_set());
-            }
-        }
+        let named: HashMap<u64, Option<u8>> = rows.flat_map(blobs_of).collect();
         let mut blobs = Blobs::default();
         let mut reading = stream::iter(named)
             .map(async |(id, stored_as)| {
-                let mut reader = self.open(id, stored_as).await?;
-                Ok::<_, Error>((id, reader.read(bytes_max).await?))
+                Ok::<_, Error>((id, self.content(id, stored_as, bytes_max).await?))
             })
             .buffer_unordered(BLOBS_AHEAD);
         while let Some(read) = reading.next().await {

@@ -127,8 +127,7 @@ impl Pool {
 
     pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
         self.0.permitted(&sql, &values)?;
-        let transaction = Transaction::begin(&self.0, TransactionOptions::snapshot()).await?;
-        transaction.into_stream(sql, values).await
+        RowStream::alone(&self.0, sql, values).await
     }
 
     pub(crate) fn options(&self) -> &Options {

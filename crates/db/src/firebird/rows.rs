@@ -15,7 +15,7 @@ use tsumugi_firebird_proto::{Field as Raw, Format, Kind, Row as RawRow, TextRule
 use super::blobs::Blobs;
 use crate::error::{Error, Result};
 use crate::json;
-use crate::limits::PLANS_MAX;
+use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, BATCH_MAX_ROWS, PLANS_MAX};
 use crate::options::Names;
 use crate::rows::Columns;
 use crate::value::{Nature, Rich, ValueRef};
@@ -117,18 +117,24 @@ impl Rows {
         columns.iter().any(|column| column.kind == Kind::Blob)
     }
 
-    /// Takes rows from the beginning: at most so many, and none after the one that takes them past `bytes_max`.
-    pub(super) fn part(&self, rows_max: usize, bytes_max: usize) -> Rows {
-        let start = self.start(self.range.start);
-        let mut end = self.range.start;
-        while end < self.range.end
-            && end - self.range.start < rows_max
-            && (end == self.range.start || self.start(end) - start <= bytes_max)
-        {
+    /// Takes rows from the beginning: as many as a batch may have, and one at least.
+    pub(super) fn batch(&self) -> Rows {
+        let (first, counts) = (self.range.start, self.name_blobs());
+        let (mut end, mut blobs) = (first, 0);
+        while end < self.range.end {
+            if counts {
+                blobs += self.raw_row(end).map_or(0, |row| blobs_of(row).count());
+            }
+            let fits = end - first < BATCH_MAX_ROWS
+                && self.start(end) - self.start(first) <= BATCH_MAX_BYTES
+                && blobs <= BATCH_MAX_BLOBS;
+            if end > first && !fits {
+                break;
+            }
             end += 1;
         }
         Rows {
-            range: self.range.start..end,
+            range: first..end,
             ..self.clone()
         }
     }
@@ -200,6 +206,14 @@ impl Rows {
         let before = index.checked_sub(1).and_then(|at| self.kept.ends.get(at));
         before.copied().unwrap_or(0)
     }
+}
+
+/// The blobs that a row names, by their ids, each with the character set that a text in it is stored in.
+pub(super) fn blobs_of(row: RawRow<'_>) -> impl Iterator<Item = (u64, Option<u8>)> {
+    row.fields().filter_map(|field| match field.value(RULES) {
+        Value::Blob(id) if id != 0 => Some((id, field.column.character_set())),
+        _ => None,
+    })
 }
 
 /// One of the rows.

@@ -3,21 +3,22 @@
 
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::bind;
 use super::blobs::Source;
 use super::failure::{self, Fault};
 use super::pool::Inner;
 use super::rows::Rows as Lying;
-use super::transaction::{Held, Live};
+use super::transaction::{Held, Live, Locks, parameters};
 use crate::error::Result;
-use crate::limits::{BATCH_BLOB_ROWS_MAX, BATCH_MAX_BYTES, BATCH_MAX_ROWS};
+use crate::options::TransactionOptions;
 use crate::rows::{Columns, Rows};
 use crate::value::Value;
 
 /// Rows that arrive in batches. See [`crate::RowStream`].
 pub struct RowStream {
-    /// None after the last.
+    /// None after the last, as what follows.
     rows: Option<tsumugi_firebird::RowStream>,
     live: Option<Rc<Live>>,
     /// What has arrived and was not given yet.
@@ -26,12 +27,44 @@ pub struct RowStream {
     pool: Rc<Inner>,
     sql: Arc<str>,
     values: Vec<Value>,
-    transaction: Weak<Held>,
-    /// The transaction, if it is the stream's own.
-    kept: Option<Rc<Held>>,
+    place: Place,
+}
+
+/// Whose transaction it is.
+enum Place {
+    /// The stream's own, which ends with it.
+    Alone,
+    /// The caller's.
+    Within(Weak<Held>),
 }
 
 impl RowStream {
+    /// In a transaction of its own, which sees what was committed when it began.
+    pub(super) async fn alone(
+        pool: &Rc<Inner>,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> Result<RowStream> {
+        let own = pool.own().await?;
+        let options = parameters(pool, &TransactionOptions::snapshot());
+        let begun = pool.account.begun();
+        let sent = bind::values(&values);
+        let streamed = pool.timed(own.begin_stream(options, &sql, &sent)).await;
+        drop(sent);
+        let (live, rows) = match streamed {
+            Ok((transaction, rows)) => {
+                let live = Live {
+                    transaction: Rc::new(transaction),
+                    locks: Locks::default(),
+                    own,
+                };
+                (Some(Rc::new(live)), Ok(rows))
+            }
+            Err(fault) => (None, Err(fault)),
+        };
+        RowStream::begun(pool, begun, sql, values, live, rows, Place::Alone).await
+    }
+
     pub(super) async fn begin(
         held: &Rc<Held>,
         live: Rc<Live>,
@@ -43,6 +76,20 @@ impl RowStream {
         let sent = bind::values(&values);
         let rows = pool.timed(live.transaction.stream(&sql, &sent)).await;
         drop(sent);
+        held.streaming.set(rows.is_ok());
+        let place = Place::Within(Rc::downgrade(held));
+        RowStream::begun(pool, begun, sql, values, Some(live), rows, place).await
+    }
+
+    async fn begun(
+        pool: &Rc<Inner>,
+        begun: Option<Instant>,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        live: Option<Rc<Live>>,
+        rows: Result<tsumugi_firebird::RowStream, Fault>,
+        place: Place,
+    ) -> Result<RowStream> {
         // Its rows are still to come.
         let logged = rows.as_ref().map(|_| None);
         pool.account.log(begun, &sql, &values, logged);
@@ -50,27 +97,20 @@ impl RowStream {
             Ok(rows) => rows,
             Err(fault) => return Err(failure::told(pool.attempt(sql, values), fault)),
         };
-        held.streaming.set(true);
         let mut stream = RowStream {
             columns: pool.shapes.columns(rows.format()),
             rows: Some(rows),
-            live: Some(live),
+            live,
             arrived: None,
             pool: Rc::clone(pool),
             sql,
             values,
-            transaction: Rc::downgrade(held),
-            kept: None,
+            place,
         };
         // What the server says to the execution comes with the first rows.
         let first = stream.arrive().await;
         first.map_err(|fault| stream.failed(fault))?;
         Ok(stream)
-    }
-
-    /// Keeps the transaction, which ends with the stream.
-    pub(super) fn keep(&mut self, held: Rc<Held>) {
-        self.kept = Some(held);
     }
 
     pub(crate) fn columns(&self) -> &Arc<Columns> {
@@ -82,6 +122,7 @@ impl RowStream {
         let next = next.map_err(|fault| self.failed(fault));
         let next = self.pool.account.counted(next);
         if !matches!(next, Ok(Some(_))) {
+            self.arrived = None;
             self.finish();
         }
         next.map(|rows| rows.map(Rows::from))
@@ -106,35 +147,44 @@ impl RowStream {
     }
 
     async fn batch(&mut self) -> Result<Option<Lying>, Fault> {
-        let Some(live) = self.live.clone() else {
-            return Ok(None);
-        };
         self.arrive().await?;
         let Some(arrived) = &self.arrived else {
             return Ok(None);
         };
-        let batch = if arrived.name_blobs() {
-            let rows = arrived.part(BATCH_BLOB_ROWS_MAX, BATCH_MAX_BYTES);
-            let source = Source::Transaction(Rc::clone(&live.transaction));
+        let mut batch = arrived.batch();
+        let rest = arrived.after(batch.len());
+        let is_last = rest.len() == 0 && self.rows.as_ref().is_some_and(|rows| rows.has_ended());
+        if let Some(live) = &self.live
+            && batch.name_blobs()
+        {
+            let transaction = Rc::clone(&live.transaction);
+            let source = match self.place {
+                Place::Alone if is_last => Source::Ending(transaction),
+                Place::Alone | Place::Within(_) => Source::Transaction(transaction),
+            };
             let bytes_max = self.pool.options.rows_max_bytes;
-            let blobs = self.pool.timed(source.read(rows.raw(), bytes_max)).await?;
-            rows.with(blobs)
-        } else {
-            arrived.part(BATCH_MAX_ROWS, BATCH_MAX_BYTES)
-        };
-        self.arrived = Some(arrived.after(batch.len()));
+            let blobs = self.pool.timed(source.read(batch.raw(), bytes_max)).await?;
+            batch = batch.with(blobs);
+        }
+        self.arrived = (!is_last).then_some(rest);
+        if is_last && matches!(self.place, Place::Alone) {
+            // While the rows are used, others can have the connection.
+            self.finish();
+        }
         Ok(Some(batch))
     }
 
     /// The transaction can do something else from here on; one of the stream's own ends.
     fn finish(&mut self) {
-        if let Some(transaction) = self.transaction.upgrade() {
-            transaction.streaming.set(false);
+        if let Place::Within(held) = &self.place
+            && let Some(held) = held.upgrade()
+            && self.rows.is_some()
+        {
+            held.streaming.set(false);
         }
         // The rows go before their transaction, and that before its connection is given back.
         self.rows = None;
         self.live = None;
-        self.kept = None;
     }
 }
 

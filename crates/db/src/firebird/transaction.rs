@@ -110,26 +110,12 @@ impl Transaction {
         pool: &Rc<Inner>,
         options: TransactionOptions,
     ) -> Result<Transaction> {
-        let isolation = match options.isolation {
-            Isolation::Default | Isolation::ReadCommitted => ServerIsolation::ReadCommitted,
-            // The server's own serializable ones reserve whole tables, and never get one that a shared connection of any process has
-            // used. Ours take turns.
-            Isolation::RepeatableRead | Isolation::Serializable => ServerIsolation::Snapshot,
-        };
         let own = pool.own().await?;
         let turn = match options.isolation {
             Isolation::Serializable => Some(super::change::turn(pool, &own).await?),
             _ => None,
         };
-        let parameters = Parameters {
-            isolation,
-            access: match options.access {
-                Access::ReadWrite => ServerAccess::ReadWrite,
-                Access::ReadOnly => ServerAccess::ReadOnly,
-            },
-            wait: settings::wait(&pool.options),
-            ..Parameters::default()
-        };
+        let parameters = parameters(pool, &options);
         let begun = pool.account.begun();
         let transaction = pool.timed(own.begin(parameters)).await;
         let logged = transaction.as_ref().map(|_| None);
@@ -210,13 +196,6 @@ impl Transaction {
         RowStream::begin(&self.0, live, sql, values).await
     }
 
-    /// A stream that has the transaction for itself.
-    pub(super) async fn into_stream(self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
-        let mut stream = self.stream(sql, values).await?;
-        stream.keep(self.0);
-        Ok(stream)
-    }
-
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
         self.0.settled(Effect::Write).await?;
         let live = self.0.ready().await?;
@@ -256,6 +235,25 @@ impl Transaction {
         let logged = rolled_back.as_ref().map(|()| None);
         self.0.pool.account.log(begun, "ROLLBACK", &[], logged);
         rolled_back.map_err(|fault| told(&self.0.pool, "ROLLBACK", fault))
+    }
+}
+
+/// What the server is told of a transaction.
+pub(super) fn parameters(pool: &Inner, options: &TransactionOptions) -> Parameters {
+    let isolation = match options.isolation {
+        Isolation::Default | Isolation::ReadCommitted => ServerIsolation::ReadCommitted,
+        // The server's own serializable ones reserve whole tables, and never get one that a shared connection of any process has
+        // used. Ours take turns.
+        Isolation::RepeatableRead | Isolation::Serializable => ServerIsolation::Snapshot,
+    };
+    Parameters {
+        isolation,
+        access: match options.access {
+            Access::ReadWrite => ServerAccess::ReadWrite,
+            Access::ReadOnly => ServerAccess::ReadOnly,
+        },
+        wait: settings::wait(&pool.options),
+        ..Parameters::default()
     }
 }
 

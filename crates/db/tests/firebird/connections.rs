@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Error, Options, TransactionOptions};
-use tsumugi_firebird_rig::Server;
+use tsumugi_firebird_rig::{Server, User};
 
 use super::{json, run, with, words};
 
@@ -120,6 +120,38 @@ fn a_server_that_was_killed_is_found_again() {
         }
         let rows = answers.pop().unwrap().unwrap();
         assert_eq!(super::text(&rows), r#"[{"n":0}]"#);
+        db.close();
+    });
+}
+
+#[test]
+fn a_password_that_is_wrong_for_a_while_uses_up_no_place_of_the_pool() {
+    run(async {
+        let server = Server::start();
+        let database = server.database();
+        let password = |word: &str| database.isql(&format!("alter user clerk {word}; commit;"));
+        database.isql("create user clerk password 'right'; commit;");
+        let admin = format!("{}:{}", User::ADMIN.name, User::ADMIN.password);
+        let url = database.url().replace(&admin, "clerk:right") + "?pool=1";
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        let one = "select 1 as one from rdb$database";
+        assert_eq!(json(&db, one).await, r#"[{"one":1}]"#);
+
+        password("password 'changed'");
+        server.kill_9();
+        server.start_again();
+        // The first may still meet the connection that is gone. None waits for a place: each is told at once.
+        let mut refused = 0;
+        while refused < 3 {
+            let error = db.query(one, []).await.unwrap_err();
+            assert_eq!(error.kind(), "ConnectionLost", "{error}");
+            refused += usize::from(error.to_string().contains("password is wrong"));
+        }
+
+        password("password 'right'");
+        while db.query(one, []).await.is_err() {}
+        assert_eq!(json(&db, one).await, r#"[{"one":1}]"#);
+        assert_eq!(db.snapshot().connections, 1);
         db.close();
     });
 }

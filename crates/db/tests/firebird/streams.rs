@@ -84,7 +84,7 @@ fn blobs_come_with_their_batches() {
             .unwrap();
         let mut expected = 0;
         while let Some(batch) = stream.next().await.unwrap() {
-            assert!(batch.len() <= limits::BATCH_BLOB_ROWS_MAX);
+            assert!(batch.len() <= limits::BATCH_MAX_BLOBS);
             for row in batch.iter() {
                 let body = row.value(0).unwrap().as_text().unwrap();
                 assert_eq!(body.chars().count(), expected);

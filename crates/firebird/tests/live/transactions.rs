@@ -1,6 +1,6 @@
 //! Transactions: what they see, how they wait, how they end. Rule: whoever is refused a lock is told so by the same code.
 
-use tsumugi_firebird::{Access, Connection, Isolation, TransactionOptions, Wait};
+use tsumugi_firebird::{Access, Connection, Error, Isolation, RowStream, TransactionOptions, Wait};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::Value;
 use tsumugi_firebird_rig::{Database, Server};
@@ -184,5 +184,85 @@ fn a_commit_that_is_refused_can_be_rolled_back() {
         let _ = transaction.commit().await;
         is_usable(&db).await;
         db.query(UPDATE, &[]).await.unwrap();
+    });
+}
+
+/// How many rows a stream has.
+async fn counted(rows: &mut RowStream) -> usize {
+    let mut count = 0;
+    while let Some(batch) = rows.next().await.unwrap() {
+        count += batch.len();
+    }
+    assert!(rows.has_ended());
+    count
+}
+
+#[test]
+fn rows_that_begin_with_their_transaction_are_those_of_its_beginning() {
+    run(async {
+        let database = Server::shared().database();
+        let (db, other) = two(&database).await;
+        let snapshot = || TransactionOptions {
+            access: Access::ReadOnly,
+            ..TransactionOptions::default()
+        };
+        let relations = "select count(*) from rdb$relations";
+        let relations = int(&db.query(relations, &[]).await.unwrap());
+        // Handles are used again: the transaction of each is another one, whatever else is open.
+        let held = db.begin(TransactionOptions::default()).await.unwrap();
+        for expected in 1..6 {
+            let sql = "select a.n, b.rdb$relation_name from t a cross join rdb$relations b cross join rdb$relations c";
+            let (transaction, mut rows) = db.begin_stream(snapshot(), sql, &[]).await.unwrap();
+            let first = rows.next().await.unwrap().unwrap().len();
+            let insert = "insert into t values (?, 0)";
+            let number = Value::Integer(expected + 1);
+            other.query(insert, &[number]).await.unwrap();
+            let count = i64::try_from(first + counted(&mut rows).await).unwrap();
+            assert_eq!(count, expected * relations * relations);
+            // The transaction is there for more, and still sees its beginning.
+            assert_eq!(int(&transaction.query(COUNT, &[]).await.unwrap()), expected);
+            drop(rows);
+            transaction.commit().await.unwrap();
+        }
+        assert_eq!(int(&held.query(COUNT, &[]).await.unwrap()), 1);
+        // Left at any point, nothing is left behind.
+        for _ in 0..20 {
+            drop(db.begin_stream(snapshot(), COUNT, &[]).await.unwrap());
+            let begun = db.begin_stream(snapshot(), COUNT, &[]);
+            let _ = tokio::time::timeout(std::time::Duration::ZERO, begun).await;
+        }
+        is_usable(&db).await;
+        held.roll_back().await.unwrap();
+        let left =
+            "select count(*) from mon$transactions where mon$attachment_id = current_connection";
+        // The one that reads for all, and perhaps the one that asks.
+        assert!(int(&db.query(left, &[]).await.unwrap()) <= 2);
+    });
+}
+
+#[test]
+fn rows_that_begin_with_their_transaction_take_values_of_any_size() {
+    run(async {
+        let database = Server::shared().database();
+        let (db, _) = two(&database).await;
+        let long = "x".repeat(100_000);
+        let sql = "select n from t where char_length(cast(? as blob sub_type text)) = ?";
+        for (text, length) in [("short", 5), (long.as_str(), 100_000)] {
+            let values = [Value::Text(text.into()), Value::Integer(length)];
+            let options = TransactionOptions::default();
+            let (transaction, mut rows) = db.begin_stream(options, sql, &values).await.unwrap();
+            assert_eq!(counted(&mut rows).await, 1);
+            drop((rows, transaction));
+        }
+        let options = TransactionOptions::default();
+        let refused = db.begin_stream(options, UPDATE, &[]).await;
+        assert!(matches!(refused, Err(Error::NoCursor)));
+        let failed = db.begin_stream(options, "select 1 / 0 from t", &[]).await;
+        let (transaction, mut rows) = failed.unwrap();
+        assert!(
+            matches!(rows.next().await, Err(Error::Server(error)) if error.has(GdsCode::ARITHMETIC))
+        );
+        drop((rows, transaction));
+        is_usable(&db).await;
     });
 }
