@@ -17,7 +17,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,13 @@ doc: ## build the documentation of every crate; a warning is an error
 
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
+
+# Every chart is drawn, and those that the README shows are kept.
+bench-report: bench-build bench-peers ## the same, as the report that the README links to, with its charts
+	@mkdir -p docs/bench $(TARGET)/charts
+	@$(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) all --json docs/bench/report.json --html docs/bench/report.html
+	@$(TARGET)/release/tsumugi bench show docs/bench/report.json --charts $(TARGET)/charts >/dev/null
+	@cp $(TARGET)/charts/http-string.svg $(TARGET)/charts/db-reads.svg docs/bench
 
 SUITES := http fibre world world-native threads db pg async builder kv firebird
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer

@@ -212,6 +212,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 impl Show {
     fn run(&self) -> Result<ExitCode> {
         let report = Report::read(&self.report)?;
+        if let Some(folder) = &self.charts {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
         let tables = report.suites.iter().flat_map(|suite| {
             let named = |table| (suite.name.as_str(), table);
             suite.tables.iter().map(named)
