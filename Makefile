@@ -96,7 +96,8 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 
 soak: bench-build ## the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
-	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 LARGE_MIB=1024 cargo test --package tsumugi-kv --test kill --test linear --test damage --test large -- --nocapture
+	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage -- --nocapture
+	LARGE_MIB=1024 cargo test --release --package tsumugi-kv --test large -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 KILL_ROUNDS=200 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear:: kill::
