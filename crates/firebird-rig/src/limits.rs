@@ -4,11 +4,5 @@
 /// From the start of a server to its readiness.
 pub const START_S_MAX: u64 = 60;
 
-/// For a server to stop once it was killed.
-pub const STOP_S_MAX: u64 = 60;
-
 /// Tries with another free port, because somebody else may take one between its choice and its use.
 pub const PORT_TRIES_MAX: usize = 5;
-
-/// Lines of a server's log that a failure shows.
-pub const LOG_LINES_MAX: usize = 60;

@@ -1,21 +1,18 @@
 //! One throwaway server: start, kill, start again, freeze, databases, SQL through isql. It knows no driver.
 //! It ends with its value, or with the process when it is shared. Rule: it listens on 127.0.0.1 only.
 
-use std::fs::File;
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tsumugi_rig::{Guard, free_port, pause};
+use nix::sys::signal::Signal;
+use tsumugi_rig::{Process, free_port, freeze, log_of, pause, thaw};
 
-use crate::limits::{LOG_LINES_MAX, PORT_TRIES_MAX, START_S_MAX, STOP_S_MAX};
+use crate::limits::{PORT_TRIES_MAX, START_S_MAX};
 use crate::user::User;
 use crate::{programs, template};
 
@@ -47,11 +44,6 @@ pub struct Server {
     process: Mutex<Process>,
 }
 
-struct Process {
-    guard: Guard,
-    child: Option<Child>,
-}
-
 /// How an attempt to start went.
 enum Attempt {
     Ready,
@@ -81,7 +73,7 @@ impl Server {
             .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
             .keep();
         // A server that nobody has told to stop may take its time; nothing in it is worth that.
-        let guard = Guard::over(&folder, "KILL");
+        let process = Process::over(&folder, "KILL");
         programs::furnish(&folder).expect("the directory is ours");
         std::fs::copy(
             template.join(template::SECURITY),
@@ -94,7 +86,7 @@ impl Server {
             settings: options.settings,
             port: AtomicU16::new(0),
             databases: AtomicUsize::new(0),
-            process: Mutex::new(Process { guard, child: None }),
+            process: Mutex::new(process),
         };
         server.start_somewhere();
         server
@@ -129,19 +121,7 @@ impl Server {
     /// Kills it, as a crash does.
     #[track_caller]
     pub fn kill_9(&self) {
-        let mut process = self.process();
-        let mut child = process.child.take().expect("it runs");
-        send(&child, Signal::SIGKILL);
-        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
-        while child.try_wait().expect("the process is ours").is_none() {
-            assert!(
-                Instant::now() < until,
-                "the server did not stop within STOP_S_MAX ({STOP_S_MAX} s)\n{}",
-                self.log()
-            );
-            pause();
-        }
-        process.guard.forget();
+        self.process().end(Signal::SIGKILL, || self.log());
     }
 
     /// Starts it on its old port after [`Server::kill_9`].
@@ -160,36 +140,19 @@ impl Server {
     /// Stops it in its tracks: connections stay open and nothing answers, as when a machine is gone.
     #[track_caller]
     pub fn freeze(&self) {
-        let process = self.process();
-        let child = process.child.as_ref().expect("it runs");
-        send(child, Signal::SIGSTOP);
-        // A thread on another core goes on for a moment.
-        let stat = format!("/proc/{}/stat", child.id());
-        let stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
-        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
-        while !stopped() {
-            assert!(Instant::now() < until, "the server goes on");
-            pause();
-        }
+        freeze(self.process().number());
     }
 
     /// Lets a frozen server go on.
     #[track_caller]
     pub fn thaw(&self) {
-        let process = self.process();
-        send(process.child.as_ref().expect("it runs"), Signal::SIGCONT);
+        thaw(self.process().number());
     }
 
     /// The last lines of its log.
     pub fn log(&self) -> String {
-        let mut text = String::new();
-        for name in ["output", "firebird.log"] {
-            let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
-            text += &String::from_utf8_lossy(&bytes);
-        }
-        let lines: Vec<&str> = text.lines().collect();
-        let shown = &lines[lines.len().saturating_sub(LOG_LINES_MAX)..];
-        format!("--- the server's log ---\n{}\n---", shown.join("\n"))
+        let files = ["output", "firebird.log"].map(|name| self.folder.join(name));
+        log_of(files.iter().map(PathBuf::as_path))
     }
 
     fn start_somewhere(&self) {
@@ -212,31 +175,12 @@ impl Server {
 
     fn attempt(&self) -> Attempt {
         self.configure();
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.folder.join("output"));
-        let log = log.expect("the directory is ours");
-        let program = programs::find("firebird");
         // Its option for a port would make it listen on every address.
-        let child = programs::command(&program, &self.folder)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("it is open"))
-            .stderr(log)
-            // Not in the terminal's group: an interrupt of the tests is not one of the server.
-            .process_group(0)
-            .spawn()
-            .unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
-        let mut process = self.process();
-        process.guard.watch(&child);
-        let attempt = self.wait_until_ready(process.child.insert(child));
-        if !matches!(attempt, Attempt::Ready) {
-            let mut child = process.child.take().expect("it was just put there");
-            let _ = child.kill();
-            let _ = child.wait();
-            process.guard.forget();
-        }
-        attempt
+        let command = programs::command(&programs::find("firebird"), &self.folder);
+        let wait = |child: &mut Child| self.wait_until_ready(child);
+        let is_ready = |attempt: &Attempt| matches!(attempt, Attempt::Ready);
+        let log = self.folder.join("output");
+        self.process().start(command, &log, wait, is_ready)
     }
 
     fn configure(&self) {
@@ -321,16 +265,7 @@ impl Drop for Server {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
         }
-        let mut process = self.process();
-        let child = process.child.take();
-        process.guard.end(child);
     }
-}
-
-#[track_caller]
-fn send(child: &Child, signal: Signal) {
-    let number = i32::try_from(child.id()).expect("a process number fits");
-    kill(Pid::from_raw(number), signal).expect("the process is ours");
 }
 
 /// A database of one test.

@@ -4,11 +4,8 @@
 /// From the start of a server to its readiness; a restart after a kill recovers first.
 pub const START_S_MAX: u64 = 60;
 
-/// For a server to stop, or a standby to catch up.
-pub const STOP_S_MAX: u64 = 60;
+/// For a standby to catch up.
+pub const CATCH_UP_S_MAX: u64 = 60;
 
 /// Tries with another free port, because somebody else may take one between its choice and its use.
 pub const PORT_TRIES_MAX: usize = 5;
-
-/// Lines of a server's log that a failure shows.
-pub const LOG_LINES_MAX: usize = 60;

@@ -1,9 +1,8 @@
 //! One throwaway server: start, stop, restart, kill, standby, databases, SQL through psql. It knows no driver.
 //! It ends with its value, or with the process when it is shared; see the guard.
 
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
@@ -12,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tsumugi_rig::{Guard, free_port, pause, printed};
+use tsumugi_rig::{Process, free_port, freeze, log_of, pause, printed, thaw};
 
 use crate::account::Account;
 use crate::certificates::Certificates;
-use crate::limits::{LOG_LINES_MAX, PORT_TRIES_MAX, START_S_MAX, STOP_S_MAX};
+use crate::limits::{CATCH_UP_S_MAX, PORT_TRIES_MAX, START_S_MAX};
 use crate::user::{User, escaped};
 use crate::{programs, template, world};
 
@@ -97,11 +96,6 @@ pub struct Server {
     process: Mutex<Process>,
 }
 
-struct Process {
-    guard: Guard,
-    child: Option<Child>,
-}
-
 /// How an attempt to start went.
 enum Attempt {
     Ready,
@@ -158,7 +152,7 @@ impl Server {
             .tempdir_in(short_directory())
             .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
             .keep();
-        let guard = Guard::over(&folder, IMMEDIATE);
+        let process = Process::over(&folder, IMMEDIATE);
         let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned()));
         // Clients of other accounts reach the socket in it.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("it is ours");
@@ -170,7 +164,7 @@ impl Server {
             certificates: None,
             port: AtomicU16::new(0),
             databases: AtomicUsize::new(0),
-            process: Mutex::new(Process { guard, child: None }),
+            process: Mutex::new(process),
         }
     }
 
@@ -212,11 +206,11 @@ impl Server {
         );
         let written = primary.psql("select pg_current_wal_flush_lsn()");
         let question = format!("select pg_last_wal_replay_lsn() >= '{written}'");
-        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+        let until = Instant::now() + Duration::from_secs(CATCH_UP_S_MAX);
         while self.psql(&question) != "t" {
             assert!(
                 Instant::now() < until,
-                "the standby did not catch up within STOP_S_MAX ({STOP_S_MAX} s)\n{}",
+                "the standby did not catch up within CATCH_UP_S_MAX ({CATCH_UP_S_MAX} s)\n{}",
                 self.log()
             );
             pause();
@@ -342,21 +336,13 @@ impl Server {
     /// Stops one backend in its tracks: its connection stays open and nothing answers, as when a machine is gone.
     #[track_caller]
     pub fn freeze_backend(&self, process: i32) {
-        kill(Pid::from_raw(process), Signal::SIGSTOP).expect("the backend is there");
-        // A process on another core goes on for a moment.
-        let stat = format!("/proc/{process}/stat");
-        let stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
-        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
-        while !stopped() {
-            assert!(Instant::now() < until, "the backend goes on");
-            pause();
-        }
+        freeze(process);
     }
 
     /// Lets a frozen backend go on.
     #[track_caller]
     pub fn thaw_backend(&self, process: i32) {
-        kill(Pid::from_raw(process), Signal::SIGCONT).expect("the backend is there");
+        thaw(process);
     }
 
     /// Stops it; connections are broken off, transactions rolled back. Its port stays its own for [`Server::start_again`].
@@ -373,20 +359,7 @@ impl Server {
 
     #[track_caller]
     fn end(&self, signal: Signal) {
-        let mut process = self.process();
-        let mut child = process.child.take().expect("it runs");
-        let number = i32::try_from(child.id()).expect("a process number fits");
-        kill(Pid::from_raw(number), signal).expect("the process is ours");
-        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
-        while child.try_wait().expect("the process is ours").is_none() {
-            assert!(
-                Instant::now() < until,
-                "the server did not stop within STOP_S_MAX ({STOP_S_MAX} s)\n{}",
-                self.log()
-            );
-            pause();
-        }
-        process.guard.forget();
+        self.process().end(signal, || self.log());
     }
 
     /// Starts it on its old port after [`Server::stop`] or [`Server::kill_9`].
@@ -412,11 +385,7 @@ impl Server {
 
     /// The last lines of its log.
     pub fn log(&self) -> String {
-        let text = std::fs::read(self.log_path()).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        let shown = &lines[lines.len().saturating_sub(LOG_LINES_MAX)..];
-        format!("--- the server's log ---\n{}\n---", shown.join("\n"))
+        log_of([self.log_path().as_path()])
     }
 
     fn start_somewhere(&self) {
@@ -436,12 +405,8 @@ impl Server {
     }
 
     fn attempt(&self) -> Attempt {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_path());
-        let log = log.expect("the directory is ours");
-        let said_before = log.metadata().expect("it is open").len();
+        let log = self.log_path();
+        let said_before = log.metadata().map_or(0, |log| log.len());
         let program = programs::find("postgres");
         let mut command = self.account.command(&program, &self.folder);
         command.arg("-D").arg(self.data());
@@ -450,24 +415,9 @@ impl Server {
         for (name, value) in &self.settings {
             command.args(["-c", &format!("{name}={value}")]);
         }
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("it is open"))
-            .stderr(log)
-            // Not in the terminal's group: an interrupt of the tests is not one of the server.
-            .process_group(0)
-            .spawn()
-            .unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
-        let mut process = self.process();
-        process.guard.watch(&child);
-        let attempt = self.wait_until_ready(process.child.insert(child), said_before);
-        if !matches!(attempt, Attempt::Ready) {
-            let mut child = process.child.take().expect("it was just put there");
-            let _ = child.kill();
-            let _ = child.wait();
-            process.guard.forget();
-        }
-        attempt
+        let wait = |child: &mut Child| self.wait_until_ready(child, said_before);
+        let is_ready = |attempt: &Attempt| matches!(attempt, Attempt::Ready);
+        self.process().start(command, &log, wait, is_ready)
     }
 
     fn wait_until_ready(&self, child: &mut Child, said_before: u64) -> Attempt {
@@ -521,9 +471,6 @@ impl Drop for Server {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
         }
-        let mut process = self.process();
-        let child = process.child.take();
-        process.guard.end(child);
     }
 }
 

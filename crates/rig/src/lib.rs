@@ -1,4 +1,4 @@
-//! What throwaway servers of every kind share: somebody who ends them for sure, free ports, a place for templates, a command beside them. It knows no server.
+//! What throwaway servers of every kind share: their processes and somebody who ends them for sure, free ports, a place for templates, a command beside them. It knows no server.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
@@ -7,6 +7,7 @@
 mod beside;
 mod guard;
 mod limits;
+mod process;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use std::process::Output;
 
 pub use self::beside::{Asked, asked, beside};
 pub use self::guard::Guard;
+pub use self::process::{Process, freeze, log_of, thaw};
 
 /// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.
 pub fn free_port() -> u16 {

@@ -1,7 +1,13 @@
-//! How often something is looked at again. How long a server may take is its own crate's.
-//! Rule: units are in the type.
+//! How often something is looked at again, how long a server may take to stop, what is shown of its log. How long it may take to start is
+//! its own crate's. Rule: units are in the type or the name.
 
 use std::time::Duration;
 
 /// Between two looks at something that is awaited.
 pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// For a server to stop. Generous: a busy machine must not fail a test.
+pub const STOP_S_MAX: u64 = 60;
+
+/// Lines of a server's log that a failure shows.
+pub const LOG_LINES_MAX: usize = 60;

@@ -1,0 +1,132 @@
+//! The process of one server: started into a log, ended, killed, stopped in its tracks. It knows nothing of what the server serves.
+//! Rule: whatever was started here ends with its value, and with this process, by its guard.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::guard::Guard;
+use crate::limits::{LOG_LINES_MAX, STOP_S_MAX};
+use crate::pause;
+
+/// A server's process, or the place of one that was ended.
+pub struct Process {
+    guard: Guard,
+    child: Option<Child>,
+}
+
+impl Process {
+    /// Nothing runs yet. Of the directory and the signal, see [`Guard::over`].
+    pub fn over(directory: &Path, signal: &str) -> Process {
+        Process {
+            guard: Guard::over(directory, signal),
+            child: None,
+        }
+    }
+
+    /// Starts it; what it prints goes to the end of `log`. `wait` says how it went, and `stays` whether it is kept: else it is ended.
+    #[track_caller]
+    pub fn start<A>(
+        &mut self,
+        mut command: Command,
+        log: &Path,
+        wait: impl FnOnce(&mut Child) -> A,
+        stays: impl FnOnce(&A) -> bool,
+    ) -> A {
+        let log = File::options().create(true).append(true).open(log);
+        let log = log.expect("the directory is ours");
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("it is open"))
+            .stderr(log)
+            // Not in the terminal's group: an interrupt of the tests is not one of the server.
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+        self.guard.watch(&child);
+        let went = wait(&mut child);
+        if stays(&went) {
+            self.child = Some(child);
+        } else {
+            let _ = child.kill();
+            let _ = child.wait();
+            self.guard.forget();
+        }
+        went
+    }
+
+    /// Sends a signal that ends it, and waits for that. `log` is told when it does not.
+    #[track_caller]
+    pub fn end(&mut self, signal: Signal, log: impl Fn() -> String) {
+        let mut child = self.child.take().expect("it runs");
+        send(number(&child), signal);
+        let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+        while child.try_wait().expect("the process is ours").is_none() {
+            assert!(
+                Instant::now() < until,
+                "the server did not stop within STOP_S_MAX ({STOP_S_MAX} s)\n{}",
+                log()
+            );
+            pause();
+        }
+        self.guard.forget();
+    }
+
+    /// Its number.
+    #[track_caller]
+    pub fn number(&self) -> i32 {
+        number(self.child.as_ref().expect("it runs"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.guard.end(self.child.take());
+    }
+}
+
+fn number(child: &Child) -> i32 {
+    i32::try_from(child.id()).expect("a process number fits")
+}
+
+#[track_caller]
+fn send(process: i32, signal: Signal) {
+    kill(Pid::from_raw(process), signal).expect("the process is there");
+}
+
+/// Stops a process in its tracks: its connections stay open and nothing answers, as when a machine is gone.
+#[track_caller]
+pub fn freeze(process: i32) {
+    send(process, Signal::SIGSTOP);
+    // A thread on another core goes on for a moment.
+    let stat = format!("/proc/{process}/stat");
+    let stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
+    let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+    while !stopped() {
+        assert!(Instant::now() < until, "the process {process} goes on");
+        pause();
+    }
+}
+
+/// Lets a frozen process go on.
+#[track_caller]
+pub fn thaw(process: i32) {
+    send(process, Signal::SIGCONT);
+}
+
+/// The last lines of these files, one after the other; one that is not there has none.
+pub fn log_of<'a>(files: impl IntoIterator<Item = &'a Path>) -> String {
+    let mut text = String::new();
+    for file in files {
+        let bytes = std::fs::read(file).unwrap_or_default();
+        text += &String::from_utf8_lossy(&bytes);
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = &lines[lines.len().saturating_sub(LOG_LINES_MAX)..];
+    format!("--- the server's log ---\n{}\n---", shown.join("\n"))
+}
