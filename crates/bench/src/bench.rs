@@ -337,9 +337,10 @@ impl<'a> Asked<'a> {
         if outcome.tally.errors > 0 {
             let first = outcome.tally.first.unwrap_or_default();
             bail!(
-                "{} of {} requests failed, the first with: {first}",
+                "{} of {} requests failed, the first with: {first}\n{}",
                 outcome.tally.errors,
                 outcome.tally.requests + outcome.tally.errors,
+                self.process.last_words(),
             );
         }
         stop.check()?;

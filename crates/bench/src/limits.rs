@@ -64,3 +64,5 @@ pub const BROKEN_MS_MAX: u64 = 3_000;
 pub const SETTLE_MS: u64 = 3_000;
 /// Tasks that the mixed load of the demo adds: its table is read whole all the time.
 pub const TASKS_KEPT_MAX: usize = 2_000;
+/// Lines of a server's output that explain why its answers were wrong.
+pub const LAST_WORDS_LINES: usize = 5;

@@ -15,7 +15,7 @@ use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 
 use crate::client;
-use crate::limits::{POLL_MS, START_MS_MAX, STOP_MS_MAX};
+use crate::limits::{LAST_WORDS_LINES, POLL_MS, START_MS_MAX, STOP_MS_MAX};
 
 /// A tick of the times in /proc: Linux counts a hundred a second there, whatever its own clock does.
 const TICK_US: f64 = 10_000.0;
@@ -79,6 +79,14 @@ impl Process {
     /// What it has printed.
     pub fn output(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The end of what it has printed, where a failure is explained.
+    pub fn last_words(&self) -> String {
+        let output = self.output();
+        let lines: Vec<&str> = output.lines().collect();
+        let first = lines.len().saturating_sub(LAST_WORDS_LINES);
+        lines.get(first..).unwrap_or_default().join("\n")
     }
 
     /// Resident memory, in bytes, its children's too.
