@@ -126,9 +126,9 @@ impl Writer<'_> {
             _ => Level::Condition,
         };
         if outer == Level::Condition {
-            self.side(left, &value_of(right))?;
+            self.side(left, right)?;
             self.text(operator.sign());
-            return self.side(right, &value_of(left));
+            return self.side(right, left);
         }
         let told = match operator {
             Binary::Concatenate => type_of,
@@ -157,11 +157,20 @@ impl Writer<'_> {
     }
 
     fn typed(&mut self, value: &Value, told: TypeOf) {
-        if self.dialect.types == Types::Found {
-            self.bind(value.clone());
-            return;
+        match self.dialect.types {
+            Types::Said => self.cast(value, &told(value)),
+            Types::Found => self.found(value),
         }
-        self.cast(value, &told(value));
+    }
+
+    /// A value whose type the database finds by its place. Beside a whole number it would take an exact one for that.
+    fn found(&mut self, value: &Value) {
+        match value {
+            Value::Decimal(_) if self.dialect.decimals == Decimals::Numbers => {
+                self.cast(value, "numeric");
+            }
+            _ => self.bind(value.clone()),
+        }
     }
 
     fn cast(&mut self, value: &Value, to: &str) {
@@ -173,23 +182,34 @@ impl Writer<'_> {
     }
 
     /// One side of a comparison, which may be a value.
-    fn side(&mut self, side: &Expr, others: &[&Value]) -> Result<()> {
+    fn side(&mut self, side: &Expr, other: &Expr) -> Result<()> {
         match side.node() {
             Node::Value(value) => {
-                self.compared_with(value);
+                self.compared_with(value, other);
                 Ok(())
             }
-            _ => self.compared(side, others),
+            _ => self.compared(side, &value_of(other)),
         }
     }
 
     /// A value that something is compared with. Where the database takes it for one of the column's type a text may be too long for
-    /// that; as one of its own it is just another.
-    fn compared_with(&mut self, value: &Value) {
-        match value {
-            Value::Text(text) | Value::Decimal(text) if self.dialect.types == Types::Said => {
+    /// that; as one of its own it is just another. An exact number without a fraction is left to be of the column's type, so that an index
+    /// of whole numbers is of use. What is calculated is of no column, and SQLite would take any text for more than it.
+    fn compared_with(&mut self, value: &Value, of: &Expr) {
+        match (self.dialect.types, value) {
+            (_, Value::Decimal(_)) if self.dialect.decimals == Decimals::Text => {
+                match is_calculated(of) {
+                    true => self.cast(value, "numeric"),
+                    false => self.bind(value.clone()),
+                }
+            }
+            (Types::Said, Value::Decimal(text)) if text.contains('.') && digits(text) => {
+                self.cast(value, &type_of_digits(text));
+            }
+            (Types::Said, Value::Text(text) | Value::Decimal(text)) => {
                 self.cast(value, &type_of_text(text));
             }
+            (Types::Found, Value::Decimal(text)) if text.contains('.') => self.found(value),
             _ => self.bind(value.clone()),
         }
     }
@@ -251,12 +271,23 @@ impl Writer<'_> {
         // Of these the first argument says what the others are.
         let told = matches!(&*call.function, "coalesce" | "nullif");
         self.list(&call.arguments, |writer, argument| match told {
-            true => writer.expr(argument),
+            true => writer.like_first(argument),
             false => writer.calculated(argument, Level::Any, type_of),
         })?;
         self.text(if cast { " as double precision)" } else { "" });
         self.text(")");
         Ok(())
+    }
+
+    /// An argument whose type is that of the first one, as far as the database goes by that.
+    fn like_first(&mut self, argument: &Expr) -> Result<()> {
+        match (self.dialect.types, argument.node()) {
+            (Types::Found, Node::Value(value)) => {
+                self.found(value);
+                Ok(())
+            }
+            _ => self.expr(argument),
+        }
     }
 
     fn condition(&mut self, node: &Node) -> Result<()> {
@@ -278,9 +309,9 @@ impl Writer<'_> {
             }
             Node::Between(of, is, from, to) => {
                 self.asked(of, *is, "between ", &[from, to])?;
-                self.compared_with(from);
+                self.compared_with(from, of);
                 self.text(" and ");
-                self.compared_with(to);
+                self.compared_with(to, of);
                 Ok(())
             }
             Node::In(of, is, values) => self.one_of(of, *is, values),
@@ -338,7 +369,7 @@ impl Writer<'_> {
         }
         self.asked(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
         self.list(values, |writer, value| {
-            writer.compared_with(value);
+            writer.compared_with(value, of);
             Ok(())
         })?;
         self.text(")");
@@ -359,13 +390,13 @@ impl Writer<'_> {
                 self.text(") ");
                 self.text(not(is));
                 self.text("like ");
-                self.compared_with(&Value::Text(pattern::upper(&pattern::like(wanted))));
+                self.compared_with(&Value::Text(pattern::upper(&pattern::like(wanted))), of);
                 self.text(r" escape '\'");
                 return Ok(());
             }
         };
         self.asked(of, is, operator, &[])?;
-        self.compared_with(&Value::Text(pattern));
+        self.compared_with(&Value::Text(pattern), of);
         self.text(escape);
         Ok(())
     }
@@ -402,6 +433,12 @@ impl Writer<'_> {
         self.text(")");
         Ok(())
     }
+}
+
+/// Whether an expression calculates with numbers.
+fn is_calculated(expr: &Expr) -> bool {
+    matches!(level(expr), Level::Sum | Level::Product)
+        && !matches!(expr.node(), Node::Binary(_, Binary::Concatenate, _))
 }
 
 /// The value that an expression is.

@@ -173,6 +173,16 @@ fn groups_and_calculations() {
         call("abs", [value(Value::Decimal("-1.50".to_owned()))])
             .lt(col("balance") * "1.5" - Value::Decimal("2.25".to_owned())),
     );
+    let exact = |digits: &str| Value::Decimal(digits.to_owned());
+    case(
+        "exact numbers beside whole ones",
+        (age() * exact("1.5"))
+            .gt(exact("2"))
+            .and(age().ge(exact("0.5")))
+            .and(age().is_in([exact("1"), exact("2.5")]))
+            .and(age().between(exact("0"), exact("9.5")))
+            .and(call("coalesce", [age(), value(exact("0.5"))]).lt(1)),
+    );
     case("a function", call("lower", [name()]).eq("an"));
     case(
         "a query's value",

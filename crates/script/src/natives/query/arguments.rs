@@ -89,9 +89,18 @@ impl<'c> Reader<'c> {
 
     /// A value to be bound.
     pub(super) fn value(&self, value: Value<'c>) -> Result<'c, Bound_> {
-        let bind = bind(self.scope, value, self.json_depth_max)?;
+        self.exactly(bind(self.scope, value, self.json_depth_max)?, value)
+    }
+
+    /// What was bound of a value, with the exact numbers in it as such.
+    fn exactly(&self, bind: Bind, value: Value<'c>) -> Result<'c, Bound_> {
         Ok(match bind {
             Bind::Text(text) if self.is_exact(value)? => Bound_::Decimal(text),
+            Bind::List(list) => {
+                let elements = list.into_iter().zip(self.flat(&[value]));
+                let elements = elements.map(|(bind, element)| self.exactly(bind, element));
+                Bound_::List(elements.collect::<Result<'c, Vec<Bound_>>>()?)
+            }
             other => bound(other),
         })
     }
