@@ -39,10 +39,16 @@ fn command(folder: &Path, url: &str, words: &[&str]) -> Command {
     command
 }
 
+/// Its URL, or that of SQLite's file.
+fn database_url(database: &Database) -> String {
+    let file = || "sqlite:data/tour.db".to_owned();
+    database.url().unwrap_or_else(file)
+}
+
 impl Tour {
     fn start(database: Database) -> Tour {
         let folder = rig::folder(&[("data/.keep", b"")]);
-        let url = database.url_or("sqlite:data/tour.db");
+        let url = database_url(&database);
         for words in [&["migrate", "up"][..], &["seed"]] {
             let output = command(folder.path(), &url, words).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -237,7 +243,7 @@ fn a_slow_handler_answers_in_the_end() {
 #[test]
 fn a_second_seed_changes_nothing() {
     on_all(|tour| {
-        let url = tour.database.url_or("sqlite:data/tour.db");
+        let url = database_url(&tour.database);
         let folder = tour.served.folder.path();
         let output = command(folder, &url, &["seed"]).output().unwrap();
         assert!(output.status.success());

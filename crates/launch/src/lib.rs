@@ -12,7 +12,7 @@ mod options;
 pub mod table;
 
 pub use front::bind;
-pub use limit::{Limit, LimitError, Limited, Limits, Row};
+pub use limit::{Limit, LimitError, Limited, Limits, Row, WORKER, assigned, row};
 pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
 pub use log::{begin_log, end_log, story, streams_apart};
 pub use options::{Options, Prepared, workers};

@@ -46,7 +46,7 @@ enum Setter<T> {
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
     /// There is no `=`.
-    #[error("expected NAME=VALUE, for instance request_ms_max=10000")]
+    #[error("expected NAME=VALUE, for instance stall_ms=100")]
     Form,
     /// No limit has this name.
     #[error("there is no limit {name:?}; the names are {known}")]
@@ -76,7 +76,8 @@ macro_rules! limited {
     };
 }
 
-const WORKER: &[Row<tsumugi_worker::Limits>] = limited!(
+/// The limits of workers, which every server has.
+pub const WORKER: &[Row<tsumugi_worker::Limits>] = limited!(
     connections_max backlog_max drain_ms_max load_ms_max offload_threads_max offload_queue_max stall_ms turn_cpu_ms_max
     stack_bytes_max
 );
@@ -88,6 +89,30 @@ const HTTP: &[Row<tsumugi_http::Limits>] = limited!(
     websocket_close_ms
 );
 
+/// Reads `NAME=VALUE`: the name, what `find` has for it, and the value. `names` are those that there are.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn assigned<S, N: Iterator<Item = &'static str>>(
+    text: &str,
+    find: impl Fn(&str) -> Option<(&'static str, S)>,
+    names: impl Fn() -> N,
+) -> Result<(&'static str, S, u64), LimitError> {
+    let (name, value) = text.split_once('=').ok_or(LimitError::Form)?;
+    let (name, set) = find(name).ok_or_else(|| LimitError::Name {
+        name: name.to_owned(),
+        known: names().collect::<Vec<_>>().join(", "),
+    })?;
+    let value = value.replace('_', "").parse();
+    let value = value.map_err(|source| LimitError::Value(name, source))?;
+    Ok((name, set, value))
+}
+
+/// What sets the limit of this name.
+pub fn row<T>(rows: &[Row<T>], name: &str) -> Option<Row<T>> {
+    rows.iter().find(|(known, _)| *known == name).copied()
+}
+
 impl<T: Limited> Limit<T> {
     /// The names of all limits.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -97,13 +122,10 @@ impl<T: Limited> Limit<T> {
     }
 
     fn setter(name: &str) -> Option<(&'static str, Setter<T>)> {
-        let worker = WORKER.iter().find(|(known, _)| *known == name);
-        let http = HTTP.iter().find(|(known, _)| *known == name);
-        let app = T::LIMITS.iter().find(|(known, _)| *known == name);
-        worker
-            .map(|(name, set)| (*name, Setter::Worker(*set)))
-            .or_else(|| app.map(|(name, set)| (*name, Setter::App(*set))))
-            .or_else(|| http.map(|(name, set)| (*name, Setter::Http(*set))))
+        let worker = row(WORKER, name).map(|(name, set)| (name, Setter::Worker(set)));
+        let app = || row(T::LIMITS, name).map(|(name, set)| (name, Setter::App(set)));
+        let http = || row(HTTP, name).map(|(name, set)| (name, Setter::Http(set)));
+        worker.or_else(app).or_else(http)
     }
 
     /// Puts the value where it is enforced.
@@ -125,15 +147,7 @@ impl<T: Limited> FromStr for Limit<T> {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Limit<T>, LimitError> {
-        let (name, value) = text.split_once('=').ok_or(LimitError::Form)?;
-        let (name, set) = Self::setter(name).ok_or_else(|| LimitError::Name {
-            name: name.to_owned(),
-            known: Self::names().collect::<Vec<_>>().join(", "),
-        })?;
-        let value = value
-            .replace('_', "")
-            .parse()
-            .map_err(|source| LimitError::Value(name, source))?;
+        let (name, set, value) = assigned(text, Self::setter, Self::names)?;
         Ok(Limit { set, value, name })
     }
 }

@@ -17,11 +17,6 @@ impl Database {
         ]
     }
 
-    /// Its URL, or this one of SQLite's file.
-    pub fn url_or(&self, file: &str) -> String {
-        self.url().unwrap_or_else(|| file.to_owned())
-    }
-
     /// The URL of a database on a server.
     pub fn url(&self) -> Option<String> {
         match self {

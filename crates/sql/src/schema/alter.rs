@@ -473,12 +473,8 @@ fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String
     })?);
     for check in column.checks(dialect)? {
         statements.push(altered(table, dialect, |writer| {
-            writer.text("add constraint ");
-            writer.made_name(table, &[&column.name], check.word)?;
-            writer.text(" check (");
-            writer.text(&check.condition);
-            writer.text(")");
-            Ok(())
+            writer.text("add ");
+            writer.named_check(table, &column.name, &check)
         })?);
     }
     statements.extend(column.comment_on(table, dialect)?);

@@ -2,6 +2,7 @@
 //! every database, made of the table, the columns and what it is, as long as the database's names may be.
 
 use super::column::{Column, Default, Foreign, Kind, Nulls};
+use super::kinds::Check;
 use super::{Index, Keys, Table, literal};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result, usage};
@@ -231,12 +232,19 @@ impl Writer<'_> {
             self.text(" primary key autoincrement");
         }
         for check in column.checks(dialect)? {
-            self.text(" constraint ");
-            self.made_name(table, &[&column.name], check.word)?;
-            self.text(" check (");
-            self.text(&check.condition);
-            self.text(")");
+            self.text(" ");
+            self.named_check(table, &column.name, &check)?;
         }
+        Ok(())
+    }
+
+    /// The constraint that a check of a column is.
+    pub(super) fn named_check(&mut self, table: &Name, column: &Name, check: &Check) -> Result<()> {
+        self.text("constraint ");
+        self.made_name(table, &[column], check.word)?;
+        self.text(" check (");
+        self.text(&check.condition);
+        self.text(")");
         Ok(())
     }
 

@@ -193,12 +193,8 @@ impl Known {
         }
         for check in column.checks(dialect)? {
             statements.push(altered(table, dialect, |writer| {
-                writer.text("add constraint ");
-                writer.made_name(table, &[&column.name], check.word)?;
-                writer.text(" check (");
-                writer.text(&check.condition);
-                writer.text(")");
-                Ok(())
+                writer.text("add ");
+                writer.named_check(table, &column.name, &check)
             })?);
             let name = Writer::made(table, &[&column.name], check.word, dialect);
             let columns = [column.name.as_str().to_owned()];
