@@ -1,11 +1,10 @@
 //! Rows of the author's types on SQLite in memory, there and back. No route.
 //! Rule: what comes back is what was given, or it was refused.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+mod memory;
 
 use serde::{Deserialize, Serialize};
 use tsumugi_app::{Db, Plugin, Result, Router, Worker, trial};
-use tsumugi_db::Options;
 
 struct App {
     db: Db,
@@ -13,11 +12,7 @@ struct App {
 
 impl Plugin for App {
     async fn start(_: &Worker) -> Result<App> {
-        // Each test has its own: a database in memory is the whole process's.
-        static STARTED: AtomicUsize = AtomicUsize::new(0);
-        let number = STARTED.fetch_add(1, Relaxed);
-        let url = format!("sqlite::memory:?name=rows{number}");
-        let db = Db::connect(&url, Options::default()).await?;
+        let db = memory::connect().await?;
         let table =
             "create table pictures (id integer primary key, bytes blob not null, ratio real)";
         db.execute(table, []).await?;
@@ -67,5 +62,26 @@ fn a_tuple_has_as_many_values_as_the_row() {
         assert_eq!(pair, Some((1, None)));
         let short = two.first::<(i64,)>().await.unwrap_err().to_string();
         assert!(short.contains("it has 2 columns, not 1"), "{short}");
+    });
+}
+
+#[test]
+fn rows_come_in_batches_of_as_many_as_was_said() {
+    trial::run(Router::<App>::new, async |client| {
+        let pictures = client.state().db.table("pictures");
+        for n in 0..5 {
+            pictures.insert(picture(&[n], None)).await.unwrap();
+        }
+        let mut batches = pictures.batches_of(2).await.unwrap();
+        let mut sizes = Vec::new();
+        while let Some(rows) = batches.next().await.unwrap() {
+            sizes.push(rows.len());
+        }
+        assert_eq!(sizes, [2, 2, 1]);
+        for rows in [0, 1_001] {
+            let refused = pictures.batches_of(rows).await.unwrap_err().to_string();
+            let expected = format!("a batch has 1 to 1000 rows, not {rows}");
+            assert!(refused.contains(&expected), "{refused}");
+        }
     });
 }

@@ -1,7 +1,6 @@
 //! `tsumugi migrate` and `tsumugi seed` as a user meets them, on every database: what they print, keep, refuse and undo,
 //! and many processes at once.
 
-#[allow(dead_code)] // this uses a part of it
 mod databases;
 
 use std::path::Path;
@@ -267,6 +266,51 @@ fn an_applied_file_that_was_changed_or_is_gone_is_told() {
         let (code, text) = site.run(&["migrate", "down"]);
         assert_eq!(code, 1);
         assert!(text.contains("there is no such file"), "{text}");
+    });
+}
+
+#[test]
+fn numbers_of_migrations_are_numbers_however_they_are_written() {
+    const ONE: &str = "up { db.create(:one) { increments :id } }\ndown { db.drop :one }\n";
+    const TWO: &str = "up { db.create(:two) { increments :id } }\ndown { db.drop :two }\n";
+    let files = [
+        ("migrations/7_one.rb", ONE),
+        ("migrations/0010_two.rb", TWO),
+    ];
+    on_all(&files, |site| {
+        site.check(
+            &["migrate", "up"],
+            0,
+            "up    7_one.rb\nup    0010_two.rb\n2 migrations applied",
+        );
+        std::fs::remove_file(site.path().join("migrations/7_one.rb")).unwrap();
+        site.write("migrations/007_one.rb", ONE);
+        site.check(&["migrate", "up"], 0, "nothing to do");
+        let status = site.run(&["migrate", "status"]).1;
+        let words = |line: &str| {
+            line.split_whitespace()
+                .take(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let status: Vec<String> = status.lines().map(words).collect();
+        assert_eq!(status, ["applied 007_one.rb", "applied 0010_two.rb"]);
+        site.check(
+            &["migrate", "down", "--steps", "2"],
+            0,
+            "down  0010_two.rb\ndown  007_one.rb\n2 migrations undone",
+        );
+        site.check(
+            &["migrate", "status"],
+            0,
+            "pending  007_one.rb\npending  0010_two.rb",
+        );
+        site.write("migrations/7_one.rb", ONE);
+        site.check(
+            &["migrate", "up"],
+            1,
+            "tsumugi: 007_one.rb and 7_one.rb have the same number",
+        );
     });
 }
 

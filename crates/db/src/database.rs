@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tsumugi_pg::Atomicity;
 
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
@@ -114,11 +115,21 @@ impl Database {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
+        self.stream_by(sql, values, BatchSize::default()).await
+    }
+
+    /// Like [`Database::stream`], and says how many rows come at a time.
+    pub async fn stream_by(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let (sql, values) = (sql.into(), values.into());
         Ok(match self {
-            Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql, values).await?),
-            Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values).await?),
-            Database::Firebird(pool) => RowStream::Firebird(pool.stream(sql, values).await?),
+            Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql, values, by).await?),
+            Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values, by).await?),
+            Database::Firebird(pool) => RowStream::Firebird(pool.stream(sql, values, by).await?),
         })
     }
 
@@ -202,6 +213,15 @@ impl Database {
             Database::Postgres(pool) => pool.close(),
             Database::Firebird(pool) => pool.close(),
             Database::Sqlite(_) => {}
+        }
+    }
+
+    /// Whether both are the same database, as far as their URLs tell.
+    pub fn is_same_as(&self, other: &Database) -> bool {
+        match (self, other) {
+            (Database::Postgres(pool), Database::Postgres(other)) => pool.is_same_as(other),
+            (Database::Firebird(pool), Database::Firebird(other)) => pool.is_same_as(other),
+            _ => self.shares_connections_with(other),
         }
     }
 
@@ -290,11 +310,21 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
+        self.stream_by(sql, values, BatchSize::default()).await
+    }
+
+    /// Like [`Transaction::stream`], and says how many rows come at a time.
+    pub async fn stream_by(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let (sql, values) = (sql.into(), values.into());
         Ok(match self {
-            Transaction::Sqlite(own) => RowStream::Sqlite(own.stream(sql, values).await?),
-            Transaction::Postgres(own) => RowStream::Postgres(own.stream(sql, values).await?),
-            Transaction::Firebird(own) => RowStream::Firebird(own.stream(sql, values).await?),
+            Transaction::Sqlite(own) => RowStream::Sqlite(own.stream(sql, values, by).await?),
+            Transaction::Postgres(own) => RowStream::Postgres(own.stream(sql, values, by).await?),
+            Transaction::Firebird(own) => RowStream::Firebird(own.stream(sql, values, by).await?),
         })
     }
 
@@ -402,8 +432,8 @@ impl RowStream {
         }
     }
 
-    /// The next batch: at least one row, at most [`BATCH_MAX_ROWS`](crate::limits::BATCH_MAX_ROWS), ending with the row
-    /// that passes [`BATCH_MAX_BYTES`](crate::limits::BATCH_MAX_BYTES). None after the last.
+    /// The next batch: at least one row, at most as many as [`BatchSize::of`] was told. Where nothing was said the size of the rows decides, at about
+    /// [`BATCH_MAX_BYTES`](crate::limits::BATCH_MAX_BYTES) for a batch. None after the last.
     ///
     /// Rows are read from the database when this is called, not before, except for the first batch. Dropping the
     /// future loses nothing: the next call goes on waiting.

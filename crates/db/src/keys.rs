@@ -1,5 +1,5 @@
 //! The primary keys of tables, which a database is asked for once. Rule: what is known is forgotten when tables have changed, by whoever
-//! changes them or finds that a statement was not understood.
+//! changes them or finds that a statement was not understood; what a transaction has learned is known outside of it when it is kept.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -46,16 +46,28 @@ pub struct PrimaryKeys {
     known: RefCell<HashMap<Box<str>, Rc<PrimaryKey>>>,
     /// How often something was forgotten: what was asked before is not kept.
     forgotten: Cell<u64>,
-    /// Whose keys a transaction shares until it changes tables.
-    outer: Option<Rc<PrimaryKeys>>,
+    /// Whose keys a transaction knows until it changes tables.
+    outer: Option<Outer>,
     has_changed: Cell<bool>,
 }
 
+/// The keys outside of a transaction.
+#[derive(Debug)]
+struct Outer {
+    keys: Rc<PrimaryKeys>,
+    /// How often something had been forgotten there when the transaction began.
+    forgotten: u64,
+}
+
 impl PrimaryKeys {
-    /// Those of a transaction: the same, until it changes tables. From then on they are its own, because it may be rolled back.
+    /// Those of a transaction, which knows what is known outside until it changes tables. What it learns is its own, because the tables that
+    /// it has met may be undone with it.
     pub fn within(outer: &Rc<PrimaryKeys>) -> PrimaryKeys {
         PrimaryKeys {
-            outer: Some(Rc::clone(outer)),
+            outer: Some(Outer {
+                keys: Rc::clone(outer),
+                forgotten: outer.forgotten.get(),
+            }),
             ..PrimaryKeys::default()
         }
     }
@@ -66,39 +78,41 @@ impl PrimaryKeys {
         table: &Name,
         describe: impl Future<Output = Result<Option<Description>>>,
     ) -> Result<Option<Rc<PrimaryKey>>> {
-        let keys = self.current();
-        if let Some(key) = keys.known.borrow().get(table.as_str()) {
-            return Ok(Some(Rc::clone(key)));
+        let known = |keys: &PrimaryKeys| keys.known.borrow().get(table.as_str()).cloned();
+        if let Some(key) = self.chain().find_map(known) {
+            return Ok(Some(key));
         }
-        let forgotten = keys.forgotten.get();
+        let forgotten = self.forgotten.get();
         let Some(found) = describe.await? else {
             return Ok(None);
         };
         let key = Rc::new(PrimaryKey::from(&found));
-        if keys.forgotten.get() == forgotten && std::ptr::eq(keys, self.current()) {
-            let mut known = keys.known.borrow_mut();
-            if known.len() >= PRIMARY_KEYS_MAX {
-                known.clear();
-            }
-            known.insert(table.as_str().into(), Rc::clone(&key));
+        if self.forgotten.get() == forgotten {
+            self.learn(table.as_str(), Rc::clone(&key));
         }
         Ok(Some(key))
     }
 
-    /// Where this one's keys are.
-    fn current(&self) -> &PrimaryKeys {
-        let mut keys = self;
-        while let Some(outer) = keys.outer.as_ref().filter(|_| !keys.has_changed.get()) {
-            keys = outer;
+    fn learn(&self, table: &str, key: Rc<PrimaryKey>) {
+        let mut known = self.known.borrow_mut();
+        if known.len() >= PRIMARY_KEYS_MAX {
+            known.clear();
         }
-        keys
+        known.insert(table.into(), key);
+    }
+
+    /// These, and those outside whose knowledge is good here as well.
+    fn chain(&self) -> impl Iterator<Item = &PrimaryKeys> {
+        std::iter::successors(Some(self), |keys| {
+            let outer = keys.outer.as_ref().filter(|_| !keys.has_changed.get());
+            outer.map(|outer| &*outer.keys)
+        })
     }
 
     /// Tables have been made, changed or dropped.
     pub fn forget_all(&self) {
         self.has_changed.set(true);
-        self.forgotten.set(self.forgotten.get().wrapping_add(1));
-        self.known.borrow_mut().clear();
+        self.undone();
     }
 
     /// Forgets them when tables have been changed, with whatever outcome: hold it meanwhile.
@@ -119,17 +133,36 @@ impl PrimaryKeys {
 
     fn pass_on(&self) {
         if let Some(outer) = self.outer.as_ref().filter(|_| self.has_changed.get()) {
-            outer.forget_all();
+            outer.keys.forget_all();
         }
+    }
+
+    /// The transaction has been committed: what it has learned is known outside, unless tables were changed meanwhile.
+    pub fn kept(&self) {
+        let Some(outer) = self.outer.as_ref().filter(|_| !self.has_changed.get()) else {
+            return;
+        };
+        if outer.keys.forgotten.get() == outer.forgotten {
+            for (table, key) in self.known.take() {
+                outer.keys.learn(&table, key);
+            }
+        }
+    }
+
+    /// A part of the transaction has been undone, and perhaps the tables that were met in it.
+    pub fn undone(&self) {
+        self.forgotten.set(self.forgotten.get().wrapping_add(1));
+        self.known.borrow_mut().clear();
     }
 
     /// A statement about the table failed: where it was not understood, the table may have been changed. SQLite understands a statement
     /// that it knows already, and says only when it runs that a column has gone.
     pub fn failed(&self, table: &Name, error: &Error) {
         if matches!(error, Error::Syntax { .. } | Error::Database { .. }) {
-            let keys = self.current();
-            keys.forgotten.set(keys.forgotten.get().wrapping_add(1));
-            keys.known.borrow_mut().remove(table.as_str());
+            for keys in self.chain() {
+                keys.forgotten.set(keys.forgotten.get().wrapping_add(1));
+                keys.known.borrow_mut().remove(table.as_str());
+            }
         }
     }
 }
@@ -189,10 +222,10 @@ mod tests {
     fn a_transaction_has_its_own_keys_as_soon_as_it_changes_tables() {
         block_on(async {
             let outer = Rc::new(PrimaryKeys::default());
+            assert!(asks(&outer).await);
             let inner = PrimaryKeys::within(&outer);
             let ending = inner.ending();
-            assert!(asks(&inner).await);
-            assert!(!asks(&outer).await);
+            assert!(!asks(&inner).await);
             drop(inner.changing());
             assert!(asks(&inner).await);
             assert!(!asks(&inner).await);
@@ -202,6 +235,36 @@ mod tests {
             let reading = PrimaryKeys::within(&outer);
             drop(reading.ending());
             assert!(!asks(&reading).await);
+        });
+    }
+
+    #[test]
+    fn what_a_transaction_has_learned_is_known_outside_when_it_is_kept() {
+        block_on(async {
+            let outer = Rc::new(PrimaryKeys::default());
+            let undone = PrimaryKeys::within(&outer);
+            assert!(asks(&undone).await);
+            assert!(!asks(&undone).await);
+            undone.undone();
+            assert!(asks(&undone).await);
+            drop(undone.ending());
+            let kept = PrimaryKeys::within(&outer);
+            assert!(asks(&kept).await);
+            kept.kept();
+            drop(kept.ending());
+            assert!(!asks(&outer).await);
+        });
+    }
+
+    #[test]
+    fn what_a_transaction_has_learned_is_not_kept_when_tables_were_changed_meanwhile() {
+        block_on(async {
+            let outer = Rc::new(PrimaryKeys::default());
+            let inner = PrimaryKeys::within(&outer);
+            assert!(asks(&inner).await);
+            drop(outer.changing());
+            inner.kept();
+            assert!(asks(&outer).await);
         });
     }
 

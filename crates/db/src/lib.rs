@@ -25,6 +25,7 @@
 
 mod account;
 mod attempt;
+mod batch;
 mod csv;
 mod database;
 mod decimal;
@@ -47,6 +48,7 @@ pub mod sqlite;
 mod value;
 mod watched;
 
+pub use batch::BatchSize;
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result};
 pub use feed::{Format, Scribe};

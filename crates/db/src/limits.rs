@@ -49,6 +49,8 @@ pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Tables of which one application on one worker remembers the primary key. Beyond that it asks for all of them again.
 pub(crate) const PRIMARY_KEYS_MAX: usize = 10_000;
+/// Most digits of the number in front of a migration's name.
+pub const VERSION_DIGITS_MAX: u16 = 32;
 /// How long one who makes, changes or drops a table waits for somebody else who changes the schema.
 pub const SCHEMA_WAIT_DEFAULT: Duration = Duration::from_secs(30);
 /// How long migrations and seeds wait for somebody else who changes the schema: his may take long.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement, scan};
 
+use crate::batch::BatchSize;
 use crate::database::{Database, Executed, RowStream, Transaction};
 use crate::error::Result;
 use crate::rows::Rows;
@@ -73,8 +74,13 @@ macro_rules! runs {
 
             /// Runs a statement of the builder that only reads and gives its rows in batches, as `stream` does.
             pub async fn follow(&self, statement: Statement) -> Result<RowStream> {
+                self.follow_by(statement, BatchSize::default()).await
+            }
+
+            /// The same, and says how many rows come at a time.
+            pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
                 let (sql, values) = sendable(statement, self.dialect());
-                self.stream(sql, values).await
+                self.stream_by(sql, values, by).await
             }
 
             /// What the database says of a table; none if there is no such table.

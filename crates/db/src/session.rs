@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tsumugi_pg::Atomicity;
 
+use crate::batch::BatchSize;
 use crate::database::{Database, Executed, RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::options::TransactionOptions;
@@ -136,8 +137,18 @@ impl Session {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
+        self.stream_by(sql, values, BatchSize::default()).await
+    }
+
+    /// Like [`Session::stream`], and says how many rows come at a time.
+    pub async fn stream_by(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: impl Into<Vec<Value>>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let Session::Postgres(own) = self;
-        let stream = own.stream(sql.into(), values.into()).await;
+        let stream = own.stream(sql.into(), values.into(), by).await;
         stream.map(RowStream::Postgres)
     }
 

@@ -1,7 +1,7 @@
 //! Statements of the builder on both databases, through the public face. What the builder writes is tested where it is written.
 //! Rule: each test runs on SQLite and on PostgreSQL and expects the same.
 
-use tsumugi_db::{Database, Options, Rows, TransactionOptions};
+use tsumugi_db::{BatchSize, Database, Options, RowStream, Rows, TransactionOptions};
 use tsumugi_pg_rig::Server;
 use tsumugi_sql::{Record, Value, col, raw, record, schema, table};
 
@@ -294,5 +294,41 @@ fn averages_extremes_and_windows_of_decimals_are_exact() {
             fetched(&db, running).await,
             r#"[{"n":"9.50"},{"n":"19.50"},{"n":"7.75"}]"#
         );
+    });
+}
+
+#[test]
+fn batches_have_at_most_as_many_rows_as_was_said() {
+    async fn sizes(mut stream: RowStream) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        while let Some(rows) = stream.next().await.unwrap() {
+            sizes.push(rows.len());
+        }
+        sizes
+    }
+    check(async |db| {
+        let users = table("users");
+        let records: Vec<Record> = (0..10)
+            .map(|n| record! { "name" => n.to_string() })
+            .collect();
+        for statement in users.to_insert_all(&records, db.dialect()).unwrap() {
+            db.run(statement).await.unwrap();
+        }
+        let all = || users.clone().order("id").to_rows(db.dialect()).unwrap();
+        for rows in [1, 3, 7, 1_000] {
+            let by = BatchSize::of(rows).unwrap();
+            let tx = db.begin(TransactionOptions::default()).await.unwrap();
+            let streams = [
+                db.follow_by(all(), by).await.unwrap(),
+                tx.follow_by(all(), by).await.unwrap(),
+            ];
+            for stream in streams {
+                let sizes = sizes(stream).await;
+                let fits = |size: &usize| *size as i64 <= rows;
+                assert!(sizes.iter().all(fits), "{rows}: {sizes:?}");
+                assert_eq!(sizes.iter().sum::<usize>(), 10, "{rows}");
+            }
+            tx.roll_back().await.unwrap();
+        }
     });
 }

@@ -471,3 +471,40 @@ fn a_change_that_waits_for_its_own_transaction_is_told_soon() {
         db.close();
     });
 }
+
+#[test]
+fn what_would_wait_for_its_own_transaction_is_refused_at_once() {
+    with_url(async |url| {
+        let (db, again) = (open(&url).await, open(&url).await);
+        let refused = |outcome: Result<()>| {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, Error::Usage { .. }), "{error:?}");
+            let told = error.to_string();
+            assert!(told.contains("would wait for the one"), "{told}");
+        };
+        let tx = db.begin(Default::default()).await.unwrap();
+        assert!(tx.create(&users()).await.unwrap());
+        db.inside(async {
+            for db in [&db, &again] {
+                refused(db.create(&users()).await.map(drop));
+                let migrator = Migrator::new(db, [create_users()]).unwrap();
+                refused(migrator.up(None).await.map(drop));
+                let seed = async |_: Rc<Transaction>| Ok::<(), Error>(());
+                refused(db.seed("users", seed).await.map(drop));
+            }
+        })
+        .await;
+        tx.roll_back().await.unwrap();
+        // So it is in a migration, whose transaction is the migrator's.
+        let inner = db.clone();
+        let nested = Migration::new("1_nested", "", async move |_: Rc<Transaction>| {
+            inner.create(&users()).await.map(drop)
+        });
+        let failed = Migrator::new(&db, [nested]).unwrap().up(None).await;
+        let told = failed.unwrap_err().to_string();
+        assert!(told.contains("would wait for the one"), "{told}");
+        assert!(db.create(&users()).await.unwrap());
+        again.close();
+        db.close();
+    });
+}

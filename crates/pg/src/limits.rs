@@ -79,3 +79,6 @@ pub const BATCH_BYTES: usize = 256 * 1024;
 
 /// Rows that one batch of a row stream has at most.
 pub const BATCH_ROWS_MAX: u32 = 10_000;
+
+/// Rows of the first batch at most, before it is known how large they are.
+pub const BATCH_ROWS_FIRST: u32 = 100;

@@ -10,13 +10,10 @@ use tsumugi_pg_proto::frontend;
 
 use crate::connection::{Connection, Part, Parts};
 use crate::error::{Error, Result};
-use crate::limits::{BATCH_BYTES, BATCH_ROWS_MAX};
+use crate::limits::{BATCH_BYTES, BATCH_ROWS_FIRST, BATCH_ROWS_MAX};
 use crate::query::Parameters;
 use crate::rows::Rows;
 use crate::statement::Columns;
-
-/// Rows of the first batch, before it is known how large they are.
-const FIRST_ROWS: u32 = 100;
 
 /// Rows on their way. Dropped before its end it tells the server to stop.
 pub struct RowStream {
@@ -28,6 +25,7 @@ pub struct RowStream {
     rows: u64,
     bytes: u64,
     next_rows: Option<u32>,
+    rows_max: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +44,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`]; the statement's own come with the first batch.
     pub async fn stream<P: Parameters + ?Sized>(&self, sql: &str, values: &P) -> Result<RowStream> {
-        self.stream_by(sql, values, FIRST_ROWS).await
+        self.stream_by(sql, values, BATCH_ROWS_FIRST).await
     }
 
     /// Like [`Connection::stream`], with at most so many rows in the first batch; see [`RowStream::limit_next`] for the others.
@@ -75,6 +73,7 @@ impl Connection {
             rows: 0,
             bytes: 0,
             next_rows: None,
+            rows_max: BATCH_ROWS_MAX,
         })
     }
 }
@@ -136,6 +135,11 @@ impl RowStream {
         self.next_rows = Some(rows_max);
     }
 
+    /// Whenever the server is asked for rows from now on, for at most so many (one at least); for fewer where they are large.
+    pub fn limit(&mut self, rows_max: u32) {
+        self.rows_max = rows_max.clamp(1, BATCH_ROWS_MAX);
+    }
+
     fn ask_for_more(&mut self) -> Result<()> {
         let row_bytes = (self.bytes / self.rows.max(1)).max(1);
         let rows = match self.next_rows.take() {
@@ -143,7 +147,7 @@ impl RowStream {
             None => u32::try_from(BATCH_BYTES as u64 / row_bytes).unwrap_or(BATCH_ROWS_MAX),
         };
         self.connection.0.append(|_, out| {
-            frontend::execute(out, "", rows.clamp(1, BATCH_ROWS_MAX))?;
+            frontend::execute(out, "", rows.clamp(1, self.rows_max))?;
             frontend::flush(out);
             Ok::<(), Error>(())
         })?;

@@ -6,7 +6,10 @@ class DB
 
   # Applies the migrations of a folder beside the application that this database does not have yet, in the order of their names.
   # Many processes and workers may do so at once. Answers how many it applied.
+  # Each is in a transaction of its own, so in another one of this fibre it is refused.
   def migrate(folder = "migrations")
+    raise UsageError, "migrate takes a transaction of its own for each migration: call it before or after the one that it is called in" if Tsumugi::Native.db_in_transaction?(@native)
+
     Tsumugi::Migrations.new(self, folder, Tsumugi::LoggedWork.new).up
   end
 
@@ -62,9 +65,11 @@ module Tsumugi
 
   # One file of `migrations/`.
   class Migration < SchemaFile
-    NAME = /\A(\d+)_\w+\.rb\z/
+    NAME = /\A(\d{1,32})_\w+\.rb\z/
 
     def version = name.split("_").first
+    # By which it is told from others and put in order: 007 is 7.
+    def ordinal = @ordinal ||= Native.schema_ordinal(version)
     def checksum = @checksum ||= Digest::SHA256.hexdigest(@text)
 
     def up(&block) = @up = block
@@ -98,10 +103,11 @@ module Tsumugi
     def up(steps = nil)
       prepare
       applied = found
-      changed = @files.find { |file| applied[file.version] && applied[file.version][:checksum] != file.checksum }
+      changed = @files.find { |file| applied[file.ordinal] && applied[file.ordinal][:checksum] != file.checksum }
       raise DB::MigrationFailed, "#{changed.name} is not what was applied: put it back, or write a new migration; with `migrate down` or `redo` it is run as it is now" if changed
 
-      run(first(@files.reject { |file| applied[file.version] }, steps), :up)
+      pending = @files.reject { |file| applied[file.ordinal] }
+      run(steps ? pending.first(steps) : pending, :up)
     end
 
     # Undoes the last +steps+, newest first.
@@ -121,11 +127,12 @@ module Tsumugi
     def status
       applied = @db.table?(TABLE) ? found : {}
       rows = @files.map do |file|
-        row = applied.delete(file.version)
+        row = applied.delete(file.ordinal)
         state = row.nil? ? "pending" : row[:checksum] == file.checksum ? "applied" : "changed"
         [file.version, file.name, state, row ? row[:applied_at].to_s : ""]
       end
-      (rows + applied.values.map { |row| [row[:version], row[:name], "no file", row[:applied_at].to_s] }).sort
+      rows += applied.values.map { |row| [row[:version], row[:name], "no file", row[:applied_at].to_s] }
+      rows.sort_by { |version, _| Native.schema_ordinal(version) }
     end
 
     # Runs the block and undoes it. What it would note is kept in mind alone: a table that the trial made could not be read everywhere.
@@ -153,22 +160,16 @@ module Tsumugi
       odd = files.find { |file| !Migration::NAME.match?(file.name) }
       raise DB::MigrationFailed, "#{odd.name} is no name of a migration: 20260131120000_what_it_does.rb is" if odd
 
+      files = files.sort_by { |file| [file.ordinal, file.name] }
       files.each_cons(2) do |one, other|
-        raise DB::MigrationFailed, "#{one.name} and #{other.name} have the same number" if one.version == other.version
+        raise DB::MigrationFailed, "#{one.name} and #{other.name} have the same number" if one.ordinal == other.ordinal
       end
       files.each { |file| file.__evaluate }
     end
 
-    # Digits compare as numbers, also where some have more of them.
-    def first(files, steps)
-      files = files.sort_by { |file| [file.version.to_i, file.name] }
-      steps ? files.first(steps) : files
-    end
-
     def newest(steps)
-      rows = found.values.sort_by { |row| -row[:version].to_i }.first(steps)
-      rows.map do |row|
-        @files.find { |file| file.version == row[:version] } ||
+      found.sort_by { |ordinal, _| ordinal }.last(steps).reverse.map do |ordinal, row|
+        @files.find { |file| file.ordinal == ordinal } ||
           raise(DB::MigrationFailed, "#{row[:name]} is applied and there is no such file: without it nobody knows how to undo it")
       end
     end
@@ -184,7 +185,8 @@ module Tsumugi
       end
     end
 
-    def found = @tried || @db[TABLE].all.to_h { |row| [row[:version], row] }
+    # What is noted, by its ordinal.
+    def found = @tried || @db[TABLE].all.to_h { |row| [Native.schema_ordinal(row[:version]), row] }
 
     # Answers how many it ran: what another process was faster with is left out.
     def run(files, direction)
@@ -235,8 +237,8 @@ module Tsumugi
 
     # Under the lock: answers whether there was anything to do.
     def step(file, direction)
-      is_there = found.key?(file.version)
-      return false if is_there == (direction == :up)
+      noted = found[file.ordinal]
+      return false if !noted.nil? == (direction == :up)
 
       begin
         file.__run(direction)
@@ -244,17 +246,17 @@ module Tsumugi
         @kept = @db.__kept?
         raise e
       end
-      note(file, direction)
+      note(file, direction, noted)
       true
     end
 
-    def note(file, direction)
+    def note(file, direction, noted)
       if @tried
-        direction == :up ? @tried[file.version] = { version: file.version, name: file.name, checksum: file.checksum } : @tried.delete(file.version)
+        direction == :up ? @tried[file.ordinal] = { version: file.version, name: file.name, checksum: file.checksum } : @tried.delete(file.ordinal)
       elsif direction == :up
         @db.__note("insert into #{TABLE} (version, name, checksum) values (?, ?, ?)", file.version, file.name, file.checksum)
       else
-        @db.__note("delete from #{TABLE} where version = ?", file.version)
+        @db.__note("delete from #{TABLE} where version = ?", noted[:version])
       end
     end
 

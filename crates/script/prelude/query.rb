@@ -49,18 +49,17 @@ class DB
     # The row with this primary key, or with this value of the column +key+.
     def find(id, key = nil) = Tsumugi.await(__find(id, key))
 
-    # Runs the block for each row, fetched by a cursor, all of one snapshot. Until it ends, a transaction can do nothing else. How many
-    # rows come at a time the driver chooses by their size; +batch+ is taken for those who come from elsewhere.
-    def each(batch: 1000, &block)
+    # Runs the block for each row, fetched by a cursor, all of one snapshot. Until it ends, a transaction can do nothing else. At most
+    # +batch+ rows come at a time, 1 to 1000; where nothing is said, as many as suit their size.
+    def each(batch: nil, &block)
       return to_enum(:each, batch: batch) unless block
-      raise ArgumentError, "each takes batch: rows, from 1 to 1000, not #{batch.inspect}" unless batch.is_a?(Integer) && batch.between?(1, 1000)
 
-      stream.each(&block)
+      stream(batch: batch).each(&block)
       self
     end
 
     # The rows while they are fetched, for `stream query, as: :csv`.
-    def stream = RowStream.new(Tsumugi.await(__stream))
+    def stream(batch: nil) = RowStream.new(Tsumugi.await(__stream(batch)))
 
     # The names of the columns.
     def columns = Tsumugi.await(__columns).columns

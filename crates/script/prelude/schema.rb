@@ -190,6 +190,8 @@ class DB
       __until_held { __schema_locked? }
       return yield
     end
+    raise UsageError, "a transaction of this fibre is open on this database by another connect: this would wait for it" if Tsumugi::Native.db_in_other_transaction?(@native)
+
     answer = nil
     __until_held { __schema_tried?(mode) { answer = yield } }
     answer

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tsumugi_db::Watched;
+use tsumugi_db::{Database, Watched};
 pub use tsumugi_front::Mode;
 use tsumugi_http::secret::Secret;
 use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
@@ -71,8 +71,8 @@ pub(crate) struct Host {
     pub subject: RefCell<Option<Rc<Exchange>>>,
     /// The job that runs now; natives identify a fibre by it.
     pub job: Cell<u64>,
-    /// The jobs that have a transaction, once for each.
-    pub transactions: RefCell<Vec<u64>>,
+    /// The jobs that have a transaction, once for each, and of which database.
+    pub transactions: RefCell<Vec<(u64, Database)>>,
     /// `$~` of every job.
     pub last_match: LastMatch,
     jobs: Cell<u64>,

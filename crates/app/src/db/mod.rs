@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    Database, Executed, Options, PrimaryKey, PrimaryKeys, RowStream, Rows, Transaction,
+    BatchSize, Database, Executed, Options, PrimaryKey, PrimaryKeys, RowStream, Rows, Transaction,
     TransactionOptions,
 };
 use tsumugi_sql::{Dialect, Name, Source, Statement};
@@ -64,9 +64,10 @@ impl Db {
         let keys = Rc::new(PrimaryKeys::within(&self.keys));
         let _ending = keys.ending();
         let tx = Tx::new(Rc::new(begun), &keys);
-        match run(&tx).await {
+        match self.database.inside(run(&tx)).await {
             Ok(value) => {
                 tx.commit().await.map_err(Error::from)?;
+                keys.kept();
                 Ok(value)
             }
             Err(error) => {
@@ -171,10 +172,10 @@ impl Place {
         })
     }
 
-    async fn follow(&self, statement: Statement) -> Result<RowStream> {
+    async fn follow(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
         Ok(match &self.on {
-            On::Database(database) => database.follow(statement).await?,
-            On::Transaction(transaction) => transaction.follow(statement).await?,
+            On::Database(database) => database.follow_by(statement, by).await?,
+            On::Transaction(transaction) => transaction.follow_by(statement, by).await?,
         })
     }
 

@@ -76,8 +76,8 @@ macro_rules! migrations {
 
 impl Db {
     /// Makes a table and says whether it did. One of this name that is the same already is left alone; another one is an error. Within a
-    /// transaction it is [`Tx::create`], and so for each change of tables: this one would wait for the transaction that it is called in, until
-    /// [`Options::schema_wait`](tsumugi_db::Options::schema_wait) has passed.
+    /// transaction it is [`Tx::create`], and so for each change of tables: this one would wait for the transaction that it is called in, and is
+    /// refused there.
     pub async fn create(&self, table: &Table) -> Result<bool> {
         let _changing = self.keys.changing();
         Ok(self.database.create(table).await?)
@@ -102,7 +102,7 @@ impl Db {
     }
 
     /// Applies the migrations that this database does not have yet, each in a transaction of its own, and gives how many. Many workers and
-    /// processes may do so at once. [`Db::migrator`] can do more.
+    /// processes may do so at once. Within a transaction of this database it is refused. [`Db::migrator`] can do more.
     pub async fn migrate(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<usize> {
         Ok(self.migrator(migrations)?.up(None).await?)
     }
@@ -113,7 +113,8 @@ impl Db {
         Ok(Migrator::new(&self.database, migrations)?.forgetting(&self.keys))
     }
 
-    /// Runs this in a transaction if the table is empty, and says whether it did. Of many processes that come at once one does.
+    /// Runs this in a transaction if the table is empty, and says whether it did. Of many processes that come at once one does. Within a
+    /// transaction of this database it is refused.
     pub async fn seed<E: From<Error>>(
         &self,
         table: impl Into<Name>,
@@ -126,6 +127,9 @@ impl Db {
             run(&tx).await.map_err(Seeding::Own)
         };
         let seeded = self.database.seed(table, seed).await;
+        if seeded.is_ok() {
+            keys.kept();
+        }
         seeded.map_err(|error| match error {
             Seeding::Own(error) => error,
             Seeding::Database(error) => Error::from(error).into(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tsumugi_db::{PrimaryKey, RowStream, Rows};
+use tsumugi_db::{BatchSize, PrimaryKey, RowStream, Rows};
 use tsumugi_sql::{
     Aggregate, Conflict, Expr, Field, Item, Name, Order, Query, Record, Several, Source, col,
 };
@@ -139,11 +139,22 @@ impl Table {
         Feed(self.clone())
     }
 
-    /// The rows in batches.
+    /// The rows in batches by a cursor, as many at a time as suit their size.
     pub async fn batches(&self) -> Result<RowStream> {
-        self.place
-            .follow(self.query.to_rows(self.place.dialect())?)
-            .await
+        self.follow(BatchSize::default()).await
+    }
+
+    /// The same with at most so many rows at a time, 1 to [`BATCH_MAX_ROWS`](tsumugi_db::limits::BATCH_MAX_ROWS).
+    ///
+    /// # Errors
+    /// [`Error::Db`] of any other number; nothing is asked of the database then.
+    pub async fn batches_of(&self, rows: i64) -> Result<RowStream> {
+        self.follow(BatchSize::of(rows)?).await
+    }
+
+    async fn follow(&self, by: BatchSize) -> Result<RowStream> {
+        let statement = self.query.to_rows(self.place.dialect())?;
+        self.place.follow(statement, by).await
     }
 
     /// Inserts a row, a struct or a map, and gives its primary key, which is a whole number. Of any other key: [`Table::insert_key`].

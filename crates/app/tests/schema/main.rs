@@ -1,16 +1,15 @@
 //! Tables, migrations, seeds and keys of an application in Rust, on SQLite in memory. What they do on each database is tested below, in db.
 //! Rule: a migration here is a module, as in applications.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
 use serde::Serialize;
 use tsumugi_app::{Db, Error, Migration, Plugin, Result, Router, Tx, Worker, trial};
-use tsumugi_db::Options;
 use tsumugi_db::schema::State;
 use tsumugi_sql::col;
 use tsumugi_sql::schema::{Table, increments, integer, string, text};
 
 mod history;
+#[path = "../memory/mod.rs"]
+mod memory;
 
 tsumugi_app::migrations![m1_create_users, m2_add_nick];
 
@@ -20,11 +19,7 @@ struct App {
 
 impl Plugin for App {
     async fn start(_: &Worker) -> Result<App> {
-        // Each test has its own: a database in memory is the whole process's.
-        static STARTED: AtomicUsize = AtomicUsize::new(0);
-        let number = STARTED.fetch_add(1, Relaxed);
-        let url = format!("sqlite::memory:?name=schema{number}");
-        let db = Db::connect(&url, Options::default()).await?;
+        let db = memory::connect().await?;
         Ok(App { db })
     }
 }
@@ -189,6 +184,52 @@ fn a_key_that_was_learned_from_tables_that_are_undone_is_forgotten() {
         .await
         .unwrap();
         assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_key_of_a_table_of_ones_own_sql_goes_with_the_transaction() {
+    with_db(async |db| {
+        db.execute_script("create table t(name text)")
+            .await
+            .unwrap();
+        let undone = db
+            .tx(async |tx: &Tx| {
+                tx.execute_script("drop table t; create table t(name text primary key)")
+                    .await?;
+                let key: Option<String> = tx.table("t").insert_key(AN).await?;
+                assert_eq!(key.as_deref(), Some("an"));
+                Err::<(), _>(Error::conflict("undone"))
+            })
+            .await;
+        assert!(undone.is_err());
+        let key: Option<String> = db.table("t").insert_key(AN).await.unwrap();
+        assert_eq!(key, None);
+    });
+}
+
+#[test]
+fn what_would_wait_for_its_own_transaction_is_refused_at_once() {
+    with_db(async |db| {
+        let refused = db
+            .tx(async |tx: &Tx| {
+                let table = Table::new("t").column(increments("id"));
+                tx.create(&table).await?;
+                let seeded = db.seed("t", async |_: &Tx| Ok::<(), Error>(())).await;
+                let outcomes = [
+                    db.migrate(migrations()).await.map(drop),
+                    seeded.map(drop),
+                    db.create(&table).await.map(drop),
+                    db.drop_table("t").await,
+                ];
+                Ok::<_, Error>(outcomes.map(|outcome| outcome.unwrap_err().to_string()))
+            })
+            .await
+            .unwrap();
+        for refused in refused {
+            assert!(refused.contains("would wait for the one"), "{refused}");
+        }
+        assert_eq!(db.migrate(migrations()).await.unwrap(), 2);
     });
 }
 

@@ -18,6 +18,7 @@ use super::stream::RowStream;
 use super::transaction::Transaction;
 use crate::account::Account;
 use crate::attempt::Attempt;
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
@@ -32,6 +33,8 @@ pub struct Pool(Rc<Inner>);
 
 pub(super) struct Inner {
     name: Arc<str>,
+    /// The server, its port and what the database is called there.
+    place: (String, u16, String),
     connections: Connections,
     opened: Rc<Opened>,
     pub(super) shapes: Shapes,
@@ -48,6 +51,7 @@ impl Pool {
         let (config, options) = settings::read(url, options)?;
         let name = config.database.as_str();
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name).into();
+        let place = (config.host.clone(), config.port, config.database.clone());
         let opened = Rc::new(Opened::default());
         let link = Link {
             connector: Connector::new(config),
@@ -64,6 +68,7 @@ impl Pool {
         };
         let pool = Pool(Rc::new(Inner {
             name,
+            place,
             connections: Connections::new(link, settings),
             opened,
             shapes: Shapes::new(options.names),
@@ -74,6 +79,11 @@ impl Pool {
         let connected = pool.0.connections.shared().await.map(drop);
         connected.map_err(|missed| pool.0.none(missed))?;
         Ok(pool)
+    }
+
+    /// Whether both go to the same database of the same server.
+    pub(crate) fn is_same_as(&self, other: &Pool) -> bool {
+        self.0.place == other.0.place
     }
 
     pub(crate) fn shares_connections_with(&self, other: &Pool) -> bool {
@@ -125,9 +135,15 @@ impl Pool {
         self.0.account.counted(run)
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         self.0.permitted(&sql, &values)?;
-        RowStream::alone(&self.0, sql, values).await
+        let stream = RowStream::alone(&self.0, sql, values).await?;
+        Ok(stream.by(by))
     }
 
     pub(crate) fn options(&self) -> &Options {

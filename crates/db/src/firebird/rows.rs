@@ -15,7 +15,7 @@ use tsumugi_firebird_proto::{Field as Raw, Format, Kind, Row as RawRow, TextRule
 use super::blobs::Blobs;
 use crate::error::{Error, Result};
 use crate::json;
-use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, BATCH_MAX_ROWS, PLANS_MAX};
+use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, PLANS_MAX};
 use crate::options::Names;
 use crate::rows::Columns;
 use crate::value::{Nature, Rich, ValueRef};
@@ -117,15 +117,15 @@ impl Rows {
         columns.iter().any(|column| column.kind == Kind::Blob)
     }
 
-    /// Takes rows from the beginning: as many as a batch may have, and one at least.
-    pub(super) fn batch(&self) -> Rows {
+    /// Takes rows from the beginning: as many as a batch may have, at most so many, and one at least.
+    pub(super) fn batch(&self, rows_max: usize) -> Rows {
         let (first, counts) = (self.range.start, self.name_blobs());
         let (mut end, mut blobs) = (first, 0);
         while end < self.range.end {
             if counts {
                 blobs += self.raw_row(end).map_or(0, |row| blobs_of(row).count());
             }
-            let fits = end - first < BATCH_MAX_ROWS
+            let fits = end - first < rows_max
                 && self.start(end) - self.start(first) <= BATCH_MAX_BYTES
                 && blobs <= BATCH_MAX_BLOBS;
             if end > first && !fits {

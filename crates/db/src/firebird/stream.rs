@@ -11,6 +11,7 @@ use super::failure::{self, Fault};
 use super::pool::Inner;
 use super::rows::Rows as Lying;
 use super::transaction::{Held, Live, Locks, parameters};
+use crate::batch::BatchSize;
 use crate::error::Result;
 use crate::options::TransactionOptions;
 use crate::rows::{Columns, Rows};
@@ -28,6 +29,7 @@ pub struct RowStream {
     sql: Arc<str>,
     values: Vec<Value>,
     place: Place,
+    by: BatchSize,
 }
 
 /// Whose transaction it is.
@@ -106,11 +108,18 @@ impl RowStream {
             sql,
             values,
             place,
+            by: BatchSize::default(),
         };
         // What the server says to the execution comes with the first rows.
         let first = stream.arrive().await;
         first.map_err(|fault| stream.failed(fault))?;
         Ok(stream)
+    }
+
+    /// How many rows of what has arrived come at a time.
+    pub(super) fn by(mut self, by: BatchSize) -> RowStream {
+        self.by = by;
+        self
     }
 
     pub(crate) fn columns(&self) -> &Arc<Columns> {
@@ -151,7 +160,7 @@ impl RowStream {
         let Some(arrived) = &self.arrived else {
             return Ok(None);
         };
-        let mut batch = arrived.batch();
+        let mut batch = arrived.batch(self.by.rows_max());
         let rest = arrived.after(batch.len());
         let is_last = rest.len() == 0 && self.rows.as_ref().is_some_and(|rows| rows.has_ended());
         if let Some(live) = &self.live

@@ -20,6 +20,7 @@ use super::pool::{Inner, executed};
 use super::rows::Rows as Lying;
 use super::settings;
 use super::stream::RowStream;
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::rows::Rows;
@@ -184,7 +185,12 @@ impl Transaction {
         self.0.change.kept.get()
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         self.0.pool.permitted(&sql, &values)?;
         if self.0.settled(Effect::Read).await? == Settled::LeftOut {
             return Err(Error::Unsupported {
@@ -193,7 +199,8 @@ impl Transaction {
             });
         }
         let live = self.0.ready().await?;
-        RowStream::begin(&self.0, live, sql, values).await
+        let stream = RowStream::begin(&self.0, live, sql, values).await?;
+        Ok(stream.by(by))
     }
 
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {

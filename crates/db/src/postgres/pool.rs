@@ -19,6 +19,7 @@ use super::settings;
 use super::transaction::{RowStream, Transaction};
 use crate::account::Account;
 use crate::attempt::Attempt;
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
@@ -103,6 +104,12 @@ impl Pool {
         Ok(pool)
     }
 
+    /// Whether both go to the same database of the same servers.
+    pub(crate) fn is_same_as(&self, other: &Pool) -> bool {
+        let (own, other) = (self.0.connector.config(), other.0.connector.config());
+        own.hosts == other.hosts && own.database == other.database
+    }
+
     pub(crate) fn shares_connections_with(&self, other: &Pool) -> bool {
         self.0.connections.is(&other.0.connections)
     }
@@ -172,7 +179,12 @@ impl Pool {
         self.0.account.counted(run)
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let plan = self.0.shareable(&sql, &values)?;
         let own = self.0.own().await?;
         own.changed.set(plan.effect == Effect::Procedure);
@@ -181,7 +193,7 @@ impl Pool {
             let attempt = || self.0.attempt(Arc::clone(&sql), values.clone());
             lifted.map_err(|fault| attempt().fault(fault))?;
         }
-        RowStream::begin(&self.0, own, sql, values).await
+        RowStream::begin(&self.0, own, sql, values, by).await
     }
 
     pub(crate) fn options(&self) -> &Options {

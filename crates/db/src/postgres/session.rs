@@ -12,6 +12,7 @@ use super::link::Own;
 use super::pool::{Inner, Limits, Pool, executed, kept, planned};
 use super::rows::Rows as Lying;
 use super::transaction::{RowStream, Transaction, Watch, permitted};
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::TransactionOptions;
 use crate::rows::Rows;
@@ -56,8 +57,13 @@ impl Session {
         self.pool.script_on(&self.own, sql).await
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
-        RowStream::begin(&self.pool, Rc::clone(&self.own), sql, values).await
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
+        RowStream::begin(&self.pool, Rc::clone(&self.own), sql, values, by).await
     }
 
     pub(crate) async fn pipeline(

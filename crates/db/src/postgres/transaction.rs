@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use tsumugi_pg::limits::{BATCH_ROWS_FIRST, BATCH_ROWS_MAX};
 use tsumugi_pg::{Access as ServerAccess, Atomicity, Isolation as ServerIsolation};
 use tsumugi_pg_proto::TransactionStatus;
 
@@ -16,6 +17,7 @@ use super::plan::{self, Effect, Plan};
 use super::pool::{COPY_IN, Inner, Limits, executed, kept, planned};
 use super::rows::Rows as Lying;
 use super::settings;
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::rows::{Columns, Rows};
@@ -144,9 +146,14 @@ impl Transaction {
         self.0.pool.script_on(&own, sql).await
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let own = self.0.own()?;
-        let mut stream = RowStream::begin(&self.0.pool, own, sql, values).await?;
+        let mut stream = RowStream::begin(&self.0.pool, own, sql, values, by).await?;
         self.0.streaming.set(true);
         stream.transaction = Rc::downgrade(&self.0);
         Ok(stream)
@@ -347,18 +354,22 @@ impl RowStream {
         own: Own,
         sql: Arc<str>,
         values: Vec<Value>,
+        by: BatchSize,
     ) -> Result<RowStream> {
         let plan = pool.plans.of(&sql);
         let begun = pool.account.begun();
         let binds = Binds(&values);
-        let rows = batch(pool, &own, own.stream(&plan.sql, &binds)).await;
+        let rows_max = by.said().map_or(BATCH_ROWS_MAX, u32::from);
+        let first = rows_max.min(BATCH_ROWS_FIRST);
+        let rows = batch(pool, &own, own.stream_by(&plan.sql, &binds, first)).await;
         // Its rows are still to come.
         pool.account
             .log(begun, &sql, &values, rows.as_ref().map(|_| None));
-        let rows = match rows {
+        let mut rows = match rows {
             Ok(rows) => rows,
             Err(fault) => return Err(pool.attempt(sql, values).fault(fault)),
         };
+        rows.limit(rows_max);
         let columns = rows
             .columns()
             .derived(|columns| Arc::new(Columns::new(columns.iter().map(|column| &*column.name))));

@@ -15,6 +15,7 @@ use tsumugi_sql::{Dialect, Record, Statement, col, table};
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
 use crate::keys::PrimaryKeys;
+use crate::limits::VERSION_DIGITS_MAX;
 use crate::options::TransactionMode;
 use crate::query::sendable;
 use crate::rows::Rows;
@@ -83,8 +84,8 @@ impl Migration {
 
     fn check(&self) -> Result<()> {
         let (version, rest) = self.name.split_once('_').unwrap_or_default();
-        let digits =
-            (1..=32).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit());
+        let digits = (1..=usize::from(VERSION_DIGITS_MAX)).contains(&version.len())
+            && version.bytes().all(|byte| byte.is_ascii_digit());
         if digits && !rest.is_empty() && self.name.len() <= 255 {
             return Ok(());
         }
@@ -478,7 +479,7 @@ async fn step(
 /// The table of what was applied: the same as that of migrations in Ruby.
 fn notes() -> Table {
     Table::new(NOTES)
-        .column(string("version", 32).primary())
+        .column(string("version", u32::from(VERSION_DIGITS_MAX)).primary())
         .column(string("name", 255))
         .column(char("checksum", 64))
         .column(timestamp("applied_at").default_now())
@@ -515,15 +516,19 @@ fn find<'n>(noted: &'n [Note], version: &str) -> Option<&'n Note> {
     noted.iter().find(|note| same(&note.version, version))
 }
 
-/// `007` is 7.
+/// The number of a migration, as those in Ruby and in Rust are told apart and put in order: `007` is 7, and 10 comes after 9. It has as many
+/// digits as a number may have, so that these texts compare as their numbers do.
+pub fn ordinal(version: &str) -> String {
+    let digits = usize::from(VERSION_DIGITS_MAX);
+    format!("{version:0>digits$}")
+}
+
 fn same(one: &str, other: &str) -> bool {
     by_number(one, other) == Ordering::Equal
 }
 
-/// Digits compare as numbers, also where some have more of them.
 fn by_number(one: &str, other: &str) -> Ordering {
-    let (one, other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
-    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+    ordinal(one).cmp(&ordinal(other))
 }
 
 #[cfg(test)]

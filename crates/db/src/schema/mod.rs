@@ -15,7 +15,7 @@ use crate::options::TransactionMode;
 use crate::query::sendable;
 use crate::value::{Value, ValueRef};
 
-pub use migrations::{Applied, Direction, Migration, Migrator, News, State};
+pub use migrations::{Applied, Direction, Migration, Migrator, News, State, ordinal};
 pub use turn::LOCK;
 use turn::Patience;
 
@@ -24,6 +24,7 @@ impl Database {
     /// [`Transaction::create`]: this one would wait for the transaction that it is called in. So it is with all changes below.
     ///
     /// # Errors
+    /// [`Error::Usage`] within a transaction that [`Database::inside`] knows of.
     /// [`Error::TableDiffers`] if there is another one of this name. [`Error::PoolTimeout`] if somebody else has changed the schema for
     /// longer than [`schema_wait`](crate::Options::schema_wait).
     pub async fn create(&self, table: &Table) -> Result<bool> {

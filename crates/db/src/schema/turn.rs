@@ -17,6 +17,16 @@ use crate::value::{Value, ValueRef};
 /// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
 pub const LOCK: i64 = 8_319_104_722_905_361;
 
+tokio::task_local! {
+    /// Whose transactions this task is in.
+    static INSIDE: Rc<Inside>;
+}
+
+struct Inside {
+    database: Database,
+    outer: Option<Rc<Inside>>,
+}
+
 /// How long somebody waits, and has been waiting.
 pub(super) struct Patience {
     /// The option or limit that bounds it.
@@ -70,6 +80,28 @@ fn milliseconds(duration: Duration) -> u64 {
 }
 
 impl Database {
+    /// Runs this as what a transaction of this database is about. What would begin another one there to change the schema, and wait for the turn
+    /// that its own caller has, is refused at once.
+    pub async fn inside<T>(&self, run: impl Future<Output = T>) -> T {
+        let inside = Inside {
+            database: self.clone(),
+            outer: INSIDE.try_with(Rc::clone).ok(),
+        };
+        INSIDE.scope(Rc::new(inside), run).await
+    }
+
+    fn refuse_inside(&self) -> Result<()> {
+        let innermost = INSIDE.try_with(Rc::clone).ok();
+        let mut all = std::iter::successors(innermost.as_ref(), |inside| inside.outer.as_ref());
+        if all.any(|inside| inside.database.is_same_as(self)) {
+            return Err(Error::usage(
+                "this takes a transaction of its own, which would wait for the one that it is called in: \
+                 change tables with the methods of that one, migrate and seed before or after it",
+            ));
+        }
+        Ok(())
+    }
+
     /// Runs this in a transaction in which nobody else changes the schema.
     pub(super) async fn change<T, E: From<Error>>(
         &self,
@@ -77,6 +109,7 @@ impl Database {
         mut patience: Patience,
         run: impl AsyncFn(&Rc<Transaction>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.refuse_inside()?;
         let mut options = TransactionOptions::write(mode);
         if !matches!(self, Database::Sqlite(_)) {
             // What another process noted while this one waited has to be seen, whatever the database does by default.
@@ -87,7 +120,7 @@ impl Database {
                 Ok(tx) => {
                     let tx = Rc::new(tx);
                     if tx.has_schema().await? {
-                        let value = run(&tx).await?;
+                        let value = self.inside(run(&tx)).await?;
                         tx.commit().await?;
                         return Ok(value);
                     }

@@ -12,6 +12,7 @@ use rusqlite::hooks::{Action, AuthContext};
 use rusqlite::types::{ToSql, ToSqlOutput, Value as SqliteValue, ValueRef as SqliteRef};
 use rusqlite::{Batch, CachedStatement, ErrorCode, OpenFlags, Row, Rows as SqliteRows};
 
+use crate::batch::BatchSize;
 use crate::json;
 use crate::limits;
 use crate::options::{Access, Missing};
@@ -354,12 +355,13 @@ pub(super) struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// Begins to read.
-    pub(super) fn batches(&mut self) -> Batches<'_> {
+    pub(super) fn batches(&mut self, by: BatchSize) -> Batches<'_> {
         Batches {
             rows: self.prepared.raw_query(),
             desk: self.desk,
             sql: &self.sql,
             columns: None,
+            by,
         }
     }
 
@@ -376,13 +378,14 @@ pub(super) struct Batches<'a> {
     sql: &'a Arc<str>,
     /// Known from the first row on: a statement from the cache may get other columns as it begins.
     columns: Option<Arc<Columns>>,
+    by: BatchSize,
 }
 
 impl Batches<'_> {
     /// The next rows, if there was ever a row, and whether they are the last.
     pub(super) fn next(&mut self, rows_max_bytes: usize) -> Result<(Option<Packed>, bool), Fault> {
         let mut is_last = false;
-        while self.desk.has_room_in_batch() {
+        while self.desk.has_room_in_batch(self.by) {
             let Some(row) = self.rows.next().map_err(Fault::Run)? else {
                 is_last = true;
                 break;
@@ -432,9 +435,8 @@ impl Desk {
         Ok(())
     }
 
-    fn has_room_in_batch(&self) -> bool {
-        self.packer.len() < limits::BATCH_MAX_ROWS
-            && self.packer.packed_bytes() < limits::BATCH_MAX_BYTES
+    fn has_room_in_batch(&self, by: BatchSize) -> bool {
+        self.packer.len() < by.rows_max() && self.packer.packed_bytes() < limits::BATCH_MAX_BYTES
     }
 
     fn finish(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> Packed {

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
 use crate::options::{Options, TransactionOptions};
 use crate::rows::packed::Packed;
@@ -70,7 +71,7 @@ impl Statement {
 #[derive(Debug)]
 pub(super) enum Work {
     Statement(Call),
-    Stream(mpsc::Receiver<Reply>),
+    Stream(mpsc::Receiver<Reply>, BatchSize),
     Transaction {
         options: TransactionOptions,
         commands: mpsc::Receiver<Command>,
@@ -110,7 +111,7 @@ impl Job {
 #[derive(Debug)]
 pub(super) enum Request {
     Statement(Call, Statement),
-    Stream(Statement, mpsc::Receiver<Reply>),
+    Stream(Statement, mpsc::Receiver<Reply>, BatchSize),
     Savepoint(u32),
     Release(u32),
     RollBackTo(u32),

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{self, Options, TransactionOptions};
@@ -112,12 +113,17 @@ impl Pool {
             .map(drop)
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let (demand, demands) = mpsc::channel();
         let first = self
             .ask(
                 Lane::Readers,
-                Work::Stream(demands),
+                Work::Stream(demands, by),
                 Statement::new(sql, values),
             )
             .await?;

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use tracing::debug;
 
+use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
 use crate::limits::TIMEOUT_MAX;
 use crate::log::Line;
@@ -95,7 +96,9 @@ impl Seat {
                     self.queues.push(Lane::Writer, job);
                 }
             }
-            Work::Stream(demands) => service.stream(job.statement, job.reply, &demands),
+            Work::Stream(demands, by) => {
+                service.stream(job.statement, job.reply, &demands, by);
+            }
             Work::Transaction {
                 options,
                 commands,
@@ -194,11 +197,17 @@ impl Service<'_> {
     }
 
     /// Reads rows in batches, each when it is asked for. The first comes with the reply.
-    fn stream(&mut self, statement: Statement, reply: Reply, demands: &Receiver<Reply>) {
+    fn stream(
+        &mut self,
+        statement: Statement,
+        reply: Reply,
+        demands: &Receiver<Reply>,
+        by: BatchSize,
+    ) {
         let policy = self.connection.policy(Call::Query, &statement.sql);
         let started = Instant::now();
         watch::arm(Some(reply), self.options.statement_timeout, policy);
-        let result = self.batches(&statement, demands, policy);
+        let result = self.batches(&statement, demands, by, policy);
         let mut seen = watch::disarm();
         let Err(fault) = result else { return };
         let fault = match fault.needs_writer(&seen) {
@@ -217,6 +226,7 @@ impl Service<'_> {
         &mut self,
         statement: &Statement,
         demands: &Receiver<Reply>,
+        by: BatchSize,
         policy: Policy,
     ) -> Result<(), Fault> {
         let mut started = Instant::now();
@@ -228,7 +238,7 @@ impl Service<'_> {
         };
         let mut cursor = self.connection.cursor(statement)?;
         {
-            let mut batches = cursor.batches();
+            let mut batches = cursor.batches(by);
             while let (Some(rows), is_last) = batches.next(self.options.rows_max_bytes)? {
                 send(rows, is_last, started);
                 if is_last {
@@ -306,9 +316,9 @@ impl Service<'_> {
             Request::Statement(call, statement) => {
                 self.statement(call, statement, reply);
             }
-            Request::Stream(statement, demands) => {
+            Request::Stream(statement, demands, by) => {
                 if let Some(reply) = reply {
-                    self.stream(statement, reply, &demands);
+                    self.stream(statement, reply, &demands, by);
                 }
             }
             Request::Savepoint(number) => {

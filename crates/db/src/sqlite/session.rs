@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::oneshot;
 
+use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
 use crate::limits;
 use crate::options::TransactionOptions;
@@ -135,9 +136,14 @@ impl Transaction {
         self.session.ask(request).await.map(drop)
     }
 
-    pub(crate) async fn stream(&self, sql: Arc<str>, values: Vec<Value>) -> Result<RowStream> {
+    pub(crate) async fn stream(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
         let (demand, demands) = mpsc::channel();
-        let request = Request::Stream(Statement::new(sql, values), demands);
+        let request = Request::Stream(Statement::new(sql, values), demands, by);
         let first = self.session.ask(request).await?;
         self.session.stream.clear();
         Ok(RowStream::new(
@@ -195,7 +201,7 @@ impl Session {
             Err(TrySendError::Disconnected(_)) => Err(self.end.error()),
             Err(TrySendError::Full(command)) => {
                 let statement = match command.request {
-                    Request::Statement(_, statement) | Request::Stream(statement, _) => {
+                    Request::Statement(_, statement) | Request::Stream(statement, ..) => {
                         statement.failed(String::new())
                     }
                     _ => Failed::none(),

@@ -1,6 +1,6 @@
 //! Streams: batches of one snapshot, as many as are asked for.
 
-use tsumugi_db::{Database, TransactionOptions, limits, values};
+use tsumugi_db::{BatchSize, Database, TransactionOptions, limits, values};
 
 use super::{json, text, with, words};
 
@@ -33,6 +33,20 @@ fn rows_come_in_batches() {
             .stream("select 1 as one from rdb$database where 1 = 0", [])
             .await;
         assert_eq!(stream.unwrap().columns().name(0), Some("one"));
+    });
+}
+
+#[test]
+fn batches_have_at_most_as_many_rows_as_was_said() {
+    with("", async |db| {
+        let by = BatchSize::of(70).unwrap();
+        let mut stream = db.stream_by(NUMBERS, [], by).await.unwrap();
+        let mut rows = 0;
+        while let Some(batch) = stream.next().await.unwrap() {
+            assert!(batch.len() <= 70, "{}", batch.len());
+            rows += batch.len();
+        }
+        assert_eq!(rows, 5000);
     });
 }
 

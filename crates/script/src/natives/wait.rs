@@ -51,7 +51,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .map(|i| scope.root(scope.array_at(tasks, i)))
             .collect();
         let parent = Some(host.job.get());
-        if host.transactions.borrow().contains(&host.job.get()) {
+        let job = host.job.get();
+        if host
+            .transactions
+            .borrow()
+            .iter()
+            .any(|(own, _)| *own == job)
+        {
             let message =
                 "parallel in a transaction would run its branches outside: run it before or after";
             return Err(scope.error("DB::UsageError", message));

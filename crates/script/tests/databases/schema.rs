@@ -346,3 +346,29 @@ fn a_schema_that_fails_in_the_middle_is_as_it_was() {
         ],
     );
 }
+
+#[test]
+fn what_would_wait_for_its_own_transaction_is_refused_at_once() {
+    check(
+        USERS,
+        &[
+            (
+                "failing { db.transaction { db.migrate } }",
+                "DB::UsageError: migrate takes a transaction of its own for each migration: call it before or after the one that it is called in",
+            ),
+            (
+                "users; json(db.transaction { db.seeder(:users) { db[:users].insert(name: 'in the same') } })",
+                "true",
+            ),
+        ],
+    );
+    let other = "def other = DB.connect(\"sqlite:#{Tsumugi.data_dir}/test.db\")";
+    check_on(
+        Engine::Sqlite,
+        &format!("{USERS}{other}"),
+        &[(
+            "failing { db.transaction { users; other.seeder(:users) { } } }",
+            "DB::UsageError: a transaction of this fibre is open on this database by another connect: this would wait for it",
+        )],
+    );
+}

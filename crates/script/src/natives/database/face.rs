@@ -1,15 +1,15 @@
 //! A database as one application's VM has it: the connections, what each fibre has of its own, and the primary keys met so far.
-//! Rule: a statement of a fibre runs in that fibre's innermost transaction or connection, and nobody else's.
+//! Rule: a statement of a fibre runs in that fibre's innermost transaction or connection, and nobody else's; so it is with what keys it knows.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tsumugi_db::{Database, PrimaryKey, PrimaryKeys, Session, Transaction};
+use tsumugi_db::{Database, PrimaryKeys, Session, Transaction};
 use tsumugi_mruby::{Result, Scope, Value};
-use tsumugi_sql::{Dialect, Name};
+use tsumugi_sql::Dialect;
 
-use super::target::{Running, Target};
+use super::target::{Running, Target, own};
 use crate::natives::{Natives, wrong_type};
 
 /// What Ruby's `DB` carries.
@@ -17,12 +17,39 @@ pub(crate) struct Face {
     database: Database,
     /// What fibres have of their own, innermost last, by job.
     own: RefCell<HashMap<u64, Vec<Own>>>,
-    keys: PrimaryKeys,
+    keys: Rc<PrimaryKeys>,
 }
 
 enum Own {
     Session(Running<Session>),
-    Transaction(Running<Transaction>),
+    Transaction(Begun),
+}
+
+/// A transaction in Ruby's hands, and the keys that are known in it.
+#[derive(Clone)]
+pub(super) struct Begun {
+    pub(super) running: Running<Transaction>,
+    keys: Rc<PrimaryKeys>,
+}
+
+impl Begun {
+    pub(super) fn new(transaction: Transaction, outer: &Rc<PrimaryKeys>) -> Begun {
+        Begun {
+            running: own(transaction),
+            keys: Rc::new(PrimaryKeys::within(outer)),
+        }
+    }
+
+    /// It has been committed.
+    pub(super) fn kept(&self) {
+        self.keys.kept();
+    }
+
+    /// Ends it, with a rollback if it has not been committed.
+    pub(super) fn abandon(&self) {
+        self.running.borrow_mut().take();
+        drop(self.keys.ending());
+    }
 }
 
 impl Face {
@@ -30,7 +57,7 @@ impl Face {
         Face {
             database,
             own: RefCell::default(),
-            keys: PrimaryKeys::default(),
+            keys: Rc::default(),
         }
     }
 
@@ -56,8 +83,8 @@ impl Face {
                     .map(Target::Session)
                     .ok_or_else(|| over("connection"))
             }
-            Own::Transaction(running) => {
-                let transaction = running.borrow().clone();
+            Own::Transaction(begun) => {
+                let transaction = begun.running.borrow().clone();
                 transaction
                     .map(Target::Transaction)
                     .ok_or_else(|| over("transaction"))
@@ -84,25 +111,16 @@ impl Face {
         }
     }
 
-    /// The primary key of a table, which the database is asked for once; none where there is no such table.
-    pub(crate) async fn primary_key(
-        &self,
-        target: &Target,
-        table: &Name,
-    ) -> tsumugi_db::Result<Rc<PrimaryKey>> {
-        let describe = target.describe(table.clone());
-        let key = self.keys.find(table, describe).await?;
-        Ok(key.unwrap_or_default())
-    }
-
-    /// Tables have been made, changed or dropped.
-    pub(crate) fn forget_keys(&self) {
-        self.keys.forget_all();
-    }
-
-    /// A statement about the table failed: it may have been changed.
-    pub(crate) fn key_failed(&self, table: &Name, error: &tsumugi_db::Error) {
-        self.keys.failed(table, error);
+    /// The primary keys as this job knows them.
+    pub(crate) fn keys(&self, job: u64) -> Rc<PrimaryKeys> {
+        let own = self.own.borrow();
+        let innermost = own.get(&job).and_then(|own| {
+            own.iter().rev().find_map(|own| match own {
+                Own::Transaction(begun) => Some(&begun.keys),
+                Own::Session(_) => None,
+            })
+        });
+        Rc::clone(innermost.unwrap_or(&self.keys))
     }
 }
 
@@ -118,9 +136,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("db_enter", |host, scope, call| {
         let face = face(scope, call.argument(0))?;
         let own = call.argument(1);
-        if let Some(running) = scope.data::<Running<Transaction>>(own) {
-            face.enter(host.job.get(), Own::Transaction(Rc::clone(running)));
-            host.transactions.borrow_mut().push(host.job.get());
+        if let Some(begun) = scope.data::<Begun>(own) {
+            face.enter(host.job.get(), Own::Transaction(begun.clone()));
+            let database = face.database.clone();
+            let mut transactions = host.transactions.borrow_mut();
+            transactions.push((host.job.get(), database));
         } else if let Some(running) = scope.data::<Running<Session>>(own) {
             face.enter(host.job.get(), Own::Session(Rc::clone(running)));
         }
@@ -128,13 +148,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("db_leave", |host, scope, call| {
         let job = host.job.get();
-        face(scope, call.argument(0))?.leave(job);
-        if scope
-            .data::<Running<Transaction>>(call.argument(1))
-            .is_some()
-        {
+        let face = face(scope, call.argument(0))?;
+        face.leave(job);
+        if scope.data::<Begun>(call.argument(1)).is_some() {
             let mut transactions = host.transactions.borrow_mut();
-            if let Some(place) = transactions.iter().position(|own| *own == job) {
+            let is_this = |(own, database): &(u64, Database)| {
+                *own == job && database.shares_connections_with(&face.database)
+            };
+            if let Some(place) = transactions.iter().position(is_this) {
                 transactions.swap_remove(place);
             }
         }
@@ -144,6 +165,17 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let is_transaction = |own: &Own| matches!(own, Own::Transaction(_));
         let face = face(scope, call.argument(0))?;
         Ok(Value::boolean(face.is_in(host.job.get(), is_transaction)))
+    })?;
+    // Has this fibre a transaction of the same database that began elsewhere, on another connect to it?
+    natives.plain("db_in_other_transaction?", |host, scope, call| {
+        let face = face(scope, call.argument(0))?;
+        let job = host.job.get();
+        let is_same =
+            |(own, database): &(u64, Database)| *own == job && database.is_same_as(&face.database);
+        let is_transaction = |own: &Own| matches!(own, Own::Transaction(_));
+        let is_other =
+            !face.is_in(job, is_transaction) && host.transactions.borrow().iter().any(is_same);
+        Ok(Value::boolean(is_other))
     })?;
     natives.plain("db_has_own?", |host, scope, call| {
         let face = face(scope, call.argument(0))?;

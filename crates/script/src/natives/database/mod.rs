@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    Database, Isolation, Names, Options, Savepoint, Session, StatementLog, Transaction,
+    BatchSize, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
     TransactionMode, TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
@@ -24,7 +24,7 @@ use super::{Natives, text};
 use crate::answer::{Operation, answer, nil};
 use crate::host::{Host, Mode};
 use binds::bind;
-use face::{Face, face};
+use face::{Begun, Face, face};
 use failure::failure;
 pub(crate) use failure::raise;
 use target::{Running, Target, own, target};
@@ -139,7 +139,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_stream", |host, scope, call| {
         let (target, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
-            match target.stream(sql, binds).await {
+            match target.stream(sql, binds, BatchSize::default()).await {
                 Ok(stream) => answer(move |scope| {
                     let unread: super::rows::Unread = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
@@ -196,6 +196,7 @@ fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_begin", |host, scope, call| {
         let target = target(host, scope, call.argument(0))?;
+        let keys = face(scope, call.argument(0))?.keys(host.job.get());
         let mut options = match scope.text(call.argument(1)).as_deref() {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
@@ -222,7 +223,8 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             match target.begin(options).await {
                 Ok(transaction) => answer(move |scope| {
-                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, own(transaction))
+                    let begun = Begun::new(transaction, &keys);
+                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, begun)
                 }),
                 Err(error) => failure(error),
             }
@@ -230,15 +232,17 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     for (name, commits) in [("db_commit", true), ("db_rollback", false)] {
         natives.waiting(name, move |_, scope, call| {
-            let transaction = scope
-                .data::<Running<Transaction>>(call.argument(0))
-                .and_then(|running| running.borrow_mut().take());
+            let begun = scope.data::<Begun>(call.argument(0)).cloned();
+            let transaction = begun
+                .as_ref()
+                .and_then(|begun| begun.running.borrow_mut().take());
             Ok(Box::pin(async move {
-                let Some(transaction) = transaction else {
+                let (Some(begun), Some(transaction)) = (begun, transaction) else {
                     return nil();
                 };
                 let ended = if commits {
-                    transaction.commit().await
+                    let committed = transaction.commit().await;
+                    committed.map(|()| begun.kept())
                 } else {
                     transaction.roll_back().await
                 };
@@ -248,8 +252,8 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     }
     // For `ensure` of a cancelled request, which should not wait: dropping rolls back.
     natives.plain("db_abandon", |_, scope, call| {
-        if let Some(running) = scope.data::<Running<Transaction>>(call.argument(0)) {
-            running.borrow_mut().take();
+        if let Some(begun) = scope.data::<Begun>(call.argument(0)) {
+            begun.abandon();
         }
         Ok(Value::nil())
     })
@@ -276,9 +280,11 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         )
     })?;
     // Dropped, the transaction is rolled back to it before its next statement.
-    natives.plain("db_forsake", |_, scope, call| {
-        if let Some(savepoint) = scope.data::<copy::Holder<Savepoint>>(call.argument(0)) {
-            savepoint.borrow_mut().take();
+    natives.plain("db_forsake", |host, scope, call| {
+        let holder = scope.data::<copy::Holder<Savepoint>>(call.argument(0));
+        if holder.is_some_and(|holder| holder.borrow_mut().take().is_some()) {
+            let face = face(scope, call.argument(1))?;
+            face.keys(host.job.get()).undone();
         }
         Ok(Value::nil())
     })

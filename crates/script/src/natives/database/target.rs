@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{
-    Atomicity, CopyIn, CopyOut, Database, Executed, RowStream, Rows, Savepoint, Session,
-    Transaction, TransactionOptions, Value as Bind,
+    Atomicity, BatchSize, CopyIn, CopyOut, Database, Executed, PrimaryKey, PrimaryKeys, RowStream,
+    Rows, Savepoint, Session, Transaction, TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_sql::Name;
@@ -68,11 +68,12 @@ impl Target {
         &self,
         sql: impl Into<Arc<str>>,
         binds: Vec<Bind>,
+        by: BatchSize,
     ) -> tsumugi_db::Result<RowStream> {
         match self {
-            Target::Database(database) => database.stream(sql, binds).await,
-            Target::Session(session) => session.stream(sql, binds).await,
-            Target::Transaction(transaction) => transaction.stream(sql, binds).await,
+            Target::Database(database) => database.stream_by(sql, binds, by).await,
+            Target::Session(session) => session.stream_by(sql, binds, by).await,
+            Target::Transaction(transaction) => transaction.stream_by(sql, binds, by).await,
         }
     }
 
@@ -83,6 +84,16 @@ impl Target {
             Target::Session(session) => session.describe(table).await,
             Target::Transaction(transaction) => transaction.describe(table).await,
         }
+    }
+
+    /// The primary key of a table, which the database is asked for unless it is known; an empty one where there is no such table.
+    pub(crate) async fn primary_key(
+        &self,
+        keys: &PrimaryKeys,
+        table: &Name,
+    ) -> tsumugi_db::Result<Rc<PrimaryKey>> {
+        let key = keys.find(table, self.describe(table.clone())).await?;
+        Ok(key.unwrap_or_default())
     }
 
     /// Whether it is the turn of this transaction to change the schema.

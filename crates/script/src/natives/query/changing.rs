@@ -3,15 +3,14 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Executed, Rows, sendable};
+use tsumugi_db::{Executed, PrimaryKeys, Rows, sendable};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
-use tsumugi_sql::{Item, Name, Query, Record, Statement};
+use tsumugi_sql::{Dialect, Item, Name, Query, Record, Statement};
 
 use super::Methods;
 use super::arguments::Reader;
 use super::reading::wrap;
 use crate::answer::{Answer, Operation, answer};
-use crate::natives::database::face::Face;
 use crate::natives::database::failure::failure;
 use crate::natives::database::target::Target;
 use crate::natives::database::values;
@@ -29,7 +28,8 @@ fn insert_one<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let column = column(reader, call.argument(1))?;
         let change = Change {
             target: built.target(host, reader)?,
-            face: Rc::clone(&built.face),
+            keys: built.face.keys(host.job.get()),
+            dialect: built.face.dialect(),
             query: built.query.clone(),
         };
         let depth_max = reader.json_depth_max();
@@ -73,7 +73,8 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let column = column(reader, call.argument(1))?;
         let change = Change {
             target: built.target(host, reader)?,
-            face: Rc::clone(&built.face),
+            keys: built.face.keys(host.job.get()),
+            dialect: built.face.dialect(),
             query: built.query.clone(),
         };
         let depth_max = reader.json_depth_max();
@@ -137,7 +138,8 @@ fn records<'c>(reader: &Reader<'c>, rows: Value<'c>) -> Result<'c, Vec<Record>> 
 /// An insert under way.
 struct Change {
     target: Target,
-    face: Rc<Face>,
+    keys: Rc<PrimaryKeys>,
+    dialect: &'static Dialect,
     query: Query,
 }
 
@@ -180,7 +182,7 @@ impl Change {
         let columns: Vec<Name> = match (column, self.query.table_name()) {
             (Some(column), _) => vec![column],
             (None, Some(table)) => {
-                let key = self.face.primary_key(&self.target, table).await?;
+                let key = self.target.primary_key(&self.keys, table).await?;
                 key.columns().to_vec()
             }
             (None, None) => Vec::new(),
@@ -194,8 +196,8 @@ impl Change {
 
     async fn insert(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<Inserted> {
         let query = self.returning(column).await?;
-        let statement = query.to_insert(&record, self.face.dialect())?;
-        let (sql, values) = sendable(statement, self.face.dialect());
+        let statement = query.to_insert(&record, self.dialect)?;
+        let (sql, values) = sendable(statement, self.dialect);
         if !query.is_returning() {
             self.target.execute(sql, values).await?;
             return Ok(Inserted::Nothing);
@@ -214,7 +216,7 @@ impl Change {
         column: Option<Name>,
     ) -> tsumugi_db::Result<Vec<Inserted>> {
         let query = self.returning(column).await?;
-        let dialect = self.face.dialect();
+        let dialect = self.dialect;
         let statements = records.iter().map(|record| {
             let statement = query.to_insert(record, dialect)?;
             Ok(sendable(statement, dialect))
@@ -234,7 +236,7 @@ impl Change {
     /// A table that was changed may have another key now.
     fn failed(&self, error: tsumugi_db::Error) -> Answer {
         if let Some(table) = self.query.table_name() {
-            self.face.key_failed(table, &error);
+            self.keys.failed(table, &error);
         }
         failure(error)
     }

@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::{Atomicity, Nature, Rows, ValueRef, sendable};
-use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_db::{Atomicity, BatchSize, Nature, PrimaryKeys, Rows, ValueRef, sendable};
+use tsumugi_mruby::{Call, Kind, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 
 use super::arguments::Reader;
@@ -13,7 +13,6 @@ use super::{Built, Methods};
 use crate::answer::{Answer, Operation, answer};
 use crate::host::Host;
 use crate::natives::database::binds::shown;
-use crate::natives::database::face::Face;
 use crate::natives::database::failure::failure;
 use crate::natives::database::target::Target;
 use crate::natives::database::values;
@@ -91,12 +90,14 @@ fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let statement = built.query.to_columns(built.face.dialect());
         fetch(host, reader, built, reader.checked(statement)?, wrap)
     })?;
-    methods.waiting("__stream", |host, reader, _, built| {
+    // So many rows at a time at most, or as many as suit their size.
+    methods.waiting("__stream", |host, reader, call, built| {
+        let by = batch_size(reader, call.argument(0))?;
         let statement = reader.checked(built.query.to_rows(built.face.dialect()))?;
         let target = built.target(host, reader)?;
         let (sql, values) = sendable(statement, built.face.dialect());
         Ok(Box::pin(async move {
-            match target.stream(sql, values).await {
+            match target.stream(sql, values, by).await {
                 Ok(stream) => answer(move |scope| {
                     let unread: Unread = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
@@ -145,16 +146,17 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             key => Some(reader.field(key)?),
         };
         let target = built.target(host, reader)?;
-        let (face, query) = (Rc::clone(&built.face), built.query.clone());
+        let keys = built.face.keys(host.job.get());
+        let (dialect, query) = (built.face.dialect(), built.query.clone());
         let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
         Ok(Box::pin(async move {
             let rows = async {
                 let column = match column {
                     Some(column) => column,
-                    None => col(single_key(&face, &target, &query).await?),
+                    None => col(single_key(&keys, &target, &query).await?),
                 };
-                let found = query.filter(column.matches(id)).to_first(face.dialect())?;
-                let (sql, values) = sendable(found, face.dialect());
+                let found = query.filter(column.matches(id)).to_first(dialect)?;
+                let (sql, values) = sendable(found, dialect);
                 target.query(sql, values).await
             };
             match rows.await {
@@ -166,9 +168,13 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 }
 
 /// The column of a primary key of one column.
-async fn single_key(face: &Face, target: &Target, query: &Query) -> tsumugi_db::Result<Name> {
+async fn single_key(
+    keys: &PrimaryKeys,
+    target: &Target,
+    query: &Query,
+) -> tsumugi_db::Result<Name> {
     let key = match query.table_name() {
-        Some(table) => face.primary_key(target, table).await?,
+        Some(table) => target.primary_key(keys, table).await?,
         None => Rc::default(),
     };
     match key.columns() {
@@ -283,12 +289,13 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         };
         let per_page = reader.count(call.argument(3), "per:")?;
         let target = built.target(host, reader)?;
-        let (face, query) = (Rc::clone(&built.face), built.query.clone());
+        let known = built.face.keys(host.job.get());
+        let (dialect, query) = (built.face.dialect(), built.query.clone());
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {
             let rows = async {
                 let primary = match query.table_name() {
-                    Some(table) => face.primary_key(&target, table).await?,
+                    Some(table) => target.primary_key(&known, table).await?,
                     None => Rc::default(),
                 };
                 let keys: Vec<Key> = orders
@@ -302,7 +309,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     })
                     .collect();
                 let page = query.page_after(keys, after.as_deref(), per_page)?;
-                let (sql, values) = sendable(page.to_rows(face.dialect())?, face.dialect());
+                let (sql, values) = sendable(page.to_rows(dialect)?, dialect);
                 target.query(sql, values).await
             };
             match rows.await {
@@ -311,6 +318,22 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             }
         }))
     })
+}
+
+/// How many rows come at a time; nil where it was not said.
+fn batch_size<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, BatchSize> {
+    let scope = reader.scope;
+    let refused = |message: String| scope.error("ArgumentError", message);
+    match (value.kind(), value.as_integer()) {
+        (Kind::Nil, _) => Ok(BatchSize::default()),
+        (_, Some(rows)) => BatchSize::of(rows).map_err(|error| refused(error.to_string())),
+        _ => {
+            let class = scope.class_name(value);
+            Err(refused(format!(
+                "a batch has a number of rows, not a value of class {class}"
+            )))
+        }
+    }
 }
 
 /// A page with what is known of the others.

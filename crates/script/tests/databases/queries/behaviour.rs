@@ -56,7 +56,64 @@ fn digits_in_a_text_stay_a_text() {
     ]);
 }
 
-/// PostgreSQL takes a bound number for one of its neighbour's type, and SQLite's are exact in columns only.
+#[test]
+fn exact_numbers_are_no_whole_ones_beside_those() {
+    check(&[
+        (
+            "half = DB::Decimal.parse('0.5'); users.where(col(:age) * half > 14).order(:id).pluck(:id)",
+            "[1,4]",
+        ),
+        (
+            "users.where(col(:age) - DB::Decimal.parse('2') > DB::Decimal.parse('23.5')).order(:id).pluck(:id)",
+            "[1,4]",
+        ),
+        (
+            "users.where(:age, '>', DB::Decimal.parse('29.5')).order(:id).pluck(:id)",
+            "[1,4]",
+        ),
+        (
+            "users.where_between(:age, DB::Decimal.parse('24.5'), DB::Decimal.parse('30')).order(:id).pluck(:id)",
+            "[1,3]",
+        ),
+        (
+            "users.where(age: [DB::Decimal.parse('30'), DB::Decimal.parse('25.5')]).pluck(:id)",
+            "[1]",
+        ),
+        (
+            "users.where(func(:coalesce, :age, DB::Decimal.parse('99.5')) > 99).pluck(:id)",
+            "[2]",
+        ),
+        (
+            "users.where(col(:score) * DB::Decimal.parse('2') == 5).pluck(:id)",
+            "[2]",
+        ),
+        (
+            "undone { users.where(id: 1).update(age: col(:age) * DB::Decimal.parse('1.5')); users.find(1)[:age] }.to_s",
+            "45",
+        ),
+    ]);
+    for (engine, more) in [
+        (Engine::Sqlite, r#"{"more":45.0}"#),
+        (Engine::Postgres, r#"{"more":"45.00"}"#),
+    ] {
+        check_on(
+            engine,
+            &setup(engine),
+            &[
+                (
+                    "users.select((col(:age) * DB::Decimal.parse('1.50')).as(:more)).find(1)",
+                    more,
+                ),
+                (
+                    "db.query('select age * cast(? as numeric) > 44.5 as more from users where id = 1', DB::Decimal.parse('1.50')).first[:more].then { |more| [true, 1].include?(more) }.to_s",
+                    "true",
+                ),
+            ],
+        );
+    }
+}
+
+/// What stands alone has a type there only if it is said.
 #[test]
 fn exact_numbers_in_expressions_are_numbers_on_firebird() {
     check_on(
@@ -176,7 +233,18 @@ fn what_makes_no_sense_is_refused_before_there_is_sql() {
             "DB::UsageError",
         ),
         ("failed { db[3] }", "TypeError"),
-        ("failed { users.each(batch: 0) { } }", "ArgumentError"),
+        (
+            "told { users.each(batch: 0) { } }",
+            "ArgumentError: a batch has 1 to 1000 rows, not 0",
+        ),
+        (
+            "told { users.each(batch: 1001) { } }",
+            "ArgumentError: a batch has 1 to 1000 rows, not 1001",
+        ),
+        (
+            "told { users.each(batch: '9') { } }",
+            "ArgumentError: a batch has a number of rows, not a value of class String",
+        ),
         ("failed { { users: users }.to_json }", "DB::UsageError"),
         (
             "failed { orders.find(1, nil).nil? ? raise(ArgumentError) : db[:tags].find(1) }",
@@ -260,6 +328,105 @@ fn the_key_of_a_table_is_asked_for_again_when_it_was_changed() {
                 ),
                 ("db[:t].insert(e: 2, d: 3).to_s", "3"),
             ],
+        );
+    }
+}
+
+#[test]
+fn a_key_that_was_met_in_what_was_undone_is_forgotten() {
+    const ANEW: &str =
+        "db.execute_script('drop table tags; create table tags(word varchar(40) primary key)')";
+    for engine in BOTH {
+        check_on(
+            engine,
+            &setup(engine),
+            &[
+                (
+                    &format!("undone {{ {ANEW}; db[:tags].insert(word: 'a') }}"),
+                    "a",
+                ),
+                ("undone { db[:tags].insert(word: 'b').inspect }", "nil"),
+                (
+                    &format!(
+                        "undone {{ begin; db.transaction(savepoint: true) {{ {ANEW}; db[:tags].insert(word: 'a'); raise Undo }}; rescue Undo; end; db[:tags].insert(word: 'b').inspect }}"
+                    ),
+                    "nil",
+                ),
+                (
+                    &format!(
+                        "db.transaction {{ {ANEW}; db[:tags].insert(word: 'a') }} + db[:tags].insert(word: 'b')"
+                    ),
+                    "ab",
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_sum_of_big_numbers_is_a_number_where_it_is_told_to_be() {
+    for engine in ALL {
+        check_on(
+            engine,
+            "db.create(:big) { increments :id; big_integer :n }\ndb[:big].insert([{ n: 5_000_000_000 }, { n: 1 }])",
+            &[
+                ("db[:big].sum(:n).class.to_s", "Integer"),
+                (
+                    "db[:big].select(sql('cast(sum(n) as bigint)').as(:total))",
+                    r#"[{"total":5000000001}]"#,
+                ),
+            ],
+        );
+    }
+    for engine in ALL {
+        let expected = match engine {
+            Engine::Postgres => r#"[{"sum_n":"5000000000"}]"#,
+            Engine::Sqlite | Engine::Firebird => r#"[{"sum_n":5000000000}]"#,
+        };
+        check_on(
+            engine,
+            "db.create(:big) { increments :id; big_integer :n }\ndb[:big].insert(n: 5_000_000_000)",
+            &[("db[:big].select(sum(:n))", expected)],
+        );
+    }
+}
+
+#[test]
+fn the_smallest_text_is_the_first_of_the_alphabet_also_of_digits() {
+    const SETUP: &str = "db.create(:codes) { increments :id; string :code, 9; decimal :price, 9, 2 }
+        db[:codes].insert([{ code: '10', price: DB::Decimal.parse('10') }, { code: '9', price: DB::Decimal.parse('9') }])";
+    for engine in ALL {
+        check_on(
+            engine,
+            SETUP,
+            &[
+                (
+                    "json([db[:codes].min(:code), db[:codes].max(:code)])",
+                    r#"["10","9"]"#,
+                ),
+                (
+                    "json([db[:codes].min(:price), db[:codes].max(:price)])",
+                    r#"["9.00","10.00"]"#,
+                ),
+                (
+                    "db[:codes].select(:id).group(:id).order(sql('min(code)')).pluck(:id)",
+                    "[1,2]",
+                ),
+                (
+                    "db[:codes].select(:id).group(:id).order(min(:price)).pluck(:id)",
+                    "[2,1]",
+                ),
+            ],
+        );
+    }
+    for (engine, expected) in [(Engine::Sqlite, "[2,1]"), (Engine::Postgres, "[1,2]")] {
+        check_on(
+            engine,
+            SETUP,
+            &[(
+                "db[:codes].select(:id).group(:id).order(min(:code)).pluck(:id)",
+                expected,
+            )],
         );
     }
 }

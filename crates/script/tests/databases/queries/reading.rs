@@ -262,6 +262,11 @@ pub(super) const READING: &[Cell] = &[
         r#"["an","bo","Cy","dé"]"#,
     ),
     (
+        "each",
+        "sizes = []; rows = users.stream(batch: 3).native; while (some = Tsumugi.await(Tsumugi::Native.db_next_rows(rows))); sizes << some.size; end; [sizes.all? { |size| size <= 3 }, sizes.sum]",
+        "[true,4]",
+    ),
+    (
         "columns",
         "users.columns",
         r#"["id","name","age","city","score"]"#,

@@ -3,8 +3,6 @@
 
 mod read;
 
-use std::rc::Rc;
-
 use tsumugi_db::sendable;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 use tsumugi_sql::schema::{Description, Rebuild, drop_table};
@@ -35,6 +33,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // Who changes a schema holds this lock of PostgreSQL until the end of the transaction, in Rust as well.
     natives.plain("schema_lock", |_, scope, _| {
         Ok(scope.integer(tsumugi_db::schema::LOCK))
+    })?;
+    // A migration's number, as all of them are compared.
+    natives.plain("schema_ordinal", |_, scope, call| {
+        let version = text(scope, call.argument(0), "the number")?;
+        scope.string(tsumugi_db::schema::ordinal(&version))
     })?;
     making(natives)?;
     changing(natives)?;
@@ -117,7 +120,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scope.string(statement)
     })?;
     natives.waiting("schema_run", |host, scope, call| {
-        let face = Rc::clone(face(scope, call.argument(0))?);
+        let keys = face(scope, call.argument(0))?.keys(host.job.get());
         let target = target(host, scope, call.argument(0))?;
         let dialect = dialect(scope, call.argument(1))?;
         let sql = text(scope, call.argument(2), "the SQL")?;
@@ -125,7 +128,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let binds = Vec::new();
             let (sql, binds) = sendable(Statement { sql, binds }, dialect);
             let ran = target.execute(sql, binds).await;
-            face.forget_keys();
+            keys.forget_all();
             match ran {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
