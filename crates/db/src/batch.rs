@@ -1,5 +1,5 @@
-//! How many rows of a stream come at a time. Knows no driver: each asks its database for no more than this says.
-//! Rule: a number is a bound, not a promise; large rows come in smaller batches.
+//! How many rows of a stream are given at a time. Knows no driver: each gives no more than this says, and those whose protocol counts rows
+//! (not Firebird's, which goes by bytes) ask for no more. Rule: a number is a bound, not a promise; large rows come in smaller batches.
 
 use crate::error::{Error, Result};
 use crate::limits::BATCH_MAX_ROWS;

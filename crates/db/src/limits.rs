@@ -21,7 +21,8 @@ pub const STATEMENT_CACHE_DEFAULT: usize = 256;
 pub const ROWS_MAX_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 /// Row offsets are 32 bits wide, which bounds what a caller may allow for one result.
 pub const ROWS_MAX_BYTES_MAX: usize = u32::MAX as usize;
-/// Most rows in one batch of a stream.
+/// Most rows that a caller may ask for in one batch of a stream; on SQLite and Firebird there are never more. PostgreSQL's driver goes by
+/// their size where nobody asks.
 pub const BATCH_MAX_ROWS: usize = 1_000;
 /// A batch of a stream ends with the row that takes it past this size.
 pub const BATCH_MAX_BYTES: usize = 256 * 1024;

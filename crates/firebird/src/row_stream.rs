@@ -94,7 +94,8 @@ impl Connection {
                 requests.transaction(self.0.database, &options);
                 Ok(())
             })?;
-            // Where none was begun, it fails, or reads in vain.
+            // Where none was begun the last object is another one: no transaction, and it fails, or an earlier one of this connection, in
+            // which it is executed in vain; nobody has its rows.
             write_execution(writer, &lease, Transaction::LAST, &input)
         })?;
         lease.executed();

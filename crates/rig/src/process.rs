@@ -40,7 +40,7 @@ impl Process {
     ) -> A {
         let log = File::options().create(true).append(true).open(log);
         let log = log.expect("the directory is ours");
-        let mut child = command
+        let child = command
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("it is open"))
             .stderr(log)
@@ -49,10 +49,9 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
         self.guard.watch(&child);
-        let went = wait(&mut child);
-        if stays(&went) {
-            self.child = Some(child);
-        } else {
+        let went = wait(self.child.insert(child));
+        if !stays(&went) {
+            let mut child = self.child.take().expect("it was just put there");
             let _ = child.kill();
             let _ = child.wait();
             self.guard.forget();

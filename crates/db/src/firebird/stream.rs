@@ -78,7 +78,9 @@ impl RowStream {
         let sent = bind::values(&values);
         let rows = pool.timed(live.transaction.stream(&sql, &sent)).await;
         drop(sent);
-        held.streaming.set(rows.is_ok());
+        if rows.is_ok() {
+            held.streaming.set(true);
+        }
         let place = Place::Within(Rc::downgrade(held));
         RowStream::begun(pool, begun, sql, values, Some(live), rows, place).await
     }

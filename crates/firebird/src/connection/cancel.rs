@@ -24,7 +24,8 @@ const SPONGE_ITEMS: Items<'static> = Items {
     bytes_max: 64,
 };
 
-/// Answers of an execution, in the same write with what closes the rows before and asks for its own.
+/// Answers of an execution, in the same write with what closes the rows before and asks for its own. That of a transaction begun in the same
+/// write is one more, and comes before the execution begins.
 const STOPPABLE: usize = 3;
 
 /// A caller left before its answer came. If the server does not answer soon, and nobody else waits, it is asked to stop.

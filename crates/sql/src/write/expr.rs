@@ -203,7 +203,7 @@ impl Writer<'_> {
                     false => self.bind(value.clone()),
                 }
             }
-            (Types::Said, Value::Decimal(text)) if text.contains('.') && digits(text) => {
+            (Types::Said, Value::Decimal(text)) if is_short_fraction(text) => {
                 self.cast(value, &type_of_digits(text));
             }
             (Types::Said, Value::Text(text) | Value::Decimal(text)) => {
@@ -216,20 +216,19 @@ impl Writer<'_> {
 
     /// One side of a comparison. An aggregate of exact numbers in text is made comparable with numbers, for it has no affinity.
     fn compared(&mut self, side: &Expr, others: &[&Value]) -> Result<()> {
+        if self.dialect.decimals != Decimals::Text {
+            return self.within(side, Level::Condition);
+        }
         let any = |is: fn(&Value) -> bool| others.iter().any(|value| is(value));
-        let (as_type, collation) = match self.dialect.decimals {
-            Decimals::Text if !self.holds_number(side) => {
-                return self.within(side, Level::Condition);
-            }
-            // An exact number is bound as text. So compared no digit is lost.
-            Decimals::Text if any(is_exact) => ("text", " collate decimal"),
-            Decimals::Text
-                if is_sum(side)
-                    || any(|value| matches!(value, Value::Integer(_) | Value::Real(_))) =>
-            {
-                ("numeric", "")
-            }
-            _ => return self.within(side, Level::Condition),
+        let holds = self.holds_number(side);
+        // An exact number is bound as text. So compared no digit is lost.
+        let exactly = (holds && any(is_exact)) || (is_found(side) && any(is_decimal));
+        let doubles = any(|value| matches!(value, Value::Integer(_) | Value::Real(_)));
+        let (as_type, collation) = match exactly {
+            true => ("text", " collate decimal"),
+            false if holds && (is_sum(side) || doubles) => ("numeric", ""),
+            false if has_decimals(side) && doubles => ("numeric", ""),
+            false => return self.within(side, Level::Condition),
         };
         self.text("cast(");
         self.expr(side)?;
@@ -284,6 +283,11 @@ impl Writer<'_> {
         match (self.dialect.types, argument.node()) {
             (Types::Found, Node::Value(value)) => {
                 self.found(value);
+                Ok(())
+            }
+            // As one of the first one's type it might lose its fraction.
+            (Types::Said, Node::Value(value @ Value::Decimal(text))) if is_short_fraction(text) => {
+                self.cast(value, &type_of_digits(text));
                 Ok(())
             }
             _ => self.expr(argument),
@@ -439,6 +443,27 @@ impl Writer<'_> {
 fn is_calculated(expr: &Expr) -> bool {
     matches!(level(expr), Level::Sum | Level::Product)
         && !matches!(expr.node(), Node::Binary(_, Binary::Concatenate, _))
+}
+
+/// Whether an expression is what a function or another query found: of no column, so that SQLite takes any text for more than it.
+fn is_found(expr: &Expr) -> bool {
+    matches!(expr.node(), Node::Call(_) | Node::Query(_))
+}
+
+/// Whether an expression may be one of the exact numbers among its arguments.
+fn has_decimals(expr: &Expr) -> bool {
+    let is_decimal = |argument: &Expr| value_of(argument).into_iter().any(is_decimal);
+    matches!(expr.node(), Node::Call(call) if call.arguments.iter().any(is_decimal))
+}
+
+fn is_decimal(value: &Value) -> bool {
+    matches!(value, Value::Decimal(_))
+}
+
+/// Whether a text is a number with a fraction that Firebird has a type for.
+fn is_short_fraction(text: &str) -> bool {
+    let count = text.bytes().filter(u8::is_ascii_digit).count();
+    text.contains('.') && digits(text) && count <= usize::from(FIREBIRD.decimal_digits_max)
 }
 
 /// The value that an expression is.
