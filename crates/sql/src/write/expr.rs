@@ -206,6 +206,10 @@ impl Writer<'_> {
             (Types::Said, Value::Decimal(text)) if is_short_fraction(text) => {
                 self.cast(value, &type_of_digits(text));
             }
+            // Of a column's type it would be out of range; no exact number there has so many digits.
+            (Types::Said, Value::Decimal(text)) if text.contains('.') && digits(text) => {
+                self.cast(value, "double precision");
+            }
             (Types::Said, Value::Text(text) | Value::Decimal(text)) => {
                 self.cast(value, &type_of_text(text));
             }
