@@ -49,6 +49,8 @@ pub struct PrimaryKeys {
     /// Whose keys a transaction knows until it changes tables.
     outer: Option<Outer>,
     has_changed: Cell<bool>,
+    /// What is met from now on may be undone before the transaction ends, in more ways than one hears of.
+    learns_no_more: Cell<bool>,
 }
 
 /// The keys outside of a transaction.
@@ -94,6 +96,9 @@ impl PrimaryKeys {
     }
 
     fn learn(&self, table: &str, key: Rc<PrimaryKey>) {
+        if self.learns_no_more.get() {
+            return;
+        }
         let mut known = self.known.borrow_mut();
         if known.len() >= PRIMARY_KEYS_MAX {
             known.clear();
@@ -112,7 +117,8 @@ impl PrimaryKeys {
     /// Tables have been made, changed or dropped.
     pub fn forget_all(&self) {
         self.has_changed.set(true);
-        self.undone();
+        self.forgotten.set(self.forgotten.get().wrapping_add(1));
+        self.known.borrow_mut().clear();
     }
 
     /// Forgets them when tables have been changed, with whatever outcome: hold it meanwhile.
@@ -149,10 +155,9 @@ impl PrimaryKeys {
         }
     }
 
-    /// A part of the transaction has been undone, and perhaps the tables that were met in it.
-    pub fn undone(&self) {
-        self.forgotten.set(self.forgotten.get().wrapping_add(1));
-        self.known.borrow_mut().clear();
+    /// The transaction gets a savepoint: a part of it may be undone, and the tables that were met in it. From its first one on it learns nothing.
+    pub fn savepoint(&self) {
+        self.learns_no_more.set(self.outer.is_some());
     }
 
     /// A statement about the table failed: where it was not understood, the table may have been changed. SQLite understands a statement
@@ -245,14 +250,28 @@ mod tests {
             let undone = PrimaryKeys::within(&outer);
             assert!(asks(&undone).await);
             assert!(!asks(&undone).await);
-            undone.undone();
-            assert!(asks(&undone).await);
             drop(undone.ending());
+            assert!(asks(&outer).await);
+            outer.forget_all();
             let kept = PrimaryKeys::within(&outer);
             assert!(asks(&kept).await);
             kept.kept();
             drop(kept.ending());
             assert!(!asks(&outer).await);
+        });
+    }
+
+    #[test]
+    fn from_its_first_savepoint_on_a_transaction_learns_nothing() {
+        block_on(async {
+            let outer = Rc::new(PrimaryKeys::default());
+            let inner = PrimaryKeys::within(&outer);
+            inner.savepoint();
+            assert!(asks(&inner).await);
+            assert!(asks(&inner).await);
+            inner.kept();
+            assert!(asks(&outer).await);
+            assert!(!asks(&inner).await);
         });
     }
 

@@ -183,7 +183,7 @@ class DB
       Tsumugi.await(Tsumugi::Native.db_release(savepoint))
     end
   ensure
-    Tsumugi::Native.db_forsake(savepoint, @native)
+    Tsumugi::Native.db_forsake(savepoint)
   end
 
   # A connection of this fibre's own while the block runs, for what a session keeps: `SET`, temporary tables, advisory locks.

@@ -11,8 +11,8 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    BatchSize, Database, Executed, Options, PrimaryKey, PrimaryKeys, RowStream, Rows, Transaction,
-    TransactionOptions,
+    BatchSize, Database, Executed, Options, PrimaryKey, PrimaryKeys, RowStream, Rows, Savepoint,
+    Transaction, TransactionOptions,
 };
 use tsumugi_sql::{Dialect, Name, Source, Statement};
 
@@ -120,6 +120,12 @@ impl Tx {
     pub fn table(&self, source: impl Into<Source>) -> Table {
         let on = On::Transaction(Rc::clone(&self.transaction));
         Table::new(source.into(), Place::new(on, &self.keys))
+    }
+
+    /// A place to come back to. See [`Transaction::savepoint`].
+    pub async fn savepoint(&self) -> tsumugi_db::Result<Savepoint> {
+        self.keys.savepoint();
+        self.transaction.savepoint().await
     }
 }
 

@@ -262,6 +262,9 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_savepoint", |host, scope, call| {
         let target = target(host, scope, call.argument(0))?;
+        face(scope, call.argument(0))?
+            .keys(host.job.get())
+            .savepoint();
         Ok(Box::pin(async move {
             match target.savepoint().await {
                 Ok(savepoint) => answer(move |scope| {
@@ -280,11 +283,9 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         )
     })?;
     // Dropped, the transaction is rolled back to it before its next statement.
-    natives.plain("db_forsake", |host, scope, call| {
-        let holder = scope.data::<copy::Holder<Savepoint>>(call.argument(0));
-        if holder.is_some_and(|holder| holder.borrow_mut().take().is_some()) {
-            let face = face(scope, call.argument(1))?;
-            face.keys(host.job.get()).undone();
+    natives.plain("db_forsake", |_, scope, call| {
+        if let Some(holder) = scope.data::<copy::Holder<Savepoint>>(call.argument(0)) {
+            drop(holder.borrow_mut().take());
         }
         Ok(Value::nil())
     })

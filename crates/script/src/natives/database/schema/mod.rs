@@ -127,9 +127,8 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             let binds = Vec::new();
             let (sql, binds) = sendable(Statement { sql, binds }, dialect);
-            let ran = target.execute(sql, binds).await;
-            keys.forget_all();
-            match ran {
+            let _changing = keys.changing();
+            match target.execute(sql, binds).await {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
             }
