@@ -57,8 +57,8 @@ doc: ## build the documentation of every crate; a warning is an error
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
-# Every chart is drawn, and those that the README shows are kept.
-bench-report: bench-build bench-peers ## the same, as the report that the README links to, with its charts
+# For the documentation: what it shows is drawn from one run.
+bench-report: bench-build bench-peers ## the same as a report in docs/bench, with two of its charts
 	@mkdir -p docs/bench $(TARGET)/charts
 	@$(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) all --json docs/bench/report.json --html docs/bench/report.html
 	@$(TARGET)/release/tsumugi bench show docs/bench/report.json --charts $(TARGET)/charts >/dev/null
