@@ -252,8 +252,11 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
-    fn asked(place: &str, key: &'static str, lineage: &[Runner]) -> Joined {
-        join(&Arc::from(place), Bytes::from(key), lineage.to_vec())
+    /// The tests share the process's table: the VMs of each are its own, or one's waits would be seen in another's chains.
+    fn asked(place: &'static str, key: &'static str, lineage: &[Runner]) -> Joined {
+        let vms = u64::from(place.as_bytes()[0]) << 32;
+        let lineage = lineage.iter().map(|(vm, job)| (vms + vm, *job)).collect();
+        join(&Arc::from(place), Bytes::from(key), lineage)
     }
 
     fn lead(joined: Joined) -> Lead {
