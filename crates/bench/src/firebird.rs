@@ -376,7 +376,8 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
                 warm_up: Duration::from_millis(WARM_UP_MS),
                 length: Duration::from_secs(length.seconds),
             };
-            beside(&plan, &stop, || page(server).run(length, &stop))
+            let run = beside(&plan, &stop, || page(server).run(length, &stop));
+            run.map_err(|error| anyhow::anyhow!("{error:#}\n{}", server.process.last_words()))
         }));
     }
     let table = Table {

@@ -19,6 +19,10 @@ use crate::transaction::Transaction;
 /// Bytes of one answer.
 const READ_BYTES: u16 = u16::MAX;
 
+/// Bytes of the first. Most blobs are smaller, and for more the server maps memory for each blob, and unmaps it when the blob is
+/// closed: with the blobs of a catalogue that was a quarter of its time.
+const FIRST_READ_BYTES: u16 = 16 * 1024;
+
 /// A blob being read.
 pub struct BlobReader {
     asked: Asked,
@@ -90,7 +94,7 @@ impl Connection {
                 requests.open_blob(transaction, id, &parameters)
             })?;
             writer.ask(Expect::Response, |requests| {
-                requests.read_segments(Blob::LAST, READ_BYTES);
+                requests.read_segments(Blob::LAST, FIRST_READ_BYTES);
                 Ok(())
             })
         })?;

@@ -64,6 +64,29 @@ fn small_empty_and_missing_blobs_are_told_apart() {
 }
 
 #[test]
+fn a_blob_of_about_one_answer_or_two_is_whole() {
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        for about in [16 * 1024, 16 * 1024 + 65_535] {
+            for length in about - 4..about + 4 {
+                let whole: Vec<u8> = (0..length)
+                    .map(|at: usize| at.to_le_bytes()[at % 3])
+                    .collect();
+                let values = [Value::Bytes(&whole)];
+                db.query(
+                    "update or insert into b (n, data) values (1, ?) matching (n)",
+                    &values,
+                )
+                .await
+                .unwrap();
+                assert!(read(&db, "select data from b").await == whole, "{length}");
+            }
+        }
+    });
+}
+
+#[test]
 fn ten_megabytes_go_both_ways_in_pieces() {
     run(async {
         let database = Server::shared().database();
