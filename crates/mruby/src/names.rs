@@ -4,6 +4,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::value::Symbol;
 
 /// Names that are kept; the host's own are a few hundred.
@@ -11,7 +13,7 @@ const NAMES_MAX: usize = 4_096;
 
 /// Symbols by their names.
 #[derive(Default)]
-pub(crate) struct Names(RefCell<HashMap<Box<str>, Symbol>>);
+pub(crate) struct Names(RefCell<HashMap<Box<str>, Symbol, RandomState>>);
 
 impl Names {
     /// The symbol of a name; `make` asks the VM when it is not known.

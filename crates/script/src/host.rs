@@ -96,6 +96,8 @@ pub(crate) struct Host {
 pub(crate) struct Known {
     pub tsumugi: Root,
     pub thrown: Root,
+    /// `DB::Rows`.
+    pub rows: Root,
 }
 
 /// What a fibre did until it stopped.

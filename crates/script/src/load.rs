@@ -129,6 +129,7 @@ pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
         Ok(Known {
             tsumugi: root("Tsumugi")?,
             thrown: root("Tsumugi::Thrown")?,
+            rows: root("DB::Rows")?,
         })
     })?;
     *host.known.borrow_mut() = Some(known);

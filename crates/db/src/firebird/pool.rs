@@ -5,6 +5,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::FutureExt as _;
 use tsumugi_firebird::Connector;
 
 use super::bind;
@@ -101,19 +102,26 @@ impl Pool {
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let effect = self.0.permitted(&sql, &values)?;
         let begun = self.0.account.begun();
-        let outcome = if effect == Effect::Schema {
-            let own = match self.0.connections.exclusive().await {
-                Ok(own) => own,
-                Err(missed) => return self.0.turned_away(sql, values, missed),
-            };
-            self.0.run_on(&own, effect, &sql, &values).await
-        } else {
-            let shared = match self.0.connections.shared().await {
-                Ok(shared) => shared,
-                Err(missed) => return self.0.turned_away(sql, values, missed),
-            };
-            self.0.run_on(&shared, effect, &sql, &values).await
+        if effect == Effect::Schema {
+            // Boxed, so that the future of all others stays small.
+            return Box::pin(self.run_alone(effect, sql, values)).await;
+        }
+        let shared = match self.0.connections.shared().await {
+            Ok(shared) => shared,
+            Err(missed) => return self.0.turned_away(sql, values, missed),
         };
+        let outcome = self.0.run_on(&shared, effect, &sql, &values).await;
+        self.0.ended(begun, &sql, &values, outcome)
+    }
+
+    /// On a connection of its own.
+    async fn run_alone(&self, effect: Effect, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+        let begun = self.0.account.begun();
+        let own = match self.0.connections.exclusive().await {
+            Ok(own) => own,
+            Err(missed) => return self.0.turned_away(sql, values, missed),
+        };
+        let outcome = self.0.run_on(&own, effect, &sql, &values).await;
         self.0.ended(begun, &sql, &values, outcome)
     }
 
@@ -290,14 +298,13 @@ impl Inner {
     }
 
     /// Gives up what takes longer than `statement_timeout`. What is given up is cancelled.
-    pub(super) async fn timed<T>(
+    /// No async function: that would hold the future that it is given twice.
+    pub(super) fn timed<T>(
         &self,
         asked: impl Future<Output = tsumugi_firebird::Result<T>>,
-    ) -> Result<T, Fault> {
-        match tokio::time::timeout(self.options.statement_timeout, asked).await {
-            Ok(answered) => Ok(answered?),
-            Err(_) => Err(Fault::Late),
-        }
+    ) -> impl Future<Output = Result<T, Fault>> {
+        let timed = tokio::time::timeout(self.options.statement_timeout, asked);
+        timed.map(|answered| Ok(answered.map_err(|_| Fault::Late)??))
     }
 
     /// What a statement came to, counted and, if wanted, logged.

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use foldhash::fast::RandomState;
 use tsumugi_sql::POSTGRES;
 use tsumugi_sql::scan::{self, Kind, Sent};
 
@@ -45,7 +46,7 @@ pub(super) const MIXED: &str =
 
 /// The plans of one pool.
 #[derive(Default)]
-pub(super) struct Plans(RefCell<HashMap<Box<str>, Rc<Plan>>>);
+pub(super) struct Plans(RefCell<HashMap<Box<str>, Rc<Plan>, RandomState>>);
 
 impl Plans {
     pub(super) fn of(&self, sql: &str) -> Rc<Plan> {

@@ -6,6 +6,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::{Either, FutureExt as _, TryFutureExt as _};
 use tsumugi_pg::config::Pooler;
 use tsumugi_pg::connection::Behaviour;
 use tsumugi_pg::{Atomicity, Connector, Statement};
@@ -153,12 +154,8 @@ impl Pool {
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let plan = self.0.shareable(&sql, &values)?;
         if plan.effect == Effect::Procedure {
-            let own = match self.0.connections.exclusive().await {
-                Ok(own) => own,
-                Err(missed) => return self.0.turned_away(sql, values, missed),
-            };
-            own.changed.set(true);
-            return self.0.run_on(&own, &plan, sql, values).await;
+            // Boxed, so that the future of all others stays small.
+            return Box::pin(self.run_alone(&plan, sql, values)).await;
         }
         let begun = self.0.account.begun();
         let connection = match self.0.connections.shared().await {
@@ -169,6 +166,16 @@ impl Pool {
         let rows = self.0.bounded(connection.query(&plan.sql, &binds)).await;
         let rows = judged(&connection, &plan, rows);
         self.0.ended(begun, &sql, &values, rows)
+    }
+
+    /// On a connection of its own, which is cleaned before anybody else has it.
+    async fn run_alone(&self, plan: &Plan, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+        let own = match self.0.connections.exclusive().await {
+            Ok(own) => own,
+            Err(missed) => return self.0.turned_away(sql, values, missed),
+        };
+        own.changed.set(true);
+        self.0.run_on(&own, plan, sql, values).await
     }
 
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
@@ -361,24 +368,23 @@ impl Inner {
     }
 
     /// Gives up what takes longer than `statement_timeout`, unless the server does so. What is given up is cancelled.
-    pub(super) async fn bounded<T>(
+    /// No async function: that would hold the future that it is given twice, and most requests are made of this one.
+    pub(super) fn bounded<T>(
         &self,
         asked: impl Future<Output = tsumugi_pg::Result<T>>,
-    ) -> Result<T, Fault> {
+    ) -> impl Future<Output = Result<T, Fault>> {
         match self.limits {
-            Limits::Server => Ok(asked.await?),
-            Limits::Ours => self.timed(asked).await,
+            Limits::Server => Either::Left(asked.map_err(Fault::from)),
+            Limits::Ours => Either::Right(self.timed(asked)),
         }
     }
 
-    pub(super) async fn timed<T>(
+    pub(super) fn timed<T>(
         &self,
         asked: impl Future<Output = tsumugi_pg::Result<T>>,
-    ) -> Result<T, Fault> {
-        match tokio::time::timeout(self.options.statement_timeout, asked).await {
-            Ok(answered) => Ok(answered?),
-            Err(_) => Err(Fault::Late),
-        }
+    ) -> impl Future<Output = Result<T, Fault>> {
+        let timed = tokio::time::timeout(self.options.statement_timeout, asked);
+        timed.map(|answered| Ok(answered.map_err(|_| Fault::Late)??))
     }
 
     /// What a statement came to, counted and, if wanted, logged.

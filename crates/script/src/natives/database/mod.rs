@@ -99,9 +99,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_query", |host, scope, call| {
         let (target, sql, binds) = statement(host, scope, call)?;
+        let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match target.query(sql, binds).await {
-                Ok(rows) => answer(move |scope| scope.wrap(scope.constant("DB::Rows")?, rows)),
+                Ok(rows) => answer(move |scope| scope.wrap(scope.rooted(&host.known().rows), rows)),
                 Err(error) => failure(error),
             }
         }) as Operation)
