@@ -3,7 +3,7 @@
 # the two must agree, or struct layouts differ.
 MRuby::Build.new do |conf|
   conf.toolchain :gcc
-  conf.cc.flags = %w[-std=gnu99 -O2 -g1 -fPIC -fno-semantic-interposition -fvisibility=hidden -fno-strict-aliasing -w]
+  conf.cc.flags = %w[-std=gnu99 -O3 -g1 -fPIC -fno-semantic-interposition -fvisibility=hidden -fno-strict-aliasing -w]
   conf.cc.defines.concat(File.readlines(File.join(__dir__, "defines.txt"), chomp: true).grep_v(/\A(#|\z)/))
 
   # Left out on purpose, because they block a worker or end the process: io, socket, dir, sleep, exit.
