@@ -16,7 +16,7 @@ use crate::session::{Session, Visit};
 
 /// A request and what belongs to it.
 pub struct Context<S> {
-    request: Request,
+    request: Box<Request>,
     body: Ownership,
     captures: Captures,
     server: Rc<Loaded<S>>,
@@ -36,7 +36,7 @@ pub(crate) type Captures = SmallVec<[(Rc<str>, Box<str>); 2]>;
 
 impl<S> Context<S> {
     pub(crate) fn new(
-        request: Request,
+        request: Box<Request>,
         captures: Captures,
         server: Rc<Loaded<S>>,
         visit: Option<Rc<Visit>>,
@@ -146,7 +146,7 @@ impl<S> Context<S> {
     }
 
     /// The request for an application that is mounted here, which needs the body whole.
-    pub(crate) fn into_request(self) -> Result<Request> {
+    pub(crate) fn into_request(self) -> Result<Box<Request>> {
         match self.body {
             Ownership::Here => Ok(self.request),
             Ownership::Taken => Err(taken()),

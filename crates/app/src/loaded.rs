@@ -207,7 +207,7 @@ impl<S> Loaded<S> {
 
 impl<S: 'static> Loaded<S> {
     /// Answers one request.
-    pub async fn answer(self: &Rc<Self>, request: Request) -> tsumugi_http::Response {
+    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> tsumugi_http::Response {
         let job = Job::begin(self);
         let found = self.router.find(&request.method, request.uri.path());
         let (captures, endpoint, pattern) = match &found {
@@ -245,7 +245,7 @@ impl<S: 'static> Loaded<S> {
     async fn elsewhere(
         self: &Rc<Self>,
         job: Job<S>,
-        request: Request,
+        request: Box<Request>,
         allow: Option<(Allow, StatusCode)>,
     ) -> tsumugi_http::Response {
         let path = request.uri.path();
@@ -277,7 +277,7 @@ impl<S: 'static> Loaded<S> {
     async fn run(
         self: &Rc<Self>,
         job: Job<S>,
-        request: Request,
+        request: Box<Request>,
         captures: Captures,
         endpoint: Endpoint<S>,
     ) -> tsumugi_http::Response {

@@ -42,8 +42,8 @@ impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_front::Program for Progr
 }
 
 impl<S: Plugin> Application for Loaded<S> {
-    async fn answer(self: &Rc<Self>, request: Request) -> Response {
-        Loaded::answer(self, request).await
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response> {
+        Loaded::answer(self, request)
     }
 
     async fn retire(&self) {

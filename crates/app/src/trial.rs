@@ -186,7 +186,7 @@ impl<S: 'static> Call<S> {
             received_at: Instant::now(),
             number: RequestNumber::default(),
         };
-        self.loaded.answer(request).await
+        self.loaded.answer(Box::new(request)).await
     }
 }
 

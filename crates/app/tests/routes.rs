@@ -326,7 +326,7 @@ impl Mount for Echo {
 }
 
 impl Mounted for Echo {
-    fn answer(&self, mut request: Request) -> Local<HttpResponse> {
+    fn answer(&self, mut request: Box<Request>) -> Local<HttpResponse> {
         Box::pin(async move {
             let body = request.body.read_all().await.unwrap();
             let text = format!("{} {}", request.uri.path(), String::from_utf8_lossy(&body));

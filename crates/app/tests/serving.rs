@@ -113,7 +113,7 @@ impl Mount for Plain {
 }
 
 impl Mounted for Plain {
-    fn answer(&self, _: Request) -> Local<HttpResponse> {
+    fn answer(&self, _: Box<Request>) -> Local<HttpResponse> {
         Box::pin(async { HttpResponse::text(http::StatusCode::OK, "a".repeat(5000)) })
     }
 

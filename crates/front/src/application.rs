@@ -21,7 +21,7 @@ pub trait Program: 'static {
 /// A loaded application.
 pub trait Application: 'static {
     /// Answers one request.
-    fn answer(self: &Rc<Self>, request: Request) -> impl Future<Output = Response>;
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response>;
 
     /// Whether responses may be compressed.
     fn compresses(&self) -> bool {

@@ -112,7 +112,7 @@ impl<A: Application> Handler for Door<A> {
         lane.map(|_| Box::new(Entry::of(request)))
     }
 
-    async fn handle(&self, request: Request) -> Response {
+    async fn handle(&self, request: Box<Request>) -> Response {
         let app = self.app.current();
         let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
         let accepted = accepts.then(|| Accepted::of(&request.headers));

@@ -29,7 +29,7 @@ impl Handler for Hello {
 
     fn begun(&self, _: &Request) {}
 
-    async fn handle(&self, request: Request) -> Response {
+    async fn handle(&self, request: Box<Request>) -> Response {
         match self.router.find(&request.method, request.uri.path()) {
             Match::Found(found) => {
                 let mut response = Response::text(StatusCode::OK, *found.value);

@@ -121,7 +121,7 @@ impl Handler for Pages {
 
     fn begun(&self, _: &Request) {}
 
-    async fn handle(&self, request: Request) -> Response {
+    async fn handle(&self, request: Box<Request>) -> Response {
         if request.method != Method::GET && request.method != Method::HEAD {
             return Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
         }

@@ -45,7 +45,7 @@ pub trait Handler: 'static {
     /// Answers one request. When the client goes away (or resets the stream) before there is a response, the future is dropped at the
     /// point where it waits: whatever must happen then belongs into a `Drop`. A client that has already sent more on the connection
     /// (the rest of a body that nobody read, or further requests) is noticed only when that has been read.
-    fn handle(&self, request: Request) -> impl Future<Output = Response>;
+    fn handle(&self, request: Box<Request>) -> impl Future<Output = Response>;
 
     /// Called once for every request when it is over, however it ended.
     fn finished(&self, finished: &Finished, note: &Self::Note) {
@@ -237,7 +237,8 @@ fn service<H: Handler>(
             body,
         ) = request.into_parts();
         let body = RequestBody::new(body, &limits, &vitals);
-        let request = Request {
+        // Boxed: it goes through many futures, each of which would hold it twice.
+        let request = Box::new(Request {
             method,
             uri,
             version,
@@ -246,7 +247,7 @@ fn service<H: Handler>(
             peer,
             received_at,
             number: numbers.take(),
-        };
+        });
         let completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
         async move {
             let response = completion.handler.handle(request).await;

@@ -57,7 +57,7 @@ impl Ruby {
         Ok(Ruby { vm, class, run })
     }
 
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Box<Request>) -> Response {
         let request = Rc::new(request);
         let body = self.vm.enter(|scope| {
             let context = scope
@@ -74,7 +74,7 @@ impl Ruby {
 }
 
 impl App {
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Box<Request>) -> Response {
         let pattern = match self.router.find(&request.method, request.uri.path()) {
             Match::Found(found) => found.pattern.clone(),
             _ => return Response::not_found(),
@@ -97,7 +97,7 @@ impl Handler for Door {
 
     fn begun(&self, _: &Request) {}
 
-    async fn handle(&self, request: Request) -> Response {
+    async fn handle(&self, request: Box<Request>) -> Response {
         self.0.current().answer(request)
     }
 }

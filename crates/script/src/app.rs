@@ -121,7 +121,7 @@ impl App {
     }
 
     /// Answers one request.
-    pub async fn answer(self: &Rc<Self>, request: Request) -> Response {
+    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> Response {
         match self.begin(request, Folders::ToAsk) {
             Begun::Answered(response) => response,
             Begun::Parked(rest) => rest.await,
@@ -129,7 +129,7 @@ impl App {
     }
 
     /// A file, or else what there is without files.
-    async fn file_or_rest(self: Rc<Self>, request: Request) -> Response {
+    async fn file_or_rest(self: Rc<Self>, request: Box<Request>) -> Response {
         if let Some(response) = self.public.answer(&request).await {
             return response;
         }
@@ -141,7 +141,7 @@ impl App {
 
     /// Answers what can be answered at once. What waits goes on in a box of its own: the future of a request that does
     /// not wait stays small, and it is moved several times on its way.
-    fn begin(self: &Rc<Self>, request: Request, folders: Folders) -> Begun {
+    fn begin(self: &Rc<Self>, request: Box<Request>, folders: Folders) -> Begun {
         let found = self.routes.router.find(&request.method, request.uri.path());
         if matches!(found, Match::NotFound | Match::MethodNotAllowed(_))
             && folders == Folders::ToAsk

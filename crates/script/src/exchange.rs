@@ -14,7 +14,7 @@ use crate::web::incoming::Incoming;
 
 /// A request on its way through a handler.
 pub(crate) struct Exchange {
-    pub request: Request,
+    pub request: Box<Request>,
     pub body: Incoming,
     pub captures: Captured,
     /// `file:line` of the route, for errors that have no place of their own.
@@ -83,7 +83,11 @@ pub(crate) enum ContentBody {
 }
 
 impl Exchange {
-    pub fn new(mut request: Request, captures: Captured, location: Option<Rc<str>>) -> Exchange {
+    pub fn new(
+        mut request: Box<Request>,
+        captures: Captured,
+        location: Option<Rc<str>>,
+    ) -> Exchange {
         let body = std::mem::replace(&mut request.body, RequestBody::in_memory(Bytes::new()));
         Exchange {
             request,

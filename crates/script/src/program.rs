@@ -49,8 +49,8 @@ impl tsumugi_front::Program for Program {
 }
 
 impl Application for App {
-    async fn answer(self: &Rc<Self>, request: Request) -> Response {
-        App::answer(self, request).await
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response> {
+        App::answer(self, request)
     }
 
     fn compresses(&self) -> bool {

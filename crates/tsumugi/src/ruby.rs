@@ -55,7 +55,7 @@ impl Mount for Ruby {
 struct Loaded(Rc<App>);
 
 impl Mounted for Loaded {
-    fn answer(&self, request: Request) -> Local<HttpResponse> {
+    fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
         let app = Rc::clone(&self.0);
         Box::pin(async move { app.answer(request).await })
     }

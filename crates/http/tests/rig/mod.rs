@@ -39,8 +39,8 @@ impl Handler for Function {
 
     fn begun(&self, _: &Request) {}
 
-    fn handle(&self, request: Request) -> impl Future<Output = Response> {
-        (self.call)(request)
+    fn handle(&self, request: Box<Request>) -> impl Future<Output = Response> {
+        (self.call)(*request)
     }
 
     fn finished(&self, finished: &Finished, (): &()) {

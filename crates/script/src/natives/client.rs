@@ -39,7 +39,7 @@ pub(crate) fn install<'s>(natives: &Natives<'s>, app: &Rc<App>) -> Result<'s, ()
         let app = app.upgrade();
         Ok(Box::pin(async move {
             match app {
-                Some(app) => received(app.answer(request).await),
+                Some(app) => received(app.answer(Box::new(request)).await),
                 None => raise("RuntimeError", "the application is gone"),
             }
         }))

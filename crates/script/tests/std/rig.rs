@@ -40,7 +40,7 @@ pub async fn page(app: &Rc<App>, path: &str) -> String {
         received_at: Instant::now(),
         number: tsumugi_http::RequestNumber::default(),
     };
-    let response = app.answer(request).await;
+    let response = app.answer(Box::new(request)).await;
     let status = response.status;
     let body = response.body.read_all().await.expect("a whole body");
     let body = String::from_utf8_lossy(&body).into_owned();
