@@ -44,6 +44,21 @@ fn a_transaction_is_kept_or_undone_as_a_whole() {
 }
 
 #[test]
+fn monitoring_tables_are_of_now_in_a_transaction_of_their_own() {
+    with("", async |db| {
+        let sql = "select mon$next_transaction from mon$database";
+        let mut shown = Vec::new();
+        for _ in 0..2 {
+            let tx = db.begin(TransactionOptions::default()).await.unwrap();
+            let rows = tx.query(sql, []).await.unwrap();
+            shown.push(text(&rows));
+            tx.commit().await.unwrap();
+        }
+        assert_ne!(shown[0], shown[1]);
+    });
+}
+
+#[test]
 fn a_statement_that_fails_leaves_the_transaction_usable() {
     with("", async |db| {
         words(&db).await;
