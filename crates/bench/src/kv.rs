@@ -126,7 +126,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
 
 fn service(bench: &mut Bench, calls: PathBuf) -> Result<()> {
     let (server, targets) = start(bench)?;
-    let is_quick = bench.length.seconds < 5;
+    let is_quick = bench.length.is_quick();
     let contest = Contest {
         calls,
         server,

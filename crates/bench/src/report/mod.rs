@@ -52,6 +52,13 @@ pub struct Length {
     pub seconds: u64,
 }
 
+impl Length {
+    /// The form that says where one stands, and leaves out what takes long: of `--quick`.
+    pub fn is_quick(self) -> bool {
+        self.seconds < 5
+    }
+}
+
 /// A suite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Suite {
