@@ -25,6 +25,7 @@ mod report;
 mod root;
 mod scope;
 mod sys;
+pub mod text;
 mod value;
 mod vm;
 

@@ -153,11 +153,7 @@ impl<'vm> Scope<'vm> {
     pub fn text(&self, value: Value<'_>) -> Option<String> {
         match value.as_symbol() {
             Some(symbol) => Some(self.symbol_name(symbol)),
-            // What is valid is looked through faster by `from_utf8`.
-            None => self.with_bytes(value, |bytes| match std::str::from_utf8(bytes) {
-                Ok(text) => text.to_owned(),
-                Err(_) => String::from_utf8_lossy(bytes).into_owned(),
-            }),
+            None => self.with_bytes(value, |bytes| crate::text::lossy(bytes).into_owned()),
         }
     }
 

@@ -1,9 +1,7 @@
 //! Ruby values as JSON text: compact, UTF-8 unescaped, integers exact. Not a parser.
 //! Hashes and arrays are walked in Rust; any other object is asked for `to_json`, else `to_h`, else `to_s`.
 
-use std::borrow::Cow;
-
-use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value, text};
 
 use crate::limits::JSON_BYTES_MAX;
 use crate::natives::{database, rows};
@@ -199,9 +197,7 @@ impl Writer<'_> {
 
 /// A JSON string. Bytes that are no UTF-8 become U+FFFD.
 pub(crate) fn string(bytes: &[u8], out: &mut Vec<u8>) {
-    // What is valid is looked through faster by `from_utf8`.
-    let text =
-        std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::from);
+    let text = text::lossy(bytes);
     out.reserve(text.len() + 2);
     out.push(b'"');
     let mut plain = 0;
