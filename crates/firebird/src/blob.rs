@@ -20,7 +20,7 @@ use crate::transaction::Transaction;
 const READ_BYTES: u16 = u16::MAX;
 
 /// Bytes of the first. Most blobs are smaller, and for more the server maps memory for each blob, and unmaps it when the blob is
-/// closed: with the blobs of a catalogue that was a quarter of its time.
+/// closed.
 const FIRST_READ_BYTES: u16 = 16 * 1024;
 
 /// A blob being read.

@@ -101,11 +101,11 @@ impl Pool {
 
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let effect = self.0.permitted(&sql, &values)?;
-        let begun = self.0.account.begun();
         if effect == Effect::Schema {
             // Boxed, so that the future of all others stays small.
             return Box::pin(self.run_alone(effect, sql, values)).await;
         }
+        let begun = self.0.account.begun();
         let shared = match self.0.connections.shared().await {
             Ok(shared) => shared,
             Err(missed) => return self.0.turned_away(sql, values, missed),
