@@ -90,6 +90,12 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
         "            if (MRB_PROC_ENV_P(dst)) {\n              struct REnv *e = MRB_PROC_ENV(dst);\n\n              if (!MRB_ENV_ONSTACK_P(e)",
         "            if (MRB_PROC_ENV_P(dst) && !MRB_PROC_STRICT_P(dst)) {\n              struct REnv *e = MRB_PROC_ENV(dst);\n\n              if (!MRB_ENV_ONSTACK_P(e)",
     ),
+    // A table of constants was filled to the last place before it grew: what was not in it was looked for in all of it.
+    (
+        "src/variable.c",
+        "    else if (key == IV_EMPTY) {\n      t->size++;\n      keys[pos] = sym;",
+        "    else if (key == IV_EMPTY) {\n      if (t->alloc > 8 && t->size >= t->alloc / 4 * 3) {\n        iv_rehash(mrb, t);\n        iv_put(mrb, t, sym, val);\n        return;\n      }\n      t->size++;\n      keys[pos] = sym;",
+    ),
     // Who has no such method is told, in CRuby's words: most of the time it is nil.
     (
         "src/class.c",

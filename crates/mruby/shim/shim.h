@@ -30,6 +30,8 @@ typedef struct ts_vm {
   mrb_value pump;          /* `f.resume(v)`, run at the root context's base */
   mrb_value roots;         /* Array: what Rust keeps alive */
   struct RClass *overrun;  /* raised by the hook */
+  int throws;              /* the fibre that is resumed shall raise `thrown` */
+  mrb_value thrown;        /* protected by the scope of who resumes */
   uint64_t entry;          /* counts entries from Rust; read by the watchdog thread */
   uint64_t interrupt_entry;/* the entry an interrupt is meant for */
   int interrupt;           /* enum ts_interrupt bits; written by the watchdog thread */

@@ -100,23 +100,26 @@ static mrb_value array_of_body(mrb_state *mrb, void *p) {
   return mrb_ary_new_from_values(mrb, (mrb_int)a->len, a->values);
 }
 
-struct record { size_t len; const uint32_t *names; const ts_field *fields; mrb_value array; };
-static mrb_value record_body(mrb_state *mrb, void *p) {
-  struct record *r = p;
-  int arena = mrb_gc_arena_save(mrb);
+struct records { size_t len; const uint32_t *names; size_t count; const ts_field *fields; mrb_value array; };
+static mrb_value record(mrb_state *mrb, const struct records *r, const ts_field *field) {
   mrb_value hash = mrb_hash_new_capa(mrb, (mrb_int)r->len);
   int made = mrb_gc_arena_save(mrb);
-  for (size_t i = 0; i < r->len; i++) {
-    const ts_field *field = &r->fields[i];
+  for (size_t i = 0; i < r->len; i++, field++) {
     mrb_value value = field->bytes ? mrb_str_new(mrb, field->bytes, (mrb_int)field->len) : field->value;
     mrb_hash_set(mrb, hash, mrb_symbol_value((mrb_sym)r->names[i]), value);
     mrb_gc_arena_restore(mrb, made);
   }
-  if (mrb_array_p(r->array)) {
-    mrb_ary_push(mrb, r->array, hash);
+  return hash;
+}
+static mrb_value records_body(mrb_state *mrb, void *p) {
+  const struct records *r = p;
+  if (!mrb_array_p(r->array)) return record(mrb, r, r->fields);
+  int arena = mrb_gc_arena_save(mrb);
+  for (size_t i = 0; i < r->count; i++) {
+    mrb_ary_push(mrb, r->array, record(mrb, r, r->fields + i * r->len));
     mrb_gc_arena_restore(mrb, arena);
   }
-  return hash;
+  return r->array;
 }
 
 struct three { mrb_value a, b, c; uint32_t sym; void *pointer; };
@@ -163,10 +166,11 @@ int ts_array_of(ts_vm *vm, const mrb_value *values, size_t len, mrb_value *out) 
   struct values a = { len, values };
   return protect(vm, array_of_body, &a, out);
 }
-/* A Hash of names and fields; pushed onto `array` when that is one, and then protected by it alone. */
-int ts_record(ts_vm *vm, size_t len, const uint32_t *names, const ts_field *fields, mrb_value array, mrb_value *out) {
-  struct record r = { len, names, fields, array };
-  return protect(vm, record_body, &r, out);
+/* A Hash of names and fields; or, when `array` is one, `count` of them, which are pushed onto it and protected by it alone. */
+int ts_records(ts_vm *vm, size_t len, const uint32_t *names, size_t count, const ts_field *fields, mrb_value array,
+               mrb_value *out) {
+  struct records r = { len, names, count, fields, array };
+  return protect(vm, records_body, &r, out);
 }
 int ts_hash(ts_vm *vm, mrb_int capacity, mrb_value *out) { return protect(vm, hash_body, &capacity, out); }
 int ts_array_push(ts_vm *vm, mrb_value array, mrb_value element, mrb_value *out) {

@@ -73,12 +73,18 @@ void ts_where(ts_vm *vm, const char **file, int32_t *line) {
   where(vm->mrb, file, line);
 }
 
-/* Runs before every instruction while it is set; set only when the watchdog asks (ts_interrupt). */
+/* Runs before every instruction while it is set: when the watchdog asks (ts_interrupt), and when a fibre is resumed to raise. */
 static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_value *regs) {
   ts_vm *vm = vm_of(mrb);
   (void)regs;
   if (irep == mrb_proc_ptr(vm->pump)->body.irep) return; /* raise in the fibre, not in what resumes it */
   __atomic_store_n(&mrb->code_fetch_hook, NULL, __ATOMIC_RELAXED);
+  if (vm->throws) {
+    vm->throws = 0;
+    /* A request of the watchdog's waits for the next instruction. An exchange of nothing, because a load could pass the store. */
+    if (__atomic_or_fetch(&vm->interrupt, 0, __ATOMIC_ACQ_REL)) __atomic_store_n(&mrb->code_fetch_hook, hook, __ATOMIC_RELAXED);
+    mrb_exc_raise(mrb, vm->thrown); /* ci->pc is behind the call that waited, so it is that call that raises */
+  }
   int asked = __atomic_exchange_n(&vm->interrupt, 0, __ATOMIC_ACQUIRE);
   if (!asked || __atomic_load_n(&vm->interrupt_entry, __ATOMIC_RELAXED) != vm->entry) return;
   if (asked & TS_INTERRUPT_REPORT) {
@@ -342,14 +348,20 @@ int ts_compile(ts_vm *vm, const char *source, size_t len, const char *file, int3
   return protect(vm, compile_body, &a, out);
 }
 /* Fibres. Only from the root context with nothing running: Rust asserts that. */
-struct resume { mrb_value fiber, value; };
+struct resume { mrb_value fiber, value; int raises; };
 static mrb_value resume_body(mrb_state *mrb, void *p) {
   struct resume *r = p;
   ts_vm *vm = vm_of(mrb);
   mrb_value *stack = mrb->c->ci->stack;
   stack[1] = r->fiber;
-  stack[2] = r->value;
+  stack[2] = r->raises ? mrb_nil_value() : r->value;
+  if (r->raises) {
+    vm->thrown = r->value;
+    vm->throws = 1;
+    __atomic_store_n(&mrb->code_fetch_hook, hook, __ATOMIC_RELEASE);
+  }
   mrb_value result = mrb_vm_run(mrb, mrb_proc_ptr(vm->pump), mrb_top_self(mrb), 3);
+  vm->throws = 0; /* a fibre that could not be resumed raised an error of its own */
   if (mrb->exc) {
     mrb_value exception = mrb_obj_value(mrb->exc);
     mrb->exc = NULL;
@@ -357,8 +369,9 @@ static mrb_value resume_body(mrb_state *mrb, void *p) {
   }
   return result;
 }
-int ts_resume(ts_vm *vm, mrb_value fiber, mrb_value value, mrb_value *out) {
-  struct resume r = { fiber, value };
+/* Hands `value` to what the fibre waits in, or raises it there. */
+int ts_resume(ts_vm *vm, mrb_value fiber, mrb_value value, int raises, mrb_value *out) {
+  struct resume r = { fiber, value, raises };
   enter(vm);
   return protect(vm, resume_body, &r, out);
 }

@@ -46,41 +46,46 @@ impl<'a> From<Value<'a>> for Field<'a> {
 impl Scope<'_> {
     /// A Hash of `names` and the `fields` in the same places.
     pub fn record(&self, names: &[Symbol], fields: &[Field<'_>]) -> Result<'_, Value<'_>> {
-        self.make_record(names, fields, RawValue::NIL)
+        self.make_records(names, 1, fields, RawValue::NIL)
     }
 
-    /// Appends such a Hash to an Array. Unlike a value it takes no place in the scope: for loops over many.
-    pub fn push_record(
+    /// Appends `count` such Hashes to an Array, `fields` holding those of one after those of the other. Unlike a value they take
+    /// no place in the scope: for loops over many.
+    pub fn push_records(
         &self,
         array: Value<'_>,
         names: &[Symbol],
+        count: usize,
         fields: &[Field<'_>],
     ) -> Result<'_, ()> {
         assert_eq!(
             array.kind(),
             Kind::Array,
-            "push_record onto what is no Array"
+            "push_records onto what is no Array"
         );
-        self.make_record(names, fields, array.raw).map(drop)
+        self.make_records(names, count, fields, array.raw).map(drop)
     }
 
-    fn make_record(
+    fn make_records(
         &self,
         names: &[Symbol],
+        count: usize,
         fields: &[Field<'_>],
         array: RawValue,
     ) -> Result<'_, Value<'_>> {
         assert_eq!(
-            names.len(),
-            fields.len(),
+            Some(fields.len()),
+            names.len().checked_mul(count),
             "a record has a field for each name"
         );
-        // SAFETY: Symbol and Field are transparent; the shim reads `names.len()` of both, and values and bytes live.
+        // SAFETY: Symbol and Field are transparent; the shim reads `names.len()` names and as many fields for each record, and
+        // values and bytes live.
         self.protect(|out| unsafe {
-            sys::ts_record(
+            sys::ts_records(
                 self.vm.raw(),
                 names.len(),
                 names.as_ptr().cast(),
+                count,
                 fields.as_ptr().cast(),
                 array,
                 out,

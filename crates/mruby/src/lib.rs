@@ -16,6 +16,7 @@
 
 mod carried;
 mod compound;
+mod fibre;
 mod global;
 mod interrupt;
 mod memory;

@@ -480,19 +480,6 @@ impl<'vm> Scope<'vm> {
         self.call(module, "run_program", &[program])
     }
 
-    /// Resumes a fibre until it yields or ends; answers what it yielded. Only when nothing runs in the VM (asserted).
-    pub fn resume(&self, fiber: Value<'_>, value: Value<'_>) -> Result<'_, Value<'_>> {
-        assert_eq!(fiber.kind(), Kind::Fiber, "resume takes a Fiber");
-        // SAFETY: reads the VM's state.
-        let at_rest = unsafe { sys::ts_at_rest(self.vm.raw()) } != 0;
-        assert!(
-            at_rest,
-            "a fibre is resumed only when nothing runs in the VM"
-        );
-        // SAFETY: the tag was checked and the VM is at rest.
-        self.protect(|out| unsafe { sys::ts_resume(self.vm.raw(), fiber.raw, value.raw, out) })
-    }
-
     /// File and line of the application's innermost frame, for messages.
     pub fn location(&self) -> Option<(String, u32)> {
         let (mut file, mut line) = (std::ptr::null(), 0);

@@ -79,10 +79,11 @@ unsafe extern "C" {
         len: usize,
         out: *mut RawValue,
     ) -> c_int;
-    pub fn ts_record(
+    pub fn ts_records(
         vm: *mut RawVm,
         len: usize,
         names: *const u32,
+        count: usize,
         fields: *const RawField,
         array: RawValue,
         out: *mut RawValue,
@@ -178,8 +179,13 @@ unsafe extern "C" {
         errors: *mut c_void,
         out: *mut RawValue,
     ) -> c_int;
-    pub fn ts_resume(vm: *mut RawVm, fiber: RawValue, value: RawValue, out: *mut RawValue)
-    -> c_int;
+    pub fn ts_resume(
+        vm: *mut RawVm,
+        fiber: RawValue,
+        value: RawValue,
+        raises: c_int,
+        out: *mut RawValue,
+    ) -> c_int;
     pub fn ts_at_rest(vm: *mut RawVm) -> c_int;
     pub fn ts_where(vm: *mut RawVm, file: *mut *const c_char, line: *mut i32);
 

@@ -33,11 +33,7 @@ module Tsumugi
   end
 end
 module Kernel
-  def wait(value = nil)
-    resumed = Tsumugi.park(value)
-    raise resumed if Exception === resumed
-    resumed
-  end
+  def wait(value = nil) = Tsumugi.park(value)
 end
 "##;
 
@@ -208,19 +204,102 @@ fn fibres_of_the_applications_own_work_as_plain_ruby() {
     );
 }
 
-#[test]
-fn resuming_with_an_exception_raises_it_there_and_runs_ensure() {
+/// What a program makes of a KeyError that its only wait raises.
+fn check_raised(source: &str, result: &str) {
     let fibre = Loop::new();
-    let source = "begin; wait 1; ensure; $ensured = true; end";
     fibre.vm.enter(|scope| {
         let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
         scope.resume(scope.rooted(&fibre.fibre), program).unwrap();
-        let cancelled = scope.error("IOError", "x").0; // IOError is absent: a NameError arrives
-        assert_eq!(cancelled.kind(), Kind::Exception);
-        scope.resume(scope.rooted(&fibre.fibre), cancelled).unwrap();
+        let error = scope.error("KeyError", "gone");
+        let resumed = scope.resume_raising(scope.rooted(&fibre.fibre), error);
+        assert_eq!(resumed.unwrap().kind(), Kind::Nil);
     });
-    assert!(fibre.done.take().unwrap().starts_with("NameError: "));
-    assert_eq!(fibre.run("$ensured").0, "true");
+    assert_eq!(fibre.done.take().as_deref(), Some(result), "{source}");
+    assert_eq!(fibre.run("wait 1").0, "1", "the fibre goes on: {source}");
+}
+
+#[test]
+fn a_wait_raises_what_its_fibre_is_resumed_with() {
+    check_raised("wait 1", "KeyError: gone");
+    check_raised(
+        "begin; wait 1; rescue KeyError => e; e.message; end",
+        "\"gone\"",
+    );
+    check_raised("begin; wait 1; nil; rescue KeyError; :there; end", ":there");
+    check_raised("wait(1) rescue :there", ":there");
+    check_raised(
+        "[1].map { |i| begin; wait i; rescue KeyError; :there; end }",
+        "[:there]",
+    );
+    check_raised(
+        "def f; yield; rescue KeyError; :there; end; f { wait 1 }",
+        ":there",
+    );
+    check_raised("Tsumugi.park(1) rescue :there", ":there");
+}
+
+#[test]
+fn what_a_wait_raises_is_rescued_by_no_other_clause() {
+    check_raised(
+        "begin; wait 1; rescue ArgumentError, TypeError; end; 2",
+        "KeyError: gone",
+    );
+    check_raised("begin; nil; rescue KeyError; end; wait 1", "KeyError: gone");
+    check_raised(
+        "begin; raise 'a'; rescue; begin; wait 1; rescue KeyError; :inner; end; end",
+        ":inner",
+    );
+    check_raised(
+        "begin; raise 'a'; rescue KeyError; 1; rescue; wait 1; end",
+        "KeyError: gone",
+    );
+}
+
+#[test]
+fn what_a_wait_raises_runs_ensure_and_names_its_line() {
+    check_raised("begin; wait 1; ensure; $o = 1; end", "KeyError: gone");
+    check_raised(
+        "o = []; begin; begin; wait 1; ensure; o << 1; end; rescue KeyError; o << 2; end; o",
+        "[1, 2]",
+    );
+    check_raised(
+        "\nbegin\n  wait 1\n  nil\nrescue KeyError => e\n  e.backtrace.find { |l| l.include?('app.rb') }\nend",
+        "\"app.rb:3:in run_program\"",
+    );
+}
+
+#[test]
+fn a_fibre_that_has_not_begun_ends_with_what_it_is_resumed_with() {
+    let fibre = Loop::new();
+    fibre.vm.enter(|scope| {
+        let error = scope.error("KeyError", "gone");
+        let ended = scope.resume_raising(scope.rooted(&fibre.fibre), error);
+        let raised = ended.map(drop).expect_err("nothing in it rescues");
+        assert_eq!(scope.report(raised).to_string(), "KeyError: gone");
+        let again = scope.resume(scope.rooted(&fibre.fibre), Value::nil());
+        let raised = again.map(drop).expect_err("it has ended");
+        assert!(scope.report(raised).to_string().starts_with("FiberError: "));
+    });
+}
+
+/// Both ask for the hook before the same instruction.
+#[test]
+fn an_interrupt_is_not_lost_when_a_wait_raises() {
+    let fibre = Loop::new();
+    let source = "begin; wait 1; rescue KeyError; true while true; end";
+    let interrupter = fibre.vm.interrupter();
+    fibre.vm.enter(|scope| {
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.resume(scope.rooted(&fibre.fibre), program).unwrap();
+        let next = interrupter.entry().unwrap() + 1;
+        interrupter.stop(next);
+        let error = scope.error("KeyError", "gone");
+        scope
+            .resume_raising(scope.rooted(&fibre.fibre), error)
+            .unwrap();
+    });
+    let result = fibre.done.take().unwrap();
+    assert!(result.starts_with("Tsumugi::Overrun: "), "{result}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ module Tsumugi
       private
 
       def read(seconds)
-        piece = Tsumugi.await(Native.client_piece(@stream, seconds))
+        piece = Native.client_piece(@stream, seconds)
         @received << piece if piece
         piece
       end
@@ -142,7 +142,7 @@ module Tsumugi
       fields["content-length"] = body.bytesize.to_s if body
       headers.each { |name, value| fields[name.to_s.tr("_", "-").downcase] = value.to_s }
       path += (path.include?("?") ? "&" : "?") + Client.form(query) if query
-      @response = Response.new(*Tsumugi.await(Native.client_request(method, path, fields, body)))
+      @response = Response.new(*Native.client_request(method, path, fields, body))
       exchanged << @response
       @response.all("set-cookie").each { |line| keep_cookie(line) }
       @response

@@ -167,7 +167,7 @@ module Tsumugi
     # Parks while the client has no room.
     def <<(data)
       data = JSON.generate(data) + "\n" unless data.is_a?(String)
-      Tsumugi.await(Native.send_piece(@sender, data))
+      Native.send_piece(@sender, data)
       self
     end
     alias write <<

@@ -1,4 +1,5 @@
-# What everything else stands on: the fibre's loop, the one place that waits, and the exceptions of the runtime.
+# What everything else stands on: the fibre's loop and the exceptions of the runtime. Natives wait by themselves: they return what
+# they waited for, or raise.
 # Not an API: authors meet `Tsumugi` only in messages.
 module Tsumugi
   # Ends a request from any depth. No StandardError, so that `rescue => e` lets it pass.
@@ -14,12 +15,11 @@ module Tsumugi
   # The request is over for a reason of its own: client gone, deadline, drain. `ensure` runs.
   class Cancelled < Exception; end
 
-  # Carries an exception into or out of a fibre, so that it is never mistaken for a value.
+  # Carries an exception out of a fibre, so that it is never mistaken for a value.
   class Thrown
     def initialize(exception)
       @exception = exception
     end
-    attr_reader :exception
   end
 
   # Something to be done that is no request: a branch of `parallel`, a timer's block, the body of a stream.
@@ -51,12 +51,13 @@ module Tsumugi
 
   # A fibre works on one job after the other. Nothing raised in a job leaves it.
   def self.fibre
+    query = DB::Query
     Fiber.new do |job|
       while true
         result = begin
           result = job.__run
           # A query as a result stands for its rows.
-          DB::Query === result ? result.all : result
+          query === result ? result.all : result
         rescue Exception => e
           failed(job, e)
         end
@@ -69,12 +70,6 @@ module Tsumugi
     job.__failed(exception)
   rescue Exception => e
     Thrown.new(e)
-  end
-
-  # The value that a wait ended with. Every wait goes through here.
-  def self.await(answer)
-    raise answer.exception if Thrown === answer
-    answer
   end
 
   class << self
@@ -101,16 +96,16 @@ end
 module Kernel
   # Parks this fibre for at least +seconds+. 0 lets others run.
   def sleep(seconds)
-    Tsumugi.await(Tsumugi::Native.sleep(seconds))
+    Tsumugi::Native.sleep(seconds)
   end
 
   # Runs the lambdas at once, a fibre each; their values as an Array, or as a Hash under the keywords' names.
   # The first exception cancels the others and is raised.
   def parallel(*lambdas, **named)
-    return Tsumugi.await(Tsumugi::Native.parallel(lambdas.map { |l| Tsumugi::Task.new(&l) })) if named.empty?
+    return Tsumugi::Native.parallel(lambdas.map { |l| Tsumugi::Task.new(&l) }) if named.empty?
     raise ArgumentError, "parallel takes lambdas or named lambdas, not both" unless lambdas.empty?
 
-    values = Tsumugi.await(Tsumugi::Native.parallel(named.values.map { |l| Tsumugi::Task.new(&l) }))
+    values = Tsumugi::Native.parallel(named.values.map { |l| Tsumugi::Task.new(&l) })
     named.keys.zip(values).to_h
   end
 
@@ -161,13 +156,13 @@ module Tsumugi
 
     # Parks while the channel is full.
     def push(value)
-      Tsumugi.await(Native.channel_push(@channel, value))
+      Native.channel_push(@channel, value)
       self
     end
     alias << push
 
     # The oldest value; parks while there is none. Raises Closed when none can come any more.
-    def pop = Tsumugi.await(Native.channel_pop(@channel))
+    def pop = Native.channel_pop(@channel)
     alias shift pop
 
     # Wakes all who wait. Values that are in the channel can still be popped.

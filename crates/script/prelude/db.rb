@@ -28,7 +28,7 @@ class DB
   def self.connect(url = default_url, **options)
     raise ArgumentError, "DB.connect takes a URL such as \"sqlite:data/app.db\"; is DATABASE_URL set?" if url.nil?
 
-    new(Tsumugi.await(Tsumugi::Native.db_connect(url, options)))
+    new(Tsumugi::Native.db_connect(url, options))
   end
 
   # The database that the host of this application shares under a name, when it is a part of one in Rust. Its pool is the host's.
@@ -45,14 +45,11 @@ class DB
   # is replaced or ends. SQLite's connections belong to the process and stay.
   def close = Tsumugi::Native.db_close(@native)
 
-  # Rows for +sql+. Raises DB::Error.
-  def query(sql, *values)
-    Tsumugi.await(Tsumugi::Native.db_query(@native, sql, values))
-  end
+  # `query(sql, *values)` is native: rows for +sql+. Raises DB::Error.
 
   # Affected rows.
   def execute(sql, *values)
-    affected, @last_insert_id = Tsumugi.await(Tsumugi::Native.db_execute(@native, sql, values))
+    affected, @last_insert_id = Tsumugi::Native.db_execute(@native, sql, values)
     affected
   end
 
@@ -60,46 +57,34 @@ class DB
   # gets `returning id`.
   def insert(sql, *values)
     sql = "#{sql.rstrip.chomp(";")} returning id" unless __embedded? || sql.downcase.include?("returning")
-    Tsumugi.await(Tsumugi::Native.db_execute(@native, sql, values))[1]
+    Tsumugi::Native.db_execute(@native, sql, values)[1]
   end
 
   # Several statements without values, separated by semicolons.
   def execute_script(sql)
-    Tsumugi.await(Tsumugi::Native.db_script(@native, sql, []))
+    Tsumugi::Native.db_script(@native, sql, [])
     nil
   end
 
   # Rows that are fetched while they are used: `each`, or `stream db.stream(sql), as: :csv`.
   def stream(sql, *values)
-    RowStream.new(Tsumugi.await(Tsumugi::Native.db_stream(@native, sql, values)))
+    RowStream.new(Tsumugi::Native.db_stream(@native, sql, values))
   end
 
   # Several statements in one write; their results in order:
   # `db.pipeline { |p| p.query("select …", 1); p.query("select …", 2) }`. Each is a statement of its own, and the first error is
   # raised when all have run; with `atomic: true` they stand and fall together.
   def pipeline(atomic: false)
-    pipeline = Pipeline.new
+    pipeline = Tsumugi::Native.db_pipeline_new
     yield pipeline
-    return [] if pipeline.statements.empty?
+    return [] if Tsumugi::Native.db_pipeline_empty?(pipeline)
 
-    Tsumugi.await(Tsumugi::Native.db_pipeline(@native, pipeline.statements, atomic))
+    Tsumugi::Native.db_pipeline(@native, pipeline, atomic)
   end
 
-  # Collects statements.
-  class Pipeline
-    attr_reader :statements
-
-    def initialize
-      @statements = []
-    end
-
-    # The result is in the array that `pipeline` answers, at the place that this call answers.
-    def query(sql, *values)
-      @statements << [sql, values]
-      @statements.size - 1
-    end
-    alias execute query
-  end
+  # Collects statements, natively: `query(sql, *values)` and `execute`, which is the same, answer the place of the result in the
+  # array that `pipeline` answers.
+  class Pipeline; end
 
   # Runs the block in a transaction of this fibre: every statement of this fibre on this database belongs to it. An
   # exception (and `halt`) rolls back and goes on; otherwise, also by `return` and `break`, it commits. Nested calls
@@ -154,7 +139,7 @@ class DB
   end
 
   def __begin(mode, isolation)
-    running = Tsumugi.await(Tsumugi::Native.db_begin(@native, mode, isolation))
+    running = Tsumugi::Native.db_begin(@native, mode, isolation)
     @after[Tsumugi::Native.job] = []
     Tsumugi::Native.db_enter(@native, running)
     running
@@ -165,7 +150,7 @@ class DB
     waiting = @after.delete(Tsumugi::Native.job)
     Tsumugi::Native.db_leave(@native, running)
     begin
-      Tsumugi.await(Tsumugi::Native.db_commit(running)) unless raised
+      Tsumugi::Native.db_commit(running) unless raised
     ensure
       # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
       Tsumugi::Native.db_abandon(running)
@@ -173,14 +158,14 @@ class DB
     raised ? nil : waiting
   end
 
-  def __mark = [Tsumugi.await(Tsumugi::Native.db_savepoint(@native)), @after[Tsumugi::Native.job].size]
+  def __mark = [Tsumugi::Native.db_savepoint(@native), @after[Tsumugi::Native.job].size]
 
   def __unmark(mark, raised)
     savepoint, size = mark
     if raised
       @after[Tsumugi::Native.job].pop while @after[Tsumugi::Native.job].size > size
     else
-      Tsumugi.await(Tsumugi::Native.db_release(savepoint))
+      Tsumugi::Native.db_release(savepoint)
     end
   ensure
     Tsumugi::Native.db_forsake(savepoint)
@@ -192,7 +177,7 @@ class DB
   def connection
     return yield(self) if Tsumugi::Native.db_has_own?(@native)
 
-    session = Tsumugi.await(Tsumugi::Native.db_session(@native))
+    session = Tsumugi::Native.db_session(@native)
     Tsumugi::Native.db_enter(@native, session)
     begin
       yield(self)
@@ -205,10 +190,10 @@ class DB
   # Copies into a table, and answers the number of rows: `db.copy_in("copy t from stdin") { |io| io.row(1, "x"); io << "2\ty\n" }`.
   # `<<` parks while the server is slower. A block that raises or is left early copies nothing.
   def copy_in(sql)
-    copy = CopyIn.new(Tsumugi.await(Tsumugi::Native.db_copy_in(@native, sql)))
+    copy = CopyIn.new(Tsumugi::Native.db_copy_in(@native, sql))
     begin
       yield copy
-      Tsumugi.await(Tsumugi::Native.db_copy_finish(copy.native))
+      Tsumugi::Native.db_copy_finish(copy.native)
     ensure
       Tsumugi::Native.db_copy_abandon(copy.native)
     end
@@ -216,9 +201,9 @@ class DB
 
   # Copies out of a table: `db.copy_out("copy t to stdout (format csv)") { |bytes| out << bytes }`. Pieces may end anywhere.
   def copy_out(sql)
-    copy = Tsumugi.await(Tsumugi::Native.db_copy_out(@native, sql))
+    copy = Tsumugi::Native.db_copy_out(@native, sql)
     begin
-      while (bytes = Tsumugi.await(Tsumugi::Native.db_copy_read(copy)))
+      while (bytes = Tsumugi::Native.db_copy_read(copy))
         yield bytes
       end
     ensure
@@ -231,10 +216,10 @@ class DB
   # connection of its own, which is opened again when it is lost; what was said meanwhile is lost as well, so `missed:` is
   # called then: `db.listen("jobs", missed: -> { look_for_jobs }) { |n| … }`.
   def listen(*channels, missed: nil)
-    listener = Tsumugi.await(Tsumugi::Native.db_listen(@native, channels))
+    listener = Tsumugi::Native.db_listen(@native, channels)
     begin
       while true
-        heard = Tsumugi.await(Tsumugi::Native.db_heard(listener))
+        heard = Tsumugi::Native.db_heard(listener)
         if heard
           yield Notification.new(*heard)
         elsif missed
@@ -279,7 +264,7 @@ class DB
 
     # Data as they are, in the format that the statement says.
     def <<(data)
-      Tsumugi.await(Tsumugi::Native.db_copy_write(@native, data))
+      Tsumugi::Native.db_copy_write(@native, data)
       self
     end
 
@@ -307,13 +292,13 @@ class DB
       i = 0
       n = size
       while i < n
-        block.call(Tsumugi::Native.rows_at(self, i))
+        block.call(self[i])
         i += 1
       end
       self
     end
 
-    def to_a = Tsumugi::Native.rows_all(self)
+    # `to_a`, `size`, `[]` and `first(n = nil)` are native.
     alias entries to_a
     alias all to_a
 
@@ -326,18 +311,9 @@ class DB
     end
     alias collect map
 
-    def size = Tsumugi::Native.rows_size(self)
     alias length size
     def count(*values, &block) = values.empty? && !block ? size : super
     def empty? = size == 0
-    def [](index) = Tsumugi::Native.rows_at(self, index < 0 ? size + index : index)
-
-    def first(n = nil)
-      return self[0] unless n
-
-      (0...[n, size].min).map { |i| self[i] }
-    end
-
     def last(n = nil)
       return self[-1] unless n
 
@@ -362,7 +338,7 @@ class DB
       return to_enum(:each) unless block
 
       begin
-        while (rows = Tsumugi.await(Tsumugi::Native.db_next_rows(@native)))
+        while (rows = Tsumugi::Native.db_next_rows(@native))
           rows.each(&block)
         end
       ensure

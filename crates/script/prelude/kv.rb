@@ -18,53 +18,53 @@ class KV
   # `KV.open "tkrzw://host:1978/0"` (or `tkrzw+tls://…`, `tkrzw+unix:/path`) asks another server, with `index:`, `token:`, `timeout:` in
   # seconds for a call, and `ca:`, the file of certificates that are trusted.
   def self.open(place = ":memory:", ttl: nil, **settings)
-    Tsumugi.await(Tsumugi::Native.kv_open(place, ttl, settings))
+    Tsumugi::Native.kv_open(place, ttl, settings)
   end
 
   # True when it was stored; false when it was there already and `overwrite: false`.
-  def set(key, value, **options) = Tsumugi.await(Tsumugi::Native.kv_set(self, key, value, options))
+  def set(key, value, **options) = Tsumugi::Native.kv_set(self, key, value, options)
 
   def []=(key, value)
     set(key, value)
   end
 
   # True when it was there.
-  def delete(key) = Tsumugi.await(Tsumugi::Native.kv_delete(self, key))
+  def delete(key) = Tsumugi::Native.kv_delete(self, key)
 
   # Adds to the end of a value, after +delimiter+ when there is one already.
-  def append(key, value, delimiter = nil) = Tsumugi.await(Tsumugi::Native.kv_append(self, key, value, delimiter))
+  def append(key, value, delimiter = nil) = Tsumugi::Native.kv_append(self, key, value, delimiter)
 
   # The number after +by+ was added to it, or to `initial:` when there was none. `number` reads it: it is kept as eight bytes.
-  def incr(key, by = 1, **options) = Tsumugi.await(Tsumugi::Native.kv_incr(self, key, by, options))
+  def incr(key, by = 1, **options) = Tsumugi::Native.kv_incr(self, key, by, options)
 
   # Changes a record if it is as expected, and says whether it was. `nil` is no record, `:any` one with whatever value; a desired
   # `nil` removes, `:keep` only looks.
-  def cas(key, expected, desired, **options) = Tsumugi.await(Tsumugi::Native.kv_cas(self, key, expected, desired, options))
+  def cas(key, expected, desired, **options) = Tsumugi::Native.kv_cas(self, key, expected, desired, options)
 
   # The same for several records at once, all or none: `kv.cas_multi({ "a" => "1" }, { "a" => nil, "b" => "1" })`.
-  def cas_multi(expected, desired, **options) = Tsumugi.await(Tsumugi::Native.kv_cas_multi(self, expected, desired, options))
+  def cas_multi(expected, desired, **options) = Tsumugi::Native.kv_cas_multi(self, expected, desired, options)
 
   # Gives a record another key, or with `copy: true` a second one. False when there is none, or `overwrite: false` and the new key
   # has one.
-  def rekey(old, new, **options) = Tsumugi.await(Tsumugi::Native.kv_rekey(self, old, new, options))
+  def rekey(old, new, **options) = Tsumugi::Native.kv_rekey(self, old, new, options)
 
   # Removes every record.
-  def clear = Tsumugi.await(Tsumugi::Native.kv_clear(self))
+  def clear = Tsumugi::Native.kv_clear(self)
 
   # The records that are there, as a Hash: `kv.get_multi("a", "b")`.
-  def get_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_get_multi(self, *keys))
+  def get_multi(*keys) = Tsumugi::Native.kv_get_multi(self, *keys)
 
   # Stores each record on its own; how many were stored.
-  def set_multi(records, **options) = Tsumugi.await(Tsumugi::Native.kv_set_multi(self, records, options))
+  def set_multi(records, **options) = Tsumugi::Native.kv_set_multi(self, records, options)
 
   # Removes each record on its own; how many were there.
-  def delete_multi(*keys) = Tsumugi.await(Tsumugi::Native.kv_delete_multi(self, *keys))
+  def delete_multi(*keys) = Tsumugi::Native.kv_delete_multi(self, *keys)
 
   # A queue: `push` stores a value behind those pushed before and answers its key, which is the time; `pop` removes the record with
   # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one. A record is
   # given at most once: it is gone when it is popped, also when the request that popped it is cancelled or fails before it is done.
-  def push(value) = Tsumugi.await(Tsumugi::Native.kv_push(self, value))
-  def shift(wait: nil) = Tsumugi.await(Tsumugi::Native.kv_shift(self, wait))
+  def push(value) = Tsumugi::Native.kv_push(self, value)
+  def shift(wait: nil) = Tsumugi::Native.kv_shift(self, wait)
 
   def pop(wait: nil)
     pair = shift(wait: wait)
@@ -76,7 +76,7 @@ class KV
   def scan(prefix: nil, from: nil, to: nil, reverse: false, limit: nil) = Scan.new(self, [prefix, from, to, reverse], limit)
 
   # Keys that fit, at most +limit+: `mode:` is :contain, :begin, :end, :regex, :edit (the nearest first), :containcase, :containword, …
-  def search(pattern, mode: :contain, limit: nil) = Tsumugi.await(Tsumugi::Native.kv_search(self, pattern, mode, limit))
+  def search(pattern, mode: :contain, limit: nil) = Tsumugi::Native.kv_search(self, pattern, mode, limit)
 
   # The value of +key+; when there is none, the block's, which is stored for +ttl+ seconds. While one fibre computes, all others of
   # the process that ask for the key wait for its value; when its block raises or halts, nothing is stored and the next one computes.
@@ -87,11 +87,11 @@ class KV
     value = __cached(key)
     return value unless value == MISS
 
-    value = Tsumugi.await(Tsumugi::Native.kv_join(self, key))
+    value = Tsumugi::Native.kv_join(self, key)
     return value unless value.is_a?(Duty)
 
     begin
-      Tsumugi.await(Tsumugi::Native.kv_land(value, yield, ttl))
+      Tsumugi::Native.kv_land(value, yield, ttl)
     ensure
       Tsumugi::Native.kv_give_up(value)
     end
@@ -104,7 +104,7 @@ class KV
     watch = Tsumugi::Native.kv_watch(self, prefix)
     begin
       ready.call if ready
-      yield Change.new(*Tsumugi.await(Tsumugi::Native.kv_changed(watch))) while true
+      yield Change.new(*Tsumugi::Native.kv_changed(watch)) while true
     ensure
       Tsumugi::Native.kv_unwatch(watch)
     end
@@ -122,18 +122,18 @@ class KV
   end
 
   # Waits until the disk has confirmed all that was written before, whatever the durability.
-  def sync = Tsumugi.await(Tsumugi::Native.kv_sync(self))
+  def sync = Tsumugi::Native.kv_sync(self)
 
   # Writes the records of this moment to a folder that does not exist yet; reads and writes go on. `KV.open` of it restores them.
-  def backup(folder) = Tsumugi.await(Tsumugi::Native.kv_backup(self, folder))
+  def backup(folder) = Tsumugi::Native.kv_backup(self, folder)
 
   # What the store says of itself, as a Hash.
-  def info = Tsumugi.await(Tsumugi::Native.kv_info(self))
+  def info = Tsumugi::Native.kv_info(self)
 
   def inspect = "#<#{self.class} #{Tsumugi::Native.kv_name(self)}>"
   alias to_s inspect
 
-  def __page(*range) = Tsumugi.await(Tsumugi::Native.kv_page(self, *range))
+  def __page(*range) = Tsumugi::Native.kv_page(self, *range)
 
   # A store in memory answers at once, by methods of the same names that are written in Rust.
   class Memory
@@ -142,21 +142,21 @@ class KV
 
   # A store on disk. Its count is known at once, but while records have expired that were not removed yet.
   class Disk
-    def count = __known_count || Tsumugi.await(Tsumugi::Native.kv_count(self))
+    def count = __known_count || Tsumugi::Native.kv_count(self)
     alias size count
     alias length count
   end
 
   # A store of another server, asked over its service (`tkrzw://host:port/index`). It knows no time to live and tells no changes.
   class Remote
-    def get(key) = Tsumugi.await(Tsumugi::Native.kv_get(self, key))
+    def get(key) = Tsumugi::Native.kv_get(self, key)
     alias [] get
     def key?(key) = !get(key).nil?
     alias has_key? key?
     alias include? key?
     alias member? key?
-    def number(key) = Tsumugi.await(Tsumugi::Native.kv_number(self, key))
-    def count = Tsumugi.await(Tsumugi::Native.kv_count(self))
+    def number(key) = Tsumugi::Native.kv_number(self, key)
+    def count = Tsumugi::Native.kv_count(self)
     alias size count
     alias length count
 
@@ -166,7 +166,7 @@ class KV
       super(key, ttl: nil, &block)
     end
 
-    def __cached(key) = Tsumugi.await(Tsumugi::Native.kv_cached(self, key))
+    def __cached(key) = Tsumugi::Native.kv_cached(self, key)
   end
 
   # Records on their way.

@@ -151,8 +151,8 @@ module Tsumugi
     end
 
     def self.seed(db, work)
-      one = Tsumugi.await(Native.sources_read(Files.beside(Native.source_main, "seeds.rb"))) || []
-      many = Tsumugi.await(Native.sources_read(Files.beside(Native.source_main, "seeds"))) || []
+      one = Native.sources_read(Files.beside(Native.source_main, "seeds.rb")) || []
+      many = Native.sources_read(Files.beside(Native.source_main, "seeds")) || []
       raise DB::MigrationFailed, "there is neither seeds.rb nor a folder seeds beside the application" if one.empty? && many.empty?
 
       (one + many).each { |file, text| Seeds.new(db, file, text, work).__evaluate }

@@ -153,7 +153,7 @@ module Tsumugi
     private
 
     def read
-      sources = Tsumugi.await(Native.sources_read(@folder))
+      sources = Native.sources_read(@folder)
       raise DB::MigrationFailed, "there is no folder #{@folder}: `tsumugi migrate new NAME` makes it" unless sources
 
       files = sources.map { |file, text| Migration.new(@db, file, text, @work) }

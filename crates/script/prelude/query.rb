@@ -36,7 +36,7 @@ class DB
     # ---- rows ----
 
     # The rows, which become JSON without becoming Hashes.
-    def all = Tsumugi.await(__all)
+    def all = __all
     alias get all
     alias rows all
 
@@ -44,10 +44,10 @@ class DB
     def map(&block) = all.map(&block)
 
     # The first row as a Hash, or nil; the first so many rows.
-    def first(n = nil) = n ? limit(n).all : Tsumugi.await(__first)
+    def first(n = nil) = n ? limit(n).all : __first
 
     # The row with this primary key, or with this value of the column +key+.
-    def find(id, key = nil) = Tsumugi.await(__find(id, key))
+    def find(id, key = nil) = __find(id, key)
 
     # Runs the block for each row, fetched by a cursor, all of one snapshot. Until it ends, a transaction can do nothing else. At most
     # +batch+ rows come at a time, 1 to 1000; where nothing is said, as many as suit their size.
@@ -59,17 +59,17 @@ class DB
     end
 
     # The rows while they are fetched, for `stream query, as: :csv`.
-    def stream(batch: nil) = RowStream.new(Tsumugi.await(__stream(batch)))
+    def stream(batch: nil) = RowStream.new(__stream(batch))
 
     # The names of the columns.
-    def columns = Tsumugi.await(__columns).columns
+    def columns = __columns.columns
 
     # The values of a column in an Array; of several in an Array for each row.
-    def pluck(*columns) = Tsumugi.await(__pluck(*columns))
+    def pluck(*columns) = __pluck(*columns)
 
     # ---- numbers ----
 
-    def exists? = Tsumugi.await(__exists)
+    def exists? = __exists
     def empty? = !exists?
 
     def any?(&block)
@@ -80,7 +80,7 @@ class DB
     # How many rows there are, or how many have a value of the column.
     def count(column = nil, &block)
       __refuse_block("count", block)
-      Tsumugi.await(__count(column))
+      __count(column)
     end
 
     def __refuse_block(name, block)
@@ -88,21 +88,21 @@ class DB
     end
 
     # nil where there are no values.
-    def sum(column) = Tsumugi.await(__sum(column))
-    def avg(column) = Tsumugi.await(__avg(column))
-    def min(column) = Tsumugi.await(__min(column))
-    def max(column) = Tsumugi.await(__max(column))
+    def sum(column) = __sum(column)
+    def avg(column) = __avg(column)
+    def min(column) = __min(column)
+    def max(column) = __max(column)
 
     # ---- pages ----
 
     # `{ rows:, page:, pages:, total:, perPage:, hasMore: }` of a page, counted from 1.
-    def paginate(page = 1, per_page = 20) = Tsumugi.await(__paginate(page, per_page))
+    def paginate(page = 1, per_page = 20) = __paginate(page, per_page)
 
     # `{ rows:, after:, hasMore: }` of the page after the one whose `after:` this is, in the order of the keys, of which the last
     # is unique: `page_after(desc(:created_at), :id, after: params, per: 20)`. It costs the same however far it is.
     def page_after(*keys, after: nil, per: 20)
       names = keys.map { |key| Tsumugi::Native.order_name(key) }
-      Tsumugi.await(__page_after(keys, names, after, per))
+      __page_after(keys, names, after, per)
     end
     alias keyset page_after
     alias keyset_paginate page_after
@@ -113,9 +113,9 @@ class DB
     # and answers how many. With `returning` it answers those rows.
     def insert(row = {}, **columns)
       row = __rows_given(row == {} ? columns : row)
-      return Tsumugi.await(__insert(row, nil)) unless row.is_a?(Array)
+      return __insert(row, nil) unless row.is_a?(Array)
 
-      inserted = Tsumugi.await(__insert_all(row))
+      inserted = __insert_all(row)
       inserted.is_a?(Array) ? inserted.flat_map(&:to_a) : inserted
     end
 
@@ -127,7 +127,7 @@ class DB
 
     # The same, and answers the value of the column +key+ instead; of several rows in an Array.
     def insert_id(row, key = nil)
-      __rows_given(row).is_a?(Array) ? Tsumugi.await(__insert_ids(row, key)) : Tsumugi.await(__insert(row, key))
+      __rows_given(row).is_a?(Array) ? __insert_ids(row, key) : __insert(row, key)
     end
     alias insertId insert_id
 
@@ -143,10 +143,10 @@ class DB
     def upsert(row, on:) = insert_conflict(on, update: true).insert(row)
 
     # How many rows were updated. Without any condition it needs `all_rows!`.
-    def update(columns) = Tsumugi.await(__update(columns))
+    def update(columns) = __update(columns)
 
     # How many rows were deleted. Without any condition it needs `all_rows!`.
-    def delete = Tsumugi.await(__delete)
+    def delete = __delete
 
     # ---- text ----
 

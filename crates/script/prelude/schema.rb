@@ -175,11 +175,11 @@ class DB
   # Is there a table of this name?
   def table?(name) = !__described(name).nil?
 
-  def __described(table) = Tsumugi.await(Tsumugi::Native.schema_describe(@native, table))
+  def __described(table) = Tsumugi::Native.schema_describe(@native, table)
 
   def __run_schema(statements)
     statements.each do |sql|
-      Tsumugi.await(Tsumugi::Native.schema_run(@native, @scheme, sql))
+      Tsumugi::Native.schema_run(@native, @scheme, sql)
     end
   end
 
@@ -221,13 +221,13 @@ class DB
   def __alone? = @scheme == "postgres"
 
   # Runs a statement about no table that the transaction has changed, to be committed with those.
-  def __note(sql, *values) = Tsumugi.await(Tsumugi::Native.schema_note(@native, sql, values))
+  def __note(sql, *values) = Tsumugi::Native.schema_note(@native, sql, values)
 
   # Has the database committed a part of this transaction before its end?
   def __kept? = Tsumugi::Native.schema_kept?(@native)
 
   # Takes the lock of the transaction.
-  def __schema_locked? = Tsumugi.await(Tsumugi::Native.schema_turn(@native))
+  def __schema_locked? = Tsumugi::Native.schema_turn(@native)
 
   def __held?(sql) = query(sql, Tsumugi::Native.schema_lock).first[:held]
 

@@ -228,8 +228,8 @@ impl Host {
         })
     }
 
-    /// Runs a fibre until it waits or its job is done. `start` makes what it is resumed with; `finish` takes the
-    /// job's result while its values live.
+    /// Runs a fibre until it waits or its job is done. `start` makes what it is resumed with, or what is raised where it
+    /// waits; `finish` takes the job's result while its values live.
     pub fn resume<T>(
         &self,
         job: u64,
@@ -240,8 +240,12 @@ impl Host {
         self.job.set(job);
         self.vm.enter(|scope| {
             self.last_match.switch(scope, job);
-            let value = start(scope).unwrap_or_else(|raised| self.thrown(scope, raised.0));
-            match scope.resume(scope.rooted(fibre), value) {
+            let fibre = scope.rooted(fibre);
+            let resumed = match start(scope) {
+                Ok(value) => scope.resume(fibre, value),
+                Err(raised) => scope.resume_raising(fibre, raised),
+            };
+            match resumed {
                 Ok(output) => self.after(scope, output, finish),
                 // What was raised in the fibre's own loop ends the fibre, for instance Overrun at an unlucky moment.
                 Err(raised) => Step::Lost(finish(scope, Ended::Raised(raised.0))),
@@ -268,15 +272,6 @@ impl Host {
             return Step::Done(finish(scope, Ended::Raised(exception)));
         }
         Step::Done(finish(scope, Ended::Value(output)))
-    }
-
-    /// What `Tsumugi.await` raises from.
-    fn thrown<'s>(&self, scope: &'s Scope<'_>, exception: Value<'_>) -> Value<'s> {
-        let class = scope.rooted(&self.known().thrown);
-        match scope.call(class, "new", &[exception]) {
-            Ok(thrown) => thrown,
-            Err(raised) => raised.0,
-        }
     }
 
     /// Counts a job as running until the guard is dropped. `parent` is the job that waits for it, if one does.

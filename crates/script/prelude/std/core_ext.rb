@@ -139,14 +139,26 @@ class Array
   def sum(total = 0, &block) = super
   def deconstruct = self
 
-  # As Enumerable has them, but without an Array for the arguments of each call.
+  # As Enumerable has them, but without an Array for the arguments of each call. The size, which the block may change, is asked
+  # for only where an element says nothing of it.
+  def each(&block)
+    return to_enum(:each) unless block
+
+    i = 0
+    while (value = self[i]) || i < size
+      block.call(value)
+      i += 1
+    end
+    self
+  end
+
   def map(&block)
     return to_enum(:map) unless block
 
     mapped = []
     i = 0
-    while i < size
-      mapped << block.call(self[i])
+    while (value = self[i]) || i < size
+      mapped << block.call(value)
       i += 1
     end
     mapped
@@ -158,8 +170,7 @@ class Array
 
     selected = []
     i = 0
-    while i < size
-      value = self[i]
+    while (value = self[i]) || i < size
       selected << value if block.call(value)
       i += 1
     end
@@ -178,8 +189,7 @@ class Array
     return to_enum(:find, none) unless block
 
     i = 0
-    while i < size
-      value = self[i]
+    while (value = self[i]) || i < size
       return value if block.call(value)
 
       i += 1
@@ -192,8 +202,8 @@ class Array
     return to_enum(:each_with_index) unless block
 
     i = 0
-    while i < size
-      block.call(self[i], i)
+    while (value = self[i]) || i < size
+      block.call(value, i)
       i += 1
     end
     self
@@ -255,6 +265,14 @@ class Range
 end
 
 class Symbol
+  # Most calls have nothing but a receiver.
+  def to_proc
+    name = self
+    lambda do |receiver, *rest, &block|
+      rest.empty? && !block ? receiver.__send__(name) : receiver.__send__(name, *rest, &block)
+    end
+  end
+
   def start_with?(*prefixes) = to_s.start_with?(*prefixes)
   def end_with?(*suffixes) = to_s.end_with?(*suffixes)
   def [](*at) = to_s[*at]

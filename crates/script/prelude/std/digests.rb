@@ -108,6 +108,6 @@ end
 
 # Passwords as argon2id hashes: `Password.create("secret")` -> text for the database, `Password.verify("secret", text)`.
 module Password
-  def self.create(password) = Tsumugi.await(Tsumugi::Native.password_create(password))
-  def self.verify(password, hash) = Tsumugi.await(Tsumugi::Native.password_verify(password, hash))
+  def self.create(password) = Tsumugi::Native.password_create(password)
+  def self.verify(password, hash) = Tsumugi::Native.password_verify(password, hash)
 end

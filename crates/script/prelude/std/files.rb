@@ -59,7 +59,7 @@ module Tsumugi
     class << self
       # Does +names+' first existing file, unless it was done already.
       def once(names)
-        name, path, text = Tsumugi.await(Native.source_read(names))
+        name, path, text = Native.source_read(names)
         return false if @loaded[path]
 
         @loaded[path] = true
@@ -73,7 +73,7 @@ module Tsumugi
       end
 
       def again(names)
-        name, _, text = Tsumugi.await(Native.source_read(names))
+        name, _, text = Native.source_read(names)
         Tsumugi.run_program(Native.source_compile(name, text))
         true
       end

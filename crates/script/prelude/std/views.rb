@@ -41,7 +41,7 @@ module Tsumugi
         known = Native.view_known(name, locals)
         return known if known
 
-        file, _, text = Tsumugi.await(Native.source_read(candidates(name)))
+        file, _, text = Native.source_read(candidates(name))
         names = locals.keys
         key = [name, names]
         found = @compiled[key]

@@ -16,7 +16,7 @@ class Upload
   end
 
   # The bytes, or +length+ of them from +offset+ on.
-  def read(length = @size, offset = 0) = Tsumugi.await(Tsumugi::Native.upload_read(@part, offset, length))
+  def read(length = @size, offset = 0) = Tsumugi::Native.upload_read(@part, offset, length)
 
   # Calls the block with one piece after the other.
   def each_chunk
@@ -31,7 +31,7 @@ class Upload
 
   # Writes the file to +path+, where nothing may be yet. Never use +filename+ as a path without a look at it.
   def save(path)
-    Tsumugi.await(Tsumugi::Native.upload_save(@part, path))
+    Tsumugi::Native.upload_save(@part, path)
     path
   end
 
@@ -48,14 +48,14 @@ module Tsumugi
     end
 
     # The bytes, up to body_bytes_max.
-    def text = @text ||= Tsumugi.await(Native.body(@context))
+    def text = @text ||= Native.body(@context)
     alias to_s text
     alias read text
 
     # Calls the block with pieces as they come, for bodies that are passed on; no more than +max+ bytes in all (413).
     def each_chunk(max: Native.upload_bytes_max)
       total = 0
-      while (piece = Tsumugi.await(Native.body_piece(@context)))
+      while (piece = Native.body_piece(@context))
         total += piece.bytesize
         raise Refused.new(413, "request is larger than #{max} bytes, which is upload_bytes_max or the max: of its reader") if total > max
 
@@ -128,7 +128,7 @@ module Tsumugi
 
                    Native.form(text)
                  else
-                   Tsumugi.await(Native.body_parts(@context)).map do |name, content, *file|
+                   Native.body_parts(@context).map do |name, content, *file|
                      [name, file.empty? ? content : Upload.new(content, *file)]
                    end
                  end

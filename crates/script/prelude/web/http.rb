@@ -73,7 +73,7 @@ module HTTP
       raise ArgumentError, "an HTTP call has no option #{unknown.first}:" unless unknown.empty?
 
       options = { redirects: 5 }.merge(options)
-      Response.new(*Tsumugi.await(Tsumugi::Native.http_call(method.to_s, url.to_s, options)))
+      Response.new(*Tsumugi::Native.http_call(method.to_s, url.to_s, options))
     end
 
     def get(url, **options) = request("GET", url, **options)

@@ -100,12 +100,17 @@ impl<'s> Natives<'s> {
     where
         F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
     {
-        let host = self.host.clone();
         self.scope
-            .define_singleton(self.module, name, Waits::Never, move |scope, call| {
-                let host = alive(&host, scope)?;
-                native(&host, scope, call).map(Reply::Value)
-            })
+            .define_singleton(self.module, name, Waits::Never, self.returning(native))
+    }
+
+    /// The same as a method of `class`: for what is called so often that a method in Ruby around it would be felt.
+    pub fn method<F>(&self, class: Value<'s>, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+    {
+        self.scope
+            .define_method(class, name, Waits::Never, self.returning(native))
     }
 
     /// A native that starts an operation; the fibre parks until it is over.
@@ -113,14 +118,47 @@ impl<'s> Natives<'s> {
     where
         F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
     {
-        let host = self.host.clone();
         self.scope
-            .define_singleton(self.module, name, Waits::Maybe, move |scope, call| {
-                let host = alive(&host, scope)?;
-                let operation = native(&host, scope, call)?;
-                *host.pending.borrow_mut() = Some(operation);
-                Ok(Reply::Yield(Value::nil()))
-            })
+            .define_singleton(self.module, name, Waits::Maybe, self.parking(native))
+    }
+
+    /// The same as a method of `class`.
+    pub fn waiting_method<F>(&self, class: Value<'s>, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
+    {
+        self.scope
+            .define_method(class, name, Waits::Maybe, self.parking(native))
+    }
+
+    fn returning<F>(
+        &self,
+        native: F,
+    ) -> impl for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>> + use<F>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+    {
+        let host = self.host.clone();
+        move |scope, call| {
+            let host = alive(&host, scope)?;
+            native(&host, scope, call).map(Reply::Value)
+        }
+    }
+
+    fn parking<F>(
+        &self,
+        native: F,
+    ) -> impl for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>> + use<F>
+    where
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
+    {
+        let host = self.host.clone();
+        move |scope, call| {
+            let host = alive(&host, scope)?;
+            let operation = native(&host, scope, call)?;
+            *host.pending.borrow_mut() = Some(operation);
+            Ok(Reply::Yield(Value::nil()))
+        }
     }
 
     /// A native that parks the fibre only when what it answers takes time.

@@ -19,7 +19,10 @@ pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c R
     scope.data::<Rows>(value)
 }
 
-/// Rows that become Hashes between two looks at the watchdog.
+/// Rows that become Hashes by one entry into the VM.
+const ROWS_AT_ONCE: usize = 64;
+
+/// Rows whose values become Arrays between two looks at the watchdog.
 const ROWS_UNINTERRUPTED: usize = 1_024;
 
 /// A row stream that has not been read yet.
@@ -49,8 +52,9 @@ pub(super) fn take_stream<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("RowStream")?;
-    natives.plain("rows_size", |_, scope, call| {
-        let size = rows(scope, call.argument(0))?.len();
+    let class = natives.scope().constant("DB::Rows")?;
+    natives.method(class, "size", |_, scope, call| {
+        let size = rows(scope, call.this)?.len();
         Ok(scope.integer(i64::try_from(size).unwrap_or(i64::MAX)))
     })?;
     natives.plain("rows_columns", |_, scope, call| {
@@ -61,7 +65,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(names)
     })?;
-    as_hashes(natives)?;
+    as_hashes(natives, class)?;
     natives.plain("rows_json", |_, scope, call| {
         let mut out = Vec::new();
         rows(scope, call.argument(0))?
@@ -71,39 +75,80 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn as_hashes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+fn as_hashes<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     let known = Rc::new(Known::default());
     let shared = Rc::clone(&known);
-    natives.plain("rows_all", move |host, scope, call| {
-        let rows = rows(scope, call.argument(0))?;
+    natives.method(class, "to_a", move |host, scope, call| {
+        let rows = rows(scope, call.this)?;
         let depth_max = host.settings.limits.json_depth_max;
-        let names = symbols(scope, &shared, rows.columns());
-        let all = scope.array(rows.len())?;
-        let mut fields = Vec::with_capacity(names.len());
-        for (index, row) in (0..rows.len()).map_while(|i| Some((i, rows.row(i)?))) {
-            if index % ROWS_UNINTERRUPTED == ROWS_UNINTERRUPTED - 1 {
-                scope.check_interrupt()?;
-            }
-            fields.clear();
-            for value in row.values() {
-                fields.push(field(scope, value, depth_max)?);
-            }
-            scope.push_record(all, &names, &fields)?;
-        }
-        Ok(all)
+        hashes(scope, &shared, rows, rows.len(), depth_max)
     })?;
-    natives.plain("rows_at", move |host, scope, call| {
-        let rows = rows(scope, call.argument(0))?;
-        let index = call
-            .argument(1)
-            .as_integer()
-            .and_then(|i| usize::try_from(i).ok());
+    let shared = Rc::clone(&known);
+    natives.method(class, "first", move |host, scope, call| {
+        let rows = rows(scope, call.this)?;
+        let depth_max = host.settings.limits.json_depth_max;
+        let count = call.argument(0);
+        if count.is_nil() {
+            return hash_at(scope, &shared, rows, 0, depth_max);
+        }
+        let Some(count) = count.as_integer().and_then(|n| usize::try_from(n).ok()) else {
+            let message = "first takes how many rows: an Integer that is not negative";
+            return Err(scope.error("ArgumentError", message));
+        };
+        hashes(scope, &shared, rows, count, depth_max)
+    })?;
+    natives.method(class, "[]", move |host, scope, call| {
+        let rows = rows(scope, call.this)?;
+        let index = call.argument(0);
+        let Some(index) = index.as_integer() else {
+            return Err(wrong_type(
+                scope,
+                index,
+                "the number of a row",
+                "an Integer",
+            ));
+        };
+        // A negative one counts from the end.
+        let index = usize::try_from(index).ok().or_else(|| {
+            let back = usize::try_from(index.unsigned_abs()).ok()?;
+            rows.len().checked_sub(back)
+        });
         let Some(index) = index else {
             return Ok(Value::nil());
         };
         let depth_max = host.settings.limits.json_depth_max;
         hash_at(scope, &known, rows, index, depth_max)
     })
+}
+
+/// The first so many rows as Hashes.
+fn hashes<'c>(
+    scope: &'c Scope<'c>,
+    known: &Known,
+    rows: &Rows,
+    count: usize,
+    depth_max: usize,
+) -> Result<'c, Value<'c>> {
+    let names = symbols(scope, known, rows.columns());
+    let count = count.min(rows.len());
+    let all = scope.array(count)?;
+    let mut fields = Vec::with_capacity(names.len() * count.min(ROWS_AT_ONCE));
+    let mut taken = rows.iter().take(count);
+    loop {
+        fields.clear();
+        let mut some = 0;
+        for row in taken.by_ref().take(ROWS_AT_ONCE) {
+            for value in row.values() {
+                fields.push(field(scope, value, depth_max)?);
+            }
+            some += 1;
+        }
+        if some == 0 {
+            return Ok(all);
+        }
+        scope.push_records(all, &names, some, &fields)?;
+        scope.check_interrupt()?;
+    }
 }
 
 /// A row as a Hash; nil if there is no such row.

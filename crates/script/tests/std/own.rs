@@ -110,7 +110,37 @@ fn rows_count_and_enumerate_as_arrays_do() {
     check(
         "rows = DB.connect('sqlite::memory:?name=rows').query('select 1 as n union select 2 union select 3')
          p rows.count, rows.count { |row| row[:n] > 1 }, rows.count({ n: 2 }), rows.last, rows.last(2).size, rows.last(9).size
-         p rows.each.with_index.map { |row, i| row[:n] * i }, rows[-4]",
-        "3\n2\n1\n{:n=>3}\n2\n3\n[0, 2, 6]\nnil",
+         p rows.each.with_index.map { |row, i| row[:n] * i }, rows[-4], rows[-3], rows[3]
+         p rows.first, rows.first(2), rows.first(9).size, rows.first(0)
+         refused = ->(&call) { begin; call.call; rescue => e; puts \"#{e.class}: #{e.message}\"; end }
+         refused.call { rows.first(-1) }
+         refused.call { rows['n'] }",
+        "3\n2\n1\n{:n=>3}\n2\n3\n[0, 2, 6]\nnil\n{:n=>1}\nnil\n{:n=>1}\n[{:n=>1}, {:n=>2}]\n3\n[]\n\
+         ArgumentError: first takes how many rows: an Integer that is not negative\n\
+         TypeError: the number of a row must be an Integer, not String",
+    );
+}
+
+#[test]
+fn many_rows_become_hashes_in_order() {
+    check(
+        "db = DB.connect('sqlite::memory:?name=many')
+         rows = db.query('with recursive t(n) as (select 1 union all select n + 1 from t where n < 1000) select n, cast(n as text) as s from t')
+         p rows.to_a == (1..1000).map { |n| { n: n, s: n.to_s } }, rows.first(65).last, db.query('select 1 as a where 0').to_a",
+        "true\n{:n=>65, :s=>\"65\"}\n[]",
+    );
+}
+
+#[test]
+fn a_statement_without_its_text_is_an_argument_error() {
+    check(
+        "db = DB.connect('sqlite::memory:?name=none')
+         refused = ->(&call) { begin; call.call; rescue => e; puts \"#{e.class}: #{e.message}\"; end }
+         refused.call { db.query }
+         refused.call { db.pipeline { |p| p.query } }
+         refused.call { DB::Pipeline.new.query 'select 1' }",
+        "ArgumentError: wrong number of arguments (given 0, expected 1+)\n\
+         ArgumentError: wrong number of arguments (given 0, expected 1+)\n\
+         TypeError: the pipeline must be what db.pipeline yields, not DB::Pipeline",
     );
 }

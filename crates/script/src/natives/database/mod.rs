@@ -18,7 +18,7 @@ use tsumugi_db::{
     BatchSize, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
     TransactionMode, TransactionOptions, Value as Bind,
 };
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Call, Result, Scope, Value};
 
 use super::{Natives, text};
 use crate::answer::{Operation, answer, nil};
@@ -85,9 +85,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::nil())
     })?;
     face::install(natives)?;
-    statements(natives)?;
+    statements(natives, db)?;
     streams(natives)?;
-    pipeline::install(natives)?;
+    pipeline::install(natives, db)?;
     schema::install(natives)?;
     copy::install(natives)?;
     listen::install(natives)?;
@@ -96,9 +96,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     savepoints(natives)
 }
 
-fn statements<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.waiting("db_query", |host, scope, call| {
-        let (target, sql, binds) = statement(host, scope, call)?;
+fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
+    natives.waiting_method(db, "query", |host, scope, call| {
+        let native = scope.ivar(call.this, scope.intern("@native"));
+        let target = target(host, scope, native)?;
+        let (sql, values) = sql_and_values(scope, call)?;
+        let sql = text(scope, sql, "the SQL")?;
+        let depth_max = host.settings.limits.json_depth_max;
+        let binds = values.iter().map(|value| bind(scope, *value, depth_max));
+        let binds = binds.collect::<Result<'_, Vec<Bind>>>()?;
         let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match target.query(sql, binds).await {
@@ -292,10 +298,24 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+/// The arguments of `query(sql, *values)`.
+fn sql_and_values<'c, 'a>(
+    scope: &'c Scope<'c>,
+    call: &'a Call<'c>,
+) -> Result<'c, (Value<'c>, &'a [Value<'c>])> {
+    match call.arguments() {
+        [sql, values @ ..] => Ok((*sql, values)),
+        [] => {
+            let message = "wrong number of arguments (given 0, expected 1+)";
+            Err(scope.error("ArgumentError", message))
+        }
+    }
+}
+
 fn statement<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
-    call: &tsumugi_mruby::Call<'c>,
+    call: &Call<'c>,
 ) -> Result<'c, (Target, String, Vec<Bind>)> {
     let target = target(host, scope, call.argument(0))?;
     let sql = text(scope, call.argument(1), "the SQL")?;

@@ -1,67 +1,90 @@
-//! `db.pipeline`: several statements collected in Ruby, sent in one write. Their results are handed back in order.
+//! `db.pipeline`: several statements collected in a `DB::Pipeline`, sent in one write. Their results are handed back in order.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{Atomicity, Rows, Value as Bind};
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Call, Result, Scope, Value};
 
-use super::{bind, failure, target};
+use super::{bind, failure, sql_and_values, target};
 use crate::answer::{Operation, answer};
+use crate::host::Host;
 use crate::limits::PIPELINE_MAX;
-use crate::natives::{Natives, text};
+use crate::natives::{Natives, text, wrong_type};
 
-pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+/// What a `DB::Pipeline` carries: texts with their values.
+type Collected = RefCell<Vec<(Arc<str>, Vec<Bind>)>>;
+
+pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
+    let scope = natives.scope();
+    let pipeline = scope.define_class(db, "Pipeline", scope.object_class())?;
+    scope.carries_data(pipeline);
+    let class = scope.root(pipeline);
+    natives.plain("db_pipeline_new", move |_, scope, _| {
+        scope.wrap(scope.rooted(&class), Collected::default())
+    })?;
+    natives.plain("db_pipeline_empty?", |_, scope, call| {
+        let is_empty = collected(scope, call.argument(0))?.borrow().is_empty();
+        Ok(Value::boolean(is_empty))
+    })?;
+    for name in ["query", "execute"] {
+        natives.method(pipeline, name, |host, scope, call| {
+            collect(host, scope, call)
+        })?;
+    }
     natives.waiting("db_pipeline", |host, scope, call| {
         let target = target(host, scope, call.argument(0))?;
-        let pairs = call.argument(1);
-        let count = scope.array_len(pairs);
-        if count > PIPELINE_MAX {
-            let message =
-                format!("a pipeline takes {PIPELINE_MAX} statements (pipeline_max), not {count}");
-            return Err(scope.error("ArgumentError", message));
-        }
+        let statements = collected(scope, call.argument(1))?.take();
         let atomicity = if call.argument(2).truthy() {
             Atomicity::All
         } else {
             Atomicity::Each
         };
-        let depth_max = host.settings.limits.json_depth_max;
-        let mut statements = Vec::with_capacity(count);
-        for index in 0..count {
-            let pair = scope.array_at(pairs, index);
-            let before = statements.last().map(|(sql, _)| sql);
-            statements.push(statement(scope, pair, before, depth_max)?);
-        }
+        let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match target.pipeline(statements, atomicity).await {
                 Err(error) => failure(error),
                 Ok(outcomes) => match first_failure(outcomes) {
                     Err(error) => failure(error),
-                    Ok(results) => answer(move |scope| list(scope, results)),
+                    Ok(results) => answer(move |scope| list(&host, scope, results)),
                 },
             }
         }) as Operation)
     })
 }
 
-fn statement<'c>(
-    scope: &'c Scope<'c>,
-    pair: Value<'c>,
-    before: Option<&Arc<str>>,
-    depth_max: usize,
-) -> Result<'c, (Arc<str>, Vec<Bind>)> {
-    let sql = scope.array_at(pair, 0);
+fn collected<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c Collected> {
+    let collected = scope.data::<Collected>(pipeline);
+    collected.ok_or_else(|| wrong_type(scope, pipeline, "the pipeline", "what db.pipeline yields"))
+}
+
+/// `query(sql, *values)`: the place of the result.
+fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Value<'c>> {
+    let collected = collected(scope, call.this)?;
+    let (sql, values) = sql_and_values(scope, call)?;
+    let depth_max = host.settings.limits.json_depth_max;
+    // Ruby may run here.
+    let binds = values.iter().map(|value| bind(scope, *value, depth_max));
+    let binds = binds.collect::<Result<'c, Vec<Bind>>>()?;
+    let mut statements = collected.borrow_mut();
+    let place = statements.len();
+    if place == PIPELINE_MAX {
+        let count = place + 1;
+        let message =
+            format!("a pipeline takes {PIPELINE_MAX} statements (pipeline_max), not {count}");
+        return Err(scope.error("ArgumentError", message));
+    }
     // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
+    let before = statements.last().map(|(sql, _)| sql);
     let same = before
         .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
     let sql = match same {
         Some(before) => Arc::clone(before),
         None => text(scope, sql, "the SQL")?.into(),
     };
-    let values = scope.array_at(pair, 1);
-    let binds = (0..scope.array_len(values))
-        .map(|index| bind(scope, scope.array_at(values, index), depth_max));
-    Ok((sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
+    statements.push((sql, binds));
+    Ok(scope.integer(i64::try_from(place).unwrap_or(i64::MAX)))
 }
 
 /// All results, or the error that matters: the first that is no consequence of another.
@@ -80,8 +103,8 @@ fn first_failure(outcomes: Vec<tsumugi_db::Result<Rows>>) -> tsumugi_db::Result<
     consequence.map_or(Ok(results), Err)
 }
 
-fn list<'c>(scope: &'c Scope<'_>, results: Vec<Rows>) -> Result<'c, Value<'c>> {
-    let class = scope.constant("DB::Rows")?;
+fn list<'c>(host: &Host, scope: &'c Scope<'_>, results: Vec<Rows>) -> Result<'c, Value<'c>> {
+    let class = scope.rooted(&host.known().rows);
     let list = scope.array(results.len())?;
     for rows in results {
         scope.push(list, scope.wrap(class, rows)?)?;

@@ -263,7 +263,7 @@ pub(super) const READING: &[Cell] = &[
     ),
     (
         "each",
-        "sizes = []; rows = users.stream(batch: 3).native; while (some = Tsumugi.await(Tsumugi::Native.db_next_rows(rows))); sizes << some.size; end; [sizes.all? { |size| size <= 3 }, sizes.sum]",
+        "sizes = []; rows = users.stream(batch: 3).native; while (some = Tsumugi::Native.db_next_rows(rows)); sizes << some.size; end; [sizes.all? { |size| size <= 3 }, sizes.sum]",
         "[true,4]",
     ),
     (

@@ -66,3 +66,9 @@ b = [1, 2, 3]
 p b.map { |n| b.pop if n == 1; n }, b, [3, 1].each_with_index.to_a, [nil, false].map { |x| x.nil? }, [nil, 1].find { |x| x.nil? }
 def first_even(list) = list.each_with_index { |n, i| return [n, i] if n.even? }
 p first_even([1, 3, 4]), [1, 2].map { |n| next 0 if n == 1; n }
+# Nothing in an array is passed over because it is nil or false.
+seen = []
+[nil, false, 1, nil].each { |v| seen << v }
+p seen, [nil, false].map { |v| v.inspect }, [nil, 1, false].select(&:nil?), [false, nil].find { |v| v.nil? }, [nil, false].each_with_index.to_a
+# The block of a Symbol passes on what it gets.
+p [[1, 2], [3]].map(&:first), [1, 2, 3].inject(&:+), %w[b a].max_by(&:ord), :+.to_proc.call(1, 2), :fetch.to_proc.call({ a: 1 }, :b) { |k| k }, (:upcase.to_proc.call rescue "ArgumentError"), [[1, 2]].each(&:pop)
