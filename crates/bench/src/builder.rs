@@ -1,6 +1,6 @@
 //! The suite builder: what `where(id:).first` costs over the same SQL written by hand, in Ruby and in Rust, on SQLite and on PostgreSQL.
 //! Each program takes turns between both ways within one run, so that whatever else the machine does falls on both; the figure is the
-//! difference. Rule: both ways and all programs must have read the same.
+//! difference. Rule: both ways and all programs must have read the same of one database.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -179,7 +179,7 @@ impl Case<'_> {
 
     /// One run, and the sum of what was read.
     fn ask(&self, tool: &PathBuf, length: Length, stop: &Stop) -> Result<(Spent, i64)> {
-        let turns = if length.seconds < 5 { TURNS / 5 } else { TURNS };
+        let turns = if length.is_quick() { TURNS / 5 } else { TURNS };
         let told = match &self.server {
             Some(server) => {
                 let answer = client::fetch(server.address, &format!("/cost?turns={turns}"))?;

@@ -169,11 +169,7 @@ impl Entrant {
     /// One run, and the sum of what was read.
     fn run(&self, case: Case, url: &str, length: Length, stop: &Stop) -> Result<(Run, i64)> {
         let whole = if case.depth == 1 { COUNT_ALONE } else { COUNT };
-        let count = if length.seconds < 5 {
-            whole / 10
-        } else {
-            whole
-        };
+        let count = if length.is_quick() { whole / 10 } else { whole };
         let mut command = Command::new(&self.program);
         command.args([&count.to_string(), &case.depth.to_string(), url]);
         if case.threads > 1 || case.constant.is_some() {

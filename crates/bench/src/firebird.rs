@@ -47,6 +47,9 @@ const QUERIES: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// How many of them the quick form asks.
+const QUERIES_QUICK: usize = 2;
+
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
@@ -160,13 +163,16 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         return Ok(());
     };
     let servers = start(bench, &url)?;
-    // The quick form has no time for all of them.
     let shown = if bench.length.is_quick() {
-        2
+        QUERIES_QUICK
     } else {
         QUERIES.len()
     };
-    for &(name, title, query) in &QUERIES[..shown] {
+    let (queries, left_out) = QUERIES.split_at(shown);
+    for (_, title, _) in left_out {
+        bench.miss(title, "the quick form has no time for it");
+    }
+    for &(name, title, query) in queries {
         let expected = same(bench, &servers, title, query)?;
         rates(bench, &servers, name, title, query, &expected)?;
     }
@@ -382,8 +388,8 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
                 warm_up: Duration::from_millis(WARM_UP_MS),
                 length: Duration::from_secs(length.seconds),
             };
-            let run = beside(&plan, &stop, || page(server).run(length, &stop));
-            run.map_err(|error| anyhow::anyhow!("{error:#}\n{}", server.process.last_words()))
+            let words = || server.process.last_words();
+            beside(&plan, &stop, || page(server).run(length, &stop), words)
         }));
     }
     let table = Table {
@@ -409,7 +415,12 @@ fn page(server: &Server) -> Asked<'_> {
 }
 
 /// Measures while a load goes on, all of whose answers must be right too.
-fn beside(plan: &Plan<'_>, stop: &Stop, measure: impl FnOnce() -> Result<Run>) -> Result<Run> {
+fn beside(
+    plan: &Plan<'_>,
+    stop: &Stop,
+    measure: impl FnOnce() -> Result<Run>,
+    last_words: impl FnOnce() -> String,
+) -> Result<Run> {
     thread::scope(|scope| {
         let load = scope.spawn(|| load::run(plan, stop, || Ok(0.0)));
         let run = measure();
@@ -419,8 +430,9 @@ fn beside(plan: &Plan<'_>, stop: &Stop, measure: impl FnOnce() -> Result<Run>) -
         let first = load.tally.first.unwrap_or_default();
         ensure!(
             load.tally.errors == 0,
-            "{} requests for the catalogue failed, the first with: {first}",
-            load.tally.errors
+            "{} requests for the catalogue failed, the first with: {first}\n{}",
+            load.tally.errors,
+            last_words()
         );
         run
     })

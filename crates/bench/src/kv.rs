@@ -329,7 +329,7 @@ impl Contest {
         length: Length,
     ) -> Result<Run> {
         // A case of the matrix is short: there are many.
-        let seconds = if length.seconds < 5 { 0.3 } else { 1.5 };
+        let seconds = if length.is_quick() { 0.3 } else { 1.5 };
         let mut command = Command::new(&self.calls);
         command.arg(url).args(words);
         command.args([connections, depth].map(|number| number.to_string()));

@@ -64,17 +64,6 @@ use crate::suites::Name;
 /// Exit code after Ctrl-C, as shells give it to what a signal ended.
 const INTERRUPTED: u8 = 130;
 
-/// Three pairs of two seconds.
-const QUICK: Length = Length {
-    rounds: 3,
-    seconds: 2,
-};
-/// Six pairs of five seconds.
-const WHOLE: Length = Length {
-    rounds: 6,
-    seconds: 5,
-};
-
 /// What the command takes.
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -169,7 +158,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }
-    let length = if arguments.quick { QUICK } else { WHOLE };
+    let length = if arguments.quick {
+        Length::QUICK
+    } else {
+        Length::WHOLE
+    };
     let began = Instant::now();
     let mut report = Report {
         schema: SCHEMA,

@@ -140,7 +140,7 @@ fn ask(address: SocketAddr) -> Result<Vec<f64>> {
 
 /// What the program in Rust prints of each case: lines of JSON among others, two for each, as it measures one thread twice.
 fn from_rust(throughput: &Path, length: Length, stop: &Stop) -> Result<Vec<f64>> {
-    let seconds = if length.seconds < 5 { "1" } else { "3" };
+    let seconds = if length.is_quick() { "1" } else { "3" };
     let output = stop.run(Command::new(throughput).args(["10000", "1", seconds]))?;
     ensure!(
         output.status.success(),

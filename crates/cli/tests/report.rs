@@ -21,7 +21,9 @@ fn the_page_and_the_charts_of_the_documentation_are_those_of_its_report() {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     for name in ["report.html"].iter().chain(&CHARTS) {
-        let same = fs::read(kept.join(name)).unwrap() == fs::read(drawn.path().join(name)).unwrap();
+        let read =
+            |folder: &Path| fs::read(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let same = read(&kept) == read(drawn.path());
         assert!(
             same,
             "docs/bench/{name} is another one; run: tsumugi bench show docs/bench/report.json --html … --charts …"

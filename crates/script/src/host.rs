@@ -92,7 +92,7 @@ pub(crate) struct Host {
     _watch: Watch,
 }
 
-/// Ruby objects that Rust needs at every request.
+/// Ruby objects that are needed too often to be looked up by their names.
 pub(crate) struct Known {
     pub tsumugi: Root,
     pub thrown: Root,

@@ -32,7 +32,7 @@ impl Machine {
             processor: field(&read("/proc/cpuinfo"), "model name", ':'),
             cores: std::thread::available_parallelism().map_or(0, usize::from),
             memory_bytes: kib.parse::<u64>().unwrap_or_default() * 1024,
-            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            kernel: version(&read("/proc/sys/kernel/osrelease")).to_owned(),
             system: field(&read("/etc/os-release"), "PRETTY_NAME", '='),
             load_before: load
                 .split(' ')
@@ -41,6 +41,14 @@ impl Machine {
                 .unwrap_or_default(),
         }
     }
+}
+
+/// Of a kernel's release, without what its builder added.
+fn version(release: &str) -> &str {
+    let release = release.trim();
+    release
+        .split_once('-')
+        .map_or(release, |(version, _)| version)
 }
 
 /// What stands behind a name in lines of names and values.

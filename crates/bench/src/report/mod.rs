@@ -53,9 +53,20 @@ pub struct Length {
 }
 
 impl Length {
-    /// The form that says where one stands, and leaves out what takes long: of `--quick`.
+    /// Of `--quick`: three pairs of two seconds.
+    pub(crate) const QUICK: Length = Length {
+        rounds: 3,
+        seconds: 2,
+    };
+    /// Six pairs of five seconds.
+    pub(crate) const WHOLE: Length = Length {
+        rounds: 6,
+        seconds: 5,
+    };
+
+    /// Whether this is the form that says where one stands, and leaves out what takes long.
     pub fn is_quick(self) -> bool {
-        self.seconds < 5
+        self.seconds < Length::WHOLE.seconds
     }
 }
 

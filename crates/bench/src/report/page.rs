@@ -76,49 +76,50 @@ fn head(html: &mut String, report: &Report) {
     html.push_str("<a href=\"#measured\">How it was measured</a></nav>\n</header>\n");
 }
 
-/// What ours is beside others, at a glance: of each table the first row that was measured beside a peer.
+/// What ours is beside others, at a glance: of each suite the first row that was measured beside a peer.
 fn cards(html: &mut String, report: &Report) {
     let mut cards = Vec::new();
-    for table in report.suites.iter().flat_map(|suite| &suite.tables) {
+    for suite in &report.suites {
         // Of a ratio of times nobody knows at a glance which end is the good one.
-        if table.better == Better::Less {
-            continue;
-        }
-        let is_peer = |over: &&Over| {
-            let mut rows = table.rows.iter();
-            rows.any(|row| !row.ours && row.program == over.program)
-        };
-        let beside = |row: &Row| {
-            let over = row.over.iter().find(is_peer)?;
-            Some((row.case.clone(), over.clone()))
-        };
-        let mut ours = table.rows.iter().filter(|row| row.ours);
-        if let Some((case, over)) = ours.find_map(beside) {
-            cards.push((table, case, over));
+        let mut tables = suite
+            .tables
+            .iter()
+            .filter(|table| table.better == Better::More);
+        let found = tables.find_map(|table| Some((table, beside_a_peer(table)?)));
+        if let Some((table, (case, over))) = found {
+            cards.push((suite, table, case, over));
         }
     }
     if cards.is_empty() {
         return;
     }
     html.push_str("<ul class=\"cards\">\n");
-    for (table, case, over) in cards.into_iter().take(CARDS_MAX) {
-        let case = if case == table.title {
-            String::new()
-        } else {
-            format!(", {}", escape(&case))
-        };
+    for (suite, table, case, over) in cards.into_iter().take(CARDS_MAX) {
         add(
             html,
             format_args!(
-                "<li><strong>{:.2} ×</strong><span>{}<br>{}{case} ({})</span></li>",
+                "<li><strong>{:.2} ×</strong><span>{}<br>{}<br>{} ({})</span></li>",
                 Ratio::of(&over.runs).median,
                 escape(&over.program),
-                escape(&table.title),
+                escape(&suite.title),
+                escape(case),
                 escape(&table.unit)
             ),
         );
     }
     html.push_str("</ul>\n");
+}
+
+/// The first row of a table that was measured beside a peer.
+fn beside_a_peer(table: &Table) -> Option<(&str, &Over)> {
+    let is_peer = |over: &&Over| {
+        let mut rows = table.rows.iter();
+        rows.any(|row| !row.ours && row.program == over.program)
+    };
+    let ours = table.rows.iter().filter(|row| row.ours);
+    let mut beside =
+        ours.filter_map(|row| Some((row.case.as_str(), row.over.iter().find(is_peer)?)));
+    beside.next()
 }
 
 fn section(html: &mut String, suite: &Suite) {

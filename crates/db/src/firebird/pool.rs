@@ -105,22 +105,22 @@ impl Pool {
             // Boxed, so that the future of all others stays small.
             return Box::pin(self.run_alone(effect, sql, values)).await;
         }
-        let begun = self.0.account.begun();
         let shared = match self.0.connections.shared().await {
             Ok(shared) => shared,
             Err(missed) => return self.0.turned_away(sql, values, missed),
         };
+        let begun = self.0.account.begun();
         let outcome = self.0.run_on(&shared, effect, &sql, &values).await;
         self.0.ended(begun, &sql, &values, outcome)
     }
 
     /// On a connection of its own.
     async fn run_alone(&self, effect: Effect, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
-        let begun = self.0.account.begun();
         let own = match self.0.connections.exclusive().await {
             Ok(own) => own,
             Err(missed) => return self.0.turned_away(sql, values, missed),
         };
+        let begun = self.0.account.begun();
         let outcome = self.0.run_on(&own, effect, &sql, &values).await;
         self.0.ended(begun, &sql, &values, outcome)
     }

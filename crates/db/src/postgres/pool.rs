@@ -157,11 +157,11 @@ impl Pool {
             // Boxed, so that the future of all others stays small.
             return Box::pin(self.run_alone(&plan, sql, values)).await;
         }
-        let begun = self.0.account.begun();
         let connection = match self.0.connections.shared().await {
             Ok(connection) => connection,
             Err(missed) => return self.0.turned_away(sql, values, missed),
         };
+        let begun = self.0.account.begun();
         let binds = Binds(&values);
         let rows = self.0.bounded(connection.query(&plan.sql, &binds)).await;
         let rows = judged(&connection, &plan, rows);

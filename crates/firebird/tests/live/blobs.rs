@@ -64,12 +64,15 @@ fn small_empty_and_missing_blobs_are_told_apart() {
 }
 
 #[test]
-fn a_blob_of_about_one_answer_or_two_is_whole() {
+fn a_blob_that_fills_one_answer_or_two_is_whole() {
     run(async {
         let database = Server::shared().database();
         let db = prepared(&database).await;
-        for about in [16 * 1024, 16 * 1024 + 65_535] {
-            for length in about - 4..about + 4 {
+        // A segment has 32 KiB at most, and takes two bytes more in an answer, of which the first has 16 KiB and another 65,535.
+        let one = 16 * 1024 - 2;
+        let two = 16 * 1024 + 65_535 - 4 * 2;
+        for full in [one, two] {
+            for length in full - 4..full + 4 {
                 let whole: Vec<u8> = (0..length)
                     .map(|at: usize| at.to_le_bytes()[at % 3])
                     .collect();
