@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::database::{Database, FIREBIRD, Kind, POSTGRES};
 use crate::figures::{Figures, order};
-use crate::limits::WARM_UP_MS;
+use crate::limits::{REPEATS_MAX, WARM_UP_MS};
 use crate::load::{self, Expected, Outcome, Pace, Plan, Transport};
 use crate::process::Process;
 use crate::programs::Programs;
@@ -230,7 +230,7 @@ impl Bench {
                 measured = self
                     .stop
                     .check()
-                    .and_then(|()| entries[at].measure(length))
+                    .and_then(|()| self.measure(&mut entries[at], length))
                     // What was cut short is no figure.
                     .and_then(|()| self.stop.check().inspect_err(|_| entries[at].forget()));
                 if measured.is_err() {
@@ -253,6 +253,28 @@ impl Bench {
             self.table(table.clone());
         }
         measured.map(|()| table)
+    }
+
+    /// Measures an entry; again, when the database's server has ended by itself meanwhile, which is told.
+    fn measure(&mut self, entry: &mut Entry<'_>, length: Length) -> Result<()> {
+        for _ in 0..REPEATS_MAX {
+            let before = self.firebird.as_ref().map_or(0, Database::ends);
+            let Err(error) = entry.measure(length) else {
+                return Ok(());
+            };
+            let has_ended = self
+                .firebird
+                .as_ref()
+                .map(|it| it.has_ended_since(before, &self.stop));
+            if !has_ended.transpose()?.unwrap_or_default() {
+                return Err(error);
+            }
+            self.note(format!(
+                "Firebird ended by itself under {} {}, and was started again; that run is repeated",
+                entry.row.program, entry.row.case
+            ));
+        }
+        entry.measure(length)
     }
 
     /// Tells a table that is complete.

@@ -1,18 +1,20 @@
 //! The databases that suites ask: the user's, or one that a tool of this repository starts and throws away.
 //! A PostgreSQL must have the tables `world` and `fortune`; the tool makes them. A Firebird needs none.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::limits::{DATABASE_MS_MAX, POLL_MS};
-use crate::process::find;
+use crate::limits::{DATABASE_MS_MAX, ENDED_MS_MAX, POLL_MS};
+use crate::process::{find, pause};
 use crate::programs::Programs;
 use crate::report::Missing;
 use crate::stop::Stop;
@@ -49,12 +51,24 @@ pub const FIREBIRD: Kind = Kind {
 /// What the tool runs beside its server: it tells the URL and waits until nobody needs the server any more.
 const HOLDER: &str = "echo \"$DATABASE_URL\"; exec cat";
 
+/// With these the tool's lines begin that tell of a server that ended by itself, and that it runs again.
+const ENDED: &str = "# Firebird ended by itself";
+const RUNS_AGAIN: &str = "# Firebird runs again";
+
 /// A server that can be asked.
 pub struct Database {
     /// Where it is.
     pub url: String,
     /// What holds it, when it is thrown away.
     holder: Option<Child>,
+    ends: Arc<Ends>,
+}
+
+/// How often a server that is thrown away has ended by itself, and runs again.
+#[derive(Default)]
+struct Ends {
+    ended: AtomicUsize,
+    again: AtomicUsize,
 }
 
 impl Database {
@@ -65,7 +79,11 @@ impl Database {
         stop: &Stop,
     ) -> Result<Result<Database, Missing>> {
         if let Ok(url) = std::env::var(kind.variable) {
-            return Ok(Ok(Database { url, holder: None }));
+            return Ok(Ok(Database {
+                url,
+                holder: None,
+                ends: Arc::default(),
+            }));
         }
         let tool = programs.tool(kind.tool);
         let remedy = if !(kind.is_installed)() {
@@ -87,14 +105,19 @@ impl Database {
             .args(["sh", "-c", HOLDER])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot run {}", tool.display()))?;
         let said = holder.stdout.take().context("the tool has no output")?;
+        let told = holder.stderr.take().context("the tool has no output")?;
         let mut database = Database {
             url: String::new(),
             holder: Some(holder),
+            ends: Arc::default(),
         };
+        let ends = Arc::clone(&database.ends);
+        thread::spawn(move || ends.read(BufReader::new(told)));
         let (sender, receiver) = channel();
         thread::spawn(move || {
             let mut line = String::new();
@@ -116,6 +139,53 @@ impl Database {
             }
         }
         bail!("{} told no URL within {DATABASE_MS_MAX} ms", tool.display())
+    }
+}
+
+impl Database {
+    /// How often its server has ended by itself.
+    pub fn ends(&self) -> usize {
+        self.ends.ended.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has ended more often than `before`; then it runs again.
+    pub fn has_ended_since(&self, before: usize, stop: &Stop) -> Result<bool> {
+        if self.holder.is_none() {
+            return Ok(false);
+        }
+        let ended = || self.ends() > before;
+        if !wait(ENDED_MS_MAX, stop, ended)? {
+            return Ok(false);
+        }
+        let again = || self.ends.again.load(Ordering::Relaxed) >= self.ends();
+        wait(DATABASE_MS_MAX, stop, again)
+    }
+}
+
+/// Whether something happens in time.
+fn wait(ms_max: u64, stop: &Stop, happened: impl Fn() -> bool) -> Result<bool> {
+    let until = Instant::now() + Duration::from_millis(ms_max);
+    while !happened() {
+        stop.check()?;
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+        pause(POLL_MS);
+    }
+    Ok(true)
+}
+
+impl Ends {
+    /// Passes on what a tool tells, and counts.
+    fn read(&self, told: impl BufRead) {
+        for line in told.lines().map_while(Result::ok) {
+            eprintln!("{line}");
+            if line.starts_with(ENDED) {
+                self.ended.fetch_add(1, Ordering::Relaxed);
+            } else if line.starts_with(RUNS_AGAIN) {
+                self.again.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 }
 

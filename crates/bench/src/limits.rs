@@ -46,6 +46,10 @@ pub const READ_BYTES: usize = 64 << 10;
 pub const TICK_MS: u16 = 50;
 /// A tool that holds a throwaway server must tell of it within this.
 pub const DATABASE_MS_MAX: u64 = 120_000;
+/// A tool tells that its server has ended by itself within this.
+pub const ENDED_MS_MAX: u64 = 2_000;
+/// Runs that are repeated, one after the other, because the database's server ended under them.
+pub const REPEATS_MAX: usize = 3;
 /// Between two pictures of a progress bar.
 pub const PROGRESS_MS: u64 = 200;
 /// Every load runs this long before it counts.

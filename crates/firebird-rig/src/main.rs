@@ -10,15 +10,16 @@ use tsumugi_rig::{Asked, asked, beside};
 const USAGE: &str = "usage: tsumugi-firebird-rig COMMAND…
 Runs COMMAND beside a throwaway Firebird server with an empty database whose address is in DATABASE_URL, for example:
   cargo run --package tsumugi-firebird-rig -- target/release/tsumugi serve app.rb
-The server ends with the command.";
+The server ends with the command. When it ends before, by itself, it is started again.";
 
 fn main() -> ExitCode {
     let words = match asked(USAGE) {
         Asked::Command(words) => words,
         Asked::Ended(code) => return code,
     };
-    let server = Server::start();
+    let server = Server::shared();
     let database = server.database();
     eprintln!("# throwaway Firebird at 127.0.0.1:{}", server.port());
+    std::thread::spawn(|| server.keep_running(|what| eprintln!("# {what}")));
     beside(&words, &database.url())
 }

@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use tsumugi_rig::{Process, free_port, freeze, log_of, pause, thaw};
+use tsumugi_rig::{Process, crash, free_port, freeze, log_of, pause, thaw};
 
-use crate::limits::{PORT_TRIES_MAX, START_S_MAX};
+use crate::limits::{PORT_TRIES_MAX, RESTARTS_MAX, START_S_MAX};
 use crate::user::User;
 use crate::{programs, template};
 
@@ -43,6 +43,11 @@ pub struct Server {
     databases: AtomicUsize,
     process: Mutex<Process>,
 }
+
+/// What [`Server::keep_running`] tells begins with this when the server has ended. The benchmarks wait for both.
+const ENDED: &str = "Firebird ended by itself";
+/// What it tells when the server runs again.
+const STARTED_AGAIN: &str = "Firebird runs again";
 
 /// How an attempt to start went.
 enum Attempt {
@@ -135,6 +140,27 @@ impl Server {
                 _ => panic!("the server did not start again\n{}", self.log()),
             }
         }
+    }
+
+    /// Starts it again whenever it ends by itself, as Firebird's own fbguard does, `RESTARTS_MAX` times at most. Tells both.
+    pub fn keep_running(&self, tell: impl Fn(&str)) {
+        let mut restarts = 0;
+        while restarts < RESTARTS_MAX {
+            pause();
+            let Some(status) = self.process().ended() else {
+                continue;
+            };
+            tell(&format!("{ENDED}: {status}\n{}", self.log()));
+            self.start_again();
+            tell(STARTED_AGAIN);
+            restarts += 1;
+        }
+    }
+
+    /// Ends it as a fault of its own does; see [`Server::keep_running`].
+    #[track_caller]
+    pub fn crash(&self) {
+        crash(self.process().number());
     }
 
     /// Stops it in its tracks: connections stay open and nothing answers, as when a machine is gone.

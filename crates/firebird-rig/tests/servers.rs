@@ -2,6 +2,8 @@
 //! Rule: what is checked here is what a driver's test would otherwise report as the driver's fault.
 
 use std::net::TcpStream;
+use std::sync::mpsc;
+use std::thread;
 
 use tsumugi_firebird_rig::{Options, Server, User};
 
@@ -42,6 +44,26 @@ fn a_server_that_was_killed_starts_again_with_its_databases() {
     server.freeze();
     server.thaw();
     database.isql("drop table t; commit;");
+}
+
+#[test]
+fn a_server_that_is_kept_running_starts_again_after_a_fault() {
+    // It lasts as long as the thread that keeps it running.
+    let server: &Server = Box::leak(Box::new(Server::start()));
+    let database = server.database();
+    database.isql("create table t (n int); commit;");
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || server.keep_running(|what| drop(sender.send(what.to_owned()))));
+    for _ in 0..2 {
+        server.crash();
+        let ended = receiver.recv().unwrap();
+        assert!(
+            ended.starts_with("Firebird ended by itself: signal: 11 (SIGSEGV)"),
+            "{ended}"
+        );
+        assert_eq!(receiver.recv().unwrap(), "Firebird runs again");
+        database.isql("insert into t values (1); commit;");
+    }
 }
 
 #[test]

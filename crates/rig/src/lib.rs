@@ -15,7 +15,7 @@ use std::process::Output;
 
 pub use self::beside::{Asked, asked, beside};
 pub use self::guard::Guard;
-pub use self::process::{Process, freeze, log_of, thaw};
+pub use self::process::{Process, crash, freeze, log_of, thaw};
 
 /// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.
 pub fn free_port() -> u16 {

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -76,6 +76,15 @@ impl Process {
         self.guard.forget();
     }
 
+    /// How it ended, if it did by itself; then nothing runs any more.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        let status = self.child.as_mut()?.try_wait();
+        let status = status.expect("the process is ours")?;
+        self.child = None;
+        self.guard.forget();
+        Some(status)
+    }
+
     /// Its number.
     #[track_caller]
     pub fn number(&self) -> i32 {
@@ -96,6 +105,12 @@ fn number(child: &Child) -> i32 {
 #[track_caller]
 fn send(process: i32, signal: Signal) {
     kill(Pid::from_raw(process), signal).expect("the process is there");
+}
+
+/// Ends a process as a fault of its own does: nobody waits for that.
+#[track_caller]
+pub fn crash(process: i32) {
+    send(process, Signal::SIGSEGV);
 }
 
 /// Stops a process in its tracks: its connections stay open and nothing answers, as when a machine is gone.
