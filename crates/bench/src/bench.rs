@@ -50,6 +50,8 @@ pub struct Entry<'a> {
     /// Which entries it is compared with.
     over: Vec<usize>,
     run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
+    /// Ends of the database's server that it has recovered from.
+    ends: usize,
     /// The latencies of all runs, and what is told of them.
     spread: Option<(Histogram<u64>, Latency)>,
 }
@@ -76,6 +78,7 @@ impl<'a> Entry<'a> {
             row,
             over: Vec::new(),
             run: Box::new(run),
+            ends: 0,
             spread: None,
         }
     }
@@ -224,6 +227,10 @@ impl Bench {
         self.stop.check()?;
         let title = format!("{}: {}", self.suite.name, table.title);
         let bar = progress::bar(title, (length.rounds * entries.len()) as u64);
+        let ends = self.firebird_ends();
+        for entry in &mut entries {
+            entry.ends = ends;
+        }
         let mut measured = Ok(());
         'rounds: for round in 0..length.rounds {
             for at in order(entries.len(), round) {
@@ -255,26 +262,39 @@ impl Bench {
         measured.map(|()| table)
     }
 
-    /// Measures an entry; again, when the database's server has ended by itself meanwhile, which is told.
+    /// Measures an entry; again, when the database's server has ended by itself since it was last measured, which is told: what it
+    /// had of connections is lost.
     fn measure(&mut self, entry: &mut Entry<'_>, length: Length) -> Result<()> {
         for _ in 0..REPEATS_MAX {
-            let before = self.firebird.as_ref().map_or(0, Database::ends);
             let Err(error) = entry.measure(length) else {
                 return Ok(());
             };
-            let has_ended = self
-                .firebird
-                .as_ref()
-                .map(|it| it.has_ended_since(before, &self.stop));
-            if !has_ended.transpose()?.unwrap_or_default() {
+            if !self.firebird_ended_since(entry.ends)? {
                 return Err(error);
             }
+            entry.ends = self.firebird_ends();
             self.note(format!(
-                "Firebird ended by itself under {} {}, and was started again; that run is repeated",
+                "Firebird ended by itself and was started again; the run of {}, {}, that this cut short is repeated",
                 entry.row.program, entry.row.case
             ));
         }
         entry.measure(length)
+    }
+
+    /// How often the Firebird that is thrown away has ended by itself.
+    pub fn firebird_ends(&self) -> usize {
+        self.firebird.as_ref().map_or(0, Database::ends)
+    }
+
+    /// Whether that is more often than `before`; then it runs again.
+    pub fn firebird_ended_since(&self, before: usize) -> Result<bool> {
+        let ended = |firebird: &Database| firebird.has_ended_since(before, &self.stop);
+        Ok(self
+            .firebird
+            .as_ref()
+            .map(ended)
+            .transpose()?
+            .unwrap_or_default())
     }
 
     /// Tells a table that is complete.

@@ -4,6 +4,7 @@
 use bytes::BytesMut;
 use tsumugi_pg_proto::auth::{Binding, NONCE_BYTES, Scram};
 use tsumugi_pg_proto::backend::{Message, ServerError};
+use tsumugi_pg_proto::connection::Messages;
 use tsumugi_pg_proto::{
     Connection, Encryption, Event, Progress, Session, Shape, Startup, StartupSettings,
 };
@@ -19,6 +20,7 @@ pub fn pg_backend(bytes: &[u8]) {
         return;
     };
     messages(stream);
+    rows(stream);
     let shapes: Vec<_> = (0..3)
         .map(|at| match (shapes >> (at * 2)) & 3 {
             0 | 3 => Shape::Whole,
@@ -30,6 +32,18 @@ pub fn pg_backend(bytes: &[u8]) {
     let whole = played([stream], &shapes);
     assert_eq!(whole, played([first, second], &shapes));
     assert_eq!(whole, played(stream.chunks(1), &shapes));
+}
+
+/// Both ways to walk over rows find the same.
+fn rows(bytes: &[u8]) {
+    let mut messages = Messages::new(bytes);
+    let rows = std::iter::from_fn(|| messages.next_row());
+    let all = Messages::new(bytes).filter_map(|message| match message {
+        Ok(Message::DataRow(row)) => Some(Ok(row)),
+        Ok(_) => None,
+        Err(violation) => Some(Err(violation)),
+    });
+    assert!(rows.eq(all));
 }
 
 /// Decodes every message and walks into it.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use tsumugi_pg_proto::backend::{CommandTag, DataRow, Message};
+use tsumugi_pg_proto::backend::{CommandTag, DataRow, HEAD_BYTES, Message};
 use tsumugi_pg_proto::connection::Messages;
 use tsumugi_pg_proto::types::Decode;
 
@@ -19,6 +19,8 @@ pub struct Rows {
     columns: Rc<Columns>,
     bytes: Bytes,
     len: usize,
+    /// Where the first row begins, once all were looked at; 0 before.
+    first: u32,
     /// Where the rows begin, found out when a row is asked for by number.
     starts: OnceCell<Box<[u32]>>,
 }
@@ -29,6 +31,7 @@ impl Rows {
             columns,
             bytes,
             len,
+            first: 0,
             starts: OnceCell::new(),
         }
     }
@@ -73,12 +76,21 @@ impl Rows {
     ///
     /// # Errors
     /// [`Error::Protocol`] when a row is not what the server described.
-    pub fn check(&self) -> Result<()> {
-        for row in self.iter() {
-            for field in row?.fields() {
-                field?;
+    pub fn check(&mut self) -> Result<()> {
+        let mut messages = Messages::new(&self.bytes);
+        let mut first = None;
+        while let Some(row) = messages.next_row() {
+            let row = row.and_then(|row| row.expect(self.columns.len()));
+            let row = row.map_err(Error::Protocol)?;
+            for field in row.columns() {
+                field.map_err(Error::Protocol)?;
             }
+            let bytes = HEAD_BYTES + row.body_bytes();
+            first.get_or_insert(messages.offset().saturating_sub(bytes));
         }
+        self.first = first
+            .and_then(|first| u32::try_from(first).ok())
+            .unwrap_or(0);
         Ok(())
     }
 
@@ -92,7 +104,9 @@ impl Rows {
     /// # Errors
     /// An item is [`Error::Protocol`] when a row is not what the server described; there is none after it.
     pub fn iter(&self) -> impl Iterator<Item = Result<Row<'_>>> {
-        self.walk(Messages::new(&self.bytes))
+        let mut messages = Messages::new(&self.bytes);
+        messages.seek(self.first as usize);
+        self.walk(messages)
     }
 
     /// The first row.
@@ -143,16 +157,15 @@ impl Rows {
         })
     }
 
-    fn walk<'r>(&'r self, messages: Messages<'r>) -> impl Iterator<Item = Result<Row<'r>>> {
+    fn walk<'r>(&'r self, mut messages: Messages<'r>) -> impl Iterator<Item = Result<Row<'r>>> {
         let columns = &self.columns;
-        let rows = messages.filter_map(|message| match message {
-            Ok(Message::DataRow(row)) => Some(row.expect(columns.len())),
-            Ok(_) => None,
-            Err(violation) => Some(Err(violation)),
-        });
-        rows.map(move |row| match row {
-            Ok(row) => Ok(Row { columns, row }),
-            Err(violation) => Err(Error::Protocol(violation)),
+        std::iter::from_fn(move || {
+            let row = messages.next_row()?;
+            let row = row.and_then(|row| row.expect(columns.len()));
+            Some(match row {
+                Ok(row) => Ok(Row { columns, row }),
+                Err(violation) => Err(Error::Protocol(violation)),
+            })
         })
     }
 }

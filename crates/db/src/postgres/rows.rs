@@ -25,7 +25,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Takes the rows over. Fails when they are not what the server itself described.
-    pub(super) fn new(rows: tsumugi_pg::Rows) -> Result<Self, tsumugi_pg::Error> {
+    pub(super) fn new(mut rows: tsumugi_pg::Rows) -> Result<Self, tsumugi_pg::Error> {
         rows.check()?;
         let columns = rows
             .columns()

@@ -191,21 +191,18 @@ impl Rows {
 
     /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        // All but one are empty: an iterator of any kind without a box.
-        let (packed, postgres, firebird) = match &self.0 {
-            Kept::Packed(rows) => (Some(rows), None, None),
-            Kept::Postgres(rows) => (None, Some(rows.iter()), None),
-            Kept::Firebird(rows) => (None, None, Some(rows.iter())),
-        };
-        let packed = packed
-            .into_iter()
-            .flat_map(|rows| (0..rows.len()).filter_map(|index| rows.row(index)));
-        let postgres = postgres.into_iter().flatten();
-        let firebird = firebird.into_iter().flatten();
-        packed
-            .map(|row| Row(Lying::Packed(row)))
-            .chain(postgres.map(|row| Row(Lying::Postgres(row))))
-            .chain(firebird.map(|row| Row(Lying::Firebird(row))))
+        match &self.0 {
+            Kept::Packed(rows) => {
+                let rows = (0..rows.len()).filter_map(|index| rows.row(index));
+                Walk::Packed(rows.map(|row| Row(Lying::Packed(row))))
+            }
+            Kept::Postgres(rows) => {
+                Walk::Postgres(rows.iter().map(|row| Row(Lying::Postgres(row))))
+            }
+            Kept::Firebird(rows) => {
+                Walk::Firebird(rows.iter().map(|row| Row(Lying::Firebird(row))))
+            }
+        }
     }
 }
 
@@ -254,18 +251,40 @@ impl<'a> Row<'a> {
 
     /// The values in column order.
     pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
-        // All but one are empty: an iterator of any kind without a box.
-        let (packed, postgres, firebird) = match self.0 {
-            Lying::Packed(row) => (Some(row.cells()), None, None),
-            Lying::Postgres(row) => (None, Some(row.values()), None),
-            Lying::Firebird(row) => (None, None, Some(row.values())),
-        };
-        let columns = self.columns();
-        let packed = packed.into_iter().flatten().enumerate();
-        let packed = packed.map(|(index, cell)| columns.held(index).value(cell));
-        packed
-            .chain(postgres.into_iter().flatten())
-            .chain(firebird.into_iter().flatten())
+        match self.0 {
+            Lying::Packed(row) => {
+                let columns = row.columns;
+                let cells = row.cells().enumerate();
+                Walk::Packed(cells.map(|(index, cell)| columns.held(index).value(cell)))
+            }
+            Lying::Postgres(row) => Walk::Postgres(row.values()),
+            Lying::Firebird(row) => Walk::Firebird(row.values()),
+        }
+    }
+}
+
+/// An iterator of one of the drivers, without a box.
+enum Walk<P, Q, F> {
+    Packed(P),
+    Postgres(Q),
+    Firebird(F),
+}
+
+impl<T, P, Q, F> Iterator for Walk<P, Q, F>
+where
+    P: Iterator<Item = T>,
+    Q: Iterator<Item = T>,
+    F: Iterator<Item = T>,
+{
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        match self {
+            Walk::Packed(packed) => packed.next(),
+            Walk::Postgres(postgres) => postgres.next(),
+            Walk::Firebird(firebird) => firebird.next(),
+        }
     }
 }
 

@@ -32,6 +32,12 @@ impl<'a> DataRow<'a> {
         Ok(Self { count, fields })
     }
 
+    /// Bytes of the body that it was read from.
+    #[inline]
+    pub fn body_bytes(self) -> usize {
+        size_of::<u16>() + self.fields.rest().len()
+    }
+
     /// How many fields the row claims to have.
     #[inline]
     pub fn count(self) -> usize {

@@ -3,7 +3,7 @@
 
 use std::iter::FusedIterator;
 
-use crate::backend::{HEAD_BYTES, Header, Message, tag};
+use crate::backend::{DataRow, HEAD_BYTES, Header, Message, tag};
 use crate::error::Violation;
 
 /// Decodes whole messages, lazily.
@@ -37,6 +37,47 @@ impl<'a> Messages<'a> {
     /// The kind of the message that was read last; 0 before the first.
     pub fn last_tag(&self) -> u8 {
         self.last_tag
+    }
+
+    /// The next row; messages of other kinds before it are decoded and passed over.
+    ///
+    /// # Errors
+    /// As for the next message.
+    #[inline]
+    pub fn next_row(&mut self) -> Option<Result<DataRow<'a>, Violation>> {
+        loop {
+            if let Some(body) = self.row_body() {
+                self.at += HEAD_BYTES + body.len();
+                self.last_tag = tag::DATA_ROW;
+                let row = DataRow::new(body);
+                if row.is_err() {
+                    self.at = self.bytes.len();
+                }
+                return Some(row);
+            }
+            match self.next()? {
+                Ok(Message::DataRow(row)) => return Some(Ok(row)),
+                Ok(_) => {}
+                Err(violation) => return Some(Err(violation)),
+            }
+        }
+    }
+
+    /// What is in the next message, if that is a row that is all there. Most messages are.
+    #[inline]
+    fn row_body(&self) -> Option<&'a [u8]> {
+        let (head, rest) = self
+            .bytes
+            .get(self.at..)?
+            .split_first_chunk::<HEAD_BYTES>()?;
+        let [tag::DATA_ROW, length @ ..] = head else {
+            return None;
+        };
+        rest.get(
+            ..usize::try_from(u32::from_be_bytes(*length))
+                .ok()?
+                .checked_sub(4)?,
+        )
     }
 
     fn advance(&mut self) -> Result<Option<Message<'a>>, Violation> {
@@ -80,4 +121,55 @@ pub(super) fn is_asynchronous(tag: u8) -> bool {
         tag,
         tag::NOTICE_RESPONSE | tag::NOTIFICATION_RESPONSE | tag::PARAMETER_STATUS
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of `bytes`, which a walk of all messages must find too.
+    fn rows(bytes: &[u8]) -> Vec<Result<DataRow<'_>, Violation>> {
+        let mut messages = Messages::new(bytes);
+        let rows: Vec<_> = std::iter::from_fn(|| messages.next_row()).collect();
+        let all = Messages::new(bytes).filter_map(|message| match message {
+            Ok(Message::DataRow(row)) => Some(Ok(row)),
+            Ok(_) => None,
+            Err(violation) => Some(Err(violation)),
+        });
+        assert_eq!(rows, all.collect::<Vec<_>>(), "{bytes:?}");
+        rows
+    }
+
+    const BOUND: &[u8] = b"2\0\0\0\x04";
+    const ROW: &[u8] = b"D\0\0\0\x0b\0\x01\0\0\0\x01a";
+    const NOTE: &[u8] = b"S\0\0\0\x08a\0b\0";
+
+    #[test]
+    fn the_rows_among_other_messages_are_found() {
+        let bytes = [BOUND, ROW, NOTE, ROW, b"C\0\0\0\x0dSELECT 2\0"].concat();
+        assert_eq!(rows(&bytes).len(), 2);
+        assert_eq!(rows(b""), []);
+    }
+
+    #[test]
+    fn what_is_no_row_ends_the_walk() {
+        for end in 1..ROW.len() {
+            let found = rows(&ROW[..end]);
+            assert!(
+                matches!(found[..], [Err(Violation::Truncated(_))]),
+                "{found:?}"
+            );
+        }
+        for bad in [
+            &b"D\0\0\0\x03"[..],
+            b"D\0\0\0\x04",
+            b"D\xff\xff\xff\xff",
+            b"C\0\0\0\x05x",
+            b"?",
+        ] {
+            let bytes = [ROW, bad, ROW].concat();
+            let found = rows(&bytes);
+            assert!(matches!(found[..], [Ok(_), Err(_)]), "{bad:?}: {found:?}");
+        }
+    }
 }

@@ -73,13 +73,21 @@ impl<'b> BindWriter<'b> {
             finished: false,
         };
         let out = &mut *writer.out;
-        out.put_slice(&[b'B', 0, 0, 0, 0]);
-        put_text(out, portal, "portal's name")?;
+        if portal.is_empty() {
+            out.put_slice(&[b'B', 0, 0, 0, 0, 0]);
+        } else {
+            out.put_slice(&[b'B', 0, 0, 0, 0]);
+            put_text(out, portal, "portal's name")?;
+        }
         put_text(out, statement, "statement's name")?;
-        out.put_u16(encoded);
-        writer.formats = out.len();
-        out.put_bytes(0, parameters * 2);
-        out.put_u16(encoded);
+        writer.formats = out.len() + 2;
+        if parameters == 1 {
+            out.put_slice(&[0, 1, 0, 0, 0, 1]);
+        } else {
+            out.put_u16(encoded);
+            out.put_bytes(0, parameters * 2);
+            out.put_u16(encoded);
+        }
         Ok(writer)
     }
 
@@ -167,8 +175,8 @@ impl<'b> BindWriter<'b> {
         match results {
             ResultFormats::All(Format::Text) => self.out.put_u16(0),
             ResultFormats::All(format) => {
-                self.out.put_u16(1);
-                self.out.put_i16(format.code());
+                let [high, low] = format.code().to_be_bytes();
+                self.out.put_slice(&[0, 1, high, low]);
             }
             ResultFormats::Each(formats) => {
                 self.out.put_u16(count(formats.len())?);

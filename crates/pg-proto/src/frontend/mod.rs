@@ -153,10 +153,17 @@ pub fn close_portal(out: &mut BytesMut, portal: &str) -> Result<(), Misuse> {
 /// # Errors
 /// [`Misuse::Nul`], [`Misuse::MessageLength`].
 pub fn execute(out: &mut BytesMut, portal: &str, rows_max: u32) -> Result<(), Misuse> {
+    // The server reads the number as signed and takes zero or less for no limit.
+    let rows_max = rows_max.min(i32::MAX.unsigned_abs());
+    if portal.is_empty() {
+        let mut whole = [b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0];
+        whole[6..].copy_from_slice(&rows_max.to_be_bytes());
+        out.put_slice(&whole);
+        return Ok(());
+    }
     message(out, b'E', |out| {
         put_text(out, portal, "portal's name")?;
-        // The server reads the number as signed and takes zero or less for no limit.
-        out.put_u32(rows_max.min(i32::MAX.unsigned_abs()));
+        out.put_u32(rows_max);
         Ok(())
     })
 }

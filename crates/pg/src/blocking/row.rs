@@ -51,7 +51,7 @@ impl<I: RowIndex + ?Sized> RowIndex for &I {
 }
 
 impl Row {
-    pub(super) fn all(rows: Rows) -> Result<Vec<Row>> {
+    pub(super) fn all(mut rows: Rows) -> Result<Vec<Row>> {
         rows.check()?;
         let rows = Rc::new(rows);
         let row = |index| Row {

@@ -65,7 +65,7 @@ fn executed(answer: &[&[u8]]) -> Result<usize> {
             Step::Silence,
         ])
         .await;
-        let rows = db.query("x", &()).await?;
+        let mut rows = db.query("x", &()).await?;
         rows.check()?;
         for row in rows.iter() {
             row?.value::<i32>(0)?;
