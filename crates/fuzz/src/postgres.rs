@@ -34,16 +34,15 @@ pub fn pg_backend(bytes: &[u8]) {
     assert_eq!(whole, played(stream.chunks(1), &shapes));
 }
 
-/// Both ways to walk over rows find the same.
+/// Both ways to walk over rows find the same, as far as all messages can be decoded.
 fn rows(bytes: &[u8]) {
     let mut messages = Messages::new(bytes);
-    let rows = std::iter::from_fn(|| messages.next_row());
-    let all = Messages::new(bytes).filter_map(|message| match message {
-        Ok(Message::DataRow(row)) => Some(Ok(row)),
-        Ok(_) => None,
-        Err(violation) => Some(Err(violation)),
-    });
-    assert!(rows.eq(all));
+    let mut rows = std::iter::from_fn(|| messages.next_row());
+    for message in Messages::new(bytes).map_while(Result::ok) {
+        if let Message::DataRow(row) = message {
+            assert_eq!(rows.next(), Some(Ok(row)));
+        }
+    }
 }
 
 /// Decodes every message and walks into it.

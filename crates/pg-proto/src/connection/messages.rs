@@ -39,63 +39,52 @@ impl<'a> Messages<'a> {
         self.last_tag
     }
 
-    /// The next row; messages of other kinds before it are decoded and passed over.
+    /// The next row; of messages of other kinds only the heads are looked at.
     ///
     /// # Errors
-    /// As for the next message.
+    /// A [`Violation`] for what is no message or not all there.
     #[inline]
     pub fn next_row(&mut self) -> Option<Result<DataRow<'a>, Violation>> {
-        loop {
-            if let Some(body) = self.row_body() {
-                self.at += HEAD_BYTES + body.len();
-                self.last_tag = tag::DATA_ROW;
-                let row = DataRow::new(body);
-                if row.is_err() {
-                    self.at = self.bytes.len();
-                }
-                return Some(row);
-            }
-            match self.next()? {
-                Ok(Message::DataRow(row)) => return Some(Ok(row)),
-                Ok(_) => {}
-                Err(violation) => return Some(Err(violation)),
-            }
+        let next = self.row().transpose();
+        if matches!(next, Some(Err(_))) {
+            self.at = self.bytes.len();
         }
+        next
     }
 
-    /// What is in the next message, if that is a row that is all there. Most messages are.
     #[inline]
-    fn row_body(&self) -> Option<&'a [u8]> {
-        let (head, rest) = self
-            .bytes
-            .get(self.at..)?
-            .split_first_chunk::<HEAD_BYTES>()?;
-        let [tag::DATA_ROW, length @ ..] = head else {
-            return None;
-        };
-        rest.get(
-            ..usize::try_from(u32::from_be_bytes(*length))
-                .ok()?
-                .checked_sub(4)?,
-        )
+    fn row(&mut self) -> Result<Option<DataRow<'a>>, Violation> {
+        while let Some((header, body)) = self.message()? {
+            if header.tag == tag::DATA_ROW {
+                return DataRow::new(body).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes on to the message behind the next one; none at the end.
+    #[inline]
+    fn message(&mut self) -> Result<Option<(Header, &'a [u8])>, Violation> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let header = Header::scan(rest)?.ok_or(Violation::Truncated("head"))?;
+        let body = rest
+            .get(HEAD_BYTES..header.length)
+            .ok_or(Violation::Truncated("content"))?;
+        self.at += header.length;
+        self.last_tag = header.tag;
+        Ok(Some((header, body)))
     }
 
     fn advance(&mut self) -> Result<Option<Message<'a>>, Violation> {
-        loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            if rest.is_empty() {
-                return Ok(None);
-            }
-            let header = Header::scan(rest)?.ok_or(Violation::Truncated("head"))?;
-            let body = rest
-                .get(HEAD_BYTES..header.length)
-                .ok_or(Violation::Truncated("content"))?;
-            self.at += header.length;
-            self.last_tag = header.tag;
+        while let Some((header, body)) = self.message()? {
             if !is_asynchronous(header.tag) {
                 return Message::decode_body(header.tag, body).map(Some);
             }
         }
+        Ok(None)
     }
 }
 
@@ -127,7 +116,7 @@ pub(super) fn is_asynchronous(tag: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// The rows of `bytes`, which a walk of all messages must find too.
+    /// The rows of `bytes`, which a walk over all messages must find too.
     fn rows(bytes: &[u8]) -> Vec<Result<DataRow<'_>, Violation>> {
         let mut messages = Messages::new(bytes);
         let rows: Vec<_> = std::iter::from_fn(|| messages.next_row()).collect();
@@ -164,8 +153,7 @@ mod tests {
             &b"D\0\0\0\x03"[..],
             b"D\0\0\0\x04",
             b"D\xff\xff\xff\xff",
-            b"C\0\0\0\x05x",
-            b"?",
+            b"?\0\0\0\x04",
         ] {
             let bytes = [ROW, bad, ROW].concat();
             let found = rows(&bytes);
