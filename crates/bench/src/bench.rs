@@ -2,6 +2,7 @@
 //! Programs beside each other run in turn, there and back again; a table is printed as soon as it is complete, or as far as it got when
 //! the user ends the run.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub struct Bench {
     folder: TempDir,
     database: Option<Database>,
     firebird: Option<Database>,
+    /// Ends of that Firebird that programs have recovered from, by their names.
+    recovered: HashMap<String, usize>,
 }
 
 /// A program in its turn, and the row that it fills.
@@ -50,8 +53,6 @@ pub struct Entry<'a> {
     /// Which entries it is compared with.
     over: Vec<usize>,
     run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
-    /// Ends of the database's server that it has recovered from.
-    ends: usize,
     /// The latencies of all runs, and what is told of them.
     spread: Option<(Histogram<u64>, Latency)>,
 }
@@ -78,7 +79,6 @@ impl<'a> Entry<'a> {
             row,
             over: Vec::new(),
             run: Box::new(run),
-            ends: 0,
             spread: None,
         }
     }
@@ -140,6 +140,7 @@ impl Bench {
             folder: tempfile::tempdir()?,
             database: None,
             firebird: None,
+            recovered: HashMap::new(),
         })
     }
 
@@ -227,10 +228,6 @@ impl Bench {
         self.stop.check()?;
         let title = format!("{}: {}", self.suite.name, table.title);
         let bar = progress::bar(title, (length.rounds * entries.len()) as u64);
-        let ends = self.firebird_ends();
-        for entry in &mut entries {
-            entry.ends = ends;
-        }
         let mut measured = Ok(());
         'rounds: for round in 0..length.rounds {
             for at in order(entries.len(), round) {
@@ -262,17 +259,21 @@ impl Bench {
         measured.map(|()| table)
     }
 
-    /// Measures an entry; again, when the database's server has ended by itself since it was last measured, which is told: what it
-    /// had of connections is lost.
+    /// Measures an entry; again, when the database's server has ended by itself since its program was last measured well, which is
+    /// told: what it had of connections is lost.
     fn measure(&mut self, entry: &mut Entry<'_>, length: Length) -> Result<()> {
+        let name = format!("{} {}", entry.row.program, entry.row.case);
         for _ in 0..REPEATS_MAX {
+            let before = self.firebird_ends();
             let Err(error) = entry.measure(length) else {
+                self.recovered.insert(name, before);
                 return Ok(());
             };
-            if !self.firebird_ended_since(entry.ends)? {
+            let recovered = self.recovered.get(&name).copied().unwrap_or_default();
+            if !self.firebird_ended_since(recovered)? {
                 return Err(error);
             }
-            entry.ends = self.firebird_ends();
+            self.recovered.insert(name.clone(), self.firebird_ends());
             self.note(format!(
                 "Firebird ended by itself and was started again; the run of {}, {}, that this cut short is repeated",
                 entry.row.program, entry.row.case

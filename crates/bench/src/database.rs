@@ -117,7 +117,7 @@ impl Database {
             ends: Arc::default(),
         };
         let ends = Arc::clone(&database.ends);
-        thread::spawn(move || ends.read(BufReader::new(told)));
+        let teller = thread::spawn(move || ends.read(BufReader::new(told)));
         let (sender, receiver) = channel();
         thread::spawn(move || {
             let mut line = String::new();
@@ -135,7 +135,11 @@ impl Database {
                     return Ok(database);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                _ => bail!("{} told no URL; what it said is above", tool.display()),
+                _ => {
+                    // It has ended, and so does what it told.
+                    let _ = teller.join();
+                    bail!("{} told no URL; what it said is above", tool.display())
+                }
             }
         }
         bail!("{} told no URL within {DATABASE_MS_MAX} ms", tool.display())
@@ -192,7 +196,7 @@ impl Ends {
 impl Drop for Database {
     fn drop(&mut self) {
         if let Some(mut holder) = self.holder.take() {
-            // The end of its input ends it, and its server with it.
+            // The end of its input ends it; its server is ended by the tool, or by who watches over that.
             drop(holder.stdin.take());
             let _ = holder.wait();
         }

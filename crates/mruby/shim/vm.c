@@ -78,6 +78,7 @@ static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_v
   ts_vm *vm = vm_of(mrb);
   (void)regs;
   if (irep == mrb_proc_ptr(vm->pump)->body.irep) return; /* raise in the fibre, not in what resumes it */
+  if (vm->throws && mrb->c == mrb->root_c) return;       /* an application may have Ruby of its own around Fiber#resume */
   __atomic_store_n(&mrb->code_fetch_hook, NULL, __ATOMIC_RELAXED);
   if (vm->throws) {
     vm->throws = 0;

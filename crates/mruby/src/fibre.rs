@@ -1,29 +1,28 @@
 //! Fibres as Rust drives them: one is resumed until it yields or ends.
 
-use std::ffi::c_int;
-
 use crate::scope::Scope;
 use crate::sys;
 use crate::value::{Kind, Raise, Result, Value};
+
+/// What a wait ends with.
+enum Input<'v> {
+    Returned(Value<'v>),
+    Raised(Raise<'v>),
+}
 
 impl Scope<'_> {
     /// Resumes a fibre until it yields or ends; answers what it yielded. What it waits in returns `value`. Only when nothing
     /// runs in the VM (asserted).
     pub fn resume(&self, fiber: Value<'_>, value: Value<'_>) -> Result<'_, Value<'_>> {
-        self.resume_with(fiber, value, false)
+        self.resume_with(fiber, Input::Returned(value))
     }
 
     /// The same, but what it waits in raises.
     pub fn resume_raising(&self, fiber: Value<'_>, raised: Raise<'_>) -> Result<'_, Value<'_>> {
-        self.resume_with(fiber, raised.0, true)
+        self.resume_with(fiber, Input::Raised(raised))
     }
 
-    fn resume_with(
-        &self,
-        fiber: Value<'_>,
-        value: Value<'_>,
-        raises: bool,
-    ) -> Result<'_, Value<'_>> {
+    fn resume_with(&self, fiber: Value<'_>, input: Input<'_>) -> Result<'_, Value<'_>> {
         assert_eq!(fiber.kind(), Kind::Fiber, "resume takes a Fiber");
         // SAFETY: reads the VM's state.
         let at_rest = unsafe { sys::ts_at_rest(self.vm.raw()) } != 0;
@@ -31,9 +30,12 @@ impl Scope<'_> {
             at_rest,
             "a fibre is resumed only when nothing runs in the VM"
         );
+        let (value, raises) = match input {
+            Input::Returned(value) => (value, 0),
+            Input::Raised(Raise(exception)) => (exception, 1),
+        };
         // SAFETY: the tag was checked and the VM is at rest; a `Raise` holds an exception, which the caller's scope protects.
         self.protect(|out| unsafe {
-            let raises = c_int::from(raises);
             sys::ts_resume(self.vm.raw(), fiber.raw, value.raw, raises, out)
         })
     }

@@ -26,7 +26,8 @@ pub enum Waits {
 pub enum Reply<'s> {
     /// Return this value to Ruby.
     Value(Value<'s>),
-    /// Park the fibre; [`Scope::resume`] returns this value, and the next resume's value is what Ruby sees.
+    /// Park the fibre; [`Scope::resume`] returns this value, and what the fibre is resumed with next is what Ruby sees, a value or
+    /// an exception.
     Yield(Value<'s>),
 }
 

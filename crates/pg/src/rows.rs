@@ -146,12 +146,9 @@ impl Rows {
         self.starts.get_or_init(|| {
             let mut messages = Messages::new(&self.bytes);
             let mut starts = Vec::with_capacity(self.len);
-            let mut at = messages.offset();
-            while let Some(Ok(message)) = messages.next() {
-                if matches!(message, Message::DataRow(_)) {
-                    starts.push(u32::try_from(at).unwrap_or(u32::MAX));
-                }
-                at = messages.offset();
+            while let Some(Ok(row)) = messages.next_row() {
+                let at = messages.offset() - HEAD_BYTES - row.body_bytes();
+                starts.push(u32::try_from(at).unwrap_or(u32::MAX));
             }
             starts.into()
         })

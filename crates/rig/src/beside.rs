@@ -1,5 +1,5 @@
 //! A command beside a throwaway server: it finds the server's address in `DATABASE_URL`. Starts no server and knows none.
-//! Rule: the exit code of the command is the answer; the server ends with its value, which the caller keeps until then.
+//! Rule: the exit code of the command is the answer; the server outlives the command: its value, or the process that holds it, ends it.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};

@@ -39,7 +39,7 @@ impl<'a> Messages<'a> {
         self.last_tag
     }
 
-    /// The next row; of messages of other kinds only the heads are looked at.
+    /// The next row. Of other messages only the heads are looked at, but what says how many rows there were is decoded.
     ///
     /// # Errors
     /// A [`Violation`] for what is no message or not all there.
@@ -55,8 +55,10 @@ impl<'a> Messages<'a> {
     #[inline]
     fn row(&mut self) -> Result<Option<DataRow<'a>>, Violation> {
         while let Some((header, body)) = self.message()? {
-            if header.tag == tag::DATA_ROW {
-                return DataRow::new(body).map(Some);
+            match header.tag {
+                tag::DATA_ROW => return DataRow::new(body).map(Some),
+                tag::COMMAND_COMPLETE => drop(Message::decode_body(header.tag, body)?),
+                _ => {}
             }
         }
         Ok(None)
@@ -153,6 +155,7 @@ mod tests {
             &b"D\0\0\0\x03"[..],
             b"D\0\0\0\x04",
             b"D\xff\xff\xff\xff",
+            b"C\0\0\0\x05x",
             b"?\0\0\0\x04",
         ] {
             let bytes = [ROW, bad, ROW].concat();

@@ -268,8 +268,10 @@ class Symbol
   # Most calls have nothing but a receiver.
   def to_proc
     name = self
-    lambda do |receiver, *rest, &block|
-      rest.empty? && !block ? receiver.__send__(name) : receiver.__send__(name, *rest, &block)
+    lambda do |receiver, *rest, **named, &block|
+      next receiver.__send__(name) if rest.empty? && named.empty? && !block
+
+      receiver.__send__(name, *rest, **named, &block)
     end
   end
 

@@ -15,6 +15,7 @@ pub(crate) mod standard;
 mod wait;
 mod web;
 
+use std::ops::{Bound, RangeBounds};
 use std::rc::{Rc, Weak};
 
 use tsumugi_mruby::{Call, Raise, Reply, Result, Scope, Value, Waits};
@@ -104,13 +105,24 @@ impl<'s> Natives<'s> {
             .define_singleton(self.module, name, Waits::Never, self.returning(native))
     }
 
-    /// The same as a method of `class`: for what is called so often that a method in Ruby around it would be felt.
-    pub fn method<F>(&self, class: Value<'s>, name: &str, native: F) -> Result<'s, ()>
+    /// The same as a method of `class` that takes so many arguments: for what is called so often that a method in Ruby around it
+    /// would be felt.
+    pub fn method<F>(
+        &self,
+        class: Value<'s>,
+        name: &str,
+        takes: impl RangeBounds<usize> + 'static,
+        native: F,
+    ) -> Result<'s, ()>
     where
         F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
     {
+        let native = self.returning(native);
         self.scope
-            .define_method(class, name, Waits::Never, self.returning(native))
+            .define_method(class, name, Waits::Never, move |scope, call| {
+                check_count(scope, call, &takes)?;
+                native(scope, call)
+            })
     }
 
     /// A native that starts an operation; the fibre parks until it is over.
@@ -122,13 +134,23 @@ impl<'s> Natives<'s> {
             .define_singleton(self.module, name, Waits::Maybe, self.parking(native))
     }
 
-    /// The same as a method of `class`.
-    pub fn waiting_method<F>(&self, class: Value<'s>, name: &str, native: F) -> Result<'s, ()>
+    /// The same as a method of `class` that takes so many arguments.
+    pub fn waiting_method<F>(
+        &self,
+        class: Value<'s>,
+        name: &str,
+        takes: impl RangeBounds<usize> + 'static,
+        native: F,
+    ) -> Result<'s, ()>
     where
         F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
     {
+        let native = self.parking(native);
         self.scope
-            .define_method(class, name, Waits::Maybe, self.parking(native))
+            .define_method(class, name, Waits::Maybe, move |scope, call| {
+                check_count(scope, call, &takes)?;
+                native(scope, call)
+            })
     }
 
     fn returning<F>(
@@ -198,6 +220,29 @@ impl<'s> Natives<'s> {
     pub fn host(&self) -> &Weak<Host> {
         &self.host
     }
+}
+
+/// Refuses a wrong number of arguments in Ruby's words.
+fn check_count<'c>(
+    scope: &'c Scope<'c>,
+    call: &Call<'c>,
+    takes: &impl RangeBounds<usize>,
+) -> Result<'c, ()> {
+    let given = call.arguments().len();
+    if takes.contains(&given) {
+        return Ok(());
+    }
+    let least = match takes.start_bound() {
+        Bound::Included(least) => *least,
+        _ => 0,
+    };
+    let expected = match takes.end_bound() {
+        Bound::Included(most) if *most == least => least.to_string(),
+        Bound::Included(most) => format!("{least}..{most}"),
+        _ => format!("{least}+"),
+    };
+    let message = format!("wrong number of arguments (given {given}, expected {expected})");
+    Err(scope.error("ArgumentError", message))
 }
 
 /// What a native that parks only sometimes answers.

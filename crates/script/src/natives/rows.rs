@@ -53,7 +53,7 @@ pub(super) fn take_stream<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("RowStream")?;
     let class = natives.scope().constant("DB::Rows")?;
-    natives.method(class, "size", |_, scope, call| {
+    natives.method(class, "size", 0..=0, |_, scope, call| {
         let size = rows(scope, call.this)?.len();
         Ok(scope.integer(i64::try_from(size).unwrap_or(i64::MAX)))
     })?;
@@ -78,13 +78,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn as_hashes<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     let known = Rc::new(Known::default());
     let shared = Rc::clone(&known);
-    natives.method(class, "to_a", move |host, scope, call| {
+    natives.method(class, "to_a", 0..=0, move |host, scope, call| {
         let rows = rows(scope, call.this)?;
         let depth_max = host.settings.limits.json_depth_max;
         hashes(scope, &shared, rows, rows.len(), depth_max)
     })?;
     let shared = Rc::clone(&known);
-    natives.method(class, "first", move |host, scope, call| {
+    natives.method(class, "first", 0..=1, move |host, scope, call| {
         let rows = rows(scope, call.this)?;
         let depth_max = host.settings.limits.json_depth_max;
         let count = call.argument(0);
@@ -97,7 +97,7 @@ fn as_hashes<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
         };
         hashes(scope, &shared, rows, count, depth_max)
     })?;
-    natives.method(class, "[]", move |host, scope, call| {
+    natives.method(class, "[]", 1..=1, move |host, scope, call| {
         let rows = rows(scope, call.this)?;
         let index = call.argument(0);
         let Some(index) = index.as_integer() else {

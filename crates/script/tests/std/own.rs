@@ -114,10 +114,16 @@ fn rows_count_and_enumerate_as_arrays_do() {
          p rows.first, rows.first(2), rows.first(9).size, rows.first(0)
          refused = ->(&call) { begin; call.call; rescue => e; puts \"#{e.class}: #{e.message}\"; end }
          refused.call { rows.first(-1) }
-         refused.call { rows['n'] }",
+         refused.call { rows['n'] }
+         refused.call { rows[0, 2] }
+         refused.call { rows.first(1, 2) }
+         refused.call { rows.size(1) }",
         "3\n2\n1\n{:n=>3}\n2\n3\n[0, 2, 6]\nnil\n{:n=>1}\nnil\n{:n=>1}\n[{:n=>1}, {:n=>2}]\n3\n[]\n\
          ArgumentError: first takes how many rows: an Integer that is not negative\n\
-         TypeError: the number of a row must be an Integer, not String",
+         TypeError: the number of a row must be an Integer, not String\n\
+         ArgumentError: wrong number of arguments (given 2, expected 1)\n\
+         ArgumentError: wrong number of arguments (given 2, expected 0..1)\n\
+         ArgumentError: wrong number of arguments (given 1, expected 0)",
     );
 }
 
@@ -138,9 +144,12 @@ fn a_statement_without_its_text_is_an_argument_error() {
          refused = ->(&call) { begin; call.call; rescue => e; puts \"#{e.class}: #{e.message}\"; end }
          refused.call { db.query }
          refused.call { db.pipeline { |p| p.query } }
-         refused.call { DB::Pipeline.new.query 'select 1' }",
+         refused.call { DB::Pipeline.new.query 'select 1' }
+         class Again; def self.to_s = ($p.query('select 1'); 'Again'); end
+         refused.call { db.pipeline { |p| $p = p; p.query Again.new } }",
         "ArgumentError: wrong number of arguments (given 0, expected 1+)\n\
          ArgumentError: wrong number of arguments (given 0, expected 1+)\n\
-         TypeError: the pipeline must be what db.pipeline yields, not DB::Pipeline",
+         TypeError: the pipeline must be what db.pipeline yields, not DB::Pipeline\n\
+         TypeError: the SQL must be a String, not Again",
     );
 }

@@ -97,10 +97,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
-    natives.waiting_method(db, "query", |host, scope, call| {
+    natives.waiting_method(db, "query", 1.., |host, scope, call| {
         let native = scope.ivar(call.this, scope.intern("@native"));
         let target = target(host, scope, native)?;
-        let (sql, values) = sql_and_values(scope, call)?;
+        let (sql, values) = sql_and_values(call);
         let sql = text(scope, sql, "the SQL")?;
         let depth_max = host.settings.limits.json_depth_max;
         let binds = values.iter().map(|value| bind(scope, *value, depth_max));
@@ -299,17 +299,11 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The arguments of `query(sql, *values)`.
-fn sql_and_values<'c, 'a>(
-    scope: &'c Scope<'c>,
-    call: &'a Call<'c>,
-) -> Result<'c, (Value<'c>, &'a [Value<'c>])> {
-    match call.arguments() {
-        [sql, values @ ..] => Ok((*sql, values)),
-        [] => {
-            let message = "wrong number of arguments (given 0, expected 1+)";
-            Err(scope.error("ArgumentError", message))
-        }
-    }
+fn sql_and_values<'c, 'a>(call: &'a Call<'c>) -> (Value<'c>, &'a [Value<'c>]) {
+    (
+        call.argument(0),
+        call.arguments().get(1..).unwrap_or_default(),
+    )
 }
 
 fn statement<'c>(

@@ -29,7 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         Ok(Value::boolean(is_empty))
     })?;
     for name in ["query", "execute"] {
-        natives.method(pipeline, name, |host, scope, call| {
+        natives.method(pipeline, name, 1.., |host, scope, call| {
             collect(host, scope, call)
         })?;
     }
@@ -62,27 +62,28 @@ fn collected<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c Co
 /// `query(sql, *values)`: the place of the result.
 fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Value<'c>> {
     let collected = collected(scope, call.this)?;
-    let (sql, values) = sql_and_values(scope, call)?;
+    let (sql, values) = sql_and_values(call);
     let depth_max = host.settings.limits.json_depth_max;
-    // Ruby may run here.
+    // Ruby may run in what follows, and come here again: nothing is borrowed meanwhile.
     let binds = values.iter().map(|value| bind(scope, *value, depth_max));
     let binds = binds.collect::<Result<'c, Vec<Bind>>>()?;
+    // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
+    let before = collected.borrow().last().map(|(sql, _)| Arc::clone(sql));
+    let same = before
+        .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
+    let sql = match same {
+        Some(before) => before,
+        None => text(scope, sql, "the SQL")?.into(),
+    };
     let mut statements = collected.borrow_mut();
     let place = statements.len();
     if place == PIPELINE_MAX {
+        drop(statements);
         let count = place + 1;
         let message =
             format!("a pipeline takes {PIPELINE_MAX} statements (pipeline_max), not {count}");
         return Err(scope.error("ArgumentError", message));
     }
-    // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
-    let before = statements.last().map(|(sql, _)| sql);
-    let same = before
-        .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
-    let sql = match same {
-        Some(before) => Arc::clone(before),
-        None => text(scope, sql, "the SQL")?.into(),
-    };
     statements.push((sql, binds));
     Ok(scope.integer(i64::try_from(place).unwrap_or(i64::MAX)))
 }

@@ -72,3 +72,5 @@ seen = []
 p seen, [nil, false].map { |v| v.inspect }, [nil, 1, false].select(&:nil?), [false, nil].find { |v| v.nil? }, [nil, false].each_with_index.to_a
 # The block of a Symbol passes on what it gets.
 p [[1, 2], [3]].map(&:first), [1, 2, 3].inject(&:+), %w[b a].max_by(&:ord), :+.to_proc.call(1, 2), :fetch.to_proc.call({ a: 1 }, :b) { |k| k }, (:upcase.to_proc.call rescue "ArgumentError"), [[1, 2]].each(&:pop)
+class Greeter; def hail(loud: false, &block) = [loud, block&.call]; end
+p :hail.to_proc.call(Greeter.new, loud: true), [Greeter.new].map(&:hail), :hail.to_proc.call(Greeter.new) { 1 }
