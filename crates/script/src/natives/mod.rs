@@ -117,12 +117,8 @@ impl<'s> Natives<'s> {
     where
         F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
     {
-        let native = self.returning(native);
-        self.scope
-            .define_method(class, name, Waits::Never, move |scope, call| {
-                check_count(scope, call, &takes)?;
-                native(scope, call)
-            })
+        let native = counted(takes, self.returning(native));
+        self.scope.define_method(class, name, Waits::Never, native)
     }
 
     /// A native that starts an operation; the fibre parks until it is over.
@@ -145,12 +141,8 @@ impl<'s> Natives<'s> {
     where
         F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
     {
-        let native = self.parking(native);
-        self.scope
-            .define_method(class, name, Waits::Maybe, move |scope, call| {
-                check_count(scope, call, &takes)?;
-                native(scope, call)
-            })
+        let native = counted(takes, self.parking(native));
+        self.scope.define_method(class, name, Waits::Maybe, native)
     }
 
     fn returning<F>(
@@ -219,6 +211,20 @@ impl<'s> Natives<'s> {
     /// The host, for natives of other modules.
     pub fn host(&self) -> &Weak<Host> {
         &self.host
+    }
+}
+
+/// A native that takes so many arguments.
+fn counted<F>(
+    takes: impl RangeBounds<usize> + 'static,
+    native: F,
+) -> impl for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>>
+where
+    F: for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>>,
+{
+    move |scope, call| {
+        check_count(scope, call, &takes)?;
+        native(scope, call)
     }
 }
 
