@@ -14,6 +14,8 @@ pub struct Config {
     pub listen: Vec<Address>,
     /// Whether each worker stays on a core of its own.
     pub pinning: Pinning,
+    /// How the kernel shares cores between workers and others.
+    pub scheduling: Scheduling,
     /// Who answers the process's signals.
     pub signals: Signals,
     /// The limits.
@@ -26,6 +28,7 @@ impl Default for Config {
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             listen: Vec::new(),
             pinning: Pinning::Off,
+            scheduling: Scheduling::Batches,
             signals: Signals::Leave,
             limits: Limits::default(),
         }
@@ -41,6 +44,18 @@ pub enum Pinning {
     /// Worker n runs on the n-th core that the process may use, round again when there are more
     /// workers than cores. Linux only; elsewhere it changes nothing.
     Cores,
+}
+
+/// How the kernel shares cores between workers and others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduling {
+    /// A worker that becomes ready lets whoever runs on its core go on for the rest of their turn, and runs at once on a core that
+    /// is free (`SCHED_BATCH`). A process that was started under another policy than the default keeps that. Linux only;
+    /// elsewhere it changes nothing.
+    #[default]
+    Batches,
+    /// As the process was started.
+    Inherited,
 }
 
 /// Who answers the process's signals.

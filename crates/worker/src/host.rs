@@ -1,4 +1,4 @@
-//! What the server asks of the operating system besides sockets: open files, cores, threads' CPU clocks.
+//! What the server asks of the operating system besides sockets: open files, cores, turns on them, threads' CPU clocks.
 //! Everything here is best effort: a system that refuses is served as it is.
 
 use std::time::Duration;
@@ -81,6 +81,30 @@ fn bind(cores: &[usize]) {
 #[cfg(not(target_os = "linux"))]
 fn bind(_cores: &[usize]) {}
 
+/// Lets this thread interrupt nobody when it becomes ready; see [`Scheduling::Batches`](crate::Scheduling::Batches).
+///
+/// A database on the same machine answers many queries one by one. The first answer would wake the worker, which would take the
+/// core from the database, handle one answer, and sleep again: two switches for each query. So it runs when the database has done
+/// what it was asked, or on another core, and handles all answers in one turn.
+#[cfg(target_os = "linux")]
+pub(crate) fn work_in_batches() {
+    use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
+    let thread = Pid::current_thread();
+    let outcome = get_scheduler(thread).and_then(|policy| match policy {
+        Scheduler::SCHED_NORMAL => {
+            let params = SchedulerParams { priority: 0 }; // the only one that it has
+            set_scheduler(thread, Scheduler::SCHED_BATCH, params)
+        }
+        _ => Ok(()),
+    });
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a thread keeps the scheduling policy that it has");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn work_in_batches() {}
+
 /// The CPU time of one thread, readable from any thread.
 #[derive(Debug)]
 pub(crate) struct ThreadClock {
@@ -152,6 +176,21 @@ mod tests {
         assert!(clock.used().unwrap() - idle >= Duration::from_millis(30));
         drop(work);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_policy_that_is_not_the_default_is_kept() {
+        use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
+        let thread = Pid::current_thread();
+        let unprivileged = SchedulerParams { priority: 0 };
+        for (before, after) in [
+            (Scheduler::SCHED_NORMAL, Scheduler::SCHED_BATCH),
+            (Scheduler::SCHED_IDLE, Scheduler::SCHED_IDLE),
+        ] {
+            set_scheduler(thread, before, unprivileged).unwrap();
+            work_in_batches();
+            assert_eq!(get_scheduler(thread).unwrap(), after);
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ mod watchdog;
 mod worker;
 
 pub use address::Address;
-pub use config::{Config, Pinning, Signals};
+pub use config::{Config, Pinning, Scheduling, Signals};
 pub use connection::{Connection, Slot};
 pub use control::Exit;
 pub use error::{BoxError, Error, LoadFailure, Result};

@@ -14,11 +14,11 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use crate::accept::Door;
 use crate::connection::Arrival;
 use crate::error::panic_message;
-use crate::host::ThreadClock;
+use crate::host::{ThreadClock, work_in_batches};
 use crate::limits::RUNTIME_THREADS_MAX;
 use crate::listen::Listener;
 use crate::shared::Shared;
-use crate::{BoxError, Current, Service, Worker};
+use crate::{BoxError, Current, Scheduling, Service, Worker};
 
 /// What the control thread tells a worker.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,7 @@ pub(crate) struct Report {
 pub(crate) struct Seat {
     pub id: usize,
     pub shared: Arc<Shared>,
+    pub scheduling: Scheduling,
     pub listeners: Vec<Listener>,
     pub arrivals: mpsc::Receiver<Arrival>,
     pub commands: mpsc::Receiver<Command>,
@@ -104,6 +105,7 @@ pub(crate) fn run<S: Service>(seat: Seat, make: &dyn Fn(&Worker) -> S) {
     let Seat {
         id,
         shared,
+        scheduling,
         listeners,
         arrivals,
         commands,
@@ -111,6 +113,9 @@ pub(crate) fn run<S: Service>(seat: Seat, make: &dyn Fn(&Worker) -> S) {
         mut stop,
     } = seat;
     shared.cores.pin(id);
+    if scheduling == Scheduling::Batches {
+        work_in_batches();
+    }
     let _ = shared.lanes[id].clock.set(ThreadClock::here());
     let runtime = match runtime() {
         Ok(runtime) => runtime,

@@ -16,7 +16,9 @@ use crate::limits::{COMMANDS_MAX, STACK_BYTES_MIN};
 use crate::listen::{self, Bound, Listener};
 use crate::shared::Shared;
 use crate::watchdog::Watchdog;
-use crate::{Address, Config, Error, Handle, Limits, Pinning, Result, Service, Signals, Worker};
+use crate::{
+    Address, Config, Error, Handle, Limits, Pinning, Result, Scheduling, Service, Signals, Worker,
+};
 
 /// A server that is bound and not yet running. Connections wait in its backlog.
 #[derive(Debug)]
@@ -95,6 +97,7 @@ impl Server {
         let (sender, reports) = mpsc::channel(workers * COMMANDS_MAX);
         let start = Start {
             shared: &shared,
+            scheduling: config.scheduling,
             sender,
             stop: watch::Sender::new(false),
             make: Arc::new(make),
@@ -128,6 +131,7 @@ impl Server {
 /// What every worker's thread is started with.
 struct Start<'a, F> {
     shared: &'a Arc<Shared>,
+    scheduling: Scheduling,
     sender: mpsc::Sender<Report>,
     stop: watch::Sender<bool>,
     make: Arc<F>,
@@ -149,6 +153,7 @@ impl<F> Start<'_, F> {
         let seat = Seat {
             id,
             shared: Arc::clone(self.shared),
+            scheduling: self.scheduling,
             listeners,
             arrivals,
             commands,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::{fs, thread};
 
 use support::{Client, Running, Script, config, start, until};
-use tsumugi_worker::{Address, Error, Exit, Pinning, Server};
+use tsumugi_worker::{Address, Error, Exit, Pinning, Scheduling, Server};
 
 /// How many of the clients each worker serves.
 fn spread(clients: &mut [Client], workers: usize) -> Vec<usize> {
@@ -298,6 +298,23 @@ fn pinned_workers_serve() {
     let mut clients: Vec<_> = (0..3).map(|_| server.connect()).collect();
     assert_eq!(spread(&mut clients, 3), [1, 1, 1]);
     assert_eq!(server.drain(), Exit::Drained);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_interrupt_nobody_unless_they_are_to_run_as_the_process_was_started() {
+    use preempt_rt::sched::{Pid, Scheduler, get_scheduler};
+    let own = get_scheduler(Pid::current_thread()).unwrap();
+    for (scheduling, policy) in [
+        (Scheduling::Batches, Scheduler::SCHED_BATCH),
+        (Scheduling::Inherited, own),
+    ] {
+        let mut config = config(1, &["127.0.0.1:0"]);
+        config.scheduling = scheduling;
+        let server = start(config, &Script::plain());
+        assert_eq!(server.connect().ask("policy"), (0, policy as usize));
+        assert_eq!(server.drain(), Exit::Drained);
+    }
 }
 
 #[test]

@@ -20,7 +20,8 @@ use tsumugi_worker::{
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Answers lines: `who` with its worker and application, `sleep N` and `spin N` after N milliseconds, `panic` never.
+/// Answers lines: `who` with its worker and application, `policy` with its worker and the number of its thread's scheduling policy,
+/// `sleep N` and `spin N` after N milliseconds, `panic` never.
 pub struct Lines {
     worker: Worker,
     script: Script,
@@ -121,6 +122,12 @@ impl Lines {
         let duration = Duration::from_millis(duration.parse().unwrap());
         match verb {
             "who" => {}
+            #[cfg(target_os = "linux")]
+            "policy" => {
+                use preempt_rt::sched::{Pid, get_scheduler};
+                let policy = get_scheduler(Pid::current_thread()).unwrap() as i32;
+                return format!("{} {policy}\n", self.worker.id());
+            }
             "sleep" => self.worker.sleep(duration).await,
             "stubborn" => std::future::pending().await,
             "spin" => {
