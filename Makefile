@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
+BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(WRK),--wrk) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
 PEERS := bench-peers/target/release
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -54,7 +54,7 @@ deny:
 doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps
 
-bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; REPORT=NAME: NAME.json, NAME.html)
+bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; WRK=1: load from wrk; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
 # For the documentation: what it shows is drawn from one run, in which nothing failed and PostgreSQL was there.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::database::{Database, FIREBIRD, Kind, POSTGRES};
 use crate::figures::{Figures, order};
-use crate::limits::{REPEATS_MAX, WARM_UP_MS};
+use crate::limits::{CHECKED_BEFORE_WRK_S, REPEATS_MAX, WARM_UP_MS};
 use crate::load::{self, Expected, Outcome, Pace, Plan, Transport};
 use crate::process::Process;
 use crate::programs::Programs;
@@ -20,6 +20,7 @@ use crate::progress;
 use crate::report::{Cost, Latency, Length, Missing, Over, Row, Suite, Table, print};
 use crate::servers::Ours;
 use crate::stop::Stop;
+use crate::wrk;
 
 /// Threads of the load.
 pub const THREADS: usize = 2;
@@ -37,6 +38,8 @@ pub struct Bench {
     pub programs: Programs,
     /// How long each measurement is.
     pub length: Length,
+    /// Whether wrk makes the load that it can make, instead of this program.
+    pub wrk: bool,
     /// Whether the user wants an end.
     pub stop: Stop,
     suite: Suite,
@@ -135,6 +138,7 @@ impl Bench {
         Ok(Bench {
             programs,
             length,
+            wrk: false,
             stop,
             suite: Suite::default(),
             folder: tempfile::tempdir()?,
@@ -148,6 +152,9 @@ impl Bench {
     pub fn begin(&mut self, suite: Suite) -> Result<()> {
         self.folder = tempfile::tempdir()?;
         self.suite = suite;
+        if self.wrk {
+            self.note("load over HTTP from wrk, which looks at no body; a second of our own load before each run does");
+        }
         Ok(())
     }
 
@@ -307,7 +314,11 @@ impl Bench {
     /// An entry that loads a server over HTTP.
     pub fn http<'a>(&self, row: Row, asked: Asked<'a>) -> Entry<'a> {
         let stop = self.stop.clone();
-        Entry::new(row, move |length| asked.run(length, &stop))
+        let wrk = self.wrk && asked.is_for_wrk();
+        Entry::new(row, move |length| match wrk {
+            true => asked.run_by_wrk(length, &stop),
+            false => asked.run(length, &stop),
+        })
     }
 }
 
@@ -361,6 +372,36 @@ impl<'a> Asked<'a> {
             threads: THREADS,
             pace: Pace::Closed,
         }
+    }
+
+    /// Whether wrk can ask the same.
+    fn is_for_wrk(&self) -> bool {
+        self.pace == Pace::Closed && self.transport == Transport::default()
+    }
+
+    /// The same as `run`, from wrk. It looks at no body, so our own load does before.
+    fn run_by_wrk(&self, length: Length, stop: &Stop) -> Result<Run> {
+        let short = Length {
+            seconds: CHECKED_BEFORE_WRK_S,
+            ..length
+        };
+        self.run(short, stop)?;
+        let load = wrk::Load {
+            address: self.process.address,
+            path: self.path,
+            seconds: length.seconds,
+            connections: self.connections,
+            threads: self.threads,
+        };
+        let before = self.process.processor_us()?;
+        let per_second = wrk::run(&load, stop)?;
+        let server_us = self.process.processor_us()? - before;
+        Ok(Run {
+            figure: per_second,
+            server_us: Some(server_us / (per_second * length.seconds as f64)),
+            resident_bytes: Some(self.process.resident_bytes()?),
+            ..Run::default()
+        })
     }
 
     /// Asks for so long, and says what came of it; an error if an answer was not what it must be.

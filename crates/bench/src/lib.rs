@@ -77,6 +77,9 @@ pub struct Arguments {
     /// Shorter and less certain: 3 pairs of 2 s instead of 6 of 5 s
     #[arg(long)]
     quick: bool,
+    /// Load from wrk where it can make it; it looks at no body
+    #[arg(long)]
+    wrk: bool,
     /// Write the figures for programs
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -158,6 +161,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }
+    if arguments.wrk && process::find("wrk").is_none() {
+        bail!("there is no wrk: install the Debian package wrk, or leave --wrk out");
+    }
     let length = if arguments.quick {
         Length::QUICK
     } else {
@@ -176,6 +182,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     say!("{}", conditions(&report));
     let mut bench = Bench::new(programs, length, Stop::at_signals())?;
+    bench.wrk = arguments.wrk;
     let soak = soak::Plan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in Name::expand(&arguments.suites) {
         let suite = name.run(&mut bench, &soak)?;

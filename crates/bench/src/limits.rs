@@ -54,6 +54,8 @@ pub const REPEATS_MAX: usize = 3;
 pub const PROGRESS_MS: u64 = 200;
 /// Every load runs this long before it counts.
 pub const WARM_UP_MS: u64 = 500;
+/// So long our own load looks at the answers before wrk counts them.
+pub const CHECKED_BEFORE_WRK_S: u64 = 1;
 /// Connections of a load that a user asks for.
 pub const CONNECTIONS_MAX: usize = 60_000;
 /// Streams of a connection of HTTP/2 that a user asks for: servers allow about this many.

@@ -31,10 +31,17 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         threads: 1,
         ..Asked::fast(&server, PATH, hello())
     };
-    let ours = bench.http(row("tsumugi bench"), asked).over([1]);
     let (address, stop) = (server.address, &stop);
+    let ours = Entry::new(row("tsumugi bench"), move |length| asked.run(length, stop)).over([1]);
     let wrk = Entry::new(row("wrk"), move |length| {
-        let per_second = wrk::run(address, PATH, length.seconds, CONNECTIONS, stop)?;
+        let load = wrk::Load {
+            address,
+            path: PATH,
+            seconds: length.seconds,
+            connections: CONNECTIONS,
+            threads: 1,
+        };
+        let per_second = wrk::run(&load, stop)?;
         Ok(Run {
             figure: per_second,
             ..Run::default()

@@ -10,21 +10,29 @@ use crate::stop::Stop;
 /// An answer that takes longer is an error.
 const TIMEOUT_S: u32 = 30;
 
-/// Requests per second that the server answered on so many connections of one thread.
-pub fn run(
-    address: SocketAddr,
-    path: &str,
-    seconds: u64,
-    connections: usize,
-    stop: &Stop,
-) -> Result<f64> {
+/// What to ask whom, and how.
+pub struct Load<'a> {
+    /// Where the server is.
+    pub address: SocketAddr,
+    /// What is asked, with GET.
+    pub path: &'a str,
+    /// For how long.
+    pub seconds: u64,
+    /// Connections of all threads together.
+    pub connections: usize,
+    /// Threads of wrk.
+    pub threads: usize,
+}
+
+/// Requests per second that the server answered.
+pub fn run(load: &Load<'_>, stop: &Stop) -> Result<f64> {
     let output = stop.run(
         Command::new("wrk")
-            .arg("-t1")
-            .arg(format!("-c{connections}"))
-            .arg(format!("-d{seconds}s"))
+            .arg(format!("-t{}", load.threads))
+            .arg(format!("-c{}", load.connections))
+            .arg(format!("-d{}s", load.seconds))
             .args(["--timeout", &format!("{TIMEOUT_S}s")])
-            .arg(format!("http://{address}{path}")),
+            .arg(format!("http://{}{}", load.address, load.path)),
     )?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {

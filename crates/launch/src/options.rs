@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tsumugi_front::{Front, Mode, Program, Service};
 use tsumugi_http::Tls;
-use tsumugi_worker::{Address, Config, Handle, Server, Signals, Worker};
+use tsumugi_worker::{Address, Config, Handle, Scheduling, Server, Signals, Worker};
 
 use crate::front::FrontOptions;
 use crate::limit::{Limit, Limited, Limits};
@@ -25,6 +26,10 @@ pub struct Options<T: Limited> {
     /// Worker threads; the number of cores by default
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<NonZeroUsize>,
+    /// Whether a worker that becomes ready lets others finish their turn on its core (batches: more answers a second beside a database
+    /// on the same machine), or is scheduled as this program was started (inherited)
+    #[arg(long, value_name = "HOW", default_value = "batches", value_parser = scheduling())]
+    scheduling: Scheduling,
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
     data: PathBuf,
@@ -43,6 +48,14 @@ pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
     number
         .filter(|number: &NonZeroUsize| number.get() <= WORKERS_MAX)
         .ok_or_else(|| format!("expected a whole number from 1 to {WORKERS_MAX}"))
+}
+
+fn scheduling() -> impl TypedValueParser<Value = Scheduling> {
+    let names = PossibleValuesParser::new(["batches", "inherited"]);
+    names.map(|name| match name.as_str() {
+        "inherited" => Scheduling::Inherited,
+        _ => Scheduling::Batches,
+    })
 }
 
 /// A server that is bound and serves nothing yet.
@@ -65,6 +78,7 @@ impl<T: Limited> Options<T> {
         streams_apart()?;
         let mut config = Config {
             listen: self.listen,
+            scheduling: self.scheduling,
             signals: Signals::Handle,
             ..Config::default()
         };
