@@ -70,8 +70,8 @@ impl Plugin for App {
             Db::connect(&format!("{url}{mark}{option}"), options).await
         };
         Ok(App {
-            // Statements share connections, and two are enough for a worker.
-            db: with("application_name=world", 2).await?,
+            // Statements share connections, and one is enough for a worker.
+            db: with("application_name=world", 1).await?,
             one: with("application_name=one", 1).await?,
             pooled: with("application_name=pooled", 8).await?,
             unprepared: with("statement_cache=0", 8).await?,

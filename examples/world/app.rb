@@ -2,8 +2,8 @@
 # Run: DATABASE_URL=postgres://… tsumugi serve examples/world/app.rb, or see README.md for a server that is thrown away.
 URL = ENV["DATABASE_URL"] || raise("DATABASE_URL is not set: examples/world/README.md says how to run this")
 
-# Statements share connections, so two are enough for a worker; each is a process of the server, and many take turns on few cores.
-plugin(:db) { DB.connect URL, pool: 2 }
+# Statements share connections, so one is enough for a worker; each is a process of the server, and many take turns on few cores.
+plugin(:db) { DB.connect URL, pool: 1 }
 
 views "views"
 
@@ -34,9 +34,9 @@ get "/updates" do
 end
 
 get "/fortunes" do
-  fortunes = db.query("select id, message from fortune").to_a
-  fortunes << { id: 0, message: "Additional fortune added at request time." }
-  render "fortunes", fortunes: fortunes.sort_by { |fortune| fortune[:message] }
+  fortunes = db.query("select id, message from fortune").values
+  fortunes << [0, "Additional fortune added at request time."]
+  render "fortunes", fortunes: fortunes.sort_by { |_, message| message }
 end
 
 # One request, 500 reads by primary key, in four ways: on one connection in turn, through a pool without and with prepared

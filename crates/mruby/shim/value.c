@@ -100,16 +100,22 @@ static mrb_value array_of_body(mrb_state *mrb, void *p) {
   return mrb_ary_new_from_values(mrb, (mrb_int)a->len, a->values);
 }
 
+/* Without names a record is an Array. */
 struct records { size_t len; const uint32_t *names; size_t count; const ts_field *fields; mrb_value array; };
+static mrb_value field_value(mrb_state *mrb, const ts_field *field) {
+  return field->bytes ? mrb_str_new(mrb, field->bytes, (mrb_int)field->len) : field->value;
+}
 static mrb_value record(mrb_state *mrb, const struct records *r, const ts_field *field) {
-  mrb_value hash = mrb_hash_new_capa(mrb, (mrb_int)r->len);
-  int made = mrb_gc_arena_save(mrb);
+  mrb_int len = (mrb_int)r->len;
+  mrb_value made = r->names ? mrb_hash_new_capa(mrb, len) : mrb_ary_new_capa(mrb, len);
+  int arena = mrb_gc_arena_save(mrb);
   for (size_t i = 0; i < r->len; i++, field++) {
-    mrb_value value = field->bytes ? mrb_str_new(mrb, field->bytes, (mrb_int)field->len) : field->value;
-    mrb_hash_set(mrb, hash, mrb_symbol_value((mrb_sym)r->names[i]), value);
-    mrb_gc_arena_restore(mrb, made);
+    mrb_value value = field_value(mrb, field);
+    if (r->names) mrb_hash_set(mrb, made, mrb_symbol_value((mrb_sym)r->names[i]), value);
+    else mrb_ary_push(mrb, made, value);
+    mrb_gc_arena_restore(mrb, arena);
   }
-  return hash;
+  return made;
 }
 static mrb_value records_body(mrb_state *mrb, void *p) {
   const struct records *r = p;
@@ -166,7 +172,8 @@ int ts_array_of(ts_vm *vm, const mrb_value *values, size_t len, mrb_value *out) 
   struct values a = { len, values };
   return protect(vm, array_of_body, &a, out);
 }
-/* A Hash of names and fields; or, when `array` is one, `count` of them, which are pushed onto it and protected by it alone. */
+/* A Hash of names and fields, or an Array of fields when there are no names; or, when `array` is one, `count` of them, which are
+   pushed onto it and protected by it alone. */
 int ts_records(ts_vm *vm, size_t len, const uint32_t *names, size_t count, const ts_field *fields, mrb_value array,
                mrb_value *out) {
   struct records r = { len, names, count, fields, array };

@@ -43,10 +43,18 @@ impl<'a> From<Value<'a>> for Field<'a> {
     }
 }
 
+/// What fields become.
+enum Shape<'a> {
+    /// A Hash of these names.
+    Hash(&'a [Symbol]),
+    /// An Array of so many.
+    Array(usize),
+}
+
 impl Scope<'_> {
     /// A Hash of `names` and the `fields` in the same places.
     pub fn record(&self, names: &[Symbol], fields: &[Field<'_>]) -> Result<'_, Value<'_>> {
-        self.make_records(names, 1, fields, RawValue::NIL)
+        self.make_records(Shape::Hash(names), 1, fields, RawValue::NIL)
     }
 
     /// Appends `count` such Hashes to an Array, `fields` holding those of one after those of the other. Unlike a value they take
@@ -58,33 +66,58 @@ impl Scope<'_> {
         count: usize,
         fields: &[Field<'_>],
     ) -> Result<'_, ()> {
+        self.push_made(array, Shape::Hash(names), count, fields)
+    }
+
+    /// Appends `count` Arrays of `width` fields each, in the same way.
+    pub fn push_arrays(
+        &self,
+        array: Value<'_>,
+        width: usize,
+        count: usize,
+        fields: &[Field<'_>],
+    ) -> Result<'_, ()> {
+        self.push_made(array, Shape::Array(width), count, fields)
+    }
+
+    fn push_made(
+        &self,
+        array: Value<'_>,
+        shape: Shape<'_>,
+        count: usize,
+        fields: &[Field<'_>],
+    ) -> Result<'_, ()> {
         assert_eq!(
             array.kind(),
             Kind::Array,
-            "push_records onto what is no Array"
+            "records are pushed onto an Array"
         );
-        self.make_records(names, count, fields, array.raw).map(drop)
+        self.make_records(shape, count, fields, array.raw).map(drop)
     }
 
     fn make_records(
         &self,
-        names: &[Symbol],
+        shape: Shape<'_>,
         count: usize,
         fields: &[Field<'_>],
         array: RawValue,
     ) -> Result<'_, Value<'_>> {
+        let (len, names) = match shape {
+            Shape::Hash(names) => (names.len(), names.as_ptr().cast()),
+            Shape::Array(width) => (width, null()),
+        };
         assert_eq!(
             Some(fields.len()),
-            names.len().checked_mul(count),
-            "a record has a field for each name"
+            len.checked_mul(count),
+            "each record has all of its fields"
         );
-        // SAFETY: Symbol and Field are transparent; the shim reads `names.len()` names and as many fields for each record, and
-        // values and bytes live.
+        // SAFETY: Symbol and Field are transparent; the shim reads `len` names, where there are any, and as many fields for each
+        // record, and values and bytes live.
         self.protect(|out| unsafe {
             sys::ts_records(
                 self.vm.raw(),
-                names.len(),
-                names.as_ptr().cast(),
+                len,
+                names,
                 count,
                 fields.as_ptr().cast(),
                 array,

@@ -43,21 +43,16 @@ pub struct Call<'s> {
     pub this: Value<'s>,
     /// The block, or nil.
     pub block: Value<'s>,
-    arguments: Arguments<'s>,
-}
-
-enum Arguments<'s> {
-    Inline([Value<'s>; INLINE_ARGUMENTS], usize),
-    Heap(Vec<Value<'s>>),
+    /// The arguments, if they are no more than fit; else `spilt` has all of them.
+    inline: [Value<'s>; INLINE_ARGUMENTS],
+    len: usize,
+    spilt: Vec<Value<'s>>,
 }
 
 impl<'s> Call<'s> {
     /// The positional arguments; keyword arguments arrive as one Hash at the end.
     pub fn arguments(&self) -> &[Value<'s>] {
-        match &self.arguments {
-            Arguments::Inline(values, len) => &values[..*len],
-            Arguments::Heap(values) => values,
-        }
+        self.inline.get(..self.len).unwrap_or(&self.spilt)
     }
 
     /// The argument at `index`, or nil.
@@ -78,21 +73,22 @@ impl<'s> Call<'s> {
             // SAFETY: the caller's promise.
             unsafe { std::slice::from_raw_parts(argv, len) }
         };
-        let arguments = if len <= INLINE_ARGUMENTS {
-            const NONE: Value<'_> = Value::nil();
-            let mut values = [NONE; INLINE_ARGUMENTS];
-            for (slot, raw) in values.iter_mut().zip(raw) {
-                *slot = Value::new(*raw);
-            }
-            Arguments::Inline(values, len)
-        } else {
-            Arguments::Heap(raw.iter().copied().map(Value::new).collect())
-        };
-        Call {
+        const NONE: Value<'_> = Value::nil();
+        let mut call = Call {
             this: Value::new(this),
             block: Value::new(block),
-            arguments,
+            inline: [NONE; INLINE_ARGUMENTS],
+            len,
+            spilt: Vec::new(),
+        };
+        if len <= INLINE_ARGUMENTS {
+            for (slot, raw) in call.inline.iter_mut().zip(raw) {
+                *slot = Value::new(*raw);
+            }
+        } else {
+            call.spilt = raw.iter().copied().map(Value::new).collect();
         }
+        call
     }
 }
 

@@ -298,7 +298,7 @@ class DB
       self
     end
 
-    # `to_a`, `size`, `[]` and `first(n = nil)` are native.
+    # `to_a`, `values`, `size`, `[]` and `first(n = nil)` are native.
     alias entries to_a
     alias all to_a
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{Columns, RowStream, Rows};
-use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
+use tsumugi_mruby::{Field, Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
 use super::{Natives, wrong_type};
@@ -19,10 +19,10 @@ pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c R
     scope.data::<Rows>(value)
 }
 
-/// Rows that become Hashes by one entry into the VM.
+/// Rows that become Hashes or Arrays by one entry into the VM.
 const ROWS_AT_ONCE: usize = 64;
 
-/// Rows whose values become Arrays between two looks at the watchdog.
+/// Rows whose one value becomes an element between two looks at the watchdog.
 const ROWS_UNINTERRUPTED: usize = 1_024;
 
 /// A row stream that has not been read yet.
@@ -65,7 +65,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(names)
     })?;
-    as_hashes(natives, class)?;
+    as_objects(natives, class)?;
     natives.plain("rows_json", |_, scope, call| {
         let mut out = Vec::new();
         rows(scope, call.argument(0))?
@@ -75,13 +75,17 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn as_hashes<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
+fn as_objects<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     let known = Rc::new(Known::default());
     let shared = Rc::clone(&known);
     natives.method(class, "to_a", 0..=0, move |host, scope, call| {
         let rows = rows(scope, call.this)?;
         let depth_max = host.settings.limits.json_depth_max;
         hashes(scope, &shared, rows, rows.len(), depth_max)
+    })?;
+    natives.method(class, "values", 0..=0, |host, scope, call| {
+        let depth_max = host.settings.limits.json_depth_max;
+        arrays(scope, rows(scope, call.this)?, depth_max)
     })?;
     let shared = Rc::clone(&known);
     natives.method(class, "first", 0..=1, move |host, scope, call| {
@@ -130,9 +134,31 @@ fn hashes<'c>(
     depth_max: usize,
 ) -> Result<'c, Value<'c>> {
     let names = symbols(scope, known, rows.columns());
+    filled(scope, rows, count, depth_max, |all, some, fields| {
+        scope.push_records(all, &names, some, fields)
+    })
+}
+
+/// All rows as Arrays of their values.
+fn arrays<'c>(scope: &'c Scope<'c>, rows: &Rows, depth_max: usize) -> Result<'c, Value<'c>> {
+    let width = rows.columns().len();
+    filled(scope, rows, rows.len(), depth_max, |all, some, fields| {
+        scope.push_arrays(all, width, some, fields)
+    })
+}
+
+/// An Array of the first so many rows. `push` makes of fields so many elements of it.
+fn filled<'c>(
+    scope: &'c Scope<'c>,
+    rows: &Rows,
+    count: usize,
+    depth_max: usize,
+    push: impl Fn(Value<'c>, usize, &[Field<'_>]) -> Result<'c, ()>,
+) -> Result<'c, Value<'c>> {
     let count = count.min(rows.len());
     let all = scope.array(count)?;
-    let mut fields = Vec::with_capacity(names.len() * count.min(ROWS_AT_ONCE));
+    let width = rows.columns().len();
+    let mut fields = Vec::with_capacity(width * count.min(ROWS_AT_ONCE));
     let mut taken = rows.iter().take(count);
     loop {
         fields.clear();
@@ -146,7 +172,7 @@ fn hashes<'c>(
         if some == 0 {
             return Ok(all);
         }
-        scope.push_records(all, &names, some, &fields)?;
+        push(all, some, &fields)?;
         scope.check_interrupt()?;
     }
 }
@@ -176,19 +202,17 @@ pub(super) fn values_at<'c>(
     rows: &Rows,
     depth_max: usize,
 ) -> Result<'c, Value<'c>> {
+    if rows.columns().len() != 1 {
+        return arrays(scope, rows, depth_max);
+    }
     let all = scope.array(rows.len())?;
-    let single = rows.columns().len() == 1;
     for (index, row) in rows.iter().enumerate() {
         if index % ROWS_UNINTERRUPTED == ROWS_UNINTERRUPTED - 1 {
             scope.check_interrupt()?;
         }
         let made = scope.nested(|scope| {
-            let values = row.values().map(|one| value(scope, one, depth_max));
-            let values = values.collect::<Result<'_, Vec<Value<'_>>>>();
-            let pushed = values.and_then(|values| match values.as_slice() {
-                [only] if single => scope.push(all, *only),
-                several => scope.push(all, scope.array_of(several)?),
-            });
+            let mut values = row.values().map(|one| value(scope, one, depth_max));
+            let pushed = values.try_for_each(|one| scope.push(all, one?));
             pushed.map_err(|raised| scope.root(raised.0))
         });
         made.map_err(|root| Raise(scope.rooted(&root)))?;

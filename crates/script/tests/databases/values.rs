@@ -42,6 +42,26 @@ fn plain_values_come_back_as_they_went() {
 }
 
 #[test]
+fn rows_are_arrays_of_their_values() {
+    check(
+        "",
+        &[
+            (
+                "db.query(\"select 1 as a, 'x' as b union all select 3, null order by a\").values",
+                r#"[[1,"x"],[3,null]]"#,
+            ),
+            ("db.query('select 1 as a').values", "[[1]]"),
+            ("db.query('select 1 as a where 1 = 0').values", "[]"),
+            (
+                "rows = db.query('with recursive n(i) as (select 1 union all select i + 1 from n where i < 130) select i, i * 2 as j from n');
+                 { size: rows.values.size, sum: rows.values.sum { |i, j| j - i } }",
+                r#"{"size":130,"sum":8515}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
 fn bytes_are_bytes_on_both() {
     for (engine, ty) in [(Engine::Sqlite, "blob"), (Engine::Postgres, "bytea")] {
         check_on(
