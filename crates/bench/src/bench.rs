@@ -26,11 +26,23 @@ use crate::wrk;
 pub const THREADS: usize = 2;
 /// Connections of the load, where a suite does not say otherwise.
 pub const CONNECTIONS: usize = 64;
+/// What a table of such a load says.
+const BY_WRK: &str =
+    "load from wrk, which looks at no body; a second of our own load before each run does";
 /// Percentiles that are kept of a latency: enough to draw the curve.
 const PERCENTILES: [f64; 16] = [
     0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.999,
     100.0,
 ];
+
+/// Who makes the load over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This program.
+    Own,
+    /// wrk, where it can make it.
+    Wrk,
+}
 
 /// What a suite measures with.
 pub struct Bench {
@@ -38,8 +50,8 @@ pub struct Bench {
     pub programs: Programs,
     /// How long each measurement is.
     pub length: Length,
-    /// Whether wrk makes the load that it can make, instead of this program.
-    pub wrk: bool,
+    /// Who makes the load over HTTP.
+    load: Source,
     /// Whether the user wants an end.
     pub stop: Stop,
     suite: Suite,
@@ -56,6 +68,8 @@ pub struct Entry<'a> {
     /// Which entries it is compared with.
     over: Vec<usize>,
     run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
+    /// Whether wrk makes its load.
+    by_wrk: bool,
     /// The latencies of all runs, and what is told of them.
     spread: Option<(Histogram<u64>, Latency)>,
 }
@@ -82,6 +96,7 @@ impl<'a> Entry<'a> {
             row,
             over: Vec::new(),
             run: Box::new(run),
+            by_wrk: false,
             spread: None,
         }
     }
@@ -134,11 +149,11 @@ impl<'a> Entry<'a> {
 
 impl Bench {
     /// Nothing is measured yet.
-    pub fn new(programs: Programs, length: Length, stop: Stop) -> Result<Bench> {
+    pub fn new(programs: Programs, length: Length, load: Source, stop: Stop) -> Result<Bench> {
         Ok(Bench {
             programs,
             length,
-            wrk: false,
+            load,
             stop,
             suite: Suite::default(),
             folder: tempfile::tempdir()?,
@@ -152,9 +167,6 @@ impl Bench {
     pub fn begin(&mut self, suite: Suite) -> Result<()> {
         self.folder = tempfile::tempdir()?;
         self.suite = suite;
-        if self.wrk {
-            self.note("load over HTTP from wrk, which looks at no body; a second of our own load before each run does");
-        }
         Ok(())
     }
 
@@ -251,6 +263,9 @@ impl Bench {
             }
         }
         bar.finish_and_clear();
+        if entries.iter().any(|entry| entry.by_wrk) {
+            table.notes.push(BY_WRK.to_owned());
+        }
         table.rows = entries.iter().map(Entry::row).collect();
         for (at, entry) in entries.iter().enumerate() {
             let own = Figures::from(entry.row.runs.as_slice());
@@ -314,11 +329,12 @@ impl Bench {
     /// An entry that loads a server over HTTP.
     pub fn http<'a>(&self, row: Row, asked: Asked<'a>) -> Entry<'a> {
         let stop = self.stop.clone();
-        let wrk = self.wrk && asked.is_for_wrk();
-        Entry::new(row, move |length| match wrk {
+        let by_wrk = self.load == Source::Wrk && asked.is_for_wrk();
+        let entry = Entry::new(row, move |length| match by_wrk {
             true => asked.run_by_wrk(length, &stop),
             false => asked.run(length, &stop),
-        })
+        });
+        Entry { by_wrk, ..entry }
     }
 }
 
@@ -394,7 +410,9 @@ impl<'a> Asked<'a> {
             threads: self.threads,
         };
         let before = self.process.processor_us()?;
-        let per_second = wrk::run(&load, stop)?;
+        let per_second = wrk::run(&load, stop);
+        stop.check()?;
+        let per_second = per_second.with_context(|| self.process.last_words())?;
         let server_us = self.process.processor_us()? - before;
         Ok(Run {
             figure: per_second,

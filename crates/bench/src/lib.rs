@@ -52,7 +52,7 @@ use clap::{CommandFactory as _, ValueEnum as _};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Source};
 use crate::programs::Programs;
 use crate::report::chart::{alone, draw};
 use crate::report::machine::Machine;
@@ -181,8 +181,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         suites: Vec::new(),
     };
     say!("{}", conditions(&report));
-    let mut bench = Bench::new(programs, length, Stop::at_signals())?;
-    bench.wrk = arguments.wrk;
+    let load = if arguments.wrk {
+        Source::Wrk
+    } else {
+        Source::Own
+    };
+    let mut bench = Bench::new(programs, length, load, Stop::at_signals())?;
     let soak = soak::Plan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in Name::expand(&arguments.suites) {
         let suite = name.run(&mut bench, &soak)?;

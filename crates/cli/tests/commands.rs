@@ -117,6 +117,8 @@ fn wrong_usage_exits_with_two() {
     check("", &["check", "--nope"], 2, &["--nope"]);
     check("", &["nope"], 2, &["nope"]);
     check("", &["serve", "--listen", "nowhere"], 2, &["nowhere"]);
+    let known = ["sometimes", "batches", "inherited"];
+    check("", &["serve", "--scheduling", "sometimes"], 2, &known);
     check("", &[], 2, &["Usage", "First steps"]);
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tsumugi_front::{Front, Mode, Program, Service};
 use tsumugi_http::Tls;
 use tsumugi_worker::{Address, Config, Handle, Scheduling, Server, Signals, Worker};
@@ -26,8 +26,7 @@ pub struct Options<T: Limited> {
     /// Worker threads; the number of cores by default
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<NonZeroUsize>,
-    /// Whether a worker that becomes ready lets others finish their turn on its core (batches: more answers a second beside a database
-    /// on the same machine), or is scheduled as this program was started (inherited)
+    /// How workers share cores with other programs (Linux)
     #[arg(long, value_name = "HOW", default_value = "batches", value_parser = scheduling())]
     scheduling: Scheduling,
     /// Where the embedded databases of the application live
@@ -51,10 +50,14 @@ pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 fn scheduling() -> impl TypedValueParser<Value = Scheduling> {
-    let names = PossibleValuesParser::new(["batches", "inherited"]);
-    names.map(|name| match name.as_str() {
-        "inherited" => Scheduling::Inherited,
-        _ => Scheduling::Batches,
+    let batches = "A worker that becomes ready lets others finish their turn: best beside a database on the same machine";
+    let names = PossibleValuesParser::new([
+        PossibleValue::new("batches").help(batches),
+        PossibleValue::new("inherited").help("As this program was started"),
+    ]);
+    names.map(|name| match name == "inherited" {
+        true => Scheduling::Inherited,
+        false => Scheduling::Batches,
     })
 }
 

@@ -103,6 +103,7 @@ impl Scope<'_> {
         array: RawValue,
     ) -> Result<'_, Value<'_>> {
         let (len, names) = match shape {
+            // Of an empty slice it is no null pointer either, which would mean Arrays.
             Shape::Hash(names) => (names.len(), names.as_ptr().cast()),
             Shape::Array(width) => (width, null()),
         };
@@ -111,7 +112,7 @@ impl Scope<'_> {
             len.checked_mul(count),
             "each record has all of its fields"
         );
-        // SAFETY: Symbol and Field are transparent; the shim reads `len` names, where there are any, and as many fields for each
+        // SAFETY: Symbol and Field are transparent; the shim reads `len` names, unless `names` is null, and as many fields for each
         // record, and values and bytes live.
         self.protect(|out| unsafe {
             sys::ts_records(

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Kind, Options, Reply, Scope, Value, Vm, Waits};
+use tsumugi_mruby::{Field, Kind, Options, Reply, Scope, Value, Vm, Waits};
 
 fn vm() -> Vm {
     Vm::open(Options::default()).unwrap()
@@ -91,6 +91,42 @@ fn values_cross_both_ways() {
             Some(i64::MIN)
         );
         assert!(scope.keyword(hash, "absent").unwrap().is_nil());
+    });
+}
+
+#[test]
+fn fields_become_hashes_and_arrays() {
+    vm().enter(|scope| {
+        let inspect = |value| scope.text(scope.call(value, "inspect", &[]).unwrap());
+        let names = [scope.intern("n"), scope.intern("text")];
+        let texts: Vec<String> = (0..200)
+            .map(|n| format!("the text of {n}, not short"))
+            .collect();
+        let fields: Vec<Field<'_>> = (0..)
+            .zip(&texts)
+            .flat_map(|(n, text)| [scope.integer(n).into(), Field::string(text.as_bytes())])
+            .collect();
+        let record = scope.record(&names, &fields[2..4]).unwrap();
+        assert_eq!(
+            inspect(record).as_deref(),
+            Some(r#"{:n=>1, :text=>"the text of 1, not short"}"#)
+        );
+        let (hashes, arrays) = (scope.array(0).unwrap(), scope.array(0).unwrap());
+        scope.push_records(hashes, &names, 200, &fields).unwrap();
+        scope.push_arrays(arrays, 2, 200, &fields).unwrap();
+        scope.collect();
+        let texts = |all| (0..200).map(move |at| scope.array_at(all, at));
+        for (n, (hash, array)) in texts(hashes).zip(texts(arrays)).enumerate() {
+            let text = format!("the text of {n}, not short");
+            let named = scope.hash_fetch(hash, Value::symbol(names[1])).unwrap();
+            assert_eq!(scope.text(named).as_ref(), Some(&text));
+            assert_eq!(scope.array_at(array, 0).as_integer(), i64::try_from(n).ok());
+            assert_eq!(scope.text(scope.array_at(array, 1)), Some(text));
+        }
+        let empty = scope.array(0).unwrap();
+        scope.push_arrays(empty, 0, 2, &[]).unwrap();
+        scope.push_records(empty, &[], 2, &[]).unwrap();
+        assert_eq!(inspect(empty).as_deref(), Some("[[], [], {}, {}]"));
     });
 }
 

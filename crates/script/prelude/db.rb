@@ -281,7 +281,7 @@ class DB
     end
   end
 
-  # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash when it is asked for; returned
+  # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash, or with `values` an Array, when it is asked for; returned
   # from a handler, the rows become JSON without becoming Hashes.
   class Rows
     include Enumerable

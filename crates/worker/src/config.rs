@@ -50,7 +50,7 @@ pub enum Pinning {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduling {
     /// A worker that becomes ready lets whoever runs on its core go on for the rest of their turn, and runs at once on a core that
-    /// is free (`SCHED_BATCH`). A process that was started under another policy than the default keeps that. Linux only;
+    /// is free (`SCHED_BATCH`). Threads that a worker starts, those of `offload` and of SQLite among them, do the same. A process that was started under another policy than the default keeps that. Linux only;
     /// elsewhere it changes nothing.
     #[default]
     Batches,

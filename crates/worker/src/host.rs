@@ -85,7 +85,7 @@ fn bind(_cores: &[usize]) {}
 ///
 /// A database on the same machine answers many queries one by one. The first answer would wake the worker, which would take the
 /// core from the database, handle one answer, and sleep again: two switches for each query. So it runs when the database has done
-/// what it was asked, or on another core, and handles all answers in one turn.
+/// what it was asked, or has had its turn, or on another core, and handles what there is of answers together.
 #[cfg(target_os = "linux")]
 pub(crate) fn work_in_batches() {
     use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
@@ -181,15 +181,19 @@ mod tests {
     #[test]
     fn a_policy_that_is_not_the_default_is_kept() {
         use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
-        let thread = Pid::current_thread();
         let unprivileged = SchedulerParams { priority: 0 };
         for (before, after) in [
-            (Scheduler::SCHED_NORMAL, Scheduler::SCHED_BATCH),
+            (Scheduler::SCHED_BATCH, Scheduler::SCHED_BATCH),
             (Scheduler::SCHED_IDLE, Scheduler::SCHED_IDLE),
         ] {
-            set_scheduler(thread, before, unprivileged).unwrap();
-            work_in_batches();
-            assert_eq!(get_scheduler(thread).unwrap(), after);
+            // The policy of a thread that ends: others of this process shall not inherit it.
+            let ended = thread::spawn(move || {
+                let thread = Pid::current_thread();
+                set_scheduler(thread, before, unprivileged).unwrap();
+                work_in_batches();
+                get_scheduler(thread).unwrap()
+            });
+            assert_eq!(ended.join().unwrap(), after);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::{fs, thread};
 
 use support::{Client, Running, Script, config, start, until};
-use tsumugi_worker::{Address, Error, Exit, Pinning, Scheduling, Server};
+use tsumugi_worker::{Address, Error, Exit, Pinning, Server};
 
 /// How many of the clients each worker serves.
 fn spread(clients: &mut [Client], workers: usize) -> Vec<usize> {
@@ -304,11 +304,13 @@ fn pinned_workers_serve() {
 #[test]
 fn workers_interrupt_nobody_unless_they_are_to_run_as_the_process_was_started() {
     use preempt_rt::sched::{Pid, Scheduler, get_scheduler};
+    use tsumugi_worker::Scheduling;
     let own = get_scheduler(Pid::current_thread()).unwrap();
-    for (scheduling, policy) in [
-        (Scheduling::Batches, Scheduler::SCHED_BATCH),
-        (Scheduling::Inherited, own),
-    ] {
+    let batches = match own {
+        Scheduler::SCHED_NORMAL => Scheduler::SCHED_BATCH,
+        kept => kept,
+    };
+    for (scheduling, policy) in [(Scheduling::Batches, batches), (Scheduling::Inherited, own)] {
         let mut config = config(1, &["127.0.0.1:0"]);
         config.scheduling = scheduling;
         let server = start(config, &Script::plain());

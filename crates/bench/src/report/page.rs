@@ -375,7 +375,7 @@ fn measured(html: &mut String, report: &Report) {
             "<section id=\"measured\">\n<h2>How it was measured</h2>\n\
              <p>Programs beside each other were measured in turn, there and back again (A B B A), {} runs of {} s each. A figure is the middle of the runs \
              with the lowest and the highest; a ratio is of two runs next to each other, so that whatever else the machine did fell on both. The whiskers of \
-             bars are lowest and highest. Every answer was checked. Servers, load and databases shared the cores; where processor time is told, it is what \
+             bars are lowest and highest. Every answer was checked, but those to wrk where a table says that the load was its. Servers, load and databases shared the cores; where processor time is told, it is what \
              the kernel counted for one request.</p>\n\
              <p>At a steady rate requests leave by the clock, whatever the server does, and their time begins when they are due: a server that stalls is \
              charged for all who would have come meanwhile.</p>\n\

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::Tls;
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
-use tsumugi_worker::{Address, Config, Exit, Handle, Server, Signals};
+use tsumugi_worker::{Address, Config, Exit, Handle, Scheduling, Server, Signals};
 
 use super::limit::Limit;
 use super::serve::{limits_for, open, tell};
@@ -64,6 +64,8 @@ impl Options {
             listen: self.kv_listen,
             signals: Signals::Handle,
             workers,
+            // Its clients wait for it, and it for nobody on this machine.
+            scheduling: Scheduling::Inherited,
             ..Config::default()
         };
         let mut limits = limits_for(&databases);

@@ -12,7 +12,7 @@ use tsumugi_kv::{Database, Spec};
 use tsumugi_launch::{bind, streams_apart};
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
 use tsumugi_rpc::{Limits, MESSAGE_BYTES_DEFAULT};
-use tsumugi_worker::{Address, Config, Server, Signals};
+use tsumugi_worker::{Address, Config, Scheduling, Server, Signals};
 
 use super::limit::Limit;
 use crate::limits::VALUE_BYTES_DEFAULT;
@@ -66,6 +66,8 @@ pub fn run(arguments: Options) -> Result<ExitCode> {
     let mut config = Config {
         listen: arguments.listen,
         signals: Signals::Handle,
+        // Its clients wait for it, and it for nobody on this machine.
+        scheduling: Scheduling::Inherited,
         ..Config::default()
     };
     if let Some(workers) = arguments.workers {

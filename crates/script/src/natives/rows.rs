@@ -1,11 +1,12 @@
-//! Results of queries in Ruby: a `DB::Rows` carries the packed rows; a row becomes a Hash only when it is asked for.
+//! Results of queries in Ruby: a `DB::Rows` carries the packed rows; a row becomes a Hash or an Array only when it is asked
+//! for.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::{Columns, RowStream, Rows};
-use tsumugi_mruby::{Field, Raise, Result, Scope, Symbol, Value};
+use tsumugi_db::{Columns, Row, RowStream, Rows};
+use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
 use super::{Natives, wrong_type};
@@ -134,47 +135,65 @@ fn hashes<'c>(
     depth_max: usize,
 ) -> Result<'c, Value<'c>> {
     let names = symbols(scope, known, rows.columns());
-    filled(scope, rows, count, depth_max, |all, some, fields| {
-        scope.push_records(all, &names, some, fields)
-    })
+    filled(scope, rows, count, Some(&names), depth_max)
 }
 
 /// All rows as Arrays of their values.
 fn arrays<'c>(scope: &'c Scope<'c>, rows: &Rows, depth_max: usize) -> Result<'c, Value<'c>> {
-    let width = rows.columns().len();
-    filled(scope, rows, rows.len(), depth_max, |all, some, fields| {
-        scope.push_arrays(all, width, some, fields)
-    })
+    filled(scope, rows, rows.len(), None, depth_max)
 }
 
-/// An Array of the first so many rows. `push` makes of fields so many elements of it.
+/// An Array of the first so many rows: as Hashes of these names, or as Arrays.
 fn filled<'c>(
     scope: &'c Scope<'c>,
     rows: &Rows,
     count: usize,
+    names: Option<&[Symbol]>,
     depth_max: usize,
-    push: impl Fn(Value<'c>, usize, &[Field<'_>]) -> Result<'c, ()>,
 ) -> Result<'c, Value<'c>> {
     let count = count.min(rows.len());
     let all = scope.array(count)?;
     let width = rows.columns().len();
-    let mut fields = Vec::with_capacity(width * count.min(ROWS_AT_ONCE));
     let mut taken = rows.iter().take(count);
     loop {
-        fields.clear();
-        let mut some = 0;
-        for row in taken.by_ref().take(ROWS_AT_ONCE) {
-            for value in row.values() {
-                fields.push(field(scope, value, depth_max)?);
-            }
-            some += 1;
-        }
-        if some == 0 {
+        // What is made on the way to these rows may be collected before the next ones.
+        let made = scope.nested(|scope| {
+            let some = taken.by_ref().take(ROWS_AT_ONCE);
+            let pushed = push_some(scope, all, some, width, names, depth_max);
+            pushed.map_err(|raised| scope.root(raised.0))
+        });
+        if made.map_err(|root| Raise(scope.rooted(&root)))? == 0 {
             return Ok(all);
         }
-        push(all, some, &fields)?;
         scope.check_interrupt()?;
     }
+}
+
+/// Appends some rows, and says how many they were.
+fn push_some<'c, 'r>(
+    scope: &'c Scope<'c>,
+    all: Value<'_>,
+    some: impl Iterator<Item = Row<'r>>,
+    width: usize,
+    names: Option<&[Symbol]>,
+    depth_max: usize,
+) -> Result<'c, usize>
+where
+    'r: 'c,
+{
+    let mut fields = Vec::with_capacity(width * some.size_hint().0);
+    let mut count = 0;
+    for row in some {
+        for value in row.values() {
+            fields.push(field(scope, value, depth_max)?);
+        }
+        count += 1;
+    }
+    match names {
+        Some(names) => scope.push_records(all, names, count, &fields)?,
+        None => scope.push_arrays(all, width, count, &fields)?,
+    }
+    Ok(count)
 }
 
 /// A row as a Hash; nil if there is no such row.

@@ -59,6 +59,35 @@ fn rows_are_arrays_of_their_values() {
             ),
         ],
     );
+    check_on(
+        Engine::Postgres,
+        "",
+        &[
+            (
+                "db.query(%q(select 12.50::numeric as a, date '2026-01-02' as b, '[1]'::jsonb as c)).values",
+                r#"[["12.50","2026-01-02",[1]]]"#,
+            ),
+            ("db.query('select from generate_series(1, 2)').values", "[[],[]]"),
+            (
+                "rows = db.query(%q(select (repeat('[', deep) || repeat(']', deep))::jsonb as a
+                   from (select case when n = 70 then 1000 else 1 end as deep from generate_series(1, 100) n) depths));
+                 begin; rows.values; rescue => e; e.class.to_s; end",
+                "?",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn several_columns_of_many_rows_are_plucked() {
+    check(
+        "db.execute 'create table pairs (a integer, b text)'
+         db.execute %q(insert into pairs with recursive n(i) as (select 1 union all select i + 1 from n where i < 130) select i, 'x' || i from n)",
+        &[
+            ("db[:pairs].order(:a).pluck(:a, :b).last", r#"[130,"x130"]"#),
+            ("db[:pairs].pluck(:a, :b).size.to_s", "130"),
+        ],
+    );
 }
 
 #[test]
