@@ -161,9 +161,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }
-    if arguments.wrk && process::find("wrk").is_none() {
-        bail!("there is no wrk: install the Debian package wrk, or leave --wrk out");
-    }
+    let load = source(arguments.wrk)?;
     let length = if arguments.quick {
         Length::QUICK
     } else {
@@ -181,11 +179,6 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         suites: Vec::new(),
     };
     say!("{}", conditions(&report));
-    let load = if arguments.wrk {
-        Source::Wrk
-    } else {
-        Source::Own
-    };
     let mut bench = Bench::new(programs, length, load, Stop::at_signals())?;
     let soak = soak::Plan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in Name::expand(&arguments.suites) {
@@ -270,6 +263,17 @@ fn list() {
         let help = help.map(ToString::to_string).unwrap_or_default();
         say!("{:<9} {help}", name.word());
     }
+}
+
+/// Who makes the load over HTTP.
+fn source(wrk: bool) -> Result<Source> {
+    if !wrk {
+        return Ok(Source::Own);
+    }
+    if process::find("wrk").is_none() {
+        bail!("there is no wrk: install the Debian package wrk, or leave --wrk out");
+    }
+    Ok(Source::Wrk)
 }
 
 /// What was typed.
