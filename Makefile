@@ -59,7 +59,7 @@ bench: bench-build bench-peers ## every benchmark beside the peers found here (Q
 
 # For the documentation: what it shows is drawn from one run, in which nothing failed and PostgreSQL was there.
 REPORTED := $(TARGET)/report
-bench-report: bench-build bench-peers ## the same as a report in docs/bench, with two of its charts
+bench-report: bench-build bench-peers ## the same, by our own load, as a report in docs/bench, with two of its charts
 	@rm -rf $(REPORTED) && mkdir -p $(REPORTED) docs/bench
 	@$(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) all --json $(REPORTED)/report.json --html $(REPORTED)/report.html
 	@$(TARGET)/release/tsumugi bench show $(REPORTED)/report.json --charts $(REPORTED) >/dev/null
