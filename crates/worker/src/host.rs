@@ -183,7 +183,7 @@ mod tests {
         use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
         let unprivileged = SchedulerParams { priority: 0 };
         for (before, after) in [
-            (Scheduler::SCHED_BATCH, Scheduler::SCHED_BATCH),
+            (Scheduler::SCHED_NORMAL, Scheduler::SCHED_BATCH),
             (Scheduler::SCHED_IDLE, Scheduler::SCHED_IDLE),
         ] {
             // The policy of a thread that ends: others of this process shall not inherit it.

@@ -76,3 +76,40 @@ fn what_other_machines_reach_is_not_served_without_tls() {
     served.word_after("is reached by other machines and would be served without TLS");
     assert_eq!(served.child.wait().unwrap().code(), Some(1));
 }
+
+/// The scheduling policy of each thread of this name, by the kernel's numbers, in order.
+#[cfg(target_os = "linux")]
+fn policies(process: u32, name: &str) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let stats = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("stat")));
+    let mut policies: Vec<u32> = stats
+        .filter_map(|stat| {
+            let stat = stat.ok()?;
+            // The name stands in parentheses as the second field; the policy is the 41st.
+            let (head, rest) = stat.rsplit_once(") ")?;
+            head.contains(name)
+                .then(|| rest.split(' ').nth(38)?.parse().ok())?
+        })
+        .collect();
+    policies.sort_unstable();
+    policies
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_of_the_application_alone_let_others_finish_unless_told_otherwise() {
+    const NORMAL: u32 = 0;
+    const BATCH: u32 = 3;
+    let own = policies(std::process::id(), "")[0];
+    let batch = if own == NORMAL { BATCH } else { own };
+    for (how, application) in [("batches", batch), ("inherited", own)] {
+        let options = ["--kv-listen", "unix:kv.sock", "--kv-database", "casket"];
+        let own_options = ["--workers", "1", "--scheduling", how];
+        let (served, address) = start(APP, &[], &[&options[..], &own_options].concat());
+        assert_eq!(get(&address, "/read").text(), "nothing");
+        let mut expected = [own, application];
+        expected.sort_unstable();
+        let found = policies(served.child.id(), "(tsumugi-worker-");
+        assert_eq!(found, expected, "{how}");
+    }
+}

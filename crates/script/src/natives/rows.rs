@@ -154,36 +154,38 @@ fn filled<'c>(
     let count = count.min(rows.len());
     let all = scope.array(count)?;
     let width = rows.columns().len();
-    let mut taken = rows.iter().take(count);
-    loop {
+    let mut iter = rows.iter();
+    let mut left = count;
+    while left > 0 {
+        let some = left.min(ROWS_AT_ONCE);
         // What is made on the way to these rows may be collected before the next ones.
-        let made = scope.nested(|scope| {
-            let some = taken.by_ref().take(ROWS_AT_ONCE);
-            let pushed = push_some(scope, all, some, width, names, depth_max);
+        let pushed = scope.nested(|scope| {
+            let pushed = push_some(scope, all, &mut iter, some, width, names, depth_max);
             pushed.map_err(|raised| scope.root(raised.0))
         });
-        if made.map_err(|root| Raise(scope.rooted(&root)))? == 0 {
-            return Ok(all);
-        }
+        pushed.map_err(|root| Raise(scope.rooted(&root)))?;
         scope.check_interrupt()?;
+        left -= some;
     }
+    Ok(all)
 }
 
-/// Appends some rows, and says how many they were.
+/// Appends the next so many rows.
 fn push_some<'c, 'r>(
     scope: &'c Scope<'c>,
     all: Value<'_>,
-    some: impl Iterator<Item = Row<'r>>,
+    rows: &mut impl Iterator<Item = Row<'r>>,
+    some: usize,
     width: usize,
     names: Option<&[Symbol]>,
     depth_max: usize,
-) -> Result<'c, usize>
+) -> Result<'c, ()>
 where
     'r: 'c,
 {
-    let mut fields = Vec::with_capacity(width * some.size_hint().0);
+    let mut fields = Vec::with_capacity(width * some);
     let mut count = 0;
-    for row in some {
+    for row in rows.take(some) {
         for value in row.values() {
             fields.push(field(scope, value, depth_max)?);
         }
@@ -193,7 +195,7 @@ where
         Some(names) => scope.push_records(all, names, count, &fields)?,
         None => scope.push_arrays(all, width, count, &fields)?,
     }
-    Ok(count)
+    Ok(())
 }
 
 /// A row as a Hash; nil if there is no such row.
