@@ -104,7 +104,7 @@ fn workers_of_the_application_alone_let_others_finish_unless_told_otherwise() {
     let batch = if own == NORMAL { BATCH } else { own };
     for (how, application) in [("batches", batch), ("inherited", own)] {
         let options = ["--kv-listen", "unix:kv.sock", "--kv-database", "casket"];
-        let own_options = ["--workers", "1", "--scheduling", how];
+        let own_options = ["--scheduling", how];
         let (served, address) = start(APP, &[], &[&options[..], &own_options].concat());
         assert_eq!(get(&address, "/read").text(), "nothing");
         let mut expected = [own, application];
