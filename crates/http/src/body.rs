@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderValue, Method, StatusCode, Version,
+    HeaderName, HeaderValue, Method, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 use http_body::{Frame, SizeHint};
@@ -73,7 +73,10 @@ impl<H: Handler> Completion<H> {
             };
         }
         let is_head = self.finished.method == Method::HEAD;
-        if !response.headers.is_empty() {
+        // Looked for first: a name among few is found sooner than a hash is made of it.
+        let framing =
+            |name: &HeaderName| *name == TRANSFER_ENCODING || !is_head && *name == CONTENT_LENGTH;
+        if response.headers.keys().any(framing) {
             response.headers.remove(TRANSFER_ENCODING);
             if !is_head {
                 response.headers.remove(CONTENT_LENGTH);

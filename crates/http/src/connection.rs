@@ -27,6 +27,7 @@ use crate::{
     attendant::{Attendant, Conversation},
     body::{Completion, ResponseBody},
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
+    outbox::{self, Outbox},
     request::{Request, RequestBody, RequestNumbers},
     response::Response,
     switch::Upgraded,
@@ -106,6 +107,8 @@ pub struct Server<E> {
     http2: http2::Builder<Executor<E>>,
     limits: Rc<Limits>,
     numbers: Rc<RequestNumbers>,
+    outbox: Rc<Outbox>,
+    spawn: E,
 }
 
 impl<E: Spawn> Server<E> {
@@ -123,7 +126,7 @@ impl<E: Spawn> Server<E> {
         if limits.headers_max != HYPER_HEADERS_MAX {
             http1.max_headers(limits.headers_max);
         }
-        let mut http2 = http2::Builder::new(Executor(spawn));
+        let mut http2 = http2::Builder::new(Executor(spawn.clone()));
         http2
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX))
@@ -133,12 +136,25 @@ impl<E: Spawn> Server<E> {
             http2,
             limits: Rc::new(limits),
             numbers: Rc::new(RequestNumbers::new()),
+            outbox: Rc::default(),
+            spawn,
         }
     }
 
     /// The limits.
     pub fn limits(&self) -> &Rc<Limits> {
         &self.limits
+    }
+
+    /// A connection's socket, with the outbox that all of them share.
+    fn wire<I>(&self, io: I, vitals: &Rc<Vitals>) -> Wire<I>
+    where
+        I: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        if !self.outbox.has_flusher() {
+            self.spawn.spawn(outbox::flusher(&self.outbox));
+        }
+        Wire::new(io, Rc::clone(vitals), Rc::clone(&self.outbox))
     }
 
     /// Serves a connection to its end. After `shutdown` resolves, the requests that have begun are finished and the connection closes;
@@ -150,7 +166,7 @@ impl<E: Spawn> Server<E> {
         S: Future<Output = ()>,
     {
         let vitals = Rc::new(Vitals::new(self.limits.linger_bytes_max));
-        let mut wire = Wire::new(io, Rc::clone(&vitals));
+        let mut wire = self.wire(io, &vitals);
         let mut shutdown = pin!(shutdown);
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
         let mut attendant = Attendant::new(
@@ -179,6 +195,7 @@ impl<E: Spawn> Server<E> {
             Rc::clone(&vitals),
             Rc::clone(&self.limits),
             Rc::clone(&self.numbers),
+            Rc::clone(&self.outbox),
             origin.peer,
         );
         let ended = match protocol {
@@ -187,7 +204,9 @@ impl<E: Spawn> Server<E> {
                 let ended = attendant.attend(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, vitals.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
-                    let (io, ahead) = io.into_inner().into_parts();
+                    let Some((io, ahead)) = io.into_inner().into_parts().await else {
+                        return;
+                    };
                     let ahead = [read_buf, ahead].concat().into();
                     switch.run(Upgraded::new(io, ahead)).await;
                     return;
@@ -217,6 +236,7 @@ fn service<H: Handler>(
     vitals: Rc<Vitals>,
     limits: Rc<Limits>,
     numbers: Rc<RequestNumbers>,
+    outbox: Rc<Outbox>,
     peer: Option<SocketAddr>,
 ) -> impl Service<
     http::Request<Incoming>,
@@ -226,6 +246,7 @@ fn service<H: Handler>(
 > {
     service_fn(move |request: http::Request<Incoming>| {
         let received_at = Instant::now();
+        outbox.flush_if_late(received_at);
         let (
             Parts {
                 method,
@@ -249,8 +270,11 @@ fn service<H: Handler>(
             number: numbers.take(),
         });
         let completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
+        let outbox = Rc::clone(&outbox);
         async move {
             let response = completion.handler.handle(request).await;
+            let account = &response.account;
+            outbox.flush_if_late(received_at + account.waited + account.ran);
             Ok(completion.respond(response))
         }
     })
@@ -268,7 +292,7 @@ enum Stop {
     Yes,
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Future for Sniffing<'_, I> {
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for Sniffing<'_, I> {
     type Output = Option<Sniffed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Sniffed>> {
@@ -282,7 +306,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Future for Sniffing<'_, I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Conversation for Sniffing<'_, I> {
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Conversation for Sniffing<'_, I> {
     fn wind_down(mut self: Pin<&mut Self>) {
         self.stop = Stop::Yes;
     }

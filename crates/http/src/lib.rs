@@ -30,6 +30,7 @@ pub mod json;
 mod limits;
 pub mod multipart;
 mod on_worker;
+mod outbox;
 pub mod percent;
 pub mod query;
 mod request;

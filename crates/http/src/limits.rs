@@ -1,6 +1,8 @@
 //! Every limit of this crate, by name, with its default and its unit. Knows numbers, not behaviour.
 //! A limit that refuses a request is named in the text of the refusal, so that the reader knows what to raise.
 
+use std::time::Duration;
+
 /// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -95,8 +97,14 @@ pub const SEGMENTS_MAX: usize = 64;
 /// Bytes read first from a connection to tell HTTP/2 from HTTP/1.
 pub(crate) const SNIFF_BYTES_MAX: usize = 1024;
 
-/// Most bytes that are copied together for one write.
-pub(crate) const MERGED_BYTES_MAX: usize = 4 * 1024;
+/// Largest write that is copied, to leave together with others. A larger one leaves at once.
+pub(crate) const POSTPONED_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes of all connections of a worker that wait to leave together.
+pub(crate) const OUTBOX_BYTES_MAX: usize = 64 * 1024;
+
+/// How long answers wait for others, besides the one task that runs.
+pub(crate) const OUTBOX_WAIT_MAX: Duration = Duration::from_micros(250);
 
 /// Bytes of an uploaded file that go to disk in one write.
 pub(crate) const SPOOL_WRITE_BYTES: usize = 64 * 1024;

@@ -104,6 +104,11 @@ impl Vitals {
     pub(crate) fn response_stalled(&self) {
         self.stalled.set(self.stalled.get().saturating_add(1));
         self.noted.set(None);
+        self.wake();
+    }
+
+    /// Has the connection polled.
+    pub(crate) fn wake(&self) {
         if let Some(task) = &*self.task.borrow() {
             task.wake_by_ref();
         }

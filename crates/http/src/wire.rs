@@ -1,19 +1,22 @@
-//! The socket under a connection: notes what moves, returns what was read ahead, and closes without losing the last answer.
-//! Adds no system call to reads and writes and no buffer of its own past the first bytes.
+//! The socket under a connection: notes what moves, returns what was read ahead, postpones small writes to the end of the worker's
+//! turn, and closes without losing the last answer. Adds no system call to reads and writes.
 
 use std::{
+    cell::{Cell, RefCell},
+    future::poll_fn,
     io::{self, IoSlice},
     mem::MaybeUninit,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
 };
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::{
-    limits::{MERGED_BYTES_MAX, SNIFF_BYTES_MAX},
+    limits::{POSTPONED_BYTES_MAX, SNIFF_BYTES_MAX},
+    outbox::{Exit, Outbox},
     vitals::Vitals,
 };
 
@@ -27,11 +30,23 @@ pub(crate) enum Sniffed {
 }
 
 pub(crate) struct Wire<I> {
-    io: I,
-    vitals: Rc<Vitals>,
+    socket: Rc<Socket<I>>,
+    outbox: Rc<Outbox>,
     /// Bytes that were read ahead.
     ahead: Bytes,
     shutdown: Shutdown,
+}
+
+/// What the connection and the outbox write to, each in its own time.
+struct Socket<I> {
+    io: RefCell<I>,
+    vitals: Rc<Vitals>,
+    /// Whether bytes of this connection lie in the outbox.
+    is_postponed: Cell<bool>,
+    /// What left the outbox and found no room.
+    unsent: RefCell<BytesMut>,
+    /// What a write out of the outbox failed with, until the connection asks.
+    failed: Cell<Option<io::Error>>,
 }
 
 #[derive(Clone, Copy)]
@@ -40,19 +55,104 @@ enum Shutdown {
     Draining { left: usize },
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Wire<I> {
-    pub(crate) fn new(io: I, vitals: Rc<Vitals>) -> Wire<I> {
-        Wire {
-            io,
+impl<I: AsyncWrite + Unpin> Socket<I> {
+    /// Writes what found no room, and tells what failed before.
+    fn poll_unsent(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Err(error));
+        }
+        let mut unsent = self.unsent.borrow_mut();
+        while !unsent.is_empty() {
+            let written = Pin::new(&mut *self.io.borrow_mut()).poll_write(cx, &unsent);
+            self.note_written(&written);
+            match ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                length => unsent.advance(length),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn note_written(&self, result: &Poll<io::Result<usize>>) {
+        match result {
+            Poll::Pending => self.vitals.write_blocked(),
+            Poll::Ready(_) => self.vitals.bytes_written(),
+        }
+    }
+}
+
+impl<I: AsyncWrite + Unpin> Exit for Socket<I> {
+    fn send(&self, bytes: &[u8]) {
+        self.is_postponed.set(false);
+        // Nobody waits here. The connection is woken instead, and asks again with a waker of its own.
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut unsent = self.unsent.borrow_mut();
+        let mut left = bytes;
+        if unsent.is_empty() {
+            let mut io = self.io.borrow_mut();
+            let mut io = Pin::new(&mut *io);
+            while !left.is_empty()
+                && let Poll::Ready(written) = io.as_mut().poll_write(cx, left)
+            {
+                match written.and_then(not_zero) {
+                    Ok(length) => left = left.get(length..).unwrap_or_default(),
+                    Err(error) => {
+                        self.failed.set(Some(error));
+                        return self.vitals.wake();
+                    }
+                }
+            }
+            if left.is_empty() && matches!(io.poll_flush(cx), Poll::Ready(Ok(()))) {
+                return;
+            }
+        }
+        unsent.extend_from_slice(left);
+        self.vitals.write_blocked();
+        self.vitals.wake();
+    }
+}
+
+fn not_zero(length: usize) -> io::Result<usize> {
+    match length {
+        0 => Err(io::ErrorKind::WriteZero.into()),
+        length => Ok(length),
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
+    pub(crate) fn new(io: I, vitals: Rc<Vitals>, outbox: Rc<Outbox>) -> Wire<I> {
+        let socket = Socket {
+            io: RefCell::new(io),
             vitals,
+            is_postponed: Cell::new(false),
+            unsent: RefCell::default(),
+            failed: Cell::new(None),
+        };
+        Wire {
+            socket: Rc::new(socket),
+            outbox,
             ahead: Bytes::new(),
             shutdown: Shutdown::Sending,
         }
     }
 
-    /// The socket, and what was read ahead of it.
-    pub(crate) fn into_parts(self) -> (I, Bytes) {
-        (self.io, self.ahead)
+    /// The socket, and what was read ahead of it; none when its last bytes cannot be sent.
+    pub(crate) async fn into_parts(self) -> Option<(I, Bytes)> {
+        poll_fn(|cx| self.poll_sent(cx)).await.ok()?;
+        let socket = Rc::into_inner(self.socket)?;
+        Some((socket.io.into_inner(), self.ahead))
+    }
+
+    fn poll_io_read(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.socket.io.borrow_mut()).poll_read(cx, buffer)
+    }
+
+    /// Sends what was postponed, at once.
+    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.socket.is_postponed.get() {
+            self.outbox.flush();
+        }
+        self.socket.poll_unsent(cx)
     }
 
     /// Reads until the first bytes tell the protocol. They will be read again. `None` when the client has closed.
@@ -60,7 +160,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Wire<I> {
         loop {
             let mut memory = [MaybeUninit::uninit(); SNIFF_BYTES_MAX];
             let mut buffer = ReadBuf::uninit(&mut memory);
-            ready!(Pin::new(&mut self.io).poll_read(cx, &mut buffer))?;
+            ready!(self.poll_io_read(cx, &mut buffer))?;
             if buffer.filled().is_empty() {
                 return Poll::Ready(Ok(None));
             }
@@ -85,7 +185,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Wire<I> {
         while *left > 0 {
             let mut memory = [MaybeUninit::uninit(); 4096];
             let mut buffer = ReadBuf::uninit(&mut memory);
-            match ready!(Pin::new(&mut self.io).poll_read(cx, &mut buffer)) {
+            match ready!(self.poll_io_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => {
                     *left = left.saturating_sub(buffer.filled().len())
                 }
@@ -95,29 +195,27 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Wire<I> {
         Poll::Ready(())
     }
 
-    /// A head and a small body in one piece: the copy takes a tenth of what the system spends on a second piece.
-    fn poll_write_merged(
-        &mut self,
+    /// Postpones a small write; a large one leaves at once, behind what was postponed.
+    fn poll_write_slices(
+        &self,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut memory = [MaybeUninit::uninit(); MERGED_BYTES_MAX];
-        let mut merged = ReadBuf::uninit(&mut memory);
-        for slice in slices {
-            merged.put_slice(slice);
+        ready!(self.socket.poll_unsent(cx))?;
+        let total: usize = slices.iter().map(|slice| slice.len()).sum();
+        if total <= POSTPONED_BYTES_MAX {
+            self.outbox.put(&self.socket, slices);
+            self.socket.is_postponed.set(true);
+            return Poll::Ready(Ok(total));
         }
-        Pin::new(&mut self.io).poll_write(cx, merged.filled())
-    }
-
-    fn note_written(&self, result: &Poll<io::Result<usize>>) {
-        match result {
-            Poll::Pending => self.vitals.write_blocked(),
-            Poll::Ready(_) => self.vitals.bytes_written(),
-        }
+        ready!(self.poll_sent(cx))?;
+        let written = Pin::new(&mut *self.socket.io.borrow_mut()).poll_write_vectored(cx, slices);
+        self.socket.note_written(&written);
+        written
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncRead for Wire<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -128,59 +226,55 @@ impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
             let length = this.ahead.len().min(buffer.remaining());
             buffer.put_slice(this.ahead.get(..length).unwrap_or_default());
             this.ahead.advance(length);
-            this.vitals.bytes_read();
+            this.socket.vitals.bytes_read();
             return Poll::Ready(Ok(()));
         }
         let filled = buffer.filled().len();
-        ready!(Pin::new(&mut this.io).poll_read(cx, buffer))?;
+        ready!(this.poll_io_read(cx, buffer))?;
         if buffer.filled().len() > filled {
-            this.vitals.bytes_read();
+            this.socket.vitals.bytes_read();
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.io).poll_write(cx, bytes);
-        self.note_written(&result);
-        result
+        self.poll_write_slices(cx, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let result = if slices.len() > 1
-            && slices.iter().map(|slice| slice.len()).sum::<usize>() <= MERGED_BYTES_MAX
-        {
-            self.poll_write_merged(cx, slices)
-        } else {
-            Pin::new(&mut self.io).poll_write_vectored(cx, slices)
-        };
-        self.note_written(&result);
-        result
+        self.poll_write_slices(cx, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        self.socket.io.borrow().is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+    /// What was postponed is on its way: its time comes without anybody asking.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.socket.poll_unsent(cx))?;
+        if self.socket.is_postponed.get() {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut *self.socket.io.borrow_mut()).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Shutdown::Sending = self.shutdown {
-            ready!(Pin::new(&mut self.io).poll_shutdown(cx))?;
-            let left = self.vitals.linger_bytes();
+            ready!(self.poll_sent(cx))?;
+            ready!(Pin::new(&mut *self.socket.io.borrow_mut()).poll_shutdown(cx))?;
+            let left = self.socket.vitals.linger_bytes();
             if left > 0 {
-                self.vitals.set_lingering();
+                self.socket.vitals.set_lingering();
             }
             self.shutdown = Shutdown::Draining { left };
         }

@@ -85,8 +85,9 @@ impl Writer<'_> {
     }
 
     fn integer(&mut self, integer: i64) {
-        use std::io::Write as _;
-        let _ = write!(self.out, "{integer}"); // a Vec takes every write
+        let mut digits = itoa::Buffer::new();
+        self.out
+            .extend_from_slice(digits.format(integer).as_bytes());
     }
 
     fn float(&mut self, float: f64) {
@@ -94,7 +95,7 @@ impl Writer<'_> {
         if !float.is_finite() {
             self.out.extend_from_slice(b"null");
         } else if float == float.trunc() && float.abs() < 1e16 {
-            let _ = write!(self.out, "{float:.1}");
+            let _ = write!(self.out, "{float:.1}"); // a Vec takes every write
         } else if (1e-5..1e16).contains(&float.abs()) {
             let _ = write!(self.out, "{float}");
         } else {
@@ -197,9 +198,23 @@ impl Writer<'_> {
 
 /// A JSON string. Bytes that are no UTF-8 become U+FFFD.
 pub(crate) fn string(bytes: &[u8], out: &mut Vec<u8>) {
-    let text = text::lossy(bytes);
-    out.reserve(text.len() + 2);
+    out.reserve(bytes.len() + 2);
     out.push(b'"');
+    if bytes.iter().all(|&byte| is_plain(byte)) {
+        out.extend_from_slice(bytes);
+    } else {
+        escaped(bytes, out);
+    }
+    out.push(b'"');
+}
+
+/// ASCII that stands for itself.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, 0x20..0x80) && byte != b'"' && byte != b'\\'
+}
+
+fn escaped(bytes: &[u8], out: &mut Vec<u8>) {
+    let text = text::lossy(bytes);
     let mut plain = 0;
     for (i, byte) in text.bytes().enumerate() {
         if byte >= 0x20 && byte != b'"' && byte != b'\\' {
@@ -217,5 +232,4 @@ pub(crate) fn string(bytes: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&text.as_bytes()[plain..]);
-    out.push(b'"');
 }

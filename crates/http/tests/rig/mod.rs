@@ -125,21 +125,35 @@ impl Build {
 impl Build {
     /// Runs a test at the other end of a connection that holds `bytes` in each direction and no more.
     pub fn run_over(self, bytes: usize, test: impl AsyncFnOnce(DuplexStream)) {
+        self.run_over_pipes(bytes, async |[client]: [DuplexStream; 1]| {
+            test(client).await
+        });
+    }
+
+    /// The same with several connections.
+    pub fn run_over_pipes<const N: usize>(
+        self,
+        bytes: usize,
+        test: impl AsyncFnOnce([DuplexStream; N]),
+    ) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         LocalSet::new().block_on(&runtime, async {
-            let (client, server_end) = tokio::io::duplex(bytes);
-            let server = Server::new(self.limits.clone(), SpawnLocal);
-            let function = Rc::clone(&self.function);
-            spawn_local(async move {
-                let never = std::future::pending();
-                server
-                    .serve(server_end, Origin::default(), function, never)
-                    .await;
+            let server = Rc::new(Server::new(self.limits.clone(), SpawnLocal));
+            let clients = std::array::from_fn(|_| {
+                let (client, server_end) = tokio::io::duplex(bytes);
+                let (server, function) = (Rc::clone(&server), Rc::clone(&self.function));
+                spawn_local(async move {
+                    let never = std::future::pending();
+                    server
+                        .serve(server_end, Origin::default(), function, never)
+                        .await;
+                });
+                client
             });
-            timeout(PATIENCE, test(client))
+            timeout(PATIENCE, test(clients))
                 .await
                 .expect("the test took too long");
         });

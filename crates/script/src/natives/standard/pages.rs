@@ -91,34 +91,26 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let bytes_max = host.settings.limits.vm_bytes_max;
         append(scope, call.argument(0), bytes_max, |_| {}, call.argument(1))
     })?;
-    // What `<%= %>` writes.
+    // What `<%= %>` writes: text, value, text, value, …, text, each text as a Symbol or nil.
     natives.plain("page_text", |host, scope, call| {
-        let (page, piece) = (call.argument(0), call.argument(2));
         let bytes_max = host.settings.limits.vm_bytes_max;
-        match written(scope, call.argument(1))? {
-            Written::Integer(integer) => {
-                let mut digits = itoa::Buffer::new();
-                let digits = digits.format(integer).as_bytes();
-                let copied = |out: &mut Vec<u8>| out.extend_from_slice(digits);
-                append(scope, page, bytes_max, copied, piece)
-            }
-            Written::Text(text) => {
-                let escaped =
-                    |out: &mut Vec<u8>| with(scope, text, |bytes| escape_into(out, bytes));
-                append(scope, page, bytes_max, escaped, piece)
-            }
-            Written::Html(html) => {
-                let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
-                append(scope, page, bytes_max, copied, piece)
+        let page = call.argument(0);
+        append(scope, page, bytes_max, |_| {}, call.argument(1))?;
+        let pairs = call.arguments().get(2..).unwrap_or_default().chunks(2);
+        for pair in pairs {
+            if let [written, behind @ ..] = pair {
+                let piece = behind.first().copied().unwrap_or_else(Value::nil);
+                value(scope, page, bytes_max, *written, piece)?;
             }
         }
+        Ok(Value::nil())
     })?;
     // What `<%== %>` writes.
     natives.plain("page_raw", |host, scope, call| {
         let html = string(scope, call.argument(1))?;
         let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
         let bytes_max = host.settings.limits.vm_bytes_max;
-        append(scope, call.argument(0), bytes_max, copied, call.argument(2))
+        append(scope, call.argument(0), bytes_max, copied, Value::nil())
     })?;
     // The same text as `<%= %>` writes, by itself.
     natives.plain("html_text", |_, scope, call| {
@@ -128,6 +120,32 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             Written::Html(html) => Ok(html),
         }
     })
+}
+
+/// Appends a value and then the name of the Symbol `piece`, if it is one.
+fn value<'s>(
+    scope: &'s Scope<'s>,
+    page: Value<'s>,
+    bytes_max: usize,
+    value: Value<'s>,
+    piece: Value<'s>,
+) -> Result<'s, Value<'s>> {
+    match written(scope, value)? {
+        Written::Integer(integer) => {
+            let mut digits = itoa::Buffer::new();
+            let digits = digits.format(integer).as_bytes();
+            let copied = |out: &mut Vec<u8>| out.extend_from_slice(digits);
+            append(scope, page, bytes_max, copied, piece)
+        }
+        Written::Text(text) => {
+            let escaped = |out: &mut Vec<u8>| with(scope, text, |bytes| escape_into(out, bytes));
+            append(scope, page, bytes_max, escaped, piece)
+        }
+        Written::Html(html) => {
+            let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
+            append(scope, page, bytes_max, copied, piece)
+        }
+    }
 }
 
 /// A value on its way into a page.

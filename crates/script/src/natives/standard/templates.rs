@@ -1,9 +1,11 @@
 //! Templates in the manner of ERB, rewritten as Ruby: `<%= escaped %> <%== raw %> <% code %> <%# comment %> <%% -%>`.
 //! Text to text; line numbers stay, so that errors name the template's lines. What the Ruby calls is in pages.rs.
 
+use std::collections::HashSet;
+
 use tsumugi_mruby::Result;
 
-use crate::limits::TEMPLATE_PIECE_BYTES_MAX;
+use crate::limits::{TEMPLATE_PIECE_BYTES_MAX, TEMPLATE_VALUES_MAX};
 use crate::natives::{Natives, text};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -17,14 +19,18 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-/// The Ruby of a template. Its values go to `__out` by calls of `__html`, the module of natives, and take the literal that
-/// follows them along. A literal is a Symbol: that is there once, where a String would be made each time.
+/// The Ruby of a template. Its values go to `__out` by calls of `__html`, the module of natives, and take the literals around them
+/// along. A literal is a Symbol: that is there once, where a String would be made each time. Variables go together in one call:
+/// to read one writes nothing. Any other value may call code that has text of its own, which comes before the value and behind
+/// what stands before that; so it begins a call.
 struct Translation {
     out: String,
+    /// Parameters of the blocks so far.
+    parameters: HashSet<String>,
     /// Literal text that is not in `out` yet.
     literal: String,
-    /// Is a call open whose last argument is to be the literal?
-    open: bool,
+    /// Values in the call that is open; 0 when none is.
+    values: usize,
     /// Lines of the template that `out` has still to begin.
     lines: usize,
 }
@@ -32,8 +38,9 @@ struct Translation {
 fn translate(template: &str) -> std::result::Result<String, (usize, &'static str)> {
     let mut translation = Translation {
         out: String::with_capacity(template.len() * 2),
+        parameters: HashSet::new(),
         literal: String::new(),
-        open: false,
+        values: 0,
         lines: 0,
     };
     let mut rest = template;
@@ -60,7 +67,6 @@ fn translate(template: &str) -> std::result::Result<String, (usize, &'static str
             }
             None => code,
         };
-        translation.flush();
         translation.statement(code);
         translation.lines += usize::from(eaten > 0);
         rest = after.get(eaten..).unwrap_or_default();
@@ -72,51 +78,89 @@ fn translate(template: &str) -> std::result::Result<String, (usize, &'static str
 
 impl Translation {
     fn statement(&mut self, code: &str) {
+        if !code.starts_with("==")
+            && let Some(escaped) = code.strip_prefix('=')
+        {
+            return self.value(escaped);
+        }
+        self.flush();
         if let Some(comment) = code.strip_prefix('#') {
             self.lines += comment.matches('\n').count();
         } else if let Some(raw) = code.strip_prefix("==") {
-            self.begin("page_raw", raw);
-        } else if let Some(escaped) = code.strip_prefix('=') {
-            self.begin("page_text", escaped);
+            self.out.push_str("__html.page_raw(__out,");
+            self.expression(raw);
+            self.out.push_str(");");
         } else {
             self.out.push_str(code);
             self.out.push(';');
+            let parameters = code.split('|').nth(1).unwrap_or_default().split(',');
+            self.parameters
+                .extend(parameters.map(|name| name.trim().to_owned()));
         }
     }
 
-    fn begin(&mut self, native: &str, value: &str) {
-        self.out.push_str("__html.");
-        self.out.push_str(native);
-        self.out.push_str("(__out, (");
-        self.out.push_str(value.trim_end());
-        self.out.push(')');
-        self.lines += value[value.trim_end().len()..].matches('\n').count();
-        self.open = true;
+    /// A value that is escaped, with the literal before it.
+    fn value(&mut self, value: &str) {
+        let is_variable = self.is_variable(value.trim());
+        let is_short = self.literal.len() <= TEMPLATE_PIECE_BYTES_MAX;
+        let goes_on = is_variable && is_short && (1..TEMPLATE_VALUES_MAX).contains(&self.values);
+        if !goes_on {
+            if self.values > 0 || !is_variable || !is_short {
+                self.flush();
+            }
+            self.out.push_str("__html.page_text(__out");
+        }
+        self.out.push_str(", ");
+        match self.literal.as_str() {
+            "" => self.out.push_str("nil"),
+            literal => symbol(&mut self.out, literal),
+        }
+        self.out.push(',');
+        self.end_lines();
+        self.expression(value);
+        self.values += 1;
     }
 
-    /// Ends the open call, with the literal as its last argument; writes the literal by a call of its own when none is open.
+    /// A block's parameter or an instance variable.
+    fn is_variable(&self, value: &str) -> bool {
+        let name = value.strip_prefix('@').unwrap_or_default();
+        let is_name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+        !name.is_empty() && name.bytes().all(is_name) || self.parameters.contains(value)
+    }
+
+    fn expression(&mut self, value: &str) {
+        let code = value.trim_end();
+        self.out.push_str(" (");
+        self.out.push_str(code);
+        self.out.push(')');
+        self.lines += value[code.len()..].matches('\n').count();
+    }
+
+    /// Ends the open call, with the literal as its last argument; what does not fit, or has no call, is written by itself.
     fn flush(&mut self) {
         let mut rest = self.literal.as_str();
-        while !rest.is_empty() {
+        while !rest.is_empty() || self.values > 0 {
             let mut end = rest.len().min(TEMPLATE_PIECE_BYTES_MAX);
             while !rest.is_char_boundary(end) {
                 end -= 1;
             }
             let (piece, after) = rest.split_at(end);
-            self.out.push_str(if self.open {
-                ", "
-            } else {
-                "__html.page_piece(__out, "
-            });
-            symbol(&mut self.out, piece);
+            if self.values == 0 {
+                self.out.push_str("__html.page_piece(__out");
+            }
+            if !piece.is_empty() {
+                self.out.push_str(", ");
+                symbol(&mut self.out, piece);
+            }
             self.out.push_str(");");
-            self.open = false;
+            self.values = 0;
             rest = after;
         }
-        if self.open {
-            self.out.push_str(");");
-            self.open = false;
-        }
+        self.end_lines();
+    }
+
+    /// Begins the lines of the literal, which is written, and of the code before it.
+    fn end_lines(&mut self) {
         self.lines += self.literal.matches('\n').count();
         self.literal.clear();
         self.out.extend(std::iter::repeat_n('\n', self.lines));
@@ -159,16 +203,49 @@ mod tests {
     fn expressions_are_escaped_unless_raw() {
         check(
             "a<%= b %>",
-            "__html.page_piece(__out, :\"a\");__html.page_text(__out, ( b));",
+            "__html.page_piece(__out, :\"a\");__html.page_text(__out, nil, ( b));",
         );
         check("<%== b %>", "__html.page_raw(__out, ( b));");
+        check(
+            "a<%== b %>c",
+            "__html.page_piece(__out, :\"a\");__html.page_raw(__out, ( b));__html.page_piece(__out, :\"c\");",
+        );
     }
 
     #[test]
-    fn a_value_takes_the_text_behind_it_along() {
+    fn variables_and_the_text_around_them_go_in_one_call() {
         check(
-            "<%= a -%>\nb<%= c %>",
-            "__html.page_text(__out, ( a), :\"b\");\n__html.page_text(__out, ( c));",
+            "<%= @a -%>\nb<%= @c %>",
+            "__html.page_text(__out, nil, ( @a), :\"b\",\n ( @c));",
+        );
+        check(
+            "<% d.each do |a, b| %><b><%= a %></b>\n<b><%= b %></b><% end %>",
+            " d.each do |a, b| ;__html.page_text(__out, :\"<b>\", ( a), :\"</b>\\n<b>\",\n ( b), :\"</b>\"); end ;",
+        );
+    }
+
+    #[test]
+    fn what_may_write_begins_a_call() {
+        check(
+            "<%= @a %>b<%= c %>d<%= @e %>",
+            "__html.page_text(__out, nil, ( @a), :\"b\");__html.page_text(__out, nil, ( c), :\"d\", ( @e));",
+        );
+        check(
+            "a<%= @b.c %>",
+            "__html.page_piece(__out, :\"a\");__html.page_text(__out, nil, ( @b.c));",
+        );
+    }
+
+    #[test]
+    fn a_call_takes_only_so_many_values() {
+        let many = "<%= @a %>".repeat(TEMPLATE_VALUES_MAX);
+        let body = translate(&many).expect("a template");
+        assert_eq!(body.matches("page_text").count(), 1);
+        let body = translate(&format!("{many}b<%= @a %>")).expect("a template");
+        assert_eq!(body.matches("page_text").count(), 2);
+        assert!(
+            body.ends_with(", :\"b\");__html.page_text(__out, nil, ( @a));"),
+            "{body}"
         );
     }
 
@@ -177,6 +254,14 @@ mod tests {
         let text = "あ".repeat(TEMPLATE_PIECE_BYTES_MAX / 3 + 1);
         let body = translate(&text).expect("a template");
         assert_eq!(body.matches("page_piece").count(), 2);
+        assert_eq!(body.matches("あ").count(), text.chars().count());
+        let body = translate(&format!("<%= @a %>{text}<%= @b %>")).expect("a template");
+        assert_eq!(
+            body.matches("page_piece").count(),
+            1,
+            "one went with the value"
+        );
+        assert_eq!(body.matches("page_text").count(), 2);
         assert_eq!(body.matches("あ").count(), text.chars().count());
     }
 
@@ -189,7 +274,7 @@ mod tests {
         check("<%# a\nb %><% c %>", "\n c ;");
         check(
             "<%= a\n %>\n<% b %>",
-            "__html.page_text(__out, ( a), :\"\\n\");\n\n b ;",
+            "__html.page_text(__out, nil, ( a), :\"\\n\");\n\n b ;",
         );
     }
 
