@@ -132,6 +132,7 @@ fn an_answer_waits_for_one_slow_handler_and_no_more() {
         if request.uri.path() == "/slow" {
             let client = client_of.borrow();
             log.borrow_mut().push(arrived(client.as_ref().unwrap()));
+            #[expect(clippy::disallowed_methods, reason = "it is what the test is about")]
             std::thread::sleep(Duration::from_millis(5));
         }
         Response::text(StatusCode::OK, "done")
