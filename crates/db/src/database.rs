@@ -81,7 +81,8 @@ impl Database {
         match self {
             Database::Sqlite(pool) => pool.query(sql.into(), values.into()).await,
             Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
-            Database::Firebird(pool) => pool.query(sql.into(), values.into()).await,
+            // Boxed, so that the futures of the others stay small.
+            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values.into())).await,
         }
     }
 
@@ -94,7 +95,8 @@ impl Database {
         match self {
             Database::Sqlite(pool) => pool.execute(sql.into(), values.into()).await,
             Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
-            Database::Firebird(pool) => pool.execute(sql.into(), values.into()).await,
+            // Boxed, so that the futures of the others stay small.
+            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values.into())).await,
         }
     }
 
@@ -270,8 +272,9 @@ impl Transaction {
             Transaction::Postgres(transaction) => {
                 transaction.query(sql.into(), values.into()).await
             }
+            // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(transaction) => {
-                transaction.query(sql.into(), values.into()).await
+                Box::pin(transaction.query(sql.into(), values.into())).await
             }
         }
     }
@@ -289,8 +292,9 @@ impl Transaction {
             Transaction::Postgres(transaction) => {
                 transaction.execute(sql.into(), values.into()).await
             }
+            // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(transaction) => {
-                transaction.execute(sql.into(), values.into()).await
+                Box::pin(transaction.execute(sql.into(), values.into())).await
             }
         }
     }

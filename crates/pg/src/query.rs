@@ -223,9 +223,15 @@ impl Connection {
                 Known::Preparing => Poll::Pending,
             },
         );
-        if let Some(description) = known.await {
-            return Ok(description);
+        match known.await {
+            Some(description) => Ok(description),
+            // Boxed, so that the future of what is known stays small.
+            None => Box::pin(self.prepare_unknown(sql, hints)).await,
         }
+    }
+
+    /// Has the server prepare a statement, for which the cache keeps a place.
+    async fn prepare_unknown(&self, sql: &str, hints: &[Oid]) -> Result<Rc<Description>> {
         refuse_copy_in(sql).inspect_err(|_| self.0.cache.borrow_mut().forget(sql, hints))?;
         let mut preparing = Preparing {
             connection: self,

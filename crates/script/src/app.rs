@@ -236,7 +236,7 @@ impl App {
             }
             Started::Done(finished) => {
                 let rest = self.rest(place, exchange, pattern);
-                Begun::Parked(Box::pin(rest.respond(finished, Duration::ZERO)))
+                rest.respond(finished, Duration::ZERO)
             }
             Started::Parked(parked) => {
                 let rest = self.rest(place, exchange, pattern);
@@ -299,11 +299,23 @@ impl Rest {
             finish::finish(&self.host, &self.exchange, scope, ended)
         };
         let finished = parked.drive(&bounds, finish).await;
-        self.respond(finished, parked.waited).await
+        match self.respond(finished, parked.waited) {
+            Begun::Answered(response) => response,
+            Begun::Parked(rest) => rest.await,
+        }
     }
 
-    /// Waits for the file that the handler named, if it did.
-    async fn respond(self, mut finished: Finished, mut waited: Duration) -> Response {
+    /// Answers, unless there is a file to wait for. Not async: nothing of it is kept in the future of those that wait.
+    fn respond(self, finished: Finished, waited: Duration) -> Begun {
+        if finished.file.is_some() {
+            return Begun::Parked(Box::pin(self.send(finished, waited)));
+        }
+        let (host, exchange) = (&self.host, &self.exchange);
+        Begun::Answered(respond(host, exchange, finished, self.pattern, waited))
+    }
+
+    /// Waits for the file that the handler named.
+    async fn send(self, mut finished: Finished, mut waited: Duration) -> Response {
         if let Some(path) = finished.file.take() {
             let since = Instant::now();
             let request = &self.exchange.request;

@@ -2,6 +2,7 @@
 //! Rule: a statement that would change a shared session is refused before it is sent.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
@@ -163,7 +164,8 @@ impl Pool {
         };
         let begun = self.0.account.begun();
         let binds = Binds(&values);
-        let rows = self.0.bounded(connection.query(&plan.sql, &binds)).await;
+        let asked = pin!(connection.query(&plan.sql, &binds));
+        let rows = self.0.bounded(asked).await;
         let rows = judged(&connection, &plan, rows);
         self.0.ended(begun, &sql, &values, rows)
     }
@@ -309,7 +311,10 @@ impl Inner {
             })
             .collect();
         let begun = self.account.begun();
-        let outcomes = self.bounded(connection.pipeline(&asked, atomicity)).await;
+        let outcomes = {
+            let answers = pin!(connection.pipeline(&asked, atomicity));
+            self.bounded(answers).await
+        };
         drop(asked);
         drop(binds);
         let outcomes =
@@ -333,7 +338,8 @@ impl Inner {
     ) -> Result<Lying> {
         let begun = self.account.begun();
         let binds = Binds(&values);
-        let rows = self.bounded(own.query(&plan.sql, &binds)).await;
+        let asked = pin!(own.query(&plan.sql, &binds));
+        let rows = self.bounded(asked).await;
         self.ended(begun, &sql, &values, rows)
     }
 
@@ -368,7 +374,8 @@ impl Inner {
     }
 
     /// Gives up what takes longer than `statement_timeout`, unless the server does so. What is given up is cancelled.
-    /// No async function: that would hold the future that it is given twice, and most requests are made of this one.
+    /// No async function: that would hold the future that it is given twice. What most requests are made of comes pinned, since
+    /// it would be copied on its way into here.
     pub(super) fn bounded<T>(
         &self,
         asked: impl Future<Output = tsumugi_pg::Result<T>>,

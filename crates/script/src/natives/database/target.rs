@@ -47,8 +47,9 @@ impl Target {
     ) -> tsumugi_db::Result<Rows> {
         match self {
             Target::Database(database) => database.query(sql, binds).await,
-            Target::Session(session) => session.query(sql, binds).await,
-            Target::Transaction(transaction) => transaction.query(sql, binds).await,
+            // Boxed, so that the future of the one above stays small.
+            Target::Session(session) => Box::pin(session.query(sql, binds)).await,
+            Target::Transaction(transaction) => Box::pin(transaction.query(sql, binds)).await,
         }
     }
 
@@ -59,8 +60,9 @@ impl Target {
     ) -> tsumugi_db::Result<Executed> {
         match self {
             Target::Database(database) => database.execute(sql, binds).await,
-            Target::Session(session) => session.execute(sql, binds).await,
-            Target::Transaction(transaction) => transaction.execute(sql, binds).await,
+            // Boxed, so that the future of the one above stays small.
+            Target::Session(session) => Box::pin(session.execute(sql, binds)).await,
+            Target::Transaction(transaction) => Box::pin(transaction.execute(sql, binds)).await,
         }
     }
 
