@@ -4,7 +4,7 @@
 use std::{
     convert::Infallible,
     error::Error as StdError,
-    future::Future,
+    future::{Future, poll_fn},
     net::SocketAddr,
     pin::{Pin, pin},
     rc::Rc,
@@ -204,7 +204,8 @@ impl<E: Spawn> Server<E> {
                 let ended = attendant.attend(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, vitals.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
-                    let Some((io, ahead)) = io.into_inner().into_parts().await else {
+                    let limit = Duration::from_millis(self.limits.send_timeout_ms);
+                    let Some((io, ahead)) = io.into_inner().into_parts(limit).await else {
                         return;
                     };
                     let ahead = [read_buf, ahead].concat().into();
@@ -246,7 +247,6 @@ fn service<H: Handler>(
 > {
     service_fn(move |request: http::Request<Incoming>| {
         let received_at = Instant::now();
-        outbox.flush_if_late(received_at);
         let (
             Parts {
                 method,
@@ -272,9 +272,15 @@ fn service<H: Handler>(
         let completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
         let outbox = Rc::clone(&outbox);
         async move {
-            let response = completion.handler.handle(request).await;
-            let account = &response.account;
-            outbox.flush_if_late(received_at + account.waited + account.ran);
+            let response = {
+                let mut handling = pin!(completion.handler.handle(request));
+                let handled = poll_fn(|cx| {
+                    let polled = handling.as_mut().poll(cx);
+                    outbox.flush_if_late();
+                    polled
+                });
+                handled.await
+            };
             Ok(completion.respond(response))
         }
     })

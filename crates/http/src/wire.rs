@@ -9,10 +9,14 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, Waker, ready},
+    time::Duration,
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::timeout,
+};
 
 use crate::{
     limits::{POSTPONED_BYTES_MAX, SNIFF_BYTES_MAX},
@@ -46,7 +50,7 @@ struct Socket<I> {
     /// What left the outbox and found no room.
     unsent: RefCell<BytesMut>,
     /// What a write out of the outbox failed with, until the connection asks.
-    failed: Cell<Option<io::Error>>,
+    failed: RefCell<Option<io::Error>>,
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +66,9 @@ impl<I: AsyncWrite + Unpin> Socket<I> {
             return Poll::Ready(Err(error));
         }
         let mut unsent = self.unsent.borrow_mut();
+        if unsent.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
         while !unsent.is_empty() {
             let written = Pin::new(&mut *self.io.borrow_mut()).poll_write(cx, &unsent);
             self.note_written(&written);
@@ -70,7 +77,14 @@ impl<I: AsyncWrite + Unpin> Socket<I> {
                 length => unsent.advance(length),
             }
         }
+        *unsent = BytesMut::new(); // an idle connection keeps no room
         Poll::Ready(Ok(()))
+    }
+
+    /// Has the connection told.
+    fn fail(&self, error: io::Error) {
+        self.failed.replace(Some(error));
+        self.vitals.wake();
     }
 
     fn note_written(&self, result: &Poll<io::Result<usize>>) {
@@ -84,31 +98,32 @@ impl<I: AsyncWrite + Unpin> Socket<I> {
 impl<I: AsyncWrite + Unpin> Exit for Socket<I> {
     fn send(&self, bytes: &[u8]) {
         self.is_postponed.set(false);
+        if self.failed.borrow().is_some() {
+            return; // what comes behind a gap is of no use
+        }
         // Nobody waits here. The connection is woken instead, and asks again with a waker of its own.
         let cx = &mut Context::from_waker(Waker::noop());
         let mut unsent = self.unsent.borrow_mut();
         let mut left = bytes;
-        if unsent.is_empty() {
-            let mut io = self.io.borrow_mut();
-            let mut io = Pin::new(&mut *io);
-            while !left.is_empty()
-                && let Poll::Ready(written) = io.as_mut().poll_write(cx, left)
-            {
-                match written.and_then(not_zero) {
-                    Ok(length) => left = left.get(length..).unwrap_or_default(),
-                    Err(error) => {
-                        self.failed.set(Some(error));
-                        return self.vitals.wake();
-                    }
-                }
-            }
-            if left.is_empty() && matches!(io.poll_flush(cx), Poll::Ready(Ok(()))) {
-                return;
+        while unsent.is_empty() && !left.is_empty() {
+            let written = Pin::new(&mut *self.io.borrow_mut()).poll_write(cx, left);
+            self.note_written(&written);
+            match written.map(|written| written.and_then(not_zero)) {
+                Poll::Ready(Ok(length)) => left = left.get(length..).unwrap_or_default(),
+                Poll::Ready(Err(error)) => return self.fail(error),
+                Poll::Pending => break,
             }
         }
-        unsent.extend_from_slice(left);
-        self.vitals.write_blocked();
-        self.vitals.wake();
+        if !left.is_empty() {
+            unsent.extend_from_slice(left);
+            return self.vitals.wake();
+        }
+        // TLS has taken it, but may hold it.
+        match Pin::new(&mut *self.io.borrow_mut()).poll_flush(cx) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => self.fail(error),
+            Poll::Pending => self.vitals.wake(),
+        }
     }
 }
 
@@ -126,7 +141,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
             vitals,
             is_postponed: Cell::new(false),
             unsent: RefCell::default(),
-            failed: Cell::new(None),
+            failed: RefCell::new(None),
         };
         Wire {
             socket: Rc::new(socket),
@@ -136,9 +151,16 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
         }
     }
 
-    /// The socket, and what was read ahead of it; none when its last bytes cannot be sent.
-    pub(crate) async fn into_parts(self) -> Option<(I, Bytes)> {
-        poll_fn(|cx| self.poll_sent(cx)).await.ok()?;
+    /// The socket, and what was read ahead of it; none when its last bytes cannot be sent within `limit`.
+    pub(crate) async fn into_parts(self, limit: Duration) -> Option<(I, Bytes)> {
+        let sent = poll_fn(|cx| {
+            ready!(self.poll_sent(cx))?;
+            Pin::new(&mut *self.socket.io.borrow_mut()).poll_flush(cx)
+        });
+        let Ok(Ok(())) = timeout(limit, sent).await else {
+            tracing::debug!("connection closed: its client does not take the last answer");
+            return None;
+        };
         let socket = Rc::into_inner(self.socket)?;
         Some((socket.io.into_inner(), self.ahead))
     }

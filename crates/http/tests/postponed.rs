@@ -80,6 +80,40 @@ fn frames_that_find_no_room_come_once_there_is() {
     });
 }
 
+/// A download whose frames are all small, taken slowly: each of them restarts the time that the client has.
+#[test]
+fn small_frames_taken_slowly_outlive_keep_alive() {
+    const BODY: usize = 20_000;
+    const WINDOW: u32 = 1_000;
+    let limits = Limits {
+        keep_alive_ms: 200,
+        send_timeout_ms: 200,
+        ..Limits::default()
+    };
+    let handler = async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; BODY]));
+    rig_with(limits, handler).run_over(64 * 1024, async |client: DuplexStream| {
+        let (client, connection) = h2::client::Builder::new()
+            .initial_window_size(WINDOW)
+            .handshake::<_, Bytes>(client)
+            .await
+            .unwrap();
+        spawn_local(async move { connection.await.unwrap() });
+        let mut client = client.ready().await.unwrap();
+        let request = http::Request::get("http://localhost/").body(()).unwrap();
+        let (answer, _) = client.send_request(request, true).unwrap();
+        let mut body = answer.await.unwrap().into_body();
+        let mut taken = 0;
+        while let Some(bytes) = body.data().await {
+            taken += bytes.as_ref().unwrap().len();
+            pause().await;
+            body.flow_control()
+                .release_capacity(bytes.unwrap().len())
+                .unwrap();
+        }
+        assert_eq!(taken, BODY);
+    });
+}
+
 #[test]
 fn a_client_that_takes_no_small_answers_is_closed() {
     let limits = Limits {
@@ -99,18 +133,29 @@ fn a_client_that_takes_no_small_answers_is_closed() {
 
 #[test]
 fn a_client_that_has_gone_takes_no_answer_of_others_with_it() {
-    rig(path).run_over_pipes(1024, async |[mut gone, mut stays]: [DuplexStream; 2]| {
-        for _ in 0..3 {
-            let _ = gone.write_all(GET.as_bytes()).await;
+    let goes: Rc<RefCell<Option<DuplexStream>>> = Rc::default();
+    let client_of = Rc::clone(&goes);
+    let handler = async move |request: Request| {
+        if request.uri.path() == "/stays" {
+            let gone = client_of.borrow_mut().take();
+            assert!(gone.is_some(), "its answer waits, it goes now");
         }
-        stays
-            .write_all(b"GET /stays HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            .await
-            .unwrap();
-        drop(gone);
+        path(request).await
+    };
+    rig(handler).run_over_pipes(1024, async move |clients: [DuplexStream; 3]| {
+        pause().await; // each connection waits for its request
+        let [mut gone, mut stays, mut last] = clients;
+        gone.write_all(GET.as_bytes()).await.unwrap();
+        let request = b"GET /stays HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        stays.write_all(request).await.unwrap();
+        last.write_all(GET.as_bytes()).await.unwrap();
+        goes.replace(Some(gone));
         let mut answer = String::new();
         stays.read_to_string(&mut answer).await.unwrap();
         assert!(answer.ends_with("\r\n\r\n/stays"), "{answer}");
+        let mut answer = [0; 15];
+        last.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200 OK");
     });
 }
 

@@ -93,9 +93,13 @@ impl Translation {
         } else {
             self.out.push_str(code);
             self.out.push(';');
-            let parameters = code.split('|').nth(1).unwrap_or_default().split(',');
-            self.parameters
-                .extend(parameters.map(|name| name.trim().to_owned()));
+            if let Some((block, rest)) = code.split_once('|')
+                && matches!(block.trim_end(), block if block.ends_with("do") || block.ends_with('{'))
+                && let Some((names, _)) = rest.split_once('|')
+            {
+                let names = names.split(',').map(|name| name.trim().to_owned());
+                self.parameters.extend(names);
+            }
         }
     }
 
@@ -103,7 +107,12 @@ impl Translation {
     fn value(&mut self, value: &str) {
         let is_variable = self.is_variable(value.trim());
         let is_short = self.literal.len() <= TEMPLATE_PIECE_BYTES_MAX;
-        let goes_on = is_variable && is_short && (1..TEMPLATE_VALUES_MAX).contains(&self.values);
+        // An error in a value's `to_s` names the line of the call, so a call stays on one.
+        let on_its_line = self.lines == 0 && !self.literal.contains('\n');
+        let goes_on = is_variable
+            && is_short
+            && on_its_line
+            && (1..TEMPLATE_VALUES_MAX).contains(&self.values);
         if !goes_on {
             if self.values > 0 || !is_variable || !is_short {
                 self.flush();
@@ -215,12 +224,24 @@ mod tests {
     #[test]
     fn variables_and_the_text_around_them_go_in_one_call() {
         check(
-            "<%= @a -%>\nb<%= @c %>",
-            "__html.page_text(__out, nil, ( @a), :\"b\",\n ( @c));",
+            "<%= @a %>b<%= @c %>",
+            "__html.page_text(__out, nil, ( @a), :\"b\", ( @c));",
         );
         check(
-            "<% d.each do |a, b| %><b><%= a %></b>\n<b><%= b %></b><% end %>",
-            " d.each do |a, b| ;__html.page_text(__out, :\"<b>\", ( a), :\"</b>\\n<b>\",\n ( b), :\"</b>\"); end ;",
+            "<% d.each do |a, b| %><b><%= a %></b><b><%= b %></b><% end %>",
+            " d.each do |a, b| ;__html.page_text(__out, :\"<b>\", ( a), :\"</b><b>\", ( b), :\"</b>\"); end ;",
+        );
+    }
+
+    #[test]
+    fn a_call_stays_on_its_line() {
+        check(
+            "<%= @a -%>\nb<%= @c %>",
+            "__html.page_text(__out, nil, ( @a), :\"b\");\n__html.page_text(__out, nil, ( @c));",
+        );
+        check(
+            "<%= @a %>\n<%= @c %>",
+            "__html.page_text(__out, nil, ( @a), :\"\\n\");\n__html.page_text(__out, nil, ( @c));",
         );
     }
 
@@ -229,6 +250,10 @@ mod tests {
         check(
             "<%= @a %>b<%= c %>d<%= @e %>",
             "__html.page_text(__out, nil, ( @a), :\"b\");__html.page_text(__out, nil, ( c), :\"d\", ( @e));",
+        );
+        check(
+            "<% d | a | e %>a<%= a %>",
+            " d | a | e ;__html.page_piece(__out, :\"a\");__html.page_text(__out, nil, ( a));",
         );
         check(
             "a<%= @b.c %>",
