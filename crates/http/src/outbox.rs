@@ -1,8 +1,8 @@
 //! Small writes of one turn of the worker's loop, sent one after another at its end. Knows no protocol.
 //! Why: a send is thousands of instructions of the system, which also wakes the receiver. Between two handlers each of them finds its
 //! code out of the caches; one after another they do not, and receivers on the same machine take several answers at once.
-//! Rules: what one connection writes leaves in order. A write waits for the tasks that are ready already, but no longer than
-//! [`OUTBOX_WAIT_MAX`] and one poll of a handler: after each of these the clock is looked at.
+//! Rules: what one connection writes leaves in order. A write waits for the tasks that are ready already; while those are handlers, no
+//! longer than [`OUTBOX_WAIT_MAX`] and one poll of one: after each the clock is looked at.
 
 use std::{
     cell::{Cell, RefCell},

@@ -308,3 +308,30 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// Whether a write of `length` bytes waits for the end of the turn. It must arrive whole either way, and before the end.
+    async fn is_postponed(length: usize) -> bool {
+        let (server, mut client) = tokio::io::duplex(64 * 1024);
+        let vitals = Rc::new(Vitals::new(0));
+        let mut wire = Wire::new(server, vitals, Rc::default());
+        wire.write_all(&vec![b'x'; length]).await.unwrap();
+        let is_postponed = wire.socket.is_postponed.get();
+        wire.shutdown().await.unwrap();
+        let mut arrived = Vec::new();
+        client.read_to_end(&mut arrived).await.unwrap();
+        assert_eq!(arrived.len(), length);
+        is_postponed
+    }
+
+    #[tokio::test]
+    async fn one_byte_more_than_is_copied_leaves_at_once() {
+        assert!(is_postponed(POSTPONED_BYTES_MAX).await);
+        assert!(!is_postponed(POSTPONED_BYTES_MAX + 1).await);
+    }
+}
