@@ -334,4 +334,46 @@ mod tests {
         assert!(is_postponed(POSTPONED_BYTES_MAX).await);
         assert!(!is_postponed(POSTPONED_BYTES_MAX + 1).await);
     }
+
+    /// Takes everything and holds it, as TLS does over a socket that is full.
+    struct Holding;
+
+    impl AsyncRead for Holding {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Holding {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_and_is_held_is_no_blocked_write() {
+        let vitals = Rc::new(Vitals::new(0));
+        let outbox = Rc::<Outbox>::default();
+        let mut wire = Wire::new(Holding, Rc::clone(&vitals), Rc::clone(&outbox));
+        wire.write_all(b"x").await.unwrap();
+        outbox.flush();
+        assert!(!wire.socket.is_postponed.get(), "it has left");
+        assert_ne!(vitals.wait(), Some(crate::vitals::Wait::Room));
+    }
 }
