@@ -1,7 +1,11 @@
 //! `cargo xtask test`: the phases of `make test` in turn, all of them even when one fails, and their sum as the last line.
 //! It knows how test programs print their totals, not what they test.
 //! Rule: a total is read from what was printed, never assumed; a program that died counts as one failure, and no tests at all is a failure.
+//! A program that failed is repeated only when it said that a server ended by itself beside it; see [`repeat`].
 
+mod repeat;
+
+use self::repeat::Repeat;
 use crate::{Verdict, tidy};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -87,6 +91,36 @@ struct Tally {
     failed: u64,
     /// Lines that name a failed test or say where it panicked, `NAMED_MAX` at most.
     named: Vec<String>,
+    /// Programs whose failures are not counted here.
+    repeats: Vec<Repeat>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.named.extend(other.named);
+        self.named.truncate(NAMED_MAX);
+        self.repeats.extend(other.repeats);
+    }
+
+    /// Of one program: what it counted, or that it is to be repeated.
+    fn verdict(mut self) -> Tally {
+        if self.failed == 0 {
+            self.repeats.clear();
+        } else if !self.repeats.is_empty() {
+            (self.passed, self.failed) = (0, 0);
+            self.named.clear();
+        }
+        self
+    }
+}
+
+/// Whether a program that failed may be run once more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeats {
+    Allowed,
+    Over,
 }
 
 /// Failed tests that the summary names at most.
@@ -104,9 +138,7 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
             Phase::Tidy => ("tidy", tidy::run(root)?),
             Phase::Tests(name, words) => {
                 let (tally, outcome) = tests(root, words)?;
-                total.passed += tally.passed;
-                total.failed += tally.failed;
-                total.named.extend(tally.named);
+                total.add(tally);
                 (*name, outcome)
             }
         };
@@ -119,10 +151,13 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
     for line in summary {
         println!("{line}");
     }
-    for line in total.named.iter().take(NAMED_MAX) {
+    for line in &total.named {
         println!("{line}");
     }
-    if total == Tally::default() {
+    for repeat in &total.repeats {
+        println!("repeated: {repeat}");
+    }
+    if (total.passed, total.failed) == (0, 0) {
         println!("no test ran: that is a failure");
     }
     println!("{} passed, {} failed", total.passed, total.failed);
@@ -158,12 +193,30 @@ fn check(root: &Path, words: &[&str]) -> io::Result<Verdict> {
     })
 }
 
-/// Shows the command's output as it comes and adds up its totals.
+/// Runs a command with tests, and once more each of its programs that may be repeated.
 fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
-    let mut child = command(root, words).stdout(Stdio::piped()).spawn()?;
+    let (mut total, mut outcome) = watched(command(root, words), Repeats::Allowed)?;
+    if !total.repeats.is_empty() && total.failed == 0 {
+        // Nothing failed but what is repeated now.
+        outcome = Verdict::Clean;
+    }
+    for repeat in total.repeats.clone() {
+        println!("== once more {repeat}");
+        let (again, went) = watched(repeat.command(), Repeats::Over)?;
+        total.add(again);
+        if went == Verdict::Failed {
+            outcome = Verdict::Failed;
+        }
+    }
+    Ok((total, outcome))
+}
+
+/// Shows the command's output as it comes and adds up its totals.
+fn watched(mut command: Command, repeats: Repeats) -> io::Result<(Tally, Verdict)> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut tally = Tally::default();
     if let Some(output) = child.stdout.take() {
-        tally = add_up(BufReader::new(output), io::stdout().lock())?;
+        tally = add_up(BufReader::new(output), io::stdout().lock(), repeats)?;
     }
     let status = child.wait()?;
     Ok(settle(
@@ -178,30 +231,50 @@ fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
 
 /// A command that failed without a failed test died, or did not compile: that is one failure.
 fn settle(mut tally: Tally, outcome: Verdict) -> (Tally, Verdict) {
-    if outcome == Verdict::Failed && tally.failed == 0 {
+    if outcome == Verdict::Failed && tally.failed == 0 && tally.repeats.is_empty() {
         tally.failed = 1;
     }
     (tally, outcome)
 }
 
 /// Copies `output` to `shown` line by line; bytes that are not UTF-8 pass through.
-fn add_up(mut output: impl BufRead, mut shown: impl Write) -> io::Result<Tally> {
+fn add_up(mut output: impl BufRead, mut shown: impl Write, repeats: Repeats) -> io::Result<Tally> {
     let mut tally = Tally::default();
+    // Of the program that prints now.
+    let mut program = Tally::default();
+    let (mut begun, mut ended) = (0, 0);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line)? > 0 {
         shown.write_all(&line)?;
         shown.flush()?;
         let text = String::from_utf8_lossy(&line);
-        if let Some((passed, failed)) = totals(&text) {
-            tally.passed += passed;
-            tally.failed += failed;
+        if program.named.len() < NAMED_MAX && names_a_failure(&text) {
+            program.named.push(text.trim_end().to_owned());
         }
-        if tally.named.len() < NAMED_MAX && names_a_failure(&text) {
-            tally.named.push(text.trim_end().to_owned());
+        if repeats == Repeats::Allowed && program.repeats.is_empty() {
+            program.repeats.extend(Repeat::read(&text));
+        }
+        begun += u64::from(begins(&text));
+        if let Some((passed, failed)) = totals(&text) {
+            ended += u64::from(text.starts_with("test result: "));
+            (program.passed, program.failed) = (passed, failed);
+            tally.add(std::mem::take(&mut program).verdict());
         }
         line.clear();
     }
+    // The exit code of a command whose failures are repeated does not say whether another of its programs died.
+    if !tally.repeats.is_empty() && ended < begun {
+        tally.failed += 1;
+    }
+    tally.add(program);
     Ok(tally)
+}
+
+/// Reads `running 3 tests` of Rust's test programs.
+fn begins(line: &str) -> bool {
+    let count = line.trim_end().strip_prefix("running ");
+    let count = count.and_then(|rest| rest.split_once(" test"));
+    count.is_some_and(|(count, rest)| count.parse::<u64>().is_ok() && ["", "s"].contains(&rest))
 }
 
 /// Reads `test result: ok. 3 passed; 0 failed; …` of Rust's test programs and `3 passed, 0 failed` of ours.
@@ -233,10 +306,41 @@ mod tests {
 
     fn check(output: &str, passed: u64, failed: u64, named: &[&str]) {
         let mut shown = Vec::new();
-        let tally = add_up(output.as_bytes(), &mut shown).unwrap();
+        let tally = add_up(output.as_bytes(), &mut shown, Repeats::Allowed).unwrap();
         assert_eq!((tally.passed, tally.failed), (passed, failed));
         assert_eq!(tally.named, named);
+        assert_eq!(tally.repeats, []);
         assert_eq!(shown, output.as_bytes());
+    }
+
+    const ENDED: &str = "# Firebird ended by itself (signal: 11 (SIGSEGV)) beside a in b\n";
+
+    fn counted(output: &str, repeats: Repeats) -> (u64, u64, usize) {
+        let tally = add_up(output.as_bytes(), io::sink(), repeats).unwrap();
+        (tally.passed, tally.failed, tally.repeats.len())
+    }
+
+    #[test]
+    fn a_program_whose_server_ended_is_repeated_once_instead_of_counted() {
+        let program = format!(
+            "running 5 tests\ntest a ... FAILED\n{ENDED}{ENDED}test result: FAILED. 3 passed; 2 failed\n"
+        );
+        let next = "running 1 test\ntest result: FAILED. 1 passed; 1 failed\n";
+        let both = format!("{program}{next}");
+        assert_eq!(counted(&both, Repeats::Allowed), (1, 1, 1));
+        assert_eq!(counted(&both, Repeats::Over), (4, 3, 0));
+        let tally = add_up(program.as_bytes(), io::sink(), Repeats::Allowed).unwrap();
+        assert_eq!(tally.named, [""; 0]);
+        assert_eq!(settle(tally, Verdict::Failed).0.failed, 0);
+    }
+
+    #[test]
+    fn a_program_that_passed_is_not_repeated_and_one_that_died_is_a_failure() {
+        let passed = format!("running 1 test\n{ENDED}test result: ok. 1 passed; 0 failed\n");
+        assert_eq!(counted(&passed, Repeats::Allowed), (1, 0, 0));
+        let repeated = format!("{ENDED}test result: FAILED. 3 passed; 2 failed\n");
+        let died = format!("running 1 test\n{repeated}running 2 tests\ntest b ... ok\n");
+        assert_eq!(counted(&died, Repeats::Allowed), (0, 1, 1));
     }
 
     #[test]

@@ -181,6 +181,14 @@ impl Server {
         log_of(files.iter().map(PathBuf::as_path))
     }
 
+    /// A test that fails shows the server's last words. When it ended by itself, `make test` is told.
+    fn explain_failure(&self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+            self.process().tell_end("Firebird");
+        }
+    }
+
     fn start_somewhere(&self) {
         for _ in 0..PORT_TRIES_MAX {
             self.port.store(free_port(), Ordering::Relaxed);
@@ -288,9 +296,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}", self.log());
-        }
+        self.explain_failure();
     }
 }
 
@@ -336,9 +342,7 @@ impl Database<'_> {
 
 impl Drop for Database<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}", self.server.log());
-        }
+        self.server.explain_failure();
         // A server that still has it open keeps it until its last connection goes.
         let _ = std::fs::remove_file(&self.path);
     }

@@ -2,6 +2,7 @@
 //! Rule: what is checked here is what a driver's test would otherwise report as the driver's fault.
 
 use std::net::TcpStream;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
@@ -64,6 +65,28 @@ fn a_server_that_is_kept_running_starts_again_after_a_fault() {
         assert_eq!(receiver.recv().unwrap(), "Firebird runs again");
         database.isql("insert into t values (1); commit;");
     }
+}
+
+#[test]
+fn a_failed_test_says_that_its_server_ended_by_itself() {
+    const FAILS: &str = "TSUMUGI_TEST_FAILS";
+    if std::env::var_os(FAILS).is_some() {
+        let server = Server::start();
+        let _database = server.database();
+        server.crash();
+        panic!("as a test does whose server has gone");
+    }
+    let name = thread::current().name().unwrap().to_owned();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &name])
+        .env(FAILS, "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("1 failed"), "{printed}");
+    let told = "# Firebird ended by itself (signal: 11 (SIGSEGV)";
+    let lines = printed.lines().filter(|line| line.starts_with(told));
+    assert_eq!(lines.count(), 1, "{printed}");
 }
 
 #[test]

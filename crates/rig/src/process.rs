@@ -1,7 +1,9 @@
 //! The process of one server: started into a log, ended, killed, stopped in its tracks. It knows nothing of what the server serves.
 //! Rule: whatever was started here ends with its value, and with this process, by its guard.
 
+use std::fmt::Display;
 use std::fs::File;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::guard::Guard;
-use crate::limits::{LOG_LINES_MAX, STOP_S_MAX};
+use crate::limits::{END_SEEN_WITHIN, LOG_LINES_MAX, STOP_S_MAX};
 use crate::pause;
 
 /// A server's process, or the place of one that was ended.
@@ -85,6 +87,22 @@ impl Process {
         Some(status)
     }
 
+    /// For a test that failed: when the server ended by itself, `make test` is told, which then repeats the test's program.
+    pub fn tell_end(&mut self, server: &str) {
+        // Its connections close before its end can be seen.
+        let until = Instant::now() + END_SEEN_WITHIN;
+        while self.child.is_some() {
+            if let Some(status) = self.ended() {
+                // Not by a macro, whose lines a test's harness keeps.
+                let _ = writeln!(io::stdout(), "{}", line_of_end(server, &status));
+            } else if Instant::now() > until {
+                return;
+            } else {
+                pause();
+            }
+        }
+    }
+
     /// Its number.
     #[track_caller]
     pub fn number(&self) -> i32 {
@@ -96,6 +114,17 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.guard.end(self.child.take());
     }
+}
+
+/// What xtask's `suite` reads.
+fn line_of_end(server: &str, status: &impl Display) -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let directory = std::env::current_dir().unwrap_or_default();
+    format!(
+        "# {server} ended by itself ({status}) beside {} in {}",
+        program.display(),
+        directory.display()
+    )
 }
 
 fn number(child: &Child) -> i32 {
@@ -143,4 +172,23 @@ pub fn log_of<'a>(files: impl IntoIterator<Item = &'a Path>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let shown = &lines[lines.len().saturating_sub(LOG_LINES_MAX)..];
     format!("--- the server's log ---\n{}\n---", shown.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_an_end_names_server_program_and_directory() {
+        let line = line_of_end("Firebird", &"signal: 11 (SIGSEGV)");
+        let program = std::env::current_exe().unwrap();
+        let directory = env!("CARGO_MANIFEST_DIR");
+        assert_eq!(
+            line,
+            format!(
+                "# Firebird ended by itself (signal: 11 (SIGSEGV)) beside {} in {directory}",
+                program.display()
+            )
+        );
+    }
 }
