@@ -11,13 +11,17 @@ use tsumugi_rig::{build_directory, printed};
 use crate::{programs, user};
 
 /// Changes with what [`make`] does.
-const REVISION: u32 = 1;
+const REVISION: u32 = 2;
 
 /// The security database's file.
 pub const SECURITY: &str = "security3.fdb";
 
 /// The empty database's file.
 pub const EMPTY: &str = "empty.fdb";
+
+/// A page of the operating system, which a write changes as a whole. Of a larger one a server that is killed may leave a half behind, and
+/// Firebird would take that for what was committed: its pages have no checksums.
+const PAGE_BYTES: u32 = 4096;
 
 /// The directory of both files.
 pub fn directory() -> PathBuf {
@@ -55,7 +59,7 @@ fn make(template: &Path) {
     embedded(root, Some(&security), &script);
     embedded(root, Some(&security), &(user::statements() + "commit;"));
     let create = format!(
-        "create database '{}' page_size 8192 default character set UTF8;",
+        "create database '{}' page_size {PAGE_BYTES} default character set UTF8;",
         empty.display()
     );
     embedded(root, None, &create);
