@@ -163,6 +163,21 @@ impl Bench {
         })
     }
 
+    /// What runs one suite alone, as it is run here.
+    pub fn command(&self, suite: &str) -> String {
+        let quick = if self.length.is_quick() {
+            " --quick"
+        } else {
+            ""
+        };
+        let wrk = if self.load == Source::Wrk {
+            " --wrk"
+        } else {
+            ""
+        };
+        format!("tsumugi bench{quick}{wrk} {suite}")
+    }
+
     /// Begins a suite, with an empty folder.
     pub fn begin(&mut self, suite: Suite) -> Result<()> {
         self.folder = tempfile::tempdir()?;
@@ -480,4 +495,23 @@ pub fn spread(outcome: Outcome, rate: f64) -> (Histogram<u64>, Latency) {
 
 fn milliseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(length: Length, load: Source) -> String {
+        let programs = Programs::new(std::env::current_exe().ok(), None).unwrap();
+        let bench = Bench::new(programs, length, load, Stop::default());
+        bench.unwrap().command("world")
+    }
+
+    #[test]
+    fn the_command_of_a_suite_says_how_long_and_by_whom_it_was_measured() {
+        let whole = command(Length::WHOLE, Source::Own);
+        assert_eq!(whole, "tsumugi bench world");
+        let quick = command(Length::QUICK, Source::Wrk);
+        assert_eq!(quick, "tsumugi bench --quick --wrk world");
+    }
 }

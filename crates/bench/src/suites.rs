@@ -148,7 +148,7 @@ impl Name {
             name: self.word(),
             title: title.to_owned(),
             source: source.to_owned(),
-            command: format!("tsumugi bench {}", self.word()),
+            command: bench.command(&self.word()),
             ..Suite::default()
         })?;
         let began = Instant::now();
