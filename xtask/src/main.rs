@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 }
 
 /// How a verb ended when it could do its work.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing to complain about.
     Clean,

@@ -91,6 +91,8 @@ struct Tally {
     failed: u64,
     /// Lines that name a failed test or say where it panicked, `NAMED_MAX` at most.
     named: Vec<String>,
+    /// Programs of which tests failed.
+    programs: u64,
     /// Programs whose failures are not counted here.
     repeats: Vec<Repeat>,
 }
@@ -101,18 +103,25 @@ impl Tally {
         self.failed += other.failed;
         self.named.extend(other.named);
         self.named.truncate(NAMED_MAX);
+        self.programs += other.programs;
         self.repeats.extend(other.repeats);
     }
 
-    /// Of one program: what it counted, or that it is to be repeated.
+    /// Of one program that ended: what it counted, or that it is to be repeated.
     fn verdict(mut self) -> Tally {
         if self.failed == 0 {
             self.repeats.clear();
-        } else if !self.repeats.is_empty() {
-            (self.passed, self.failed) = (0, 0);
-            self.named.clear();
+            return self;
         }
-        self
+        let Some(mut repeat) = self.repeats.pop() else {
+            self.programs = 1;
+            return self;
+        };
+        repeat.failed = self.named;
+        Tally {
+            repeats: vec![repeat],
+            ..Tally::default()
+        }
     }
 }
 
@@ -195,46 +204,106 @@ fn check(root: &Path, words: &[&str]) -> io::Result<Verdict> {
 
 /// Runs a command with tests, and once more each of its programs that may be repeated.
 fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
-    let (mut total, mut outcome) = watched(command(root, words), Repeats::Allowed)?;
-    if !total.repeats.is_empty() && total.failed == 0 {
-        // Nothing failed but what is repeated now.
-        outcome = Verdict::Clean;
-    }
+    let (mut total, mut outcome) = first(watched(command(root, words), Repeats::Allowed)?);
     for repeat in total.repeats.clone() {
         println!("== once more {repeat}");
-        let (again, went) = watched(repeat.command(), Repeats::Over)?;
+        let watched = watched(repeat.command(), Repeats::Over).unwrap_or_else(|error| {
+            println!("cannot run it: {error}");
+            Watched::default()
+        });
+        let (again, went) = again(watched);
         total.add(again);
         if went == Verdict::Failed {
-            outcome = Verdict::Failed;
+            outcome = went;
         }
     }
     Ok((total, outcome))
 }
 
+/// What a command with tests came to.
+#[derive(Default)]
+struct Watched {
+    tally: Tally,
+    succeeded: bool,
+    /// Of which cargo says that they failed, died or could not be built.
+    programs: u64,
+}
+
 /// Shows the command's output as it comes and adds up its totals.
-fn watched(mut command: Command, repeats: Repeats) -> io::Result<(Tally, Verdict)> {
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
+fn watched(mut command: Command, repeats: Repeats) -> io::Result<Watched> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let said = child.stderr.take();
+    let said = std::thread::spawn(move || {
+        said.map_or(Ok(0), |said| {
+            failed_programs(BufReader::new(said), io::stderr())
+        })
+    });
     let mut tally = Tally::default();
     if let Some(output) = child.stdout.take() {
-        tally = add_up(BufReader::new(output), io::stdout().lock(), repeats)?;
+        tally = add_up(BufReader::new(output), io::stdout(), repeats)?;
     }
-    let status = child.wait()?;
-    Ok(settle(
+    let succeeded = child.wait()?.success();
+    let programs = said.join().unwrap_or(Ok(0))?;
+    Ok(Watched {
         tally,
-        if status.success() {
+        succeeded,
+        programs,
+    })
+}
+
+/// A command that failed without a failed test died, or did not compile: that is one failure. So is what cargo says of a program
+/// that neither counted a failure nor is repeated: then the exit code alone would not tell.
+fn first(watched: Watched) -> (Tally, Verdict) {
+    let mut tally = watched.tally;
+    let told = tally.programs + tally.repeats.len() as u64;
+    let died = if tally.repeats.is_empty() {
+        !watched.succeeded && tally.failed == 0
+    } else {
+        watched.programs != told
+    };
+    tally.failed += u64::from(died);
+    let clean = tally.failed == 0 && (watched.succeeded || !tally.repeats.is_empty());
+    (
+        tally,
+        if clean {
             Verdict::Clean
         } else {
             Verdict::Failed
         },
-    ))
+    )
 }
 
-/// A command that failed without a failed test died, or did not compile: that is one failure.
-fn settle(mut tally: Tally, outcome: Verdict) -> (Tally, Verdict) {
-    if outcome == Verdict::Failed && tally.failed == 0 && tally.repeats.is_empty() {
+/// A program that was repeated must have counted something, and all of it good.
+fn again(watched: Watched) -> (Tally, Verdict) {
+    let mut tally = watched.tally;
+    let clean = watched.succeeded && tally.failed == 0 && tally.passed > 0;
+    if !clean && tally.failed == 0 {
         tally.failed = 1;
     }
-    (tally, outcome)
+    (
+        tally,
+        if clean {
+            Verdict::Clean
+        } else {
+            Verdict::Failed
+        },
+    )
+}
+
+/// Copies `said` to `shown` line by line, and counts what cargo says of programs of tests that failed.
+fn failed_programs(mut said: impl BufRead, mut shown: impl Write) -> io::Result<u64> {
+    let mut programs = 0;
+    let mut line = Vec::new();
+    while said.read_until(b'\n', &mut line)? > 0 {
+        shown.write_all(&line)?;
+        let text = String::from_utf8_lossy(&line);
+        programs += u64::from(text.starts_with("error: ") && text.contains(", to rerun pass `"));
+        line.clear();
+    }
+    Ok(programs)
 }
 
 /// Copies `output` to `shown` line by line; bytes that are not UTF-8 pass through.
@@ -242,7 +311,6 @@ fn add_up(mut output: impl BufRead, mut shown: impl Write, repeats: Repeats) -> 
     let mut tally = Tally::default();
     // Of the program that prints now.
     let mut program = Tally::default();
-    let (mut begun, mut ended) = (0, 0);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line)? > 0 {
         shown.write_all(&line)?;
@@ -254,27 +322,16 @@ fn add_up(mut output: impl BufRead, mut shown: impl Write, repeats: Repeats) -> 
         if repeats == Repeats::Allowed && program.repeats.is_empty() {
             program.repeats.extend(Repeat::read(&text));
         }
-        begun += u64::from(begins(&text));
         if let Some((passed, failed)) = totals(&text) {
-            ended += u64::from(text.starts_with("test result: "));
             (program.passed, program.failed) = (passed, failed);
             tally.add(std::mem::take(&mut program).verdict());
         }
         line.clear();
     }
-    // The exit code of a command whose failures are repeated does not say whether another of its programs died.
-    if !tally.repeats.is_empty() && ended < begun {
-        tally.failed += 1;
-    }
+    // One that did not end is not repeated: it died.
+    program.repeats.clear();
     tally.add(program);
     Ok(tally)
-}
-
-/// Reads `running 3 tests` of Rust's test programs.
-fn begins(line: &str) -> bool {
-    let count = line.trim_end().strip_prefix("running ");
-    let count = count.and_then(|rest| rest.split_once(" test"));
-    count.is_some_and(|(count, rest)| count.parse::<u64>().is_ok() && ["", "s"].contains(&rest))
 }
 
 /// Reads `test result: ok. 3 passed; 0 failed; …` of Rust's test programs and `3 passed, 0 failed` of ours.
@@ -315,32 +372,83 @@ mod tests {
 
     const ENDED: &str = "# Firebird ended by itself (signal: 11 (SIGSEGV)) beside a in b\n";
 
-    fn counted(output: &str, repeats: Repeats) -> (u64, u64, usize) {
-        let tally = add_up(output.as_bytes(), io::sink(), repeats).unwrap();
-        (tally.passed, tally.failed, tally.repeats.len())
+    fn counted(output: &str, repeats: Repeats) -> Tally {
+        add_up(output.as_bytes(), io::sink(), repeats).unwrap()
+    }
+
+    fn watched(output: &str, said: &str, succeeded: bool) -> Watched {
+        Watched {
+            tally: counted(output, Repeats::Allowed),
+            succeeded,
+            programs: failed_programs(said.as_bytes(), io::sink()).unwrap(),
+        }
+    }
+
+    const FAILED: &str = "error: test failed, to rerun pass `-p a --test b`\n";
+
+    fn repeated() -> String {
+        format!("test a ... FAILED\n{ENDED}{ENDED}test result: FAILED. 3 passed; 2 failed\n")
     }
 
     #[test]
-    fn a_program_whose_server_ended_is_repeated_once_instead_of_counted() {
-        let program = format!(
-            "running 5 tests\ntest a ... FAILED\n{ENDED}{ENDED}test result: FAILED. 3 passed; 2 failed\n"
+    fn a_program_whose_server_ended_is_repeated_instead_of_counted() {
+        let (tally, outcome) = first(watched(&repeated(), FAILED, false));
+        assert_eq!(
+            (tally.passed, tally.failed, outcome),
+            (0, 0, Verdict::Clean)
         );
-        let next = "running 1 test\ntest result: FAILED. 1 passed; 1 failed\n";
-        let both = format!("{program}{next}");
-        assert_eq!(counted(&both, Repeats::Allowed), (1, 1, 1));
-        assert_eq!(counted(&both, Repeats::Over), (4, 3, 0));
-        let tally = add_up(program.as_bytes(), io::sink(), Repeats::Allowed).unwrap();
-        assert_eq!(tally.named, [""; 0]);
-        assert_eq!(settle(tally, Verdict::Failed).0.failed, 0);
+        let [repeat] = &tally.repeats[..] else {
+            panic!("{:?}", tally.repeats);
+        };
+        assert_eq!(repeat.failed, ["test a ... FAILED"]);
     }
 
     #[test]
-    fn a_program_that_passed_is_not_repeated_and_one_that_died_is_a_failure() {
-        let passed = format!("running 1 test\n{ENDED}test result: ok. 1 passed; 0 failed\n");
-        assert_eq!(counted(&passed, Repeats::Allowed), (1, 0, 0));
-        let repeated = format!("{ENDED}test result: FAILED. 3 passed; 2 failed\n");
-        let died = format!("running 1 test\n{repeated}running 2 tests\ntest b ... ok\n");
-        assert_eq!(counted(&died, Repeats::Allowed), (0, 1, 1));
+    fn what_else_failed_or_died_is_a_failure_beside_a_repetition() {
+        let other = "test result: FAILED. 1 passed; 1 failed\n";
+        let passed = "test result: ok. 4 passed; 0 failed\n";
+        let check = |output: String, programs: usize, passed, failed| {
+            let (tally, outcome) = first(watched(&output, &FAILED.repeat(programs), false));
+            let counts = (tally.passed, tally.failed, tally.repeats.len());
+            assert_eq!(counts, (passed, failed, 1), "{output}");
+            assert_eq!(outcome, Verdict::Failed);
+        };
+        check(repeated() + other, 2, 1, 1);
+        check(repeated() + "running 2 tests\ntest b ... ok\n", 2, 0, 1);
+        check(repeated() + passed, 2, 4, 1);
+        // It died after its line, and the next one failed.
+        check(ENDED.to_owned() + other, 2, 0, 1);
+    }
+
+    #[test]
+    fn a_program_that_passed_or_died_is_not_repeated() {
+        let passed = format!("{ENDED}test result: ok. 1 passed; 0 failed\n");
+        assert_eq!(counted(&passed, Repeats::Allowed).repeats, []);
+        let (tally, outcome) = first(watched(ENDED, FAILED, false));
+        assert_eq!((tally.failed, outcome), (1, Verdict::Failed));
+        assert_eq!(tally.repeats, []);
+    }
+
+    #[test]
+    fn a_repetition_must_pass_and_count() {
+        let check = |output: &str, succeeded, passed, failed, expected| {
+            let tally = counted(output, Repeats::Over);
+            let (tally, outcome) = again(Watched {
+                tally,
+                succeeded,
+                programs: 0,
+            });
+            assert_eq!(
+                (tally.passed, tally.failed, outcome),
+                (passed, failed, expected)
+            );
+            assert_eq!(tally.repeats, []);
+        };
+        let passed = "test result: ok. 5 passed; 0 failed\n";
+        check(passed, true, 5, 0, Verdict::Clean);
+        check(passed, false, 5, 1, Verdict::Failed);
+        check("", true, 0, 1, Verdict::Failed);
+        check(&repeated(), false, 3, 2, Verdict::Failed);
     }
 
     #[test]
@@ -383,11 +491,11 @@ mod tests {
 
     #[test]
     fn a_program_that_died_is_one_failure() {
-        let with = |failed| Tally {
-            failed,
-            ..Tally::default()
-        };
-        assert_eq!(settle(with(0), Verdict::Failed).0, with(1));
-        assert_eq!(settle(with(3), Verdict::Failed).0, with(3));
+        let died = first(watched("test a ... ok\n", FAILED, false));
+        assert_eq!((died.0.failed, died.1), (1, Verdict::Failed));
+        let failed = "test result: FAILED. 0 passed; 3 failed\n";
+        assert_eq!(first(watched(failed, FAILED, false)).0.failed, 3);
+        let passed = first(watched("3 passed, 0 failed\n", "", true));
+        assert_eq!((passed.0.passed, passed.1), (3, Verdict::Clean));
     }
 }

@@ -163,7 +163,7 @@ impl Bench {
         })
     }
 
-    /// What runs one suite alone, as it is run here.
+    /// What runs one suite alone, as long and by the same load. Which programs it takes is in the report's own command.
     pub fn command(&self, suite: &str) -> String {
         let quick = if self.length.is_quick() {
             " --quick"

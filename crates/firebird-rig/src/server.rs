@@ -181,11 +181,11 @@ impl Server {
         log_of(files.iter().map(PathBuf::as_path))
     }
 
-    /// A test that fails shows the server's last words. When it ended by itself, `make test` is told.
+    /// A test that fails shows the server's last words. When a fault ended it, `make test` is told.
     fn explain_failure(&self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
-            self.process().tell_end("Firebird");
+            self.process().tell_fault("Firebird");
         }
     }
 

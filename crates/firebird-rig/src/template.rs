@@ -11,7 +11,7 @@ use tsumugi_rig::{build_directory, printed};
 use crate::{programs, user};
 
 /// Changes with what [`make`] does.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// The security database's file.
 pub const SECURITY: &str = "security3.fdb";
@@ -53,7 +53,10 @@ fn make(template: &Path) {
     std::fs::write(root.join("firebird.conf"), settings).expect("the directory is ours");
     std::fs::write(root.join("databases.conf"), "").expect("the directory is ours");
 
-    let create = format!("create database '{}';", security.display());
+    let create = format!(
+        "create database '{}' page_size {PAGE_BYTES};",
+        security.display()
+    );
     embedded(root, None, &create);
     let script = std::fs::read_to_string(programs::security_script()).expect("it can be read");
     embedded(root, Some(&security), &script);

@@ -78,7 +78,7 @@ fn a_failed_test_says_that_its_server_ended_by_itself() {
     }
     let name = thread::current().name().unwrap().to_owned();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &name])
+        .args(["--exact", &name, "--test-threads=1"])
         .env(FAILS, "1")
         .output()
         .unwrap();

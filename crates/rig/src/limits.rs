@@ -9,8 +9,8 @@ pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// For a server to stop. Generous: a busy machine must not fail a test.
 pub const STOP_S_MAX: u64 = 60;
 
-/// From the end of a server's connections to that of its process.
-pub const END_SEEN_WITHIN: Duration = Duration::from_secs(1);
+/// From the end of a server's connections to that of its process. A test that failed for another reason waits that long.
+pub const END_SEEN_MAX: Duration = Duration::from_secs(1);
 
 /// Lines of a server's log that a failure shows.
 pub const LOG_LINES_MAX: usize = 60;

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::guard::Guard;
-use crate::limits::{END_SEEN_WITHIN, LOG_LINES_MAX, STOP_S_MAX};
+use crate::limits::{END_SEEN_MAX, LOG_LINES_MAX, STOP_S_MAX};
 use crate::pause;
 
 /// A server's process, or the place of one that was ended.
@@ -87,14 +87,19 @@ impl Process {
         Some(status)
     }
 
-    /// For a test that failed: when the server ended by itself, `make test` is told, which then repeats the test's program.
-    pub fn tell_end(&mut self, server: &str) {
+    /// For a test that failed: when a fault ended the server, `make test` is told, which then repeats the test's program. [`crash`] is told
+    /// too, because that is what it imitates.
+    pub fn tell_fault(&mut self, server: &str) {
         // Its connections close before its end can be seen.
-        let until = Instant::now() + END_SEEN_WITHIN;
-        while self.child.is_some() {
-            if let Some(status) = self.ended() {
-                // Not by a macro, whose lines a test's harness keeps.
-                let _ = writeln!(io::stdout(), "{}", line_of_end(server, &status));
+        let until = Instant::now() + END_SEEN_MAX;
+        while let Some(child) = &mut self.child {
+            if let Ok(Some(status)) = child.try_wait() {
+                if is_fault(status) {
+                    // On a line of its own, whatever stands there; not by a macro, whose lines a test's harness keeps.
+                    let _ = writeln!(io::stdout(), "\n{}", line_of_end(server, &status));
+                }
+                self.child = None;
+                self.guard.forget();
             } else if Instant::now() > until {
                 return;
             } else {
@@ -114,6 +119,19 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.guard.end(self.child.take());
     }
+}
+
+/// Nobody sent it: neither a test, nor an end of the system's memory.
+fn is_fault(status: ExitStatus) -> bool {
+    let faults = [
+        Signal::SIGSEGV,
+        Signal::SIGABRT,
+        Signal::SIGBUS,
+        Signal::SIGFPE,
+        Signal::SIGILL,
+    ];
+    let signal = status.signal().map(Signal::try_from);
+    matches!(signal, Some(Ok(signal)) if faults.contains(&signal))
 }
 
 /// What xtask's `suite` reads.
@@ -177,6 +195,20 @@ pub fn log_of<'a>(files: impl IntoIterator<Item = &'a Path>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_is_a_signal_that_nobody_sends() {
+        for (status, fault) in [
+            (0, false),
+            (1 << 8, false),
+            (11, true),
+            (6, true),
+            (9, false),
+            (15, false),
+        ] {
+            assert_eq!(is_fault(ExitStatus::from_raw(status)), fault, "{status}");
+        }
+    }
 
     #[test]
     fn the_line_of_an_end_names_server_program_and_directory() {

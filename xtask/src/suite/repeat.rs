@@ -1,7 +1,7 @@
-//! A test program that is run once more, because a server that nobody had told to stop ended beside it. Firebird 3.0 is known to: connections
-//! that come and go by the hundred can end it (FirebirdSQL/firebird#7199). What such a program found out says nothing of ours.
+//! A test program that is run once more, because a fault ended a server beside it. Firebird 3.0 is known for one: connections that come and
+//! go by the hundred can end it (FirebirdSQL/firebird#7738, #7199). Which of the program's failures are ours cannot be told then.
 //! It knows the line that `crates/rig/src/process.rs` prints, not what the program tests.
-//! Rule: what failed without that line is never repeated, a program is repeated once, and the summary names it.
+//! Rule: what failed without that line is never repeated, a program is repeated once, and the summary names it and what failed at first.
 
 use std::fmt;
 use std::process::{Command, Stdio};
@@ -12,6 +12,8 @@ pub struct Repeat {
     reason: String,
     program: String,
     directory: String,
+    /// Lines that name what failed at first.
+    pub failed: Vec<String>,
 }
 
 impl Repeat {
@@ -24,6 +26,7 @@ impl Repeat {
             reason: reason.to_owned(),
             program: program.to_owned(),
             directory: directory.to_owned(),
+            failed: Vec::new(),
         })
     }
 
@@ -32,6 +35,7 @@ impl Repeat {
         let mut command = Command::new(&self.program);
         command
             .current_dir(&self.directory)
+            // As cargo would; ours names the crate of these checks.
             .env("CARGO_MANIFEST_DIR", &self.directory)
             .stdin(Stdio::null());
         command
@@ -40,7 +44,11 @@ impl Repeat {
 
 impl fmt::Display for Repeat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.program, self.reason)
+        write!(f, "{}: {}", self.program, self.reason)?;
+        for line in &self.failed {
+            write!(f, "\n  at first: {line}")?;
+        }
+        Ok(())
     }
 }
 
@@ -56,9 +64,20 @@ mod tests {
             repeat.to_string(),
             "/t/deps/live-1: Firebird ended by itself (signal: 11 (SIGSEGV))"
         );
+        let failed = vec!["test a ... FAILED".to_owned()];
+        assert!(
+            Repeat {
+                failed,
+                ..repeat.clone()
+            }
+            .to_string()
+            .ends_with("\n  at first: test a ... FAILED")
+        );
         let command = repeat.command();
         assert_eq!(command.get_program(), "/t/deps/live-1");
         assert_eq!(command.get_current_dir().unwrap(), "/crates/firebird");
+        let (_, directory) = command.get_envs().next().unwrap();
+        assert_eq!(directory.unwrap(), "/crates/firebird");
         for other in [
             "Firebird ended by itself (signal: 11) beside a in b",
             "# Firebird ended (signal: 11) beside a in b",

@@ -142,9 +142,9 @@ fn ten_thousand_clients_that_leave_cost_no_memory() {
     };
     let (bytes_early, resident_early) = leave(5);
     let (bytes_late, resident_late) = leave(45);
-    // A few hundred idle fibres more or less are no leak; one fibre lost per request would be ten times this.
+    // What idles after a round is a MiB more or less, and no more after many rounds; one fibre lost per request would be fifteen.
     assert!(
-        bytes_late < bytes_early + 1024 * 1024,
+        bytes_late < bytes_early + 4 * 1024 * 1024,
         "VM: {bytes_early} -> {bytes_late} bytes"
     );
     assert!(
