@@ -241,7 +241,7 @@ impl Expr {
         match (lower, upper) {
             (Some(lower), Some(upper)) => all([lower, upper]),
             (Some(bound), None) | (None, Some(bound)) => bound,
-            (None, None) => self.is_not_null(),
+            (None, None) => Self::new(Node::Unbounded(self.is_not_null())),
         }
     }
 
@@ -267,17 +267,26 @@ impl Expr {
 
     /// Contains this text, whose characters mean themselves.
     pub fn contains(self, text: &str) -> Self {
-        self.like(format!("%{}%", escape_like(text)))
+        self.affixed(text, format!("%{}%", escape_like(text)))
     }
 
     /// Begins with this text, whose characters mean themselves.
     pub fn starts_with(self, text: &str) -> Self {
-        self.like(format!("{}%", escape_like(text)))
+        self.affixed(text, format!("{}%", escape_like(text)))
     }
 
     /// Ends with this text, whose characters mean themselves.
     pub fn ends_with(self, text: &str) -> Self {
-        self.like(format!("%{}", escape_like(text)))
+        self.affixed(text, format!("%{}", escape_like(text)))
+    }
+
+    /// Every text contains an empty one.
+    fn affixed(self, text: &str, pattern: String) -> Self {
+        let like = self.like(pattern);
+        match text.is_empty() {
+            true => Self::new(Node::Unbounded(like)),
+            false => like,
+        }
     }
 }
 

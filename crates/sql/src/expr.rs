@@ -37,6 +37,8 @@ pub(crate) enum Node {
     /// True where one is.
     Any(Vec<Expr>),
     Null(Expr, Is),
+    /// This condition, which was to narrow the rows down to a range or a text and got one without ends: for a change it is none.
+    Unbounded(Expr),
     Between(Expr, Is, Value, Value),
     In(Expr, Is, Vec<Value>),
     InQuery(Expr, Is, Query),
@@ -213,6 +215,7 @@ impl Node {
             Node::Not(of)
             | Node::Negate(of)
             | Node::Null(of, _)
+            | Node::Unbounded(of)
             | Node::Between(of, ..)
             | Node::In(of, ..)
             | Node::Like(of, ..) => of.depth(),

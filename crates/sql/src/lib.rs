@@ -38,6 +38,7 @@ mod record;
 pub mod scan;
 pub mod schema;
 mod statement;
+mod truth;
 mod value;
 mod write;
 

@@ -343,7 +343,7 @@ impl Query {
         self.with_depth(conflict.depth(), |parts| parts.conflict = Some(conflict))
     }
 
-    /// Says that an update or delete without any condition is meant.
+    /// Says that an update or delete without any condition is meant, or with conditions that every row meets.
     #[must_use]
     pub fn all_rows(self) -> Self {
         self.with(|parts| parts.scope = Scope::AllRows)

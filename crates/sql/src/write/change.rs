@@ -5,13 +5,14 @@ use super::Writer;
 use super::expr::too_deep;
 use crate::dialect::{Dialect, Inserts, Returning, Upsert};
 use crate::error::{Error, Result, usage};
-use crate::expr::{Expr, Node, excluded};
+use crate::expr::excluded;
 use crate::limits::COLUMNS_MAX;
 use crate::name::Name;
 use crate::parts::{Action, Conflict, Origin, Source};
 use crate::query::{Parts, Query, Scope};
 use crate::record::Record;
 use crate::statement::Statement;
+use crate::truth::is_vacuous;
 
 impl Query {
     /// Inserts a row; one of defaults if the record is empty.
@@ -60,7 +61,8 @@ impl Query {
         Ok(statements)
     }
 
-    /// Updates the rows with what was [`set`](Query::set). Without any condition it needs [`all_rows`](Query::all_rows).
+    /// Updates the rows with what was [`set`](Query::set). Without a condition it needs [`all_rows`](Query::all_rows), also where all
+    /// conditions are true of every row: groups and lists of nothing, ranges without ends, and what is made of these.
     pub fn to_update(&self, dialect: &Dialect) -> Result<Statement> {
         let parts = self.changed(Change::Update)?;
         if parts.sets.is_empty() {
@@ -77,7 +79,7 @@ impl Query {
         writer.finish()
     }
 
-    /// Deletes the rows. Without any condition it needs [`all_rows`](Query::all_rows).
+    /// Deletes the rows. What a condition is: as in [`Query::to_update`].
     pub fn to_delete(&self, dialect: &Dialect) -> Result<Statement> {
         let parts = self.changed(Change::Delete)?;
         let mut writer = Writer::new(dialect);
@@ -149,15 +151,6 @@ impl Change {
             Change::Update => "update",
             Change::Delete => "delete",
         }
-    }
-}
-
-/// Whether a condition is no condition: a group of none, or one that is true because of such a group.
-fn is_vacuous(condition: &Expr) -> bool {
-    match condition.node() {
-        Node::All(list) => list.iter().all(is_vacuous),
-        Node::Any(list) => list.iter().any(is_vacuous),
-        _ => false,
     }
 }
 
