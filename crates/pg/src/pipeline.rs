@@ -1,6 +1,6 @@
 //! Several statements in one write, each with its own Sync or all under one. Decodes no rows.
-//! Rule: what is run a second time, because its plan no longer fits the tables, has left nothing behind the first time, and nothing
-//! but SELECTs has overtaken it.
+//! Rule: what is run a second time, because its plan no longer fits the tables, was not executed the first time or left nothing
+//! behind, and nothing but SELECTs has overtaken it.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use tsumugi_pg_proto::connection::Shape;
 
 use crate::connection::{Connection, Haste, Whole};
 use crate::error::{Error, Result};
-use crate::query::{Parameters, failure, is_stale, rows};
+use crate::query::{Parameters, rows, staleness};
 use crate::rows::Rows;
 use crate::statement::Description;
 
@@ -133,20 +133,20 @@ impl Connection {
         for ((reply, description), statement) in
             replies.into_iter().zip(descriptions).zip(statements)
         {
-            let idle = matches!(&reply, Ok(reply) if reply.status == TransactionStatus::Idle);
-            let outcome = reply.and_then(|reply| rows(reply, description));
-            match &outcome {
-                Err(Error::Server(error)) if is_stale(error) => {
-                    self.0.cache.borrow_mut().forget(statement.sql, &[]);
-                    if idle {
-                        stale.found(outcomes.len(), statement.sql);
-                    } else {
-                        stale.overtaken(statement.sql);
-                    }
-                }
-                _ => stale.overtaken(statement.sql),
+            let (mut refused, mut idle) = (false, false);
+            if let Ok(reply) = &reply {
+                refused = staleness(reply, 1)?.is_some();
+                idle = reply.status == TransactionStatus::Idle;
             }
-            outcomes.push(outcome);
+            if refused {
+                self.0.cache.borrow_mut().forget(statement.sql, &[]);
+            }
+            if refused && idle {
+                stale.found(outcomes.len(), statement.sql);
+            } else {
+                stale.overtaken(statement.sql);
+            }
+            outcomes.push(reply.and_then(|reply| rows(reply, description)));
         }
         for index in stale.may_run_again() {
             let again = statements.get(index).zip(outcomes.get_mut(index));
@@ -177,7 +177,7 @@ impl Connection {
     /// When the server found a statement stale, all are forgotten, because the same may have befallen the others. True when they may
     /// be run again.
     fn all_may_run_again(&self, statements: &[Statement<'_>], reply: &Whole) -> Result<bool> {
-        if !failure(reply)?.is_some_and(|error| is_stale(&error)) {
+        if staleness(reply, statements.len())?.is_none() {
             return Ok(false);
         }
         for statement in statements {

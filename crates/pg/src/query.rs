@@ -125,7 +125,8 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Prepares and runs a statement; once more when the server says that what was prepared no longer fits.
+    /// Prepares and runs a statement; once more when the server says, before it has begun to execute it, that what was prepared no
+    /// longer fits.
     pub(crate) async fn run<B: Binding>(
         &self,
         sql: &str,
@@ -143,25 +144,24 @@ impl Connection {
                 Ok(request.sync(ticket, Shape::Whole)?)
             })?;
             let reply = answer.await?;
-            let idle = reply.status == TransactionStatus::Idle;
-            match rows(reply, &description) {
-                Err(Error::Server(error)) if is_stale(&error) => {
-                    self.0.cache.borrow_mut().forget(sql, hints);
-                    if stale == Stale::Again && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
-                        return Err(Error::Forgotten(error));
-                    }
-                    if !idle || stale == Stale::Again {
-                        return Err(Error::Server(error));
-                    }
-                    stale = Stale::Again;
+            if let Some(error) = staleness(&reply, 1)? {
+                self.0.cache.borrow_mut().forget(sql, hints);
+                if stale == Stale::Again && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
+                    return Err(Error::Forgotten(error));
                 }
-                Ok(rows) if description.holds_rows => {
-                    // Boxed, so that the future of all others stays small.
-                    let renewed = Box::pin(self.up_to_date(sql, hints, rows, description));
-                    return Ok(renewed.await);
+                if reply.status != TransactionStatus::Idle || stale == Stale::Again {
+                    return Err(Error::Server(error));
                 }
-                outcome => return outcome.map(|rows| (rows, description)),
+                stale = Stale::Again;
+                continue;
             }
+            let rows = rows(reply, &description)?;
+            if description.holds_rows {
+                // Boxed, so that the future of all others stays small.
+                let renewed = Box::pin(self.up_to_date(sql, hints, rows, description));
+                return Ok(renewed.await);
+            }
+            return Ok((rows, description));
         }
     }
 
@@ -426,9 +426,36 @@ pub(crate) fn succeeded(reply: &Whole) -> Result<()> {
     failure(reply)?.map_or(Ok(()), |error| Err(Error::Server(error)))
 }
 
-/// Whether the server refuses a prepared statement because something changed since: the tables, or the session.
+/// The error of an answer when the server refused a prepared statement because something has changed since, the tables or the
+/// session, and has executed nothing of it. A procedure can commit and then fail in the same words, and so can a trigger that waits
+/// for the end of all `statements` of the answer: that is their own error, and the statement has run.
+pub(crate) fn staleness(reply: &Whole, statements: usize) -> Result<Option<Box<ServerError>>> {
+    let Some(error) = failure(reply)? else {
+        return Ok(None);
+    };
+    let refused = is_stale(&error) && failed_before_execution(reply, statements)?;
+    Ok(refused.then_some(error))
+}
+
+/// Whether the server refuses a prepared statement in these words. It is for who has seen no BindComplete for it.
 pub(crate) fn is_stale(error: &ServerError) -> bool {
     error.code == SqlState::INVALID_SQL_STATEMENT_NAME
         || (error.code == SqlState::FEATURE_NOT_SUPPORTED
             && error.routine.as_deref() == Some("RevalidateCachedQuery"))
+}
+
+/// Whether one of so many statements failed and was not executed. The server answers Bind with BindComplete before it looks at the
+/// Execute behind it, and an error in Bind makes it skip that (PostgreSQL documentation, 55.2.3): then all that were bound have ended,
+/// and one at least was not bound.
+fn failed_before_execution(reply: &Whole, statements: usize) -> Result<bool> {
+    let (mut bound, mut ended) = (0, 0);
+    for message in reply.messages() {
+        match message.map_err(Error::Protocol)? {
+            Message::BindComplete => bound += 1,
+            Message::CommandComplete(_) | Message::EmptyQueryResponse => ended += 1,
+            Message::ErrorResponse(_) => break,
+            _ => {}
+        }
+    }
+    Ok(bound == ended && ended < statements)
 }

@@ -1,5 +1,6 @@
 //! Transactions and savepoints, on a connection of one's own. Chooses no connection and retries nothing.
-//! Rule: a transaction that is dropped is rolled back before anything else runs on its connection.
+//! Rule: a transaction that is dropped is rolled back before anything else runs on its connection, and to a savepoint that is; where
+//! rows or COPY data are on their way, as soon as those have ended.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -240,7 +241,7 @@ impl Drop for Savepoint<'_, '_> {
         let existed = self.transaction.savepoints.borrow_mut().close(self.number);
         if existed && !self.transaction.ended.get() {
             let sql = named("ROLLBACK TO SAVEPOINT", self.number);
-            drop(self.transaction.connection.simple(&sql));
+            self.transaction.connection.tell(&sql);
         }
     }
 }

@@ -171,7 +171,7 @@ impl Parts {
     /// From now on other requests may follow.
     pub(crate) fn release(&mut self) {
         if std::mem::take(&mut self.reserves) {
-            self.shared.reserved.set(false);
+            self.shared.end_reservation();
         }
     }
 

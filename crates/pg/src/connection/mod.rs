@@ -121,6 +121,8 @@ pub(crate) struct Shared {
     watching_abandoned: Cell<bool>,
     /// What is read bit by bit depends on the messages that its caller sends next: nobody else may write.
     reserved: Cell<bool>,
+    /// What is sent before anything else once it no longer is.
+    deferred: RefCell<Vec<Box<str>>>,
     /// A transaction was dropped, and nobody has begun another since: none may be open once all answers have come.
     orphaned: Cell<bool>,
     /// The handles are gone.
@@ -159,6 +161,7 @@ impl Connection {
             held: Cell::new(false),
             watching_abandoned: Cell::new(false),
             reserved: Cell::new(false),
+            deferred: RefCell::default(),
             orphaned: Cell::new(false),
             closing: Cell::new(false),
             lost: RefCell::new(None),
@@ -264,18 +267,21 @@ impl Connection {
         }
     }
 
-    /// Sends a statement without values whose answer nobody waits for.
+    /// Sends a statement without values whose answer nobody waits for, before whatever is asked next: at once, or as soon as the rows or
+    /// COPY data that are on their way have ended or were dropped. If it cannot be sent then, the connection ends instead.
     pub fn tell(&self, sql: &str) {
-        drop(self.simple(sql));
+        if self.0.reserved.get() {
+            self.0.deferred.borrow_mut().push(sql.into());
+        } else {
+            self.0.send_untended(sql);
+        }
     }
 
-    /// Leaves the transaction that is open, or will be once what was sent has run. Nobody waits for the answer: it comes before
-    /// that of whatever is asked next. If nothing can be sent now, the connection ends instead.
+    /// Leaves the transaction that is open, or will be once what was sent has run. As with [`Connection::tell`] nobody waits for the
+    /// answer.
     pub(crate) fn leave_transaction(&self) {
         self.0.orphaned.set(true);
-        if self.simple("ROLLBACK").is_err() {
-            self.0.lose(Lost::unclean());
-        }
+        self.tell("ROLLBACK");
     }
 
     /// A transaction is begun, and whoever does that sees to its end.
@@ -376,6 +382,25 @@ impl Shared {
         drop((protocol, out));
         self.ring();
         Ok(ticket)
+    }
+
+    /// Others may write again, behind what was to be sent meanwhile.
+    fn end_reservation(self: &Rc<Self>) {
+        self.reserved.set(false);
+        for sql in self.deferred.take() {
+            self.send_untended(&sql);
+        }
+    }
+
+    /// Sends a statement without values whose answer nobody waits for, or ends the connection.
+    fn send_untended(self: &Rc<Self>, sql: &str) {
+        let sent = self.write(1, Haste::Now, |request, ticket| {
+            Ok(request.query(sql, ticket, Shape::Whole)?)
+        });
+        match sent {
+            Ok(ticket) => drop(Answer::new(Rc::clone(self), ticket)),
+            Err(_) => self.lose(Lost::unclean()),
+        }
     }
 
     /// One of those who hold the connection goes. If besides it there is only the task, that may end. `holders` counts both.

@@ -150,6 +150,96 @@ fn a_stream_dropped_midway_does_not_hurt_its_transaction() {
     });
 }
 
+/// Opens something on a connection, drops a savepoint meanwhile, and lets `end` see to what is open. What was inserted since the
+/// savepoint must be gone in what is committed then.
+async fn check_savepoint<T>(
+    db: &Connection,
+    open: impl AsyncFn(&Connection) -> T,
+    end: impl AsyncFn(T),
+) {
+    db.script("truncate t").await.unwrap();
+    let transaction = db.begin(Default::default()).await.unwrap();
+    db.execute("insert into t values (1)", &()).await.unwrap();
+    let outer = transaction.savepoint().await.unwrap();
+    db.execute("insert into t values (2)", &()).await.unwrap();
+    let inner = transaction.savepoint().await.unwrap();
+    db.execute("insert into t values (3)", &()).await.unwrap();
+    let opened = open(db).await;
+    drop(inner);
+    drop(outer);
+    end(opened).await;
+    db.execute("insert into t values (4)", &()).await.unwrap();
+    transaction.commit().await.unwrap();
+    let left = "select string_agg(n::text, ' ' order by n) from t";
+    let rows = db.query(left, &()).await.unwrap();
+    let row = rows.first().unwrap().unwrap();
+    assert_eq!(row.value::<&str>(0).unwrap(), "1 4");
+}
+
+#[test]
+fn a_savepoint_dropped_while_rows_or_data_are_on_their_way_is_undone() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(n int)").await.unwrap();
+        let many = "select generate_series(1, 100000)";
+        let stream = async |db: &Connection| {
+            let mut rows = db.stream(many, &()).await.unwrap();
+            rows.next().await.unwrap().unwrap();
+            rows
+        };
+        check_savepoint(&db, stream, async |rows| drop(rows)).await;
+        let read = async |mut rows: tsumugi_pg::RowStream| {
+            while rows.next().await.unwrap().is_some() {}
+        };
+        check_savepoint(&db, stream, read).await;
+        let failing = async |db: &Connection| {
+            let sql = "select 1 / (150 - n) from generate_series(1, 1000) n";
+            db.stream(sql, &()).await.unwrap()
+        };
+        let fails = async |mut rows: tsumugi_pg::RowStream| {
+            while let Ok(Some(_)) = rows.next().await {}
+        };
+        check_savepoint(&db, failing, fails).await;
+        let copy_in = async |db: &Connection| {
+            let mut copy = db.copy_in("copy t from stdin").await.unwrap();
+            copy.send(b"5\n").await.unwrap();
+            copy
+        };
+        check_savepoint(&db, copy_in, async |copy| drop(copy)).await;
+        let finish = async |copy: tsumugi_pg::CopyIn| {
+            copy.finish().await.unwrap();
+        };
+        check_savepoint(&db, copy_in, finish).await;
+        let copy_out = async |db: &Connection| {
+            let sql = format!("copy ({many}) to stdout");
+            db.copy_out(&sql).await.unwrap()
+        };
+        check_savepoint(&db, copy_out, async |copy| drop(copy)).await;
+        is_clean(&db).await;
+    });
+}
+
+#[test]
+fn a_transaction_dropped_while_rows_are_on_their_way_is_rolled_back() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(n int)").await.unwrap();
+        let transaction = db.begin(Default::default()).await.unwrap();
+        db.execute("insert into t values (1)", &()).await.unwrap();
+        let sql = "select generate_series(1, 100000)";
+        let mut rows = db.stream(sql, &()).await.unwrap();
+        drop(transaction);
+        let mut count = 0;
+        while let Some(batch) = rows.next().await.unwrap() {
+            count += batch.len();
+        }
+        assert_eq!(count, 100_000);
+        is_clean(&db).await;
+        let rows = db.query("select count(*)::int4 from t", &()).await;
+        assert_eq!(int(&rows.unwrap()), 0);
+    });
+}
+
 #[test]
 fn rows_too_large_for_a_stream_end_it_and_nothing_else() {
     run(async {

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use tsumugi_pg::{Atomicity, Connection, Error, Statement};
+use tsumugi_pg_rig::Server;
 
-use crate::{code, int, is_clean, open, run};
+use crate::{code, int, is_clean, open, open_at, run};
 
 async fn known(db: &Connection) -> i32 {
     let count = "select count(*)::int4 from pg_prepared_statements";
@@ -241,5 +242,110 @@ fn a_discarded_session_keeps_nothing() {
         db.discard().await;
         assert_eq!(known(&db).await, 1);
         is_clean(&db).await;
+    });
+}
+
+/// What commits, and fails in the words of a statement that has to be prepared anew. Each writes one row into `ran` for each time it
+/// runs; the last commits before a trigger fails at the very end.
+const COMMITTING: &[&str] = &[
+    "insert into ran values (1); commit; raise exception using errcode = '26000'",
+    "insert into ran values (1); commit; execute 'execute not_there'",
+    "insert into ran values (1); commit; execute 'execute changed'",
+    "insert into ran values (1); commit; raise exception using errcode = '0A000', message = 'cached plan must not change result type'",
+    "insert into ran values (1); commit; insert into late values (1)",
+];
+
+/// A database in which [`COMMITTING`] fails so, and how often it has run.
+async fn committing() -> (tsumugi_pg_rig::Database<'static>, Connection) {
+    let database = Server::shared().database();
+    let db = open_at(&database.url()).await;
+    db.script(
+        "create table ran(n int); create table t(a int); create table late(n int); prepare changed as select * from t; \
+         execute changed; alter table t add b int; \
+         create function fail() returns trigger language plpgsql as $$ begin raise exception using errcode = '26000'; end $$; \
+         create constraint trigger fails after insert on late deferrable initially deferred for each row execute function fail()",
+    )
+    .await
+    .unwrap();
+    (database, db)
+}
+
+async fn times(db: &Connection) -> i32 {
+    let rows = db.query("select count(*)::int4 from ran", &()).await;
+    let times = int(&rows.unwrap());
+    db.script("truncate ran").await.unwrap();
+    times
+}
+
+#[test]
+fn what_committed_and_failed_like_a_stale_statement_has_run_once() {
+    run(async {
+        let (_database, db) = committing().await;
+        for body in COMMITTING {
+            let procedure = format!(
+                "create or replace procedure p() language plpgsql as $$ begin {body}; end $$"
+            );
+            db.script(&procedure).await.unwrap();
+            for sql in ["call p()".to_owned(), format!("do $$ begin {body}; end $$")] {
+                let word = &sql[..4];
+                // Prepared before, and not.
+                for _ in 0..2 {
+                    let failed = code(db.query(&sql, &()).await);
+                    assert!(["26000", "0A000"].contains(&&*failed), "{failed}");
+                    assert_eq!(times(&db).await, 1, "{word}: {body}");
+                }
+                code(db.script(&sql).await);
+                assert_eq!(times(&db).await, 1, "script, {word}: {body}");
+                let statement = |sql| Statement { sql, values: &() };
+                for atomicity in [Atomicity::Each, Atomicity::All] {
+                    for texts in [&[&*sql][..], &[&sql, "select 1"]] {
+                        let statements: Vec<_> = texts.iter().copied().map(statement).collect();
+                        let outcomes = db.pipeline(&statements, atomicity).await.unwrap();
+                        assert!(outcomes[0].is_err());
+                        assert_eq!(times(&db).await, 1, "{atomicity:?}, {word}: {body}");
+                    }
+                }
+                // Nobody may commit in a transaction that is open.
+                let transaction = db.begin(Default::default()).await.unwrap();
+                assert_eq!(code(db.query(&sql, &()).await), "2D000");
+                transaction.roll_back().await.unwrap();
+                assert_eq!(times(&db).await, 0, "transaction, {word}: {body}");
+            }
+            let typed = tsumugi_pg::typed::Statement::<(), ()>::new("call p()");
+            code(typed.execute(&db, ()).await);
+            assert_eq!(times(&db).await, 1, "typed: {body}");
+        }
+        is_clean(&db).await;
+    });
+}
+
+#[test]
+fn what_a_pipeline_did_before_a_stale_statement_is_done_once() {
+    run(async {
+        let (_database, db) = committing().await;
+        db.script("create procedure p() language plpgsql as $$ begin insert into ran values (1); commit; end $$")
+            .await
+            .unwrap();
+        for first in [
+            "call p()",
+            "do $$ begin insert into ran values (1); commit; end $$",
+        ] {
+            for atomicity in [Atomicity::Each, Atomicity::All] {
+                db.query("select * from t", &()).await.unwrap();
+                db.script("alter table t add c int; alter table t drop c")
+                    .await
+                    .unwrap();
+                db.script("alter table t rename a to z").await.unwrap();
+                let texts = [first, "select * from t"];
+                let statements = texts.map(|sql| Statement { sql, values: &() });
+                db.pipeline(&statements, atomicity).await.unwrap();
+                assert_eq!(times(&db).await, 1, "{atomicity:?}: {first}");
+                db.script(
+                    "alter table t rename z to a; alter table t add d int; alter table t drop d",
+                )
+                .await
+                .unwrap();
+            }
+        }
     });
 }
