@@ -98,7 +98,7 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 
 soak: bench-build ## the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
-	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage -- --nocapture
+	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage --test torn -- --nocapture
 	LARGE_MIB=1024 cargo test --release --package tsumugi-kv --test large -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::

@@ -70,3 +70,6 @@ pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const BACKUP_BYTES: usize = 4 * 1024 * 1024;
 /// Unfinished backups of one name, those that a crash left among them.
 pub const PARTIAL_COPIES_MAX: u32 = 100;
+/// How many times what lies behind a damaged place of a journal is looked at, at most, for commits that follow it. Only values that
+/// imitate commits take more than two; the database is then not opened, as if commits followed.
+pub const JOURNAL_LOOK_FACTOR: u64 = 8;

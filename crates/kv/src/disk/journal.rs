@@ -5,25 +5,20 @@
 //! by a checksum. Commits are numbered within the covered part, so a gap shows here. A batch is, in little-endian numbers:
 //! 1, items (u32), sequence (u64); for each item 2, type, compression, keyspace (u64), length of key (u16), of value twice (u32),
 //! key, value; 3, XXH3 of the items (u64), `FJL` 3.
+//!
+//! A process that dies leaves the beginning of a batch, and nothing or zeros after it. So a batch that by its own lengths ends behind the last
+//! byte that was written is torn, whatever its values hold, and is cut off. Any other that cannot be read is damaged; only then is what
+//! follows searched for commits, which values may imitate: that refuses too much, never too little.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+mod scan;
+
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::Xxh3;
+use self::scan::{Following, Scan};
+use crate::limits::JOURNAL_LOOK_FACTOR;
 
-use super::layout::{META_KEY, Meta};
-
-const START: u8 = 1;
-const ITEM: u8 = 2;
-const END: u8 = 3;
-const TRAILER: [u8; 4] = *b"FJL\x03";
-/// An item's fields before its key, its tag among them.
-const ITEM_HEAD_BYTES: usize = 21;
-const CHUNK_BYTES: usize = 64 * 1024;
-const BUFFER_BYTES: usize = 1024 * 1024;
-/// A run of zeros as long as this is a part of the file that the system never wrote before a crash of the machine.
-const HOLE_BYTES: usize = 512;
 /// Sequence numbers count commits; a larger one is a flipped bit.
 const SEQUENCE_MAX: u64 = 1 << 48;
 
@@ -129,26 +124,32 @@ fn end_of(
     holes: Holes,
 ) -> Result<Option<u64>, Refused> {
     let at = |error| Refused::Io(path.to_owned(), error);
-    let rest = scan.rest(start).map_err(at)?;
-    if rest.written == 0 {
+    let written = scan.written(start).map_err(at)?;
+    if written == start {
         return Ok(None);
     }
-    for candidate in rest.after_trailers {
-        scan.seek(candidate).map_err(at)?;
-        let later = scan.batch().map_err(at)?;
-        let is_later = later.is_some_and(|batch| last.is_none_or(|last| batch.commit > last));
-        if !is_later {
-            continue;
-        }
-        let is_torn = holes == Holes::Possible && scan.has_hole(start, candidate).map_err(at)?;
-        if !is_torn {
-            return Err(Refused::Damaged(format!(
-                "{} is damaged at byte {start}, and commits follow",
-                path.display()
-            )));
-        }
+    if scan.is_torn(start, written).map_err(at)? {
+        return Ok(Some(start));
     }
-    Ok(Some(start))
+    let is_later = |commit| last.is_none_or(|last| commit > last);
+    let following = scan.following(start, written, is_later).map_err(at)?;
+    let (place, reason) = match following {
+        Following::Nothing => return Ok(Some(start)),
+        Following::Commit(place) => (place, "commits follow".to_owned()),
+        Following::Unclear(place) => (
+            place,
+            format!(
+                "commits may follow: what is behind it was searched {JOURNAL_LOOK_FACTOR} times (JOURNAL_LOOK_FACTOR)"
+            ),
+        ),
+    };
+    if holes == Holes::Possible && scan.has_hole(start, place).map_err(at)? {
+        return Ok(Some(start));
+    }
+    Err(Refused::Damaged(format!(
+        "{} is damaged at byte {start}, and {reason}",
+        path.display()
+    )))
 }
 
 fn cut(path: &Path, length: u64) -> io::Result<()> {
@@ -157,183 +158,13 @@ fn cut(path: &Path, length: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-struct Batch {
-    commit: u64,
-    sequence: u64,
-}
-
-/// One journal, read from a position on.
-struct Scan {
-    file: BufReader<File>,
-    position: u64,
-    length: u64,
-    chunk: Vec<u8>,
-}
-
-/// What is behind the last readable batch.
-struct Rest {
-    /// Bytes that are not zero.
-    written: u64,
-    /// Where another batch might begin.
-    after_trailers: Vec<u64>,
-}
-
-impl Scan {
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        Ok(Self {
-            file: BufReader::with_capacity(BUFFER_BYTES, file),
-            position: 0,
-            length,
-            chunk: vec![0; CHUNK_BYTES],
-        })
-    }
-
-    fn seek(&mut self, position: u64) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(position))?;
-        self.position = position;
-        Ok(())
-    }
-
-    /// The next batch; `None` when there is no whole one. Where that ends is then of no use.
-    fn batch(&mut self) -> io::Result<Option<Batch>> {
-        match self.read_batch() {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            other => other,
-        }
-    }
-
-    fn read_batch(&mut self) -> io::Result<Option<Batch>> {
-        let [START, i, j, k, l, sequence @ ..] = self.bytes::<13>()? else {
-            return Ok(None);
-        };
-        let mut hash = Xxh3::new();
-        let mut meta = None;
-        for _ in 0..u32::from_le_bytes([i, j, k, l]) {
-            let head = self.bytes::<ITEM_HEAD_BYTES>()?;
-            let [
-                ITEM,
-                0 | 1,
-                0,
-                _,
-                _,
-                _,
-                _,
-                _,
-                _,
-                _,
-                _,
-                a,
-                b,
-                c,
-                d,
-                e,
-                f,
-                copy @ ..,
-            ] = head
-            else {
-                return Ok(None);
-            };
-            let value_bytes = [c, d, e, f];
-            if copy != value_bytes {
-                return Ok(None);
-            }
-            hash.update(&head);
-            let key_bytes = u64::from(u16::from_le_bytes([a, b]));
-            let value_bytes = u64::from(u32::from_le_bytes(value_bytes));
-            if key_bytes + value_bytes > self.length - self.position {
-                return Ok(None);
-            }
-            let is_meta = key_bytes == META_KEY.len() as u64;
-            let key = self.pass(key_bytes, &mut hash)?;
-            let is_meta = is_meta && key == META_KEY;
-            let value = self.pass(value_bytes, &mut hash)?;
-            if is_meta {
-                meta = Meta::decode(value).ok();
-            }
-        }
-        let [END, checksum @ .., a, b, c, d] = self.bytes::<13>()? else {
-            return Ok(None);
-        };
-        let is_whole = checksum == hash.digest().to_le_bytes() && [a, b, c, d] == TRAILER;
-        Ok(meta.filter(|_| is_whole).map(|meta| Batch {
-            commit: meta.commit,
-            sequence: u64::from_le_bytes(sequence),
-        }))
-    }
-
-    fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.file.read_exact(&mut bytes)?;
-        self.position += N as u64;
-        Ok(bytes)
-    }
-
-    /// Hashes what is read; returns the last chunk of it, which is all of it when it is short.
-    fn pass(&mut self, bytes: u64, hash: &mut Xxh3) -> io::Result<&[u8]> {
-        let mut left = bytes;
-        let mut last = 0;
-        while left > 0 {
-            last = CHUNK_BYTES.min(usize::try_from(left).unwrap_or(CHUNK_BYTES));
-            self.file.read_exact(&mut self.chunk[..last])?;
-            hash.update(&self.chunk[..last]);
-            left -= last as u64;
-        }
-        self.position += bytes;
-        Ok(&self.chunk[..last])
-    }
-
-    fn rest(&mut self, start: u64) -> io::Result<Rest> {
-        let mut rest = Rest {
-            written: 0,
-            after_trailers: Vec::new(),
-        };
-        self.seek(start)?;
-        let zeros = vec![0; CHUNK_BYTES];
-        let mut window = [0; TRAILER.len()];
-        let mut position = start;
-        loop {
-            let read = self.file.read(&mut self.chunk)?;
-            if read == 0 {
-                return Ok(rest);
-            }
-            // The room ahead is most of a young journal: compared at once, not byte by byte.
-            if self.chunk[..read] == zeros[..read] {
-                window = [0; TRAILER.len()];
-                position += read as u64;
-                continue;
-            }
-            for byte in &self.chunk[..read] {
-                position += 1;
-                rest.written += u64::from(*byte != 0);
-                window.rotate_left(1);
-                window[TRAILER.len() - 1] = *byte;
-                if window == TRAILER {
-                    rest.after_trailers.push(position);
-                }
-            }
-        }
-    }
-
-    /// Whether a part of the file was never written.
-    fn has_hole(&mut self, from: u64, to: u64) -> io::Result<bool> {
-        let aligned = from.next_multiple_of(HOLE_BYTES as u64);
-        self.seek(aligned)?;
-        let mut block = [0; HOLE_BYTES];
-        for _ in 0..(to.saturating_sub(aligned)) / HOLE_BYTES as u64 {
-            self.file.read_exact(&mut block)?;
-            if block == [0; HOLE_BYTES] {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use xxhash_rust::xxh3::Xxh3;
+
+    use super::scan::{END, ITEM, START, TRAILER};
     use super::*;
+    use crate::disk::layout::{META_KEY, Meta};
 
     fn batch(commit: u64, filler: &[u8]) -> Vec<u8> {
         let meta = Meta {
@@ -459,5 +290,164 @@ mod tests {
         let torn = &torn[..torn.len() - 1];
         check(&[torn, &run(3..6)], None, Err("commit 3 does not follow"));
         check(&[], None, Err("missing"));
+    }
+
+    /// Random numbers that are the same each time (xorshift).
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % end as u64) as usize
+        }
+
+        /// A value that looks like a journal, or like parts of one.
+        fn value(&mut self, commit: u64) -> Vec<u8> {
+            let mut value = Vec::new();
+            for _ in 0..1 + self.below(4) {
+                let later = commit + self.below(3) as u64;
+                let whole = [&TRAILER[..], &run(later..later + 3), &batch(later + 3, b"")].concat();
+                match self.below(5) {
+                    0 => value.extend(TRAILER.repeat(1 + self.below(20))),
+                    1 => value.extend(whole),
+                    2 => value.extend(&whole[..self.below(whole.len())]),
+                    3 => value.extend(&whole[self.below(whole.len())..]),
+                    _ => value.extend(vec![0; self.below(700)]),
+                }
+            }
+            value
+        }
+
+        /// A journal, and where each of its commits ends.
+        fn journal(&mut self, commits: u64) -> (Vec<u8>, Vec<usize>) {
+            let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+            for commit in 1..=commits {
+                bytes.extend(batch(commit, &self.value(commit)));
+                ends.push(bytes.len());
+            }
+            (bytes, ends)
+        }
+    }
+
+    fn examined(bytes: &[u8], holes: Holes) -> Result<Examined, Refused> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("0.jnl"), bytes).unwrap();
+        examine(folder.path(), None, holes)
+    }
+
+    #[test]
+    fn a_torn_batch_is_cut_off_whatever_its_values_hold() {
+        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        for _ in 0..10 {
+            let (bytes, ends) = random.journal(4);
+            for _ in 0..40 {
+                let end = random.below(bytes.len());
+                let mut torn = bytes[..end].to_vec();
+                torn.resize(end + random.below(2) * 5_000, 0);
+                let whole = ends.iter().rposition(|whole| *whole <= end).unwrap();
+                let holes = [Holes::Possible, Holes::Impossible][random.below(2)];
+                let found = examined(&torn, holes).unwrap();
+                let last = (whole > 0).then_some(whole as u64);
+                assert_eq!(found.last_commit, last, "torn at {end}, after {ends:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_never_costs_a_commit_that_follows() {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        for _ in 0..30 {
+            let (bytes, ends) = random.journal(4);
+            for _ in 0..60 {
+                let at = random.below(bytes.len());
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1 << random.below(8);
+                match examined(&damaged, Holes::Impossible) {
+                    Err(Refused::Damaged(_)) => {}
+                    Ok(found) if at < ends[3] => {
+                        assert_eq!(found.last_commit, Some(4), "byte {at}")
+                    }
+                    Ok(found) => assert!(found.last_commit >= Some(3), "byte {at}"),
+                    Err(Refused::Io(_, error)) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    /// A batch's beginning that claims all of what is behind it.
+    fn claim(left: usize) -> Vec<u8> {
+        let value = (left - 60) as u32;
+        let mut bytes = [
+            &TRAILER[..],
+            &[START, 1, 0, 0, 0],
+            &[0; 8],
+            &[ITEM, 0, 0],
+            &[0; 8],
+        ]
+        .concat();
+        bytes.extend([1, 0]);
+        bytes.extend(value.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+        bytes
+    }
+
+    /// How often each byte is looked at when a journal ends with a value that was not written to its end, or that is damaged.
+    fn work(value: &[u8], tear: usize, flip: Option<usize>) -> u64 {
+        let mut bytes = [run(1..3), batch(3, value)].concat();
+        bytes.truncate(bytes.len() - tear);
+        if let Some(at) = flip {
+            bytes[run(1..3).len() + at] ^= 1;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.jnl");
+        std::fs::write(&path, &bytes).unwrap();
+        let mut scan = Scan::open(&path).unwrap();
+        while scan.batch().unwrap().is_some() {}
+        let start = run(1..3).len() as u64;
+        drop(end_of(&mut scan, &path, start, Some(2), Holes::Possible));
+        scan.work() / bytes.len() as u64
+    }
+
+    #[test]
+    fn the_work_is_linear_in_what_is_torn_or_damaged() {
+        const MIB: usize = 1 << 20;
+        let mut claims = Vec::new();
+        while claims.len() < MIB {
+            claims.extend(claim(MIB + 100 - claims.len()));
+        }
+        let heads = [&claim(100)[17..30], &[0; 8]].concat().repeat(MIB / 21);
+        let values = [TRAILER.repeat(MIB / 4), claims, heads];
+        for value in &values {
+            for tear in [1, 20, 100, MIB / 2] {
+                let work = work(value, tear, None);
+                assert!(work <= 12, "torn by {tear}: {work}");
+            }
+            // The first item's tag, so that nothing says where the batch ends; the checksum's, so that something does.
+            for flip in [13, 40] {
+                let least = JOURNAL_LOOK_FACTOR + 8;
+                let work = work(value, 0, Some(flip));
+                assert!(work <= least, "damaged at {flip}: {work}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_imitations_of_commits_than_are_looked_at_refuse() {
+        const BYTES: usize = 1 << 20;
+        let mut claims = Vec::new();
+        while claims.len() < BYTES {
+            claims.extend(claim(BYTES + 100 - claims.len()));
+        }
+        // Each claim ends where an end is, so that only its checksum tells that it is none.
+        claims.extend([END, 0, 0, 0, 0, 0, 0, 0, 0]);
+        claims.extend(TRAILER);
+        let mut bytes = batch(1, &claims);
+        bytes[13] ^= 1;
+        let Err(Refused::Damaged(reason)) = examined(&bytes, Holes::Impossible) else {
+            panic!("it was opened");
+        };
+        assert!(reason.contains("JOURNAL_LOOK_FACTOR"), "{reason}");
     }
 }

@@ -1,0 +1,218 @@
+//! A journal that ends anywhere, and one with a damaged bit, while the values in it look like journals themselves.
+//! DAMAGE_STEPS sets how many places are tried. Rule: what was acknowledged before the tear is there, and nothing else is.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use tsumugi_kv::{Database, Durability, Error, Range, Spec, Write};
+
+const MARKER: &[u8] = b"FJL\x03";
+
+/// Random numbers that are the same each time (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    /// A piece of some bytes.
+    fn piece<'a>(&mut self, of: &'a [u8]) -> &'a [u8] {
+        let from = self.below(of.len() as u64 + 1) as usize;
+        let rest = &of[from..];
+        &rest[..self.below(rest.len() as u64 + 1) as usize]
+    }
+}
+
+fn steps() -> u64 {
+    std::env::var("DAMAGE_STEPS").map_or(12, |steps| steps.parse().unwrap())
+}
+
+fn open(path: &Path) -> Result<Database, Error> {
+    Database::open(&Spec::disk(path, Durability::Disk))
+}
+
+fn journal(path: &Path) -> PathBuf {
+    let entries = fs::read_dir(path.join("engine")).unwrap();
+    let mut found = entries.map(|entry| entry.unwrap().path());
+    let is_journal = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "jnl");
+    found.find(is_journal).unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// A journal of another database with the same keys and more commits: each of them is later than what is torn here.
+fn foreign(folder: &Path) -> Vec<u8> {
+    let path = folder.join("foreign");
+    let kv = open(&path).unwrap();
+    for number in 0..60_u32 {
+        kv.submit_wait(Write::set("k", number.to_string())).unwrap();
+    }
+    assert!(kv.close());
+    written(&path)
+}
+
+/// A journal without the room ahead of it.
+fn written(path: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(journal(path)).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes.truncate(end + 1);
+    bytes
+}
+
+fn value(random: &mut Random, foreign: &[u8], own: &[u8]) -> Vec<u8> {
+    let mut value = Vec::new();
+    for _ in 0..1 + random.below(4) {
+        match random.below(6) {
+            0 => value.extend(MARKER.repeat(1 + random.below(40) as usize)),
+            // The end of a batch, and whole ones after it.
+            1 => {
+                value.extend_from_slice(MARKER);
+                value.extend_from_slice(&foreign[foreign.len() / 2..]);
+            }
+            2 => value.extend_from_slice(random.piece(foreign)),
+            3 => value.extend_from_slice(random.piece(own)),
+            4 => {
+                // From a batch's beginning on: what follows a marker.
+                let marks = memchr_all(foreign);
+                let from = marks[random.below(marks.len() as u64) as usize];
+                value.extend_from_slice(MARKER);
+                let rest = &foreign[from..];
+                value.extend_from_slice(&rest[..random.below(rest.len() as u64 + 1) as usize]);
+            }
+            _ => value.extend(vec![0; random.below(600) as usize]),
+        }
+    }
+    value
+}
+
+/// Where markers end.
+fn memchr_all(bytes: &[u8]) -> Vec<usize> {
+    let windows = bytes.windows(MARKER.len()).enumerate();
+    let marks = windows.filter(|(_, window)| *window == MARKER);
+    marks.map(|(at, _)| at + MARKER.len()).collect()
+}
+
+/// What a database held after each commit, and where its journal ended then.
+struct History {
+    path: PathBuf,
+    commits: Vec<(u64, Vec<(Bytes, Bytes)>)>,
+}
+
+fn history(folder: &Path, random: &mut Random) -> History {
+    let foreign = foreign(folder);
+    let path = folder.join(format!("history{}", random.below(u64::MAX)));
+    let kv = open(&path).unwrap();
+    let mut commits = Vec::new();
+    let mut note = |kv: &Database| {
+        let bytes = written(&path);
+        let page = kv.page(&Range::all(), 1_000).unwrap();
+        commits.push((bytes.len() as u64, page));
+        bytes
+    };
+    let mut own = note(&kv);
+    for number in 0..8_u32 {
+        let mut writes = Vec::new();
+        for record in 0..1 + random.below(3) {
+            let key = format!("k{number}-{record}");
+            writes.push(Write::set(key, value(random, &foreign, &own)));
+        }
+        kv.submit_wait(Write::Batch(writes)).unwrap();
+        own = note(&kv);
+    }
+    assert!(kv.close());
+    // The engine takes its room ahead back when it is opened.
+    assert!(open(&path).unwrap().close());
+    History { path, commits }
+}
+
+fn records(path: &Path) -> Result<Vec<(Bytes, Bytes)>, Error> {
+    let kv = open(path)?;
+    let page = kv.page(&Range::all(), 1_000);
+    assert!(kv.close());
+    page
+}
+
+#[test]
+fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for round in 0..steps().div_ceil(6) {
+        let History { path, commits } = history(folder.path(), &mut random);
+        let (first, last) = (commits[0].0, commits.last().unwrap().0);
+        for step in 0..steps() * 4 {
+            let end = first + random.below(last - first);
+            let torn = folder.path().join("torn");
+            copy(&path, &torn);
+            let file = OpenOptions::new().write(true).open(journal(&torn)).unwrap();
+            file.set_len(end).unwrap();
+            if step % 2 == 0 {
+                // The room ahead is still there.
+                file.set_len(last + 100_000).unwrap();
+            }
+            let before = commits
+                .iter()
+                .rfind(|(written, _)| *written <= end)
+                .unwrap();
+            let found = records(&torn);
+            let found =
+                found.unwrap_or_else(|error| panic!("round {round}, torn at {end}: {error}"));
+            assert_eq!(found, before.1, "round {round}, torn at {end}");
+            fs::remove_dir_all(&torn).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_loses_at_most_the_last_commit_whatever_values_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut refused = 0;
+    for round in 0..steps().div_ceil(6) {
+        let History { path, commits } = history(folder.path(), &mut random);
+        let (first, last) = (commits[0].0, commits.last().unwrap().0);
+        for _ in 0..steps() * 4 {
+            let at = first + random.below(last - first);
+            let damaged = folder.path().join("damaged");
+            copy(&path, &damaged);
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(journal(&damaged))
+                .unwrap();
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, at).unwrap();
+            byte[0] ^= 1 << random.below(8);
+            file.write_all_at(&byte, at).unwrap();
+            let all_but_last = commits.len() - 2;
+            match records(&damaged) {
+                Err(Error::Broken { .. }) => refused += 1,
+                Err(error) => panic!("round {round}, flipped at {at}: {error}"),
+                Ok(found) => assert!(
+                    commits[all_but_last..]
+                        .iter()
+                        .any(|(_, page)| *page == found),
+                    "round {round}, flipped at {at}: {} records",
+                    found.len()
+                ),
+            }
+            fs::remove_dir_all(&damaged).unwrap();
+        }
+    }
+    assert!(refused > 0);
+}
