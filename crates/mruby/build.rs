@@ -2,6 +2,10 @@
 //! The sources are those carried by the package `mruby3-sys`, found with `cargo metadata`; nothing of that crate's
 //! own build is used. Needs `ruby` and a C compiler.
 
+#[path = "build/arena.rs"]
+mod arena;
+
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +21,12 @@ const SHIM: [&str; 5] = [
 ];
 
 /// A place of mruby 3.2 that is wrong for us: file, text as it stands (exactly once), text as it should be.
-const CORRECTIONS: &[(&str, &str, &str)] = &[
+type Correction = (&'static str, &'static str, &'static str);
+
+/// All of them, in the order in which they are made.
+const CORRECTED: [&[Correction]; 2] = [CORRECTIONS, arena::CORRECTIONS];
+
+const CORRECTIONS: &[Correction] = &[
     // In generational mode, a full collection that finds a major one half done first finishes it. That leaves every live
     // object black, but for those that were written to during its sweep (a fibre that parked, say): they are gray and in a
     // list. The list was then emptied though nothing had been painted white again, so the collection that followed passed
@@ -26,13 +35,6 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
         "src/gc.c",
         "  else {\n    /* Sweep the dead objects, then reset all the live objects\n     * (including all the old objects, of course) to white. */\n    gc->generational = FALSE;\n    prepare_incremental_sweep(mrb, gc);\n    incremental_gc_finish(mrb, gc);\n  }\n  gc->generational = origin_mode;",
         "  gc->generational = FALSE;\n  prepare_incremental_sweep(mrb, gc);\n  incremental_gc_finish(mrb, gc);\n  gc->generational = origin_mode;",
-    ),
-    // The table of protected values grows before the place for an object is chosen. When there is no memory for it, growing
-    // collects, which gives an empty page back: the one that the chosen place was in.
-    (
-        "src/gc.c",
-        "  if (gc->free_heaps == NULL) {\n    add_heap(mrb, gc);\n  }\n\n  p = gc->free_heaps->freelist;",
-        "  if (gc->arena_idx >= gc->arena_capa) {\n    int newcapa = gc->arena_capa * 3 / 2;\n    gc->arena = (struct RBasic**)mrb_realloc(mrb, gc->arena, sizeof(struct RBasic*)*newcapa);\n    gc->arena_capa = newcapa;\n  }\n  if (gc->free_heaps == NULL) {\n    add_heap(mrb, gc);\n  }\n\n  p = gc->free_heaps->freelist;",
     ),
     // A fibre that ends leaves its outermost variables on its stack, where a block may still use them. What it wrote there
     // after the collector had seen them was never shown to the collector again, in either mode: nothing scans the stack
@@ -105,17 +107,21 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
 ];
 
 fn main() {
-    for input in ["build.rs", "build_config.rb", "defines.txt", "shim"] {
+    for input in [
+        "build.rs",
+        "build",
+        "build_config.rb",
+        "defines.txt",
+        "shim",
+    ] {
         println!("cargo:rerun-if-changed={input}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let here =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let source = out.join("source");
-    copy(&mruby_source(&here), &source);
-    CORRECTIONS
-        .iter()
-        .for_each(|correction| correct(&source, correction));
+    let original = mruby_source(&here);
+    copy(&original, &source, &corrected(&original));
     let build = out.join(format!("build-{:016x}", configuration(&here)));
     build_mruby(&source, &here, &build);
     build_shim(&source, &build);
@@ -169,8 +175,26 @@ fn metadata(here: &Path, mode: &str) -> Option<serde_json::Value> {
         .then(|| serde_json::from_slice(&output.stdout).ok())?
 }
 
-/// Copies a folder; files that are the same stay as they are, so that nothing is built again.
-fn copy(from: &Path, to: &Path) {
+/// The files that have corrections, as they should be, by their paths in the package.
+fn corrected(original: &Path) -> BTreeMap<PathBuf, String> {
+    let mut texts = BTreeMap::<PathBuf, String>::new();
+    for (file, wrong, right) in CORRECTED.into_iter().flatten() {
+        let path = original.join(file);
+        let text = texts.entry(path).or_insert_with_key(|path| {
+            fs::read_to_string(path).expect("mruby's sources are text")
+        });
+        assert_eq!(
+            text.matches(wrong).count(),
+            1,
+            "{file} of mruby is not as this correction expects: {wrong}"
+        );
+        *text = text.replace(wrong, right);
+    }
+    texts
+}
+
+/// Copies a folder, with the corrections; files that are the same stay as they are, so that nothing is built again.
+fn copy(from: &Path, to: &Path, corrected: &BTreeMap<PathBuf, String>) {
     fs::create_dir_all(to).expect("OUT_DIR is writable");
     for entry in fs::read_dir(from)
         .expect("the package is unpacked")
@@ -178,9 +202,19 @@ fn copy(from: &Path, to: &Path) {
     {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
-            copy(&from, &to);
-        } else if !to.exists() {
-            fs::copy(&from, &to).expect("OUT_DIR is writable");
+            copy(&from, &to, corrected);
+            continue;
+        }
+        let content = match corrected.get(&from) {
+            Some(text) => text.clone().into_bytes(),
+            None => fs::read(&from).expect("the package is unpacked"),
+        };
+        let present = fs::read(&to).ok();
+        if present.as_ref() == Some(&content) {
+            continue;
+        }
+        fs::write(&to, content).expect("OUT_DIR is writable");
+        if present.is_none() {
             // A generated parser that looked older than its grammar would be generated again, by a tool not needed here.
             let modified = from
                 .metadata()
@@ -193,20 +227,6 @@ fn copy(from: &Path, to: &Path) {
             copied.set_modified(modified).expect("OUT_DIR is writable");
         }
     }
-}
-
-fn correct(source: &Path, (file, wrong, right): &(&str, &str, &str)) {
-    let path = source.join(file);
-    let text = fs::read_to_string(&path).expect("mruby's sources are text");
-    if text.contains(right) {
-        return;
-    }
-    assert_eq!(
-        text.matches(wrong).count(),
-        1,
-        "{file} of mruby is not as this correction expects"
-    );
-    fs::write(&path, text.replace(wrong, right)).expect("OUT_DIR is writable");
 }
 
 fn build_mruby(source: &Path, here: &Path, build: &Path) {

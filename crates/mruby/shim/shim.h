@@ -2,14 +2,16 @@
  * The functions through which Rust reaches mruby. Everything here is C because mruby's interface is macros, inline
  * functions and longjmp; nothing here knows Tsumugi.
  *
- * Rule: a function that can raise runs its body under mrb_protect_error and returns a status (TS_OK or TS_RAISED with
- * the exception in *out), so that a longjmp never crosses a Rust frame. A native called from Ruby returns a status
- * too, and the trampoline raises or yields after Rust has returned.
+ * Rule: a function that can raise runs its body by `protect` and returns a status (TS_OK or TS_RAISED with the exception
+ * in *out), so that a longjmp never crosses a Rust frame. Every other function that Rust calls, outside of such a body,
+ * calls only what cannot_raise.txt names; `cargo xtask tidy` refuses anything else. A native called from Ruby returns a
+ * status too, and the trampoline raises or yields after Rust has returned.
  */
 #ifndef TSUMUGI_SHIM_H
 #define TSUMUGI_SHIM_H
 
 #include <mruby.h>
+#include <mruby/error.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +51,16 @@ int ts_host_dispatch(void *host, int64_t index, mrb_value self, mrb_int argc, co
 void ts_host_drop_data(void *pointer);
 void ts_host_slow(void *host, const char *file, int32_t line);
 void ts_host_syntax_error(void *errors, int32_t line, int32_t column, const char *message);
+
+/* As ts_host_realloc, but the VM's limit refuses nothing. */
+void *ts_host_realloc_exempt(void *memory, void *pointer, size_t size);
+
+/* Runs `body`, which may raise. Leaving it cannot: see build/arena.rs. */
+static inline int protect(ts_vm *vm, mrb_protect_error_func *body, void *argument, mrb_value *out) {
+  mrb_bool raised = FALSE;
+  *out = mrb_protect_error(vm->mrb, body, argument, &raised);
+  return raised ? TS_RAISED : TS_OK;
+}
 
 /* Files whose names begin so are the product's own: an insisting interrupt leaves them alone. */
 #define TS_OWN_FILE_PREFIX "tsumugi/"

@@ -61,8 +61,18 @@ mrb_value ts_array_at(ts_vm *vm, mrb_value v, mrb_int i) {
 
 mrb_int ts_hash_len(ts_vm *vm, mrb_value v) { return mrb_hash_size(vm->mrb, v); }
 
-mrb_value ts_class_of(ts_vm *vm, mrb_value v) { return mrb_obj_value(mrb_obj_class(vm->mrb, v)); }
-int ts_is_a(ts_vm *vm, mrb_value v, mrb_value class) { return mrb_obj_is_kind_of(vm->mrb, v, mrb_class_ptr(class)); }
+mrb_value ts_class_of(ts_vm *vm, mrb_value v) {
+  mrb_value class = mrb_obj_value(mrb_obj_class(vm->mrb, v));
+  mrb_gc_protect(vm->mrb, class); /* the object may go before it */
+  return class;
+}
+/* mrb_obj_is_kind_of raises for what is no class; here that is checked before. */
+int ts_is_a(ts_vm *vm, mrb_value v, mrb_value class) {
+  const struct RClass *wanted = mrb_class_ptr(class);
+  for (const struct RClass *c = mrb_class(vm->mrb, v); c; c = c->super)
+    if (c == wanted || c->mt == wanted->mt) return 1;
+  return 0;
+}
 int ts_responds_to(ts_vm *vm, mrb_value v, uint32_t sym) { return mrb_respond_to(vm->mrb, v, sym); }
 int ts_same(mrb_value a, mrb_value b) {
   return mrb_type(a) == mrb_type(b) && (mrb_immediate_p(a) ? a.value.i == b.value.i : a.value.p == b.value.p);
@@ -153,12 +163,6 @@ static mrb_value data_body(mrb_state *mrb, void *p) {
   return mrb_obj_value(mrb_data_object_alloc(mrb, mrb_class_ptr(t->a), t->pointer, &data_type));
 }
 
-static int protect(ts_vm *vm, mrb_protect_error_func *body, void *argument, mrb_value *out) {
-  mrb_bool raised = FALSE;
-  *out = mrb_protect_error(vm->mrb, body, argument, &raised);
-  return raised ? TS_RAISED : TS_OK;
-}
-
 int ts_string(ts_vm *vm, const char *bytes, size_t len, mrb_value *out) {
   struct bytes a = { bytes, len };
   return protect(vm, string_body, &a, out);
@@ -206,23 +210,18 @@ int ts_data(ts_vm *vm, mrb_value class, void *pointer, mrb_value *out) {
   return protect(vm, data_body, &t, out);
 }
 
-struct each { int (*visit)(void *, mrb_value, mrb_value); void *context; };
+/* The entries of a Hash, each protected as long as the scope of who asks. `visit` must not call into the VM. */
+struct each { void (*visit)(void *, mrb_value, mrb_value); void *context; };
 static int each_entry(mrb_state *mrb, mrb_value key, mrb_value value, void *p) {
   struct each *e = p;
   mrb_gc_protect(mrb, key);
   mrb_gc_protect(mrb, value);
-  return e->visit(e->context, key, value);
+  e->visit(e->context, key, value);
+  return 0;
 }
-static mrb_value each_body(mrb_state *mrb, void *p) {
-  struct three *t = p;
-  mrb_hash_foreach(mrb, mrb_hash_ptr(t->a), each_entry, t->pointer);
-  return t->a;
-}
-/* `visit` must not call into the VM; a non-zero answer ends the walk. */
-int ts_hash_each(ts_vm *vm, mrb_value hash, int (*visit)(void *, mrb_value, mrb_value), void *context, mrb_value *out) {
+void ts_hash_each(ts_vm *vm, mrb_value hash, void (*visit)(void *, mrb_value, mrb_value), void *context) {
   struct each e = { visit, context };
-  struct three t = { .a = hash, .pointer = &e };
-  return protect(vm, each_body, &t, out);
+  mrb_hash_foreach(vm->mrb, mrb_hash_ptr(hash), each_entry, &e);
 }
 
 /* Global variables */

@@ -22,7 +22,7 @@
 #define vm_of(mrb) ((ts_vm *)(mrb)->ud)
 
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *memory) {
-  (void)mrb;
+  if (mrb && mrb->gc.arena_resized) return ts_host_realloc_exempt(memory, pointer, size);
   return ts_host_realloc(memory, pointer, size);
 }
 
@@ -173,7 +173,7 @@ static mrb_value fiber_yield(mrb_state *mrb, mrb_value self) {
 
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
-  (void)mrb;
+  mrb_top_self(mrb); /* makes it */
   make_pump(vm);
   vm->roots = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->roots);
@@ -205,12 +205,6 @@ void ts_close(ts_vm *vm) {
   free(vm);
 }
 
-static int protect(ts_vm *vm, mrb_protect_error_func *body, void *argument, mrb_value *out) {
-  mrb_bool raised = FALSE;
-  *out = mrb_protect_error(vm->mrb, body, argument, &raised);
-  return raised ? TS_RAISED : TS_OK;
-}
-
 /* Names and classes */
 struct definition { mrb_value under; const char *name; mrb_value super; int64_t index; int waits; int singleton; };
 static mrb_value module_body(mrb_state *mrb, void *p) {
@@ -233,7 +227,7 @@ int ts_define_class(ts_vm *vm, mrb_value under, const char *name, mrb_value supe
   return protect(vm, class_body, &d, out);
 }
 mrb_value ts_object_class(ts_vm *vm) { return mrb_obj_value(vm->mrb->object_class); }
-mrb_value ts_top_self(ts_vm *vm) { return mrb_top_self(vm->mrb); }
+mrb_value ts_top_self(ts_vm *vm) { return mrb_obj_value(vm->mrb->top_self); }
 
 /* Natives */
 #define CANNOT_WAIT "cannot wait here: "
@@ -260,14 +254,16 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self) {
   const mrb_value *env = MRB_PROC_ENV(ci->proc)->stack; /* as native_body made it; closed, so it never moves */
   int64_t index = mrb_integer(env[0]);
   if (mrb_bool(env[1])) check_wait(mrb);
+  int arena = mrb_gc_arena_save(mrb);
   if (ci->n < 15 && ci->nk == 0) { /* as most calls are: no splat, no keywords, so the stack is receiver, arguments, block */
     argc = ci->n;
     argv = ci->stack + 1;
     block = ci->stack[argc + 1];
   } else {
     mrb_get_args(mrb, "*!&", &argv, &argc, &block);
+    /* They may be elements of an Array of the application's, which it empties while the native runs Ruby. */
+    for (mrb_int i = 0; i < argc; i++) mrb_gc_protect(mrb, argv[i]);
   }
-  int arena = mrb_gc_arena_save(mrb);
   int status = ts_host_dispatch(vm_of(mrb)->host, index, self, argc, argv, block, &out);
   mrb_gc_arena_restore(mrb, arena);
   mrb_gc_protect(mrb, out);

@@ -9,7 +9,7 @@ impl Scope<'_> {
     /// A global variable, or nil. `name` begins with `$`.
     pub fn global(&self, name: Symbol) -> Value<'_> {
         // SAFETY: an unknown name answers nil.
-        Value::new(unsafe { sys::ts_global(self.vm.raw(), name.0) })
+        self.hold(unsafe { sys::ts_global(self.vm.raw(), name.0) })
     }
 
     /// Sets a global variable.

@@ -18,6 +18,7 @@ mod carried;
 mod compound;
 mod fibre;
 mod global;
+mod held;
 mod interrupt;
 mod memory;
 mod names;

@@ -19,6 +19,8 @@ pub struct Memory {
     used_max: Cell<usize>,
     reserve: usize,
     refusals: Cell<u32>,
+    /// What is allocated now is not refused.
+    exempt: Cell<bool>,
 }
 
 impl Memory {
@@ -28,6 +30,7 @@ impl Memory {
             used_max: Cell::new(used_max),
             reserve,
             refusals: Cell::new(0),
+            exempt: Cell::new(false),
         }
     }
 
@@ -51,6 +54,9 @@ impl Memory {
             if self.refusals.get() < REFUSALS_BEFORE_RESERVE {
                 self.refusals.set(0);
             }
+            return true;
+        }
+        if self.exempt.get() {
             return true;
         }
         if self.refusals.get() >= REFUSALS_BEFORE_RESERVE {
@@ -82,6 +88,25 @@ unsafe extern "C" fn ts_host_realloc(
             (false, _) => resize(memory, pointer.cast(), size),
         }
     }
+}
+
+/// The same for what must not be refused: the table of values that native code holds, which grows as a Vec of Rust's would.
+///
+/// # Safety
+/// As for [`ts_host_realloc`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ts_host_realloc_exempt(
+    memory: *mut c_void,
+    pointer: *mut c_void,
+    size: usize,
+) -> *mut c_void {
+    // SAFETY: the VM was opened with a pointer to its `Memory`, which outlives it.
+    let exempt = unsafe { &(*memory.cast::<Memory>()).exempt };
+    let before = exempt.replace(true);
+    // SAFETY: the caller's promise.
+    let block = unsafe { ts_host_realloc(memory, pointer, size) };
+    exempt.set(before);
+    block
 }
 
 fn layout(size: usize) -> Option<Layout> {

@@ -120,7 +120,7 @@ unsafe extern "C" fn ts_host_dispatch(
         let native = usize::try_from(index)
             .ok()
             .and_then(|i| vm.inner.natives.borrow().get(i).cloned());
-        let scope = ManuallyDrop::new(Scope::borrowed(&vm)); // the trampoline restores the arena
+        let scope = Scope::borrowed(&vm); // the trampoline restores the arena
         // SAFETY: the trampoline passes the call's own arguments.
         let call = unsafe { Call::new(this, argc, argv, block) };
         let (status, value) = match native {

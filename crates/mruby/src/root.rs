@@ -49,10 +49,11 @@ impl Scope<'_> {
             "a root is used with its own VM"
         );
         // SAFETY: the slot is in use, so it is within the array.
-        unsafe {
+        let raw = unsafe {
             let raw = sys::ts_rooted(self.vm().raw(), root.slot);
             sys::ts_protect(self.vm().raw(), raw);
-            Value::new(raw)
-        }
+            raw
+        };
+        self.hold(raw)
     }
 }

@@ -15,19 +15,42 @@ const OVERRUN: &str = "the handler used more CPU time in one turn than its limit
 /// Access to a VM. Obtained from [`Vm::enter`] and handed to natives.
 pub struct Scope<'vm> {
     pub(crate) vm: &'vm Vm,
-    arena: c_int,
+    /// Where its values begin in the arena; `None` when the trampoline of a native releases them.
+    arena: Option<c_int>,
+    /// How many scopes it is inside of, and itself.
+    level: u32,
 }
 
 impl<'vm> Scope<'vm> {
     pub(crate) fn open(vm: &'vm Vm) -> Self {
         // SAFETY: the VM is open as long as a handle lives.
         let arena = unsafe { sys::ts_arena_save(vm.raw()) };
-        Scope { vm, arena }
+        Scope::enter(vm, Some(arena))
     }
 
     /// For a native: the trampoline has saved the arena already.
     pub(crate) fn borrowed(vm: &'vm Vm) -> Self {
-        Scope { vm, arena: 0 }
+        Scope::enter(vm, None)
+    }
+
+    fn enter(vm: &'vm Vm, arena: Option<c_int>) -> Self {
+        let level = vm.inner.held.enter();
+        Scope { vm, arena, level }
+    }
+
+    /// Hands out a value that the shim has just protected.
+    pub(crate) fn hold(&self, raw: RawValue) -> Value<'_> {
+        self.note_held();
+        Value::new(raw)
+    }
+
+    /// What is protected now is this scope's, which an inner one may be inside of.
+    fn note_held(&self) {
+        if self.level != self.vm.inner.held.innermost() {
+            // SAFETY: the VM is open as long as a handle lives.
+            let top = unsafe { sys::ts_arena_save(self.vm.raw()) };
+            self.vm.inner.held.extend(self.level, top);
+        }
     }
 
     /// The VM this scope is of.
@@ -48,9 +71,9 @@ impl<'vm> Scope<'vm> {
         );
         let mut out = Value::nil().raw;
         if status_is_ok(f(&raw mut out)) {
-            Ok(Value::new(out))
+            Ok(self.hold(out))
         } else {
-            Err(Raise(Value::new(out)))
+            Err(Raise(self.hold(out)))
         }
     }
 
@@ -173,7 +196,7 @@ impl<'vm> Scope<'vm> {
         match (array.kind(), i64::try_from(index)) {
             (Kind::Array, Ok(index)) => {
                 // SAFETY: the tag was checked; an index beyond the end gives nil.
-                Value::new(unsafe { sys::ts_array_at(self.vm.raw(), array.raw, index) })
+                self.hold(unsafe { sys::ts_array_at(self.vm.raw(), array.raw, index) })
             }
             _ => Value::nil(),
         }
@@ -230,27 +253,26 @@ impl<'vm> Scope<'vm> {
         if hash.kind() != Kind::Hash {
             return Ok(Vec::new());
         }
-        unsafe extern "C" fn visit(context: *mut c_void, key: RawValue, value: RawValue) -> c_int {
+        unsafe extern "C" fn visit(context: *mut c_void, key: RawValue, value: RawValue) {
             abort_on_panic(|| {
                 // SAFETY: `context` is the vector below, alive during the walk.
                 unsafe { &mut *context.cast::<Vec<(Value<'_>, Value<'_>)>>() }
                     .push((Value::new(key), Value::new(value)));
-                0
-            })
+            });
         }
         let mut entries: Vec<(Value<'_>, Value<'_>)> = Vec::with_capacity(self.hash_len(hash));
         let context = (&raw mut entries).cast::<c_void>();
-        // SAFETY: `visit` only pushes to the vector; the shim protects each key and value.
-        self.protect(|out| unsafe {
-            sys::ts_hash_each(self.vm.raw(), hash.raw, visit, context, out)
-        })?;
+        // SAFETY: the tag was checked; `visit` only pushes to the vector, so nothing changes the Hash on the way; the shim
+        // protects each key and value.
+        unsafe { sys::ts_hash_each(self.vm.raw(), hash.raw, visit, context) };
+        self.note_held();
         Ok(entries)
     }
 
     /// An instance variable of an object, or nil. `name` begins with `@` if Ruby shall see it.
     pub fn ivar(&self, object: Value<'_>, name: Symbol) -> Value<'_> {
         // SAFETY: mrb_iv_get answers nil for what has no variables.
-        Value::new(unsafe { sys::ts_ivar(self.vm.raw(), object.raw, name.0) })
+        self.hold(unsafe { sys::ts_ivar(self.vm.raw(), object.raw, name.0) })
     }
 
     /// Sets an instance variable. Raises for immediates and frozen objects.
@@ -386,7 +408,7 @@ impl<'vm> Scope<'vm> {
     /// The class of a value.
     pub fn class_of(&self, value: Value<'_>) -> Value<'_> {
         // SAFETY: every value has a class.
-        Value::new(unsafe { sys::ts_class_of(self.vm.raw(), value.raw) })
+        self.hold(unsafe { sys::ts_class_of(self.vm.raw(), value.raw) })
     }
 
     /// The name of a value's class.
@@ -566,8 +588,11 @@ impl<'vm> Scope<'vm> {
 
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
-        // SAFETY: scopes nest, so this is the innermost arena mark.
-        unsafe { sys::ts_arena_restore(self.vm.raw(), self.arena) };
+        let outer = self.vm.inner.held.leave(self.level);
+        if let Some(arena) = self.arena {
+            // SAFETY: scopes nest, so this is the innermost arena mark; what outer scopes hold lies below `outer`.
+            unsafe { sys::ts_arena_restore(self.vm.raw(), arena.max(outer)) };
+        }
     }
 }
 

@@ -38,7 +38,7 @@ pub const INTERRUPT_REPORT: c_int = 1;
 pub const INTERRUPT_STOP: c_int = 2;
 pub const INTERRUPT_INSIST: c_int = 4;
 
-pub type Visit = unsafe extern "C" fn(*mut c_void, RawValue, RawValue) -> c_int;
+pub type Visit = unsafe extern "C" fn(*mut c_void, RawValue, RawValue);
 
 unsafe extern "C" {
     pub fn ts_open(host: *mut c_void, memory: *mut c_void) -> *mut RawVm;
@@ -108,13 +108,7 @@ unsafe extern "C" {
         fallback: RawValue,
         out: *mut RawValue,
     ) -> c_int;
-    pub fn ts_hash_each(
-        vm: *mut RawVm,
-        hash: RawValue,
-        visit: Visit,
-        context: *mut c_void,
-        out: *mut RawValue,
-    ) -> c_int;
+    pub fn ts_hash_each(vm: *mut RawVm, hash: RawValue, visit: Visit, context: *mut c_void);
     pub fn ts_ivar_set(
         vm: *mut RawVm,
         object: RawValue,

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::held::Held;
 use crate::interrupt::Interrupter;
 use crate::memory::Memory;
 use crate::names::Names;
@@ -52,6 +53,7 @@ pub(crate) struct Inner {
     pub(crate) free_roots: RefCell<Vec<i64>>,
     pub(crate) roots: Cell<i64>,
     depth: Cell<u32>,
+    pub(crate) held: Held,
     /// Set while Rust borrows bytes of a String: nothing may run in the VM then.
     pub(crate) borrowed: Cell<bool>,
     on_slow: RefCell<Option<OnSlow>>,
@@ -88,6 +90,7 @@ impl Vm {
                 free_roots: RefCell::default(),
                 roots: Cell::new(0),
                 depth: Cell::new(0),
+                held: Held::default(),
                 borrowed: Cell::new(false),
                 on_slow: RefCell::new(None),
                 interrupter: Arc::new(Interrupter::new(raw)),
