@@ -2,20 +2,22 @@
 //! The sources are those carried by the package `mruby3-sys`, found with `cargo metadata`; nothing of that crate's
 //! own build is used. Needs `ruby` and a C compiler.
 
-#[path = "build/arena.rs"]
-mod arena;
-
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+#[path = "build/arena.rs"]
+mod arena;
+#[path = "build/bounds.rs"]
+mod bounds;
+
 const SOURCE_PACKAGE: &str = "mruby3-sys";
 const SHIM: [&str; 5] = [
     "shim/value.c",
     "shim/vm.c",
-    "shim/limits.c",
+    "shim/guard.c",
     "shim/number.c",
     "shim/raise.c",
 ];
@@ -24,7 +26,7 @@ const SHIM: [&str; 5] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 2] = [CORRECTIONS, arena::CORRECTIONS];
+const CORRECTED: [&[Correction]; 3] = [CORRECTIONS, bounds::CORRECTIONS, arena::CORRECTIONS];
 
 const CORRECTIONS: &[Correction] = &[
     // In generational mode, a full collection that finds a major one half done first finishes it. That leaves every live

@@ -461,7 +461,7 @@ mod tests {
         check(&digits, &digits);
         check(
             &format!("-7{digits}"),
-            "a number has more digits than json_digits_max (65536)",
+            "a number has more digits than json_digits_max (4096)",
         );
     }
 }

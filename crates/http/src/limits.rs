@@ -190,5 +190,6 @@ pub(crate) const SPARE_MAPS_MAX: usize = 16;
 /// A header map that grew past this many fields is not worth its memory.
 pub(crate) const SPARE_FIELDS_MAX: usize = 64;
 
-/// Most digits of an integer in JSON, as of `String#to_i`: the time to compute a number grows with the square of its digits.
-pub(crate) const JSON_DIGITS_MAX: usize = 65_536;
+/// Most digits of an integer in JSON, as of `String#to_i`: the time to compute a number grows with the square of its digits, and a
+/// body may hold thousands of such numbers.
+pub(crate) const JSON_DIGITS_MAX: usize = 4_096;

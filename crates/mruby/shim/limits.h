@@ -1,13 +1,17 @@
-/* Limits the shim enforces. Each is named in the error that it raises. */
+/* What the shim's files share to bound Ruby. Sizes are in defines.txt. */
 #ifndef TSUMUGI_SHIM_LIMITS_H
 #define TSUMUGI_SHIM_LIMITS_H
 
 #include <mruby.h>
 
-#define INTEGER_BITS_MAX 262144  /* one multiplication of this size takes some tens of milliseconds */
-#define INTEGER_DIGITS_MAX 65536
+#define OVERRUN "the handler used more CPU time in one turn than its limit allows"
 
-void ts_limit_integers(mrb_state *mrb);
+/* Has native code look at the C stack and at requests to stop (guard.c). On the thread that the VM will run on. */
+void ts_guard_natives(mrb_state *mrb);
+/* Before the first VM is opened; once for the process. */
+void ts_choose_hash_key(void);
+/* Does the product's own Ruby run, or core library code that it called? */
+int ts_own_code_runs(mrb_state *mrb);
 /* Makes `raise` without arguments raise again (raise.c). */
 void ts_reraise(mrb_state *mrb);
 

@@ -38,7 +38,6 @@ typedef struct ts_vm {
   uint64_t interrupt_entry;/* the entry an interrupt is meant for */
   int interrupt;           /* enum ts_interrupt bits; written by the watchdog thread */
   mrb_func_t kernel_raise; /* what raise.c extends */
-  mrb_func_t integer_power, integer_multiply, integer_shift_left, string_to_i; /* what limits.c guards */
 } ts_vm;
 
 /* A field of a record: a value, or a String to be made when `bytes` is not NULL. Mirrored by `RawField` in src/sys.rs. */

@@ -59,7 +59,7 @@ static void where(mrb_state *mrb, const char **file, int32_t *line) {
 }
 
 /* Does the product's own Ruby run, or core library code that it called? */
-static int own_code_runs(mrb_state *mrb) {
+int ts_own_code_runs(mrb_state *mrb) {
   for (const mrb_callinfo *ci = mrb->c->ci; ci >= mrb->c->cibase; ci--) {
     int32_t line;
     const char *name = frame_file(mrb, ci, &line);
@@ -98,14 +98,14 @@ static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_v
     /* Stay armed: raise again at each instruction of the application until control is back in our own code. */
     __atomic_or_fetch(&vm->interrupt, TS_INTERRUPT_INSIST, __ATOMIC_RELAXED);
     mrb->code_fetch_hook = hook;
-    if (own_code_runs(mrb)) return;
+    if (ts_own_code_runs(mrb)) return;
     asked |= TS_INTERRUPT_STOP;
   }
   if (asked & TS_INTERRUPT_STOP) {
     /* ci->pc still names the previous instruction, and by it the VM chooses the rescue clause: one that has just been
        entered would be chosen again, for ever. */
     mrb->c->ci->pc = pc + 1;
-    mrb_raise(mrb, vm->overrun, "the handler used more CPU time in one turn than its limit allows");
+    mrb_raise(mrb, vm->overrun, OVERRUN);
   }
 }
 
@@ -181,7 +181,7 @@ static mrb_value setup(mrb_state *mrb, void *p) {
   vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
   mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
   mrb_define_class_method(mrb, mrb_class_get(mrb, "Fiber"), "yield", fiber_yield, MRB_ARGS_ANY());
-  ts_limit_integers(mrb);
+  ts_guard_natives(mrb);
   ts_reraise(mrb);
   return mrb_nil_value();
 }
@@ -190,6 +190,7 @@ ts_vm *ts_open(void *host, void *memory) {
   ts_vm *vm = calloc(1, sizeof *vm);
   if (!vm) return NULL;
   vm->host = host;
+  ts_choose_hash_key();
   vm->mrb = mrb_open_allocf(allocate, memory);
   if (!vm->mrb) { free(vm); return NULL; }
   vm->mrb->ud = vm;

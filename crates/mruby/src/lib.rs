@@ -20,6 +20,7 @@ mod fibre;
 mod global;
 mod held;
 mod interrupt;
+pub mod limits;
 mod memory;
 mod names;
 mod native;

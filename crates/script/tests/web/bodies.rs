@@ -205,7 +205,7 @@ fn malformed_bodies_are_the_clients_fault() {
         answer.text()
     );
     assert_eq!(rig.post("/", form, b"%7B%22a=1").status, 200);
-    let digits = "1".repeat(65_537);
+    let digits = "1".repeat(4_097);
     let answer = rig.post("/", "application/json", digits.as_bytes());
     assert!(
         answer.status == 400 && answer.text().contains("json_digits_max"),
