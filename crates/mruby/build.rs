@@ -182,9 +182,9 @@ fn corrected(original: &Path) -> BTreeMap<PathBuf, String> {
     let mut texts = BTreeMap::<PathBuf, String>::new();
     for (file, wrong, right) in CORRECTED.into_iter().flatten() {
         let path = original.join(file);
-        let text = texts.entry(path).or_insert_with_key(|path| {
-            fs::read_to_string(path).expect("mruby's sources are text")
-        });
+        let text = texts
+            .entry(path)
+            .or_insert_with_key(|path| fs::read_to_string(path).expect("mruby's sources are text"));
         assert_eq!(
             text.matches(wrong).count(),
             1,
