@@ -9,6 +9,7 @@ mod links;
 mod map;
 mod markdown;
 mod names;
+mod raises;
 mod readme;
 mod signatures;
 mod unsafety;
@@ -53,6 +54,7 @@ const RULES: &[Rule] = &[
     links::findings,
     map::findings,
     names::findings,
+    raises::findings,
     readme::findings,
     signatures::findings,
     unsafety::findings,

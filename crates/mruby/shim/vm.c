@@ -173,7 +173,7 @@ static mrb_value fiber_yield(mrb_state *mrb, mrb_value self) {
 
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
-  mrb_top_self(mrb); /* makes it */
+  (void)mrb;
   make_pump(vm);
   vm->roots = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->roots);
@@ -194,9 +194,8 @@ ts_vm *ts_open(void *host, void *memory) {
   vm->mrb = mrb_open_allocf(allocate, memory);
   if (!vm->mrb) { free(vm); return NULL; }
   vm->mrb->ud = vm;
-  mrb_bool raised = FALSE;
-  mrb_protect_error(vm->mrb, setup, vm, &raised);
-  if (raised) { mrb_close(vm->mrb); free(vm); return NULL; }
+  mrb_value made;
+  if (protect(vm, setup, vm, &made) == TS_RAISED) { mrb_close(vm->mrb); free(vm); return NULL; }
   return vm;
 }
 
@@ -228,7 +227,7 @@ int ts_define_class(ts_vm *vm, mrb_value under, const char *name, mrb_value supe
   return protect(vm, class_body, &d, out);
 }
 mrb_value ts_object_class(ts_vm *vm) { return mrb_obj_value(vm->mrb->object_class); }
-mrb_value ts_top_self(ts_vm *vm) { return mrb_obj_value(vm->mrb->top_self); }
+mrb_value ts_top_self(ts_vm *vm) { return mrb_top_self(vm->mrb); }
 
 /* Natives */
 #define CANNOT_WAIT "cannot wait here: "

@@ -16,6 +16,7 @@
 
 mod carried;
 mod compound;
+mod entries;
 mod fibre;
 mod global;
 mod held;

@@ -7,7 +7,7 @@ use crate::native::{Call, Native, Reply, Waits};
 use crate::report::{Report, SyntaxError, SyntaxErrors};
 use crate::sys::{self, RawValue};
 use crate::value::{Kind, Raise, Result, Symbol, Value};
-use crate::vm::{Inner, Vm, abort_on_panic, status_is_ok};
+use crate::vm::{Inner, Vm, status_is_ok};
 
 /// What the instruction hook says too.
 const OVERRUN: &str = "the handler used more CPU time in one turn than its limit allows";
@@ -45,7 +45,7 @@ impl<'vm> Scope<'vm> {
     }
 
     /// What is protected now is this scope's, which an inner one may be inside of.
-    fn note_held(&self) {
+    pub(crate) fn note_held(&self) {
         if self.level != self.vm.inner.held.innermost() {
             // SAFETY: the VM is open as long as a handle lives.
             let top = unsafe { sys::ts_arena_save(self.vm.raw()) };
@@ -246,27 +246,6 @@ impl<'vm> Scope<'vm> {
     /// The entry of the Symbol `name`, or nil: for keyword arguments.
     pub fn keyword(&self, hash: Value<'_>, name: &str) -> Result<'_, Value<'_>> {
         self.hash_fetch(hash, Value::symbol(self.intern(name)))
-    }
-
-    /// All entries of a Hash in insertion order; none for anything else.
-    pub fn entries(&self, hash: Value<'_>) -> Result<'_, Vec<(Value<'_>, Value<'_>)>> {
-        if hash.kind() != Kind::Hash {
-            return Ok(Vec::new());
-        }
-        unsafe extern "C" fn visit(context: *mut c_void, key: RawValue, value: RawValue) {
-            abort_on_panic(|| {
-                // SAFETY: `context` is the vector below, alive during the walk.
-                unsafe { &mut *context.cast::<Vec<(Value<'_>, Value<'_>)>>() }
-                    .push((Value::new(key), Value::new(value)));
-            });
-        }
-        let mut entries: Vec<(Value<'_>, Value<'_>)> = Vec::with_capacity(self.hash_len(hash));
-        let context = (&raw mut entries).cast::<c_void>();
-        // SAFETY: the tag was checked; `visit` only pushes to the vector, so nothing changes the Hash on the way; the shim
-        // protects each key and value.
-        unsafe { sys::ts_hash_each(self.vm.raw(), hash.raw, visit, context) };
-        self.note_held();
-        Ok(entries)
     }
 
     /// An instance variable of an object, or nil. `name` begins with `@` if Ruby shall see it.
