@@ -108,6 +108,7 @@ impl Error {
         match self {
             Error::Refused { status, .. } => *status,
             Error::Http(error) => error.status(),
+            Error::Db(error) if error.is_about_value() => StatusCode::UNPROCESSABLE_ENTITY,
             Error::Deadline { .. } => StatusCode::GATEWAY_TIMEOUT,
             Error::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -118,6 +119,11 @@ impl Error {
     pub(crate) fn response(&self) -> Response {
         if let Error::Http(error) = self {
             return Response::from_error(error);
+        }
+        if let Error::Db(_) = self
+            && self.status() == StatusCode::UNPROCESSABLE_ENTITY
+        {
+            return Response::refusal(self.status(), tsumugi_db::VALUE_REFUSED);
         }
         match self.status() {
             StatusCode::INTERNAL_SERVER_ERROR if !matches!(self, Error::Refused { .. }) => {

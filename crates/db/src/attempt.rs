@@ -28,6 +28,15 @@ impl Attempt<'_> {
         }
     }
 
+    /// A value is not what its parameter needs.
+    pub(crate) fn value(self, code: &'static str, message: String) -> Error {
+        Error::Value {
+            code,
+            message,
+            statement: self.failed(String::new()),
+        }
+    }
+
     /// It took longer than `statement_timeout`.
     pub(crate) fn late(self) -> Error {
         Error::Timeout {

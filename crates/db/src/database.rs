@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tsumugi_pg::Atomicity;
 
 use crate::batch::BatchSize;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::executor::undone;
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::{Columns, Rows};
@@ -180,19 +181,7 @@ impl Database {
             outcomes.push(outcome);
             if failed {
                 transaction.roll_back().await?;
-                let failure = outcomes.pop();
-                let undone = || {
-                    Err(Error::RolledBack {
-                        reason: "another statement of the pipeline failed",
-                    })
-                };
-                let at = outcomes.len();
-                outcomes.clear();
-                outcomes.resize_with(count, undone);
-                if let (Some(place), Some(failure)) = (outcomes.get_mut(at), failure) {
-                    *place = failure;
-                }
-                return Ok(outcomes);
+                return Ok(undone(outcomes, count));
             }
         }
         transaction.commit().await?;

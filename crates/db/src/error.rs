@@ -11,6 +11,9 @@ use crate::value::Value;
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What both faces answer a client whose value the database does not take. What the database says itself has names of the schema.
+pub const VALUE_REFUSED: &str = "a value is not one that the database takes";
+
 /// Why a statement, a transaction or a connection failed.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -163,6 +166,16 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A value is not what its parameter or column needs: it is out of range or of another kind. Nothing was changed. Give another value.
+    #[error("{message}")]
+    Value {
+        /// The SQLSTATE for that, which no database said: it was found before anything was sent, or by SQLite, which has none.
+        code: &'static str,
+        /// What is wrong; never the value.
+        message: String,
+        /// What failed.
+        statement: Failed,
+    },
     /// The caller misused the API. Fix the code: trying again cannot help.
     #[error("{message}")]
     Usage {
@@ -262,7 +275,9 @@ impl Error {
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
             Error::Timeout { .. } => "QueryCanceled",
             Error::TooLarge { .. } | Error::Limit { .. } => "LimitExceeded",
-            Error::InvalidText { .. } | Error::Malformed { .. } => "DataError",
+            Error::InvalidText { .. } | Error::Malformed { .. } | Error::Value { .. } => {
+                "DataError"
+            }
             Error::RolledBack { .. } => "TransactionRolledBack",
             Error::Closed { .. }
             | Error::Open { .. }
@@ -288,6 +303,18 @@ impl Error {
         }
     }
 
+    /// Whether a value that was bound to the statement is not what the statement needs: out of range, too long, no number, no date. Such a
+    /// value comes from a client as a rule, so both faces answer 422 unless the application says otherwise.
+    pub fn is_about_value(&self) -> bool {
+        match self {
+            Error::Value { statement, .. } => statement.has_binds(),
+            Error::Database {
+                code, statement, ..
+            } => code.is_about_data() && statement.has_binds(),
+            _ => false,
+        }
+    }
+
     /// Byte offset into the SQL of what the database does not understand, when known.
     pub fn position(&self) -> Option<usize> {
         match self {
@@ -307,6 +334,7 @@ impl Error {
                 code: Code::Sqlite(code),
                 ..
             } => Some(code.to_string()),
+            Error::Value { code, .. } => Some((*code).to_owned()),
             _ => None,
         }
     }
@@ -351,6 +379,7 @@ impl Error {
             | Error::TooLarge { statement, .. }
             | Error::InvalidText { statement, .. }
             | Error::Usage { statement, .. }
+            | Error::Value { statement, .. }
             | Error::Database { statement, .. } => Some(statement),
             Error::Closed { .. }
             | Error::RolledBack { .. }
@@ -422,6 +451,10 @@ impl Failed {
 
     pub(crate) fn none() -> Failed {
         Failed(None)
+    }
+
+    fn has_binds(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| !inner.binds.is_empty())
     }
 }
 

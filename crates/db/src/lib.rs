@@ -30,6 +30,7 @@ mod csv;
 mod database;
 mod decimal;
 mod error;
+mod executor;
 mod feed;
 mod firebird;
 mod json;
@@ -50,7 +51,8 @@ mod watched;
 
 pub use batch::BatchSize;
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
-pub use error::{Code, Error, Failed, Result};
+pub use error::{Code, Error, Failed, Result, VALUE_REFUSED};
+pub use executor::Executor;
 pub use feed::{Format, Scribe};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;

@@ -103,7 +103,13 @@ module Tsumugi
     # The handler of the nearest class; what it raises itself is not handled again.
     def __rescue(exception)
       name, arity = ERRORS[exception.class.ancestors.find { |ancestor| ERRORS.key?(ancestor) }]
-      raise exception unless name
+      unless name
+        raise exception unless exception.is_a?(DB::DataError) && exception.about_value?
+
+        # What a client sent is not what the database takes: no fault of the application.
+        Native.reset(self)
+        return text("#{exception.__refusal}\n", status: 422)
+      end
 
       Native.reset(self)
       result = begin

@@ -8,6 +8,13 @@ class DB
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
      QueryCanceled LimitExceeded DataError TransactionRolledBack ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
+  class DataError
+    # Whether a value that was bound to the statement caused it; without an `error` block for it that is answered 422.
+    def about_value? = !@refusal.nil?
+
+    def __refusal = @refusal
+  end
+
   # Two transactions waited for each other; this one was chosen to be undone. Like other serialization failures it is run again.
   class DeadlockDetected < SerializationFailure; end
 

@@ -11,10 +11,10 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    BatchSize, Database, Executed, Options, PrimaryKey, PrimaryKeys, RowStream, Rows, Savepoint,
-    Transaction, TransactionOptions,
+    Database, Executor, Options, PrimaryKey, PrimaryKeys, Savepoint, Transaction,
+    TransactionOptions,
 };
-use tsumugi_sql::{Dialect, Name, Source, Statement};
+use tsumugi_sql::{Name, Source};
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -42,7 +42,7 @@ impl Db {
 
     /// The rows of a table.
     pub fn table(&self, source: impl Into<Source>) -> Table {
-        let place = Place::new(On::Database(self.database.clone()), &self.keys);
+        let place = Place::new(Executor::Database(self.database.clone()), &self.keys);
         Table::new(source.into(), place)
     }
 
@@ -118,8 +118,8 @@ impl Tx {
 
     /// The rows of a table, as this transaction sees them.
     pub fn table(&self, source: impl Into<Source>) -> Table {
-        let on = On::Transaction(Rc::clone(&self.transaction));
-        Table::new(source.into(), Place::new(on, &self.keys))
+        let executor = Executor::Transaction(Rc::clone(&self.transaction));
+        Table::new(source.into(), Place::new(executor, &self.keys))
     }
 
     /// A place to come back to. See [`Transaction::savepoint`].
@@ -137,66 +137,21 @@ impl Deref for Tx {
     }
 }
 
-/// Where a query runs.
+/// Where a query runs, and the keys that are known there.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    on: On,
+    executor: Executor,
     keys: Rc<PrimaryKeys>,
 }
 
-/// What runs it.
-#[derive(Clone, Debug)]
-enum On {
-    Database(Database),
-    Transaction(Rc<Transaction>),
-}
-
 impl Place {
-    fn new(on: On, keys: &Rc<PrimaryKeys>) -> Place {
+    fn new(executor: Executor, keys: &Rc<PrimaryKeys>) -> Place {
         let keys = Rc::clone(keys);
-        Place { on, keys }
-    }
-
-    fn dialect(&self) -> &'static Dialect {
-        match &self.on {
-            On::Database(database) => database.dialect(),
-            On::Transaction(transaction) => transaction.dialect(),
-        }
-    }
-
-    async fn fetch(&self, statement: Statement) -> Result<Rows> {
-        Ok(match &self.on {
-            On::Database(database) => database.fetch(statement).await?,
-            On::Transaction(transaction) => transaction.fetch(statement).await?,
-        })
-    }
-
-    async fn run(&self, statement: Statement) -> Result<Executed> {
-        Ok(match &self.on {
-            On::Database(database) => database.run(statement).await?,
-            On::Transaction(transaction) => transaction.run(statement).await?,
-        })
-    }
-
-    async fn follow(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
-        Ok(match &self.on {
-            On::Database(database) => database.follow_by(statement, by).await?,
-            On::Transaction(transaction) => transaction.follow_by(statement, by).await?,
-        })
+        Place { executor, keys }
     }
 
     /// The primary key of a table; nothing if there is no such table.
     async fn key(&self, table: &Name) -> Result<Option<Rc<PrimaryKey>>> {
-        let found = match &self.on {
-            On::Database(database) => {
-                let describe = database.describe(table.clone());
-                self.keys.find(table, describe).await
-            }
-            On::Transaction(transaction) => {
-                let describe = transaction.describe(table.clone());
-                self.keys.find(table, describe).await
-            }
-        };
-        Ok(found?)
+        Ok(self.executor.primary_key(&self.keys, table).await?)
     }
 }

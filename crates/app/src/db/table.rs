@@ -7,12 +7,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tsumugi_db::{BatchSize, PrimaryKey, RowStream, Rows};
 use tsumugi_sql::{
-    Aggregate, Conflict, Expr, Field, Item, Name, Order, Query, Record, Several, Source, col,
+    Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Order, Query, Record, Several, Source,
+    col,
 };
 
+use super::Place;
 use super::record::to_record;
 use super::row::{from_row, from_rows};
-use super::{On, Place};
 use crate::error::{Error, Result};
 
 /// The rows of a table, narrowed down step by step, to be read, updated or deleted, or a table to be inserted into.
@@ -56,6 +57,10 @@ impl Table {
         &self.query
     }
 
+    fn dialect(&self) -> &'static Dialect {
+        self.place.executor.dialect()
+    }
+
     builds! {
         /// Only rows for which this is true as well.
         filter(condition: Expr);
@@ -93,9 +98,8 @@ impl Table {
 
     /// The rows, undecoded: as a response they are an array of JSON without a value in between.
     pub async fn rows(&self) -> Result<Rows> {
-        self.place
-            .fetch(self.query.to_rows(self.place.dialect())?)
-            .await
+        let statement = self.query.to_rows(self.dialect())?;
+        Ok(self.place.executor.fetch(statement).await?)
     }
 
     /// The rows as values.
@@ -105,22 +109,22 @@ impl Table {
 
     /// The first row as a value.
     pub async fn first<T: DeserializeOwned>(&self) -> Result<Option<T>> {
-        let statement = self.query.to_first(self.place.dialect())?;
-        let rows = self.place.fetch(statement).await?;
+        let statement = self.query.to_first(self.dialect())?;
+        let rows = self.place.executor.fetch(statement).await?;
         rows.first().map(from_row).transpose()
     }
 
     /// How many rows there are.
     pub async fn count(&self) -> Result<u64> {
-        let statement = self.query.to_count(self.place.dialect())?;
+        let statement = self.query.to_count(self.dialect())?;
         let counted: i64 = self.one(statement).await?.unwrap_or_default();
         Ok(u64::try_from(counted).unwrap_or_default())
     }
 
     /// Whether there is a row.
     pub async fn exists(&self) -> Result<bool> {
-        let statement = self.query.to_exists(self.place.dialect())?;
-        Ok(!self.place.fetch(statement).await?.is_empty())
+        let statement = self.query.to_exists(self.dialect())?;
+        Ok(!self.place.executor.fetch(statement).await?.is_empty())
     }
 
     /// A number about the rows; none when there are no rows to tell it of.
@@ -129,7 +133,7 @@ impl Table {
         aggregate: Aggregate,
         field: impl Field,
     ) -> Result<Option<T>> {
-        let dialect = self.place.dialect();
+        let dialect = self.dialect();
         let statement = self.query.to_aggregate(aggregate, field, dialect)?;
         Ok(self.one::<Option<T>>(statement).await?.flatten())
     }
@@ -153,8 +157,8 @@ impl Table {
     }
 
     async fn follow(&self, by: BatchSize) -> Result<RowStream> {
-        let statement = self.query.to_rows(self.place.dialect())?;
-        self.place.follow(statement, by).await
+        let statement = self.query.to_rows(self.dialect())?;
+        Ok(self.place.executor.follow_by(statement, by).await?)
     }
 
     /// Inserts a row, a struct or a map, and gives its primary key, which is a whole number. Of any other key: [`Table::insert_key`].
@@ -187,8 +191,8 @@ impl Table {
         let (_, key) = self.key().await?;
         let Some(key) = key.filter(|key| !key.columns().is_empty()) else {
             let record = to_record(&row)?;
-            let statement = self.query.to_insert(&record, self.place.dialect())?;
-            self.place.run(statement).await?;
+            let statement = self.query.to_insert(&record, self.dialect())?;
+            self.place.executor.run(statement).await?;
             return Ok(None);
         };
         self.insert_with_key(row, &key).await
@@ -226,47 +230,35 @@ impl Table {
         row: impl Serialize,
     ) -> Result<Option<T>> {
         let record = to_record(&row)?;
-        let statement = self.query.to_insert(&record, self.place.dialect())?;
+        let statement = self.query.to_insert(&record, self.dialect())?;
         self.one(statement).await
     }
 
-    /// Inserts rows in one transaction and says how many there were.
+    /// Inserts rows, all or none, and says how many there were. In a transaction that goes on after an error none of them is there.
     pub async fn insert_all<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<u64> {
         let records = rows.into_iter().map(|row| to_record(&row));
         let records: Vec<Record> = records.collect::<Result<_>>()?;
-        let statements = self.query.to_insert_all(&records, self.place.dialect())?;
-        let mut inserted = 0;
-        let On::Database(database) = &self.place.on else {
-            for statement in statements {
-                inserted += self.place.run(statement).await?.affected;
-            }
-            return Ok(inserted);
-        };
-        let transaction = database.begin(Default::default()).await?;
-        for statement in statements {
-            inserted += transaction.run(statement).await?.affected;
-        }
-        transaction.commit().await?;
-        Ok(inserted)
+        let statements = self.query.to_insert_all(&records, self.dialect())?;
+        Ok(self.place.executor.run_all(statements).await?)
     }
 
     /// Sets what [`Table::set`] said and tells how many rows there were.
     pub async fn update(&self) -> Result<u64> {
-        let statement = self.query.to_update(self.place.dialect())?;
-        Ok(self.place.run(statement).await?.affected)
+        let statement = self.query.to_update(self.dialect())?;
+        Ok(self.place.executor.run(statement).await?.affected)
     }
 
     /// Deletes the rows and tells how many there were.
     pub async fn delete(&self) -> Result<u64> {
-        let statement = self.query.to_delete(self.place.dialect())?;
-        Ok(self.place.run(statement).await?.affected)
+        let statement = self.query.to_delete(self.dialect())?;
+        Ok(self.place.executor.run(statement).await?.affected)
     }
 
     async fn one<T: DeserializeOwned>(
         &self,
         statement: tsumugi_sql::Statement,
     ) -> Result<Option<T>> {
-        let rows = self.place.fetch(statement).await?;
+        let rows = self.place.executor.fetch(statement).await?;
         rows.first().map(from_row).transpose()
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use tsumugi_firebird::{Error as Driver, Ran};
 use tsumugi_firebird_proto::status::{Argument, Clause};
+use tsumugi_firebird_proto::values::EncodeError;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
 use crate::attempt::Attempt;
@@ -58,6 +59,14 @@ pub(super) fn told(attempt: Attempt<'_>, fault: Fault) -> Error {
             Error::Unreachable {
                 reason: error.to_string(),
             }
+        }
+        Fault::Driver(Driver::Values(error)) if !matches!(error, EncodeError::Count { .. }) => {
+            let code = match error {
+                EncodeError::TooLong { .. } | EncodeError::TooMuch => "22001",
+                EncodeError::Character { .. } => "22021",
+                _ => "22003",
+            };
+            attempt.value(code, error.to_string())
         }
         Fault::Driver(error) => attempt.usage(error.to_string()),
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use tsumugi_pg::{Error as Driver, Ran};
 use tsumugi_pg_proto::ServerError;
+use tsumugi_pg_proto::types::EncodeError;
 
 use super::plan::source_offset;
 use crate::attempt::Attempt;
@@ -75,6 +76,10 @@ impl Attempt<'_> {
             Driver::RolledBack => Error::RolledBack {
                 reason: "a statement in it had failed",
             },
+            Driver::Parameter { number, source } => {
+                let code = sqlstate(&source);
+                self.value(code, format!("parameter ${number}: {source}"))
+            }
             other => {
                 let message = other.to_string();
                 self.usage(message)
@@ -151,6 +156,16 @@ impl Attempt<'_> {
                 statement,
             },
         }
+    }
+}
+
+/// What the server would have answered, had it got the value as text.
+fn sqlstate(error: &EncodeError) -> &'static str {
+    match error {
+        EncodeError::OutOfRange { .. } => "22003",
+        EncodeError::Nul => "22021",
+        EncodeError::TooLong => "22001",
+        _ => "22P02",
     }
 }
 

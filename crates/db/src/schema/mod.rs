@@ -7,12 +7,11 @@ mod turn;
 use std::rc::Rc;
 
 use tsumugi_sql::schema::{Alteration, Rebuild, Table, alter, drop_table};
-use tsumugi_sql::{Name, SQLITE, Statement, table};
+use tsumugi_sql::{FIREBIRD, Name, SQLITE, Statement, table};
 
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
 use crate::options::TransactionMode;
-use crate::query::sendable;
 use crate::value::{Value, ValueRef};
 
 pub use migrations::{Applied, Direction, Migration, Migrator, News, State, ordinal};
@@ -120,10 +119,17 @@ impl Transaction {
     }
 
     async fn say(&self, statements: Vec<String>) -> Result<()> {
-        for sql in statements {
-            let binds = Vec::new();
-            let (sql, values) = sendable(Statement { sql, binds }, self.dialect());
-            self.execute(sql, values).await?;
+        let statement = |sql| Statement {
+            sql,
+            binds: Vec::new(),
+        };
+        let statements: Vec<Statement> = statements.into_iter().map(statement).collect();
+        let run = async |tx: &Transaction, statement| tx.run(statement).await;
+        // Firebird commits some changes of tables on their way, and no savepoint outlives that.
+        if statements.len() < 2 || *self.dialect() == FIREBIRD {
+            self.in_turn(statements, run).await?;
+        } else {
+            self.atomically(statements, run).await?;
         }
         Ok(())
     }

@@ -173,7 +173,42 @@ fn run(cause: rusqlite::Error, statement: Statement) -> Error {
                 statement: statement.failed(detail),
             }
         }
-        _ => database(code, detail, statement),
+        _ => match about_value(code, &detail, &statement) {
+            Some((sqlstate, message)) => Error::Value {
+                code: sqlstate,
+                message,
+                statement: statement.failed(detail),
+            },
+            None => database(code, detail, statement),
+        },
+    }
+}
+
+/// What functions say of values that were bound: the beginning of the text, and the SQLSTATE for that.
+const ABOUT_VALUES: [(&str, &str); 7] = [
+    ("integer overflow", "22003"),
+    ("malformed JSON", "22032"),
+    ("bad JSON path", "22023"),
+    ("JSON cannot hold BLOB values", "22023"),
+    ("fts5: ", "22023"),
+    ("unterminated string", "22023"),
+    ("LIKE or GLOB pattern too complex", "22023"),
+];
+
+/// The SQLSTATE where a value is wrong, and a text that does not show it.
+fn about_value(code: i32, detail: &str, statement: &Statement) -> Option<(&'static str, String)> {
+    match code {
+        ffi::SQLITE_TOOBIG => Some(("22001", detail.to_owned())),
+        // The texts of both have names of the schema only.
+        ffi::SQLITE_MISMATCH | ffi::SQLITE_CONSTRAINT_DATATYPE => {
+            Some(("22018", detail.to_owned()))
+        }
+        ffi::SQLITE_ERROR if !statement.values.is_empty() => {
+            let mut known = ABOUT_VALUES.iter();
+            let (text, code) = known.find(|(text, _)| detail.starts_with(text))?;
+            Some((code, text.trim_end_matches([':', ' ']).to_owned()))
+        }
+        _ => None,
     }
 }
 

@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tsumugi_db::{Database, PrimaryKeys, Session, Transaction};
+use tsumugi_db::{Database, Executor, PrimaryKeys, Session, Transaction};
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_sql::Dialect;
 
-use super::target::{Running, Target, own};
+use super::target::{Running, own};
 use crate::natives::{Natives, wrong_type};
 
 /// What Ruby's `DB` carries.
@@ -70,23 +70,23 @@ impl Face {
     }
 
     /// Where a statement of this job runs.
-    pub(crate) fn target<'c>(&self, scope: &'c Scope<'c>, job: u64) -> Result<'c, Target> {
+    pub(crate) fn target<'c>(&self, scope: &'c Scope<'c>, job: u64) -> Result<'c, Executor> {
         let own = self.own.borrow();
         let Some(innermost) = own.get(&job).and_then(|own| own.last()) else {
-            return Ok(Target::Database(self.database.clone()));
+            return Ok(Executor::Database(self.database.clone()));
         };
         let over = |what| scope.error("DB::UsageError", format!("the {what} is over"));
         match innermost {
             Own::Session(running) => {
                 let session = running.borrow().clone();
                 session
-                    .map(Target::Session)
+                    .map(Executor::Session)
                     .ok_or_else(|| over("connection"))
             }
             Own::Transaction(begun) => {
                 let transaction = begun.running.borrow().clone();
                 transaction
-                    .map(Target::Transaction)
+                    .map(Executor::Transaction)
                     .ok_or_else(|| over("transaction"))
             }
         }

@@ -31,6 +31,9 @@ fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>>
     if let Some(code) = error.code() {
         set("@code", scope.string(code)?)?;
     }
+    if error.is_about_value() {
+        set("@refusal", scope.string(tsumugi_db::VALUE_REFUSED)?)?;
+    }
     if let Some(sql) = error.sql() {
         set("@sql", scope.string(sql)?)?;
         let binds = scope.array(error.binds().len())?;

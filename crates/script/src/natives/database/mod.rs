@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    BatchSize, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
+    BatchSize, Database, Executor, Isolation, Names, Options, Savepoint, Session, StatementLog,
     TransactionMode, TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Call, Result, Scope, Value};
@@ -27,7 +27,7 @@ use binds::bind;
 use face::{Begun, Face, face};
 use failure::failure;
 pub(crate) use failure::raise;
-use target::{Running, Target, own, target};
+use target::{Running, own, target};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -135,10 +135,12 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("db_script", |host, scope, call| {
         let (target, sql, _) = statement(host, scope, call)?;
-        Ok(
-            Box::pin(async move { target.script(sql).await.map_or_else(failure, |()| nil()) })
-                as Operation,
-        )
+        Ok(Box::pin(async move {
+            target
+                .execute_script(sql)
+                .await
+                .map_or_else(failure, |()| nil())
+        }) as Operation)
     })
 }
 
@@ -146,7 +148,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_stream", |host, scope, call| {
         let (target, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
-            match target.stream(sql, binds, BatchSize::default()).await {
+            match target.stream_by(sql, binds, BatchSize::default()).await {
                 Ok(stream) => answer(move |scope| {
                     let unread: super::rows::Unread = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
@@ -310,7 +312,7 @@ fn statement<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
     call: &Call<'c>,
-) -> Result<'c, (Target, String, Vec<Bind>)> {
+) -> Result<'c, (Executor, String, Vec<Bind>)> {
     let target = target(host, scope, call.argument(0))?;
     let sql = text(scope, call.argument(1), "the SQL")?;
     let values = call.argument(2);

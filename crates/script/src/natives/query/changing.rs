@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Executed, PrimaryKeys, Rows, sendable};
+use tsumugi_db::{Executed, Executor, PrimaryKeys, Rows, sendable};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_sql::{Dialect, Item, Name, Query, Record, Statement};
 
@@ -12,7 +12,6 @@ use super::arguments::Reader;
 use super::reading::wrap;
 use crate::answer::{Answer, Operation, answer};
 use crate::natives::database::failure::failure;
-use crate::natives::database::target::Target;
 use crate::natives::database::values;
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
@@ -52,20 +51,11 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                 .iter()
                 .map(|record| built.query.to_insert(record, dialect));
             let each = reader.checked(each.collect::<tsumugi_sql::Result<Vec<Statement>>>())?;
-            return Ok(many(built.target(host, reader)?, each, dialect));
+            return Ok(many(built.target(host, reader)?, each));
         }
         let statements = reader.checked(built.query.to_insert_all(&records, dialect))?;
-        let statements: Vec<_> = statements
-            .into_iter()
-            .map(|statement| sendable(statement, dialect))
-            .collect();
         let target = built.target(host, reader)?;
-        Ok(Box::pin(async move {
-            if statements.is_empty() {
-                return answer(|scope| Ok(scope.integer(0)));
-            }
-            changed(target.atomically(statements).await)
-        }) as Operation)
+        Ok(Box::pin(async move { changed(target.run_all(statements).await) }) as Operation)
     })?;
     // Several rows, one by one; the values of the column, or of the primary key.
     methods.waiting("__insert_ids", |host, reader, call, built| {
@@ -137,7 +127,7 @@ fn records<'c>(reader: &Reader<'c>, rows: Value<'c>) -> Result<'c, Vec<Record>> 
 
 /// An insert under way.
 struct Change {
-    target: Target,
+    target: Executor,
     keys: Rc<PrimaryKeys>,
     dialect: &'static Dialect,
     query: Query,
@@ -182,7 +172,11 @@ impl Change {
         let columns: Vec<Name> = match (column, self.query.table_name()) {
             (Some(column), _) => vec![column],
             (None, Some(table)) => {
-                let key = self.target.primary_key(&self.keys, table).await?;
+                let key = self
+                    .target
+                    .primary_key(&self.keys, table)
+                    .await?
+                    .unwrap_or_default();
                 key.columns().to_vec()
             }
             (None, None) => Vec::new(),
@@ -216,13 +210,11 @@ impl Change {
         column: Option<Name>,
     ) -> tsumugi_db::Result<Vec<Inserted>> {
         let query = self.returning(column).await?;
-        let dialect = self.dialect;
-        let statements = records.iter().map(|record| {
-            let statement = query.to_insert(record, dialect)?;
-            Ok(sendable(statement, dialect))
-        });
-        let statements = statements.collect::<tsumugi_db::Result<Vec<_>>>()?;
-        let rows = self.target.fetch_atomically(statements).await?;
+        let statements = records
+            .iter()
+            .map(|record| query.to_insert(record, self.dialect));
+        let statements = statements.collect::<tsumugi_sql::Result<Vec<_>>>()?;
+        let rows = self.target.fetch_all(statements).await?;
         let made = |rows| {
             if query.is_returning() {
                 Inserted::Key(rows)
@@ -244,7 +236,7 @@ impl Change {
 
 /// One statement: its rows if it says `returning`, otherwise how many it changed.
 fn one(
-    target: Target,
+    target: Executor,
     statement: Statement,
     query: &Query,
     dialect: &tsumugi_sql::Dialect,
@@ -264,13 +256,9 @@ fn one(
 }
 
 /// Several statements that answer rows; an Array of the Hashes of all.
-fn many(target: Target, statements: Vec<Statement>, dialect: &tsumugi_sql::Dialect) -> Operation {
-    let statements: Vec<_> = statements
-        .into_iter()
-        .map(|statement| sendable(statement, dialect))
-        .collect();
+fn many(target: Executor, statements: Vec<Statement>) -> Operation {
     Box::pin(async move {
-        match target.fetch_atomically(statements).await {
+        match target.fetch_all(statements).await {
             Ok(results) => answer(move |scope| {
                 let all = scope.array(results.len())?;
                 for rows in results {

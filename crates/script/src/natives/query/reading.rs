@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::{Atomicity, BatchSize, Nature, PrimaryKeys, Rows, ValueRef, sendable};
+use tsumugi_db::{Atomicity, BatchSize, Executor, Nature, PrimaryKeys, Rows, ValueRef, sendable};
 use tsumugi_mruby::{Call, Kind, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 
@@ -14,7 +14,6 @@ use crate::answer::{Answer, Operation, answer};
 use crate::host::Host;
 use crate::natives::database::binds::shown;
 use crate::natives::database::failure::failure;
-use crate::natives::database::target::Target;
 use crate::natives::database::values;
 use crate::natives::rows::{Known, Unread, hash_at, values_at};
 
@@ -28,7 +27,7 @@ pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 
 impl Built {
     /// Where a statement of the running fibre on the query's database runs.
-    pub(super) fn target<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Target> {
+    pub(super) fn target<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Executor> {
         self.face.target(reader.scope, host.job.get())
     }
 }
@@ -97,7 +96,7 @@ fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let target = built.target(host, reader)?;
         let (sql, values) = sendable(statement, built.face.dialect());
         Ok(Box::pin(async move {
-            match target.stream(sql, values, by).await {
+            match target.stream_by(sql, values, by).await {
                 Ok(stream) => answer(move |scope| {
                     let unread: Unread = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
@@ -170,11 +169,11 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 /// The column of a primary key of one column.
 async fn single_key(
     keys: &PrimaryKeys,
-    target: &Target,
+    target: &Executor,
     query: &Query,
 ) -> tsumugi_db::Result<Name> {
     let key = match query.table_name() {
-        Some(table) => target.primary_key(keys, table).await?,
+        Some(table) => target.primary_key(keys, table).await?.unwrap_or_default(),
         None => Rc::default(),
     };
     match key.columns() {
@@ -295,7 +294,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             let rows = async {
                 let primary = match query.table_name() {
-                    Some(table) => target.primary_key(&known, table).await?,
+                    Some(table) => target.primary_key(&known, table).await?.unwrap_or_default(),
                     None => Rc::default(),
                 };
                 let keys: Vec<Key> = orders

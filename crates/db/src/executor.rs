@@ -1,0 +1,301 @@
+//! What runs statements: a database on a connection of its choice, a session, a transaction. Both faces run everything through it.
+//! Knows no driver. Rule: several statements of one call all run or none, also for a caller who goes on in its transaction after an error.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tsumugi_pg::Atomicity;
+use tsumugi_sql::schema::Description;
+use tsumugi_sql::{Dialect, Name, Statement};
+
+use crate::batch::BatchSize;
+use crate::database::{Database, Executed, RowStream, Savepoint, Transaction};
+use crate::error::{Error, Result};
+use crate::keys::{PrimaryKey, PrimaryKeys};
+use crate::options::TransactionOptions;
+use crate::rows::Rows;
+use crate::session::{CopyIn, CopyOut, Session};
+use crate::value::Value;
+
+/// Where a statement runs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Executor {
+    /// On a connection of the database's choice.
+    Database(Database),
+    /// On a connection of the caller's own.
+    Session(Rc<Session>),
+    /// In a transaction.
+    Transaction(Rc<Transaction>),
+}
+
+/// Calls the method of whichever it is. What is boxed keeps the future of the first, which most callers wait for, small.
+macro_rules! on_each {
+    ($self:ident, $method:ident($($argument:expr),*)) => {
+        match $self {
+            Executor::Database(database) => database.$method($($argument),*).await,
+            Executor::Session(session) => Box::pin(session.$method($($argument),*)).await,
+            Executor::Transaction(transaction) => Box::pin(transaction.$method($($argument),*)).await,
+        }
+    };
+}
+
+impl Executor {
+    /// The SQL that the builder writes for this database.
+    pub fn dialect(&self) -> &'static Dialect {
+        match self {
+            Executor::Database(database) => database.dialect(),
+            Executor::Session(session) => session.dialect(),
+            Executor::Transaction(transaction) => transaction.dialect(),
+        }
+    }
+
+    /// See [`Database::query`].
+    pub async fn query(&self, sql: impl Into<Arc<str>>, values: Vec<Value>) -> Result<Rows> {
+        on_each!(self, query(sql, values))
+    }
+
+    /// See [`Database::execute`].
+    pub async fn execute(&self, sql: impl Into<Arc<str>>, values: Vec<Value>) -> Result<Executed> {
+        on_each!(self, execute(sql, values))
+    }
+
+    /// See [`Database::execute_script`].
+    pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+        on_each!(self, execute_script(sql))
+    }
+
+    /// See [`Database::stream_by`].
+    pub async fn stream_by(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
+        on_each!(self, stream_by(sql, values, by))
+    }
+
+    /// The rows of a statement of the builder.
+    pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
+        on_each!(self, fetch(statement))
+    }
+
+    /// What a statement of the builder changed.
+    pub async fn run(&self, statement: Statement) -> Result<Executed> {
+        on_each!(self, run(statement))
+    }
+
+    /// The rows of a statement of the builder in batches.
+    pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
+        on_each!(self, follow_by(statement, by))
+    }
+
+    /// What the database says of a table; none if there is no such table.
+    pub async fn describe(&self, table: Name) -> Result<Option<Description>> {
+        on_each!(self, describe(table))
+    }
+
+    /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
+    pub async fn primary_key(
+        &self,
+        keys: &PrimaryKeys,
+        table: &Name,
+    ) -> Result<Option<Rc<PrimaryKey>>> {
+        keys.find(table, self.describe(table.clone())).await
+    }
+
+    /// Runs statements of the builder, all or none, and says how many rows they changed. One statement is all or none by itself.
+    ///
+    /// # Errors
+    /// Of the first that fails; those before it are undone then, and a transaction of the caller's goes on as [`Transaction`] says.
+    pub async fn run_all(&self, statements: Vec<Statement>) -> Result<u64> {
+        let run = async |tx: &Transaction, statement| Ok(tx.run(statement).await?.affected);
+        match <[Statement; 1]>::try_from(statements) {
+            Ok([only]) => Ok(self.run(only).await?.affected),
+            Err(several) if several.is_empty() => Ok(0),
+            Err(several) => Ok(self.atomically(several, run).await?.iter().sum()),
+        }
+    }
+
+    /// The rows of statements of the builder, of which all run or none.
+    ///
+    /// # Errors
+    /// As [`Executor::run_all`].
+    pub async fn fetch_all(&self, statements: Vec<Statement>) -> Result<Vec<Rows>> {
+        let fetch = async |tx: &Transaction, statement| tx.fetch(statement).await;
+        match <[Statement; 1]>::try_from(statements) {
+            Ok([only]) => Ok(vec![self.fetch(only).await?]),
+            Err(several) if several.is_empty() => Ok(Vec::new()),
+            Err(several) => self.atomically(several, fetch).await,
+        }
+    }
+
+    async fn atomically<T>(
+        &self,
+        statements: Vec<Statement>,
+        run: impl AsyncFn(&Transaction, Statement) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        if let Executor::Transaction(transaction) = self {
+            return transaction.atomically(statements, run).await;
+        }
+        let transaction = self.begin(TransactionOptions::default()).await?;
+        let results = transaction.in_turn(statements, run).await?;
+        transaction.commit().await?;
+        Ok(results)
+    }
+
+    /// See [`Database::pipeline`]. In a transaction [`Atomicity::All`] undoes what ran before the first that fails, and the transaction goes
+    /// on as [`Transaction`] says.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn pipeline(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        match self {
+            Executor::Database(database) => database.pipeline(statements, atomicity).await,
+            Executor::Session(session) => session.pipeline(statements, atomicity).await,
+            Executor::Transaction(transaction) => {
+                transaction.pipeline_by(statements, atomicity).await
+            }
+        }
+    }
+
+    /// See [`Transaction::savepoint`].
+    ///
+    /// # Errors
+    /// [`Error::Closed`] outside a transaction.
+    pub async fn savepoint(&self) -> Result<Savepoint> {
+        match self {
+            Executor::Transaction(transaction) => transaction.savepoint().await,
+            Executor::Database(_) | Executor::Session(_) => Err(Error::Closed {
+                what: "transaction",
+                reason: "there is none to mark a point in",
+            }),
+        }
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] in a transaction: they do not nest.
+    pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        match self {
+            Executor::Database(database) => database.begin(options).await,
+            Executor::Session(session) => session.begin(options).await,
+            Executor::Transaction(_) => Err(Error::Closed {
+                what: "transaction",
+                reason: "another one is running in it",
+            }),
+        }
+    }
+
+    /// See [`Database::copy_in`].
+    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
+        on_each!(self, copy_in(sql))
+    }
+
+    /// See [`Database::copy_out`].
+    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
+        on_each!(self, copy_out(sql))
+    }
+
+    /// Whether it is the turn of this transaction to change the schema.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] outside a transaction.
+    pub async fn has_schema(&self) -> Result<bool> {
+        match self {
+            Executor::Transaction(transaction) => transaction.has_schema().await,
+            Executor::Database(_) | Executor::Session(_) => Err(Error::Closed {
+                what: "transaction",
+                reason: "there is none that could hold the lock",
+            }),
+        }
+    }
+
+    /// Runs a statement about no table that the transaction has changed.
+    pub async fn run_beside_changes(
+        &self,
+        sql: impl Into<Arc<str>>,
+        values: Vec<Value>,
+    ) -> Result<Rows> {
+        match self {
+            Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values).await,
+            Executor::Database(_) | Executor::Session(_) => self.query(sql, values).await,
+        }
+    }
+
+    /// Whether changes of tables have been committed before the end of the transaction.
+    pub fn has_kept_changes(&self) -> bool {
+        match self {
+            Executor::Transaction(transaction) => transaction.has_kept_changes(),
+            Executor::Database(_) | Executor::Session(_) => false,
+        }
+    }
+}
+
+impl Transaction {
+    /// Runs statements in turn. Of those before one that fails nothing is kept.
+    pub(crate) async fn atomically<T>(
+        &self,
+        statements: Vec<Statement>,
+        run: impl AsyncFn(&Transaction, Statement) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let savepoint = self.savepoint().await?;
+        let results = self.in_turn(statements, run).await?;
+        savepoint.release().await?;
+        Ok(results)
+    }
+
+    /// The same, and those before one that fails stay.
+    pub(crate) async fn in_turn<T>(
+        &self,
+        statements: Vec<Statement>,
+        run: impl AsyncFn(&Transaction, Statement) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut results = Vec::with_capacity(statements.len());
+        for statement in statements {
+            results.push(run(self, statement).await?);
+        }
+        Ok(results)
+    }
+
+    async fn pipeline_by(
+        &self,
+        statements: Vec<(Arc<str>, Vec<Value>)>,
+        atomicity: Atomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        // PostgreSQL does nothing more in a transaction of which a statement has failed, and commits none of it.
+        if atomicity == Atomicity::Each || matches!(self, Transaction::Postgres(_)) {
+            return self.pipeline(statements).await;
+        }
+        let count = statements.len();
+        let savepoint = self.savepoint().await?;
+        let outcomes = self.pipeline(statements).await?;
+        if outcomes.iter().any(Result::is_err) {
+            savepoint.roll_back().await?;
+            return Ok(undone(outcomes, count));
+        }
+        savepoint.release().await?;
+        Ok(outcomes)
+    }
+}
+
+/// What `count` statements of a pipeline have for outcomes when the last one here failed and all were undone.
+pub(crate) fn undone(mut outcomes: Vec<Result<Rows>>, count: usize) -> Vec<Result<Rows>> {
+    let failure = outcomes.pop();
+    let at = outcomes.len();
+    let undone = || {
+        Err(Error::RolledBack {
+            reason: "another statement of the pipeline failed",
+        })
+    };
+    outcomes.clear();
+    outcomes.resize_with(count, undone);
+    if let (Some(place), Some(failure)) = (outcomes.get_mut(at), failure) {
+        *place = failure;
+    }
+    outcomes
+}

@@ -1,0 +1,191 @@
+//! The same application twice: handlers in Rust below `/rust`, in Ruby below `/ruby`. What they are asked is in the files beside.
+//! Rule: neither does what the other does not.
+
+use std::ops::Bound;
+
+use tsumugi::db::Value as DbValue;
+use tsumugi::prelude::*;
+use tsumugi::serde_json::Value as JsonValue;
+
+use crate::URL;
+
+pub struct App {
+    pub db: Db,
+}
+
+impl Plugin for App {
+    async fn start(_: &Worker) -> Result<App> {
+        let url = URL.with_borrow(Clone::clone);
+        let db = Db::connect(&url, Options::default()).await?;
+        Ok(App { db })
+    }
+}
+
+/// A row of `numbers`.
+#[derive(Serialize)]
+struct Number {
+    id: i64,
+}
+
+/// So many rows, the last of which is there twice.
+fn numbers(count: i64) -> impl Iterator<Item = Number> {
+    let ids = (1..count).chain([1]);
+    ids.map(|id| Number { id })
+}
+
+/// In a transaction that goes on after the error: what had been inserted before it is not there.
+async fn insert_all(app: State<App>, Path(count): Path<i64>) -> Result<String> {
+    let failed = app
+        .db
+        .tx(async |tx: &Tx| {
+            let failed = tx
+                .table("numbers")
+                .insert_all(numbers(count))
+                .await
+                .is_err();
+            tx.table("numbers").insert(Number { id: -1 }).await?;
+            Ok::<_, Error>(failed)
+        })
+        .await?;
+    counted(&app, failed).await
+}
+
+/// Without a transaction of the caller's.
+async fn insert_all_alone(app: State<App>, Path(count): Path<i64>) -> Result<String> {
+    let table = app.db.table("numbers");
+    let failed = table.insert_all(numbers(count)).await.is_err();
+    counted(&app, failed).await
+}
+
+async fn counted(app: &App, failed: bool) -> Result<String> {
+    let rows = app.db.table("numbers");
+    let counted = rows.count().await?;
+    rows.all_rows().delete().await?;
+    Ok(format!("{failed} {counted}"))
+}
+
+/// A statement and the value for its `?`.
+#[derive(Deserialize)]
+struct Asked {
+    sql: String,
+    value: JsonValue,
+}
+
+async fn ask(app: State<App>, Json(asked): Json<Asked>) -> Result<()> {
+    let value = match asked.value {
+        JsonValue::Bool(truth) => DbValue::from(truth),
+        JsonValue::Number(number) => match number.as_i64() {
+            Some(integer) => DbValue::from(integer),
+            None => DbValue::from(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        JsonValue::String(text) => DbValue::from(text),
+        other => DbValue::Json(other.to_string()),
+    };
+    app.db.query(asked.sql, vec![value]).await?;
+    Ok(())
+}
+
+#[derive(Deserialize, Serialize)]
+struct Person {
+    id: i64,
+    name: String,
+    age: JsonValue,
+    born: Option<String>,
+}
+
+async fn enrol(app: State<App>, Json(person): Json<Person>) -> Result<(u16, &'static str)> {
+    app.db.table("people").insert_key::<i64>(person).await?;
+    Ok((201, ""))
+}
+
+/// Deletes what is none of these, or all if there are none of these.
+async fn delete_others(app: State<App>, Json(ids): Json<Vec<i64>>) -> Result<String> {
+    let others = app.db.table("numbers").filter(col("id").not_in(ids));
+    deleted(others.delete().await)
+}
+
+async fn delete_within(
+    app: State<App>,
+    Json((from, to)): Json<(Option<i64>, Option<i64>)>,
+) -> Result<String> {
+    let from = from.map_or(Bound::Unbounded, Bound::Included);
+    let to = to.map_or(Bound::Unbounded, Bound::Included);
+    let within = app.db.table("numbers").filter(col("id").within((from, to)));
+    deleted(within.delete().await)
+}
+
+async fn move_others(app: State<App>, Json(ids): Json<Vec<i64>>) -> Result<String> {
+    let others = app.db.table("numbers").filter(!col("id").is_in(ids));
+    deleted(others.set("id", col("id") + 100).update().await)
+}
+
+fn deleted(changed: Result<u64>) -> Result<String> {
+    match changed {
+        Ok(changed) => Ok(changed.to_string()),
+        Err(Error::Sql(error)) => Ok(error.to_string()),
+        Err(other) => Err(other),
+    }
+}
+
+pub fn routes(ruby: &std::path::Path) -> Router<App> {
+    let rust = Router::new()
+        .route("/insert_all/{count}", post(insert_all))
+        .route("/insert_all_alone/{count}", post(insert_all_alone))
+        .route("/ask", post(ask))
+        .route("/people", post(enrol))
+        .route("/delete_others", post(delete_others))
+        .route("/delete_within", post(delete_within))
+        .route("/move_others", post(move_others));
+    Router::new()
+        .nest("/rust", rust)
+        .mount("/ruby", Ruby::new(ruby))
+}
+
+pub const RUBY: &str = r##"
+plugin(:db) { DB.connect "URL" }
+
+def numbers(count) = ((1...count).to_a << 1).map { |id| { id: id } }
+def failed?
+  yield
+  false
+rescue DB::UniqueViolation
+  true
+end
+def counted(failed)
+  count = db[:numbers].count
+  db[:numbers].all_rows!.delete
+  text "#{failed} #{count}"
+end
+post "/insert_all/:count" do |count|
+  rows = numbers(count.to_i)
+  counted(db.transaction do
+    failed = failed? { db[:numbers].insert(rows) }
+    db[:numbers].insert(id: -1)
+    failed
+  end)
+end
+post "/insert_all_alone/:count" do |count|
+  rows = numbers(count.to_i)
+  counted(failed? { db[:numbers].insert(rows) })
+end
+post "/ask" do
+  asked = body.json
+  db.query(asked["sql"], asked["value"])
+  status 204
+end
+post "/people" do
+  db[:people].insert(body.json)
+  status 201
+end
+def changed
+  text yield.to_s
+rescue DB::UsageError => e
+  text e.message
+end
+post("/delete_others") { changed { db[:numbers].where_not_in(:id, body.json).delete } }
+post "/delete_within" do
+  from, to = body.json
+  changed { db[:numbers].where(id: from..to).delete }
+end
+post("/move_others") { changed { db[:numbers].where_not(id: body.json).update(id: col(:id) + 100) } }
+"##;

@@ -1,0 +1,42 @@
+//! Changes whose conditions are true of every row: refused like those without a condition, and nothing is changed.
+
+use crate::on_each;
+
+const TABLE: &str = "create table numbers (id bigint not null primary key);
+insert into numbers (id) values (1);
+insert into numbers (id) values (2);
+insert into numbers (id) values (3);";
+
+#[test]
+fn change_by_a_condition_of_nothing_is_refused() {
+    on_each(
+        |_| TABLE.to_owned(),
+        async |engine, client| {
+            for face in ["rust", "ruby"] {
+                let check = async |path: &str, body: &str, expected: &str| {
+                    let call = client.post(&format!("/{face}/{path}"));
+                    let reply = call.body("application/json", body.to_owned()).await;
+                    assert_eq!(reply.text(), expected, "{engine:?}, {face}: {path} {body}");
+                };
+                let delete = "this delete has no condition: say all_rows if every row is meant";
+                let update = "this update has no condition: say all_rows if every row is meant";
+                check("delete_others", "[]", delete).await;
+                check("delete_within", "[null, null]", delete).await;
+                check("move_others", "[]", update).await;
+                check("delete_others", "[1, 2, 3]", "0").await;
+                check("delete_within", "[4, null]", "0").await;
+                check("move_others", "[1, 2, 3]", "0").await;
+            }
+            for (face, left) in [("rust", "[2]"), ("ruby", "[]")] {
+                let call = client.post(&format!("/{face}/delete_others"));
+                let reply = call.body("application/json", left).await;
+                let all = "this delete has no condition: say all_rows if every row is meant";
+                assert_eq!(
+                    reply.text(),
+                    if left == "[2]" { "2" } else { all },
+                    "{engine:?}"
+                );
+            }
+        },
+    );
+}
