@@ -12,6 +12,8 @@ use std::{env, fs};
 mod arena;
 #[path = "build/bounds.rs"]
 mod bounds;
+#[path = "build/walks.rs"]
+mod walks;
 
 const SOURCE_PACKAGE: &str = "mruby3-sys";
 const SHIM: [&str; 5] = [
@@ -26,7 +28,12 @@ const SHIM: [&str; 5] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 3] = [CORRECTIONS, bounds::CORRECTIONS, arena::CORRECTIONS];
+const CORRECTED: [&[Correction]; 4] = [
+    CORRECTIONS,
+    bounds::CORRECTIONS,
+    arena::CORRECTIONS,
+    walks::CORRECTIONS,
+];
 
 const CORRECTIONS: &[Correction] = &[
     // In generational mode, a full collection that finds a major one half done first finishes it. That leaves every live

@@ -1,0 +1,163 @@
+//! Everything of mruby's that walks over a container, and every walk of the binding's own, while Ruby changes the container at
+//! random and the collector runs: no crash, and nothing that was collected is reached. Each walk is made from a seed, which is
+//! printed when it fails; `TSUMUGI_WALK_SEED=N` repeats one, `TSUMUGI_WALKS=N` runs so many (400 usually).
+
+use tsumugi_mruby::{Options, Reply, Result, Scope, Value, Vm, Waits};
+
+const WALKS: &str = include_str!("walks.rb");
+
+/// Walks of the binding, as natives: `Held.…` hands out what Rust took before the block ran.
+const NATIVES: &str = r#"
+WALKS[:hash].merge!(
+  native_entries: ->(c, o, w) { Held.entries(c) { w.spoil } },
+  native_nested: ->(c, o, w) { Held.nested(c.values) { w.spoil } },
+  native_set: ->(c, o, w) { Held.set(c, w.key, w.value) },
+  native_fetch: ->(c, o, w) { Held.fetch(c, w.key) },
+)
+WALKS[:array].merge!(
+  native_elements: ->(c, o, w) { Held.elements(c) { w.spoil } },
+  native_nested: ->(c, o, w) { Held.nested(c) { w.spoil } },
+  native_arguments: ->(c, o, w) { Held.arguments(*c) { w.spoil } },
+  native_send: ->(c, o, w) { Held.send(:arguments, *c) { w.spoil } },
+  native_record: ->(c, o, w) { Held.record(c) { w.spoil } },
+  native_raises: ->(c, o, w) { c.sort { |a, b| w.spoil; Held.raises } },
+)
+WALKS[:object].merge!(native_variables: ->(c, o, w) { Held.variables(c) { w.spoil } })
+"#;
+
+fn define(scope: &Scope<'_>) {
+    let holder = scope.define_module(Value::nil(), "Held").unwrap();
+    let define = |name: &str,
+                  native: for<'s> fn(
+        &'s Scope<'s>,
+        &tsumugi_mruby::Call<'s>,
+    ) -> Result<'s, Value<'s>>| {
+        scope
+            .define_singleton(holder, name, Waits::Never, move |scope, call| {
+                native(scope, call).map(Reply::from)
+            })
+            .unwrap();
+    };
+    define("entries", |scope, call| {
+        let entries = scope.entries(call.argument(0))?;
+        let answer = scope.array(0)?;
+        for (key, value) in entries {
+            scope.call(call.block, "call", &[])?;
+            scope.push(answer, scope.array_of(&[key, value])?)?;
+        }
+        Ok(answer)
+    });
+    define("elements", |scope, call| {
+        let array = call.argument(0);
+        let elements: Vec<_> = (0..scope.array_len(array))
+            .map(|i| scope.array_at(array, i))
+            .collect();
+        scope.call(call.block, "call", &[])?;
+        scope.array_of(&elements)
+    });
+    // What the outer scope takes while an inner one is open.
+    define("nested", |scope, call| {
+        let array = call.argument(0);
+        let mut taken = Vec::new();
+        for i in 0..scope.array_len(array) {
+            let raised = scope.nested(|inner| {
+                taken.push(scope.array_at(array, i));
+                let called = inner.call(call.block, "call", &[]);
+                called.map(drop).map_err(|raised| inner.root(raised.0))
+            });
+            raised.map_err(|root| tsumugi_mruby::Raise(scope.rooted(&root)))?;
+        }
+        scope.array_of(&taken)
+    });
+    define("arguments", |scope, call| {
+        scope.call(call.block, "call", &[])?;
+        scope.array_of(call.arguments())
+    });
+    define("record", |scope, call| {
+        let array = call.argument(0);
+        let (first, second) = (scope.array_at(array, 0), scope.array_at(array, 1));
+        scope.call(call.block, "call", &[])?;
+        let names = [scope.intern("first"), scope.intern("second")];
+        scope.record(&names, &[first.into(), second.into()])
+    });
+    define("set", |scope, call| {
+        let (hash, key, value) = (call.argument(0), call.argument(1), call.argument(2));
+        scope.hash_set(hash, key, value)?;
+        Ok(hash)
+    });
+    define("fetch", |scope, call| {
+        scope.hash_fetch(call.argument(0), call.argument(1))
+    });
+    define("variables", |scope, call| {
+        let name = scope.intern("@v0");
+        let held = scope.ivar(call.argument(0), name);
+        scope.call(call.block, "call", &[])?;
+        Ok(held)
+    });
+    define("raises", |scope, _| {
+        Err(scope.error("ArgumentError", "v from a native"))
+    });
+}
+
+fn number(name: &str) -> Option<i64> {
+    let text = std::env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+    )
+}
+
+/// Runs walks from a seed on.
+fn walk(seed: i64, count: i64, mode: &str) {
+    let vm = Vm::open(Options::default()).unwrap();
+    vm.enter(|scope| {
+        define(scope);
+        let generational = format!("GC.generational_mode = {mode}");
+        for source in [WALKS, NATIVES, &generational] {
+            let program = scope.compile(source.as_bytes(), "walks.rb", 1);
+            let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
+            let ran = scope.run(program);
+            ran.unwrap_or_else(|raised| panic!("{}", scope.report(raised)));
+        }
+        for seed in seed..seed + count {
+            scope.nested(|scope| one(scope, seed));
+        }
+    });
+}
+
+fn one(scope: &Scope<'_>, seed: i64) {
+    let failed = |name: &str, raised| {
+        let report = scope.report(raised);
+        let backtrace = report.backtrace.join("\n");
+        panic!("TSUMUGI_WALK_SEED={seed}, {name}: {report}\n{backtrace}")
+    };
+    let prepared = scope.call(scope.main(), "prepare", &[scope.integer(seed)]);
+    let name = prepared.unwrap_or_else(|raised| failed("not made", raised));
+    let name = scope.text(name).unwrap_or_default();
+    // A crash has no last word.
+    if number("TSUMUGI_WALK_SEED").is_some() || number("TSUMUGI_WALKS").is_some() {
+        eprintln!("TSUMUGI_WALK_SEED={seed}, {name}");
+    }
+    let walked = scope.call(scope.main(), "walk", &[]);
+    walked.unwrap_or_else(|raised| failed(&name, raised));
+}
+
+#[test]
+fn what_is_walked_over_may_change_at_any_moment() {
+    match number("TSUMUGI_WALK_SEED") {
+        Some(seed) => walk(seed, 1, "false"),
+        None => walk(1, number("TSUMUGI_WALKS").unwrap_or(400), "false"),
+    }
+}
+
+#[test]
+fn what_is_walked_over_may_change_with_generations_too() {
+    match number("TSUMUGI_WALK_SEED") {
+        Some(seed) => walk(seed, 1, "true"),
+        None => walk(
+            1_000_000,
+            number("TSUMUGI_WALKS").unwrap_or(400) / 4,
+            "true",
+        ),
+    }
+}
