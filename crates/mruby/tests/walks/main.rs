@@ -2,7 +2,7 @@
 //! random and the collector runs: no crash, and nothing that was collected is reached. Each walk is made from a seed, which is
 //! printed when it fails; `TSUMUGI_WALK_SEED=N` repeats one, `TSUMUGI_WALKS=N` runs so many (400 usually).
 
-use tsumugi_mruby::{Options, Reply, Result, Scope, Value, Vm, Waits};
+use tsumugi_mruby::{Call, Options, Reply, Result, Scope, Value, Vm, Waits};
 
 const WALKS: &str = include_str!("walks.rb");
 
@@ -25,19 +25,23 @@ WALKS[:array].merge!(
 WALKS[:object].merge!(native_variables: ->(c, o, w) { Held.variables(c) { w.spoil } })
 "#;
 
+type Native = for<'s> fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Value<'s>>;
+
 fn define(scope: &Scope<'_>) {
     let holder = scope.define_module(Value::nil(), "Held").unwrap();
-    let define = |name: &str,
-                  native: for<'s> fn(
-        &'s Scope<'s>,
-        &tsumugi_mruby::Call<'s>,
-    ) -> Result<'s, Value<'s>>| {
+    let define = |name: &str, native: Native| {
         scope
             .define_singleton(holder, name, Waits::Never, move |scope, call| {
                 native(scope, call).map(Reply::from)
             })
             .unwrap();
     };
+    containers(&define);
+    values(&define);
+}
+
+/// What a container held before the block runs.
+fn containers(define: &dyn Fn(&str, Native)) {
     define("entries", |scope, call| {
         let entries = scope.entries(call.argument(0))?;
         let answer = scope.array(0)?;
@@ -69,6 +73,10 @@ fn define(scope: &Scope<'_>) {
         }
         scope.array_of(&taken)
     });
+}
+
+/// Single values, before the block runs or as mruby asks for them.
+fn values(define: &dyn Fn(&str, Native)) {
     define("arguments", |scope, call| {
         scope.call(call.block, "call", &[])?;
         scope.array_of(call.arguments())
