@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::executor::undone;
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
+use crate::outcome::attended;
 use crate::rows::{Columns, Rows};
 use crate::value::Value;
 use crate::{firebird, postgres, sqlite};
@@ -236,8 +237,12 @@ impl Database {
 /// A transaction. Dropped without [`Transaction::commit`] it is rolled back, before anybody else gets its connection.
 ///
 /// On SQLite and Firebird a statement that fails leaves the transaction usable; on PostgreSQL all that follow fail as well, until it is rolled back
-/// to a savepoint or to its beginning. One that writes and is stopped, by `statement_timeout` or because
-/// its future was dropped, ends the transaction: all later calls say so and nothing is committed.
+/// to a savepoint or to its beginning. One that writes and is stopped by `statement_timeout` ends the transaction (on PostgreSQL it is a
+/// failure like any other).
+///
+/// A call whose future is dropped after it was first polled and before it has ended, as by `select!` or a timeout around it, ends the
+/// transaction on all databases: what it did is not known, not even whether it only reads, so everything is rolled back at once, and all later calls,
+/// `commit` too, say [`Error::RolledBack`]. Of a `commit` itself nobody knows how it ended. A [`RowStream`] may be dropped, and so may the futures of its [`RowStream::next`].
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Transaction {
@@ -256,14 +261,13 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
+        let (sql, values) = (sql.into(), values.into());
         match self {
-            Transaction::Sqlite(transaction) => transaction.query(sql.into(), values.into()).await,
-            Transaction::Postgres(transaction) => {
-                transaction.query(sql.into(), values.into()).await
-            }
+            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql, values)),
+            Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
             // Boxed, so that the futures of the others stay small.
-            Transaction::Firebird(transaction) => {
-                Box::pin(transaction.query(sql.into(), values.into())).await
+            Transaction::Firebird(own) => {
+                attended!(own.owner(), Box::pin(own.query(sql, values)))
             }
         }
     }
@@ -274,26 +278,24 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
+        let (sql, values) = (sql.into(), values.into());
         match self {
-            Transaction::Sqlite(transaction) => {
-                transaction.execute(sql.into(), values.into()).await
-            }
-            Transaction::Postgres(transaction) => {
-                transaction.execute(sql.into(), values.into()).await
-            }
+            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),
+            Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
             // Boxed, so that the futures of the others stay small.
-            Transaction::Firebird(transaction) => {
-                Box::pin(transaction.execute(sql.into(), values.into())).await
+            Transaction::Firebird(own) => {
+                attended!(own.owner(), Box::pin(own.execute(sql, values)))
             }
         }
     }
 
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
     pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+        let sql = sql.into();
         match self {
-            Transaction::Sqlite(transaction) => transaction.execute_script(sql.into()).await,
-            Transaction::Postgres(transaction) => transaction.execute_script(sql.into()).await,
-            Transaction::Firebird(transaction) => transaction.execute_script(sql.into()).await,
+            Transaction::Sqlite(own) => attended!(own.owner(), own.execute_script(sql)),
+            Transaction::Postgres(own) => attended!(own.owner(), own.execute_script(sql)),
+            Transaction::Firebird(own) => attended!(own.owner(), own.execute_script(sql)),
         }
     }
 
@@ -314,11 +316,17 @@ impl Transaction {
         by: BatchSize,
     ) -> Result<RowStream> {
         let (sql, values) = (sql.into(), values.into());
-        Ok(match self {
-            Transaction::Sqlite(own) => RowStream::Sqlite(own.stream(sql, values, by).await?),
-            Transaction::Postgres(own) => RowStream::Postgres(own.stream(sql, values, by).await?),
-            Transaction::Firebird(own) => RowStream::Firebird(own.stream(sql, values, by).await?),
-        })
+        match self {
+            Transaction::Sqlite(own) => {
+                attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Sqlite)
+            }
+            Transaction::Postgres(own) => {
+                attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Postgres)
+            }
+            Transaction::Firebird(own) => {
+                attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Firebird)
+            }
+        }
     }
 
     /// Like [`Database::pipeline`], inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
@@ -328,7 +336,7 @@ impl Transaction {
         statements: Vec<(Arc<str>, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
         if let Transaction::Postgres(own) = self {
-            return own.pipeline(statements).await;
+            return attended!(own.owner(), own.pipeline(statements));
         }
         let mut outcomes = Vec::with_capacity(statements.len());
         for (sql, values) in statements {
@@ -344,34 +352,45 @@ impl Transaction {
 
     /// Marks a point to which the transaction can be rolled back. They nest.
     pub async fn savepoint(&self) -> Result<Savepoint> {
-        Ok(match self {
-            Transaction::Sqlite(own) => Savepoint::Sqlite(own.savepoint().await?),
-            Transaction::Postgres(own) => Savepoint::Postgres(own.savepoint().await?),
-            Transaction::Firebird(own) => Savepoint::Firebird(own.savepoint().await?),
-        })
-    }
-
-    /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
-    /// lock, the transaction is still open, except on a Firebird server, where it is rolled back then.
-    pub async fn commit(&self) -> Result<()> {
         match self {
-            Transaction::Sqlite(transaction) => transaction.commit().await,
-            Transaction::Postgres(transaction) => transaction.commit().await,
-            Transaction::Firebird(transaction) => transaction.commit().await,
+            Transaction::Sqlite(own) => {
+                attended!(own.owner(), own.savepoint()).map(Savepoint::Sqlite)
+            }
+            Transaction::Postgres(own) => {
+                attended!(own.owner(), own.savepoint()).map(Savepoint::Postgres)
+            }
+            Transaction::Firebird(own) => {
+                attended!(own.owner(), own.savepoint()).map(Savepoint::Firebird)
+            }
         }
     }
 
-    /// Undoes the changes and ends the transaction.
-    pub async fn roll_back(&self) -> Result<()> {
+    /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
+    /// lock, an SQLite transaction is still open; on a server it is rolled back then.
+    pub async fn commit(&self) -> Result<()> {
         match self {
-            Transaction::Sqlite(transaction) => transaction.roll_back().await,
-            Transaction::Postgres(transaction) => transaction.roll_back().await,
-            Transaction::Firebird(transaction) => transaction.roll_back().await,
+            Transaction::Sqlite(own) => attended!(own.owner(), own.commit()),
+            Transaction::Postgres(own) => attended!(own.owner(), own.commit()),
+            Transaction::Firebird(own) => attended!(own.owner(), own.commit()),
+        }
+    }
+
+    /// Undoes the changes and ends the transaction. One that was rolled back already is as it is wanted.
+    pub async fn roll_back(&self) -> Result<()> {
+        let rolled_back = match self {
+            Transaction::Sqlite(own) => attended!(own.owner(), own.roll_back()),
+            Transaction::Postgres(own) => attended!(own.owner(), own.roll_back()),
+            Transaction::Firebird(own) => attended!(own.owner(), own.roll_back()),
+        };
+        match rolled_back {
+            Err(Error::RolledBack { .. }) => Ok(()),
+            other => other,
         }
     }
 }
 
-/// A point in a transaction. Dropped without [`Savepoint::release`] the transaction is rolled back to it.
+/// A point in a transaction. Dropped without [`Savepoint::release`] the transaction is rolled back to it, before it does anything
+/// else: also when a stream or a COPY of the transaction is open, as soon as that has ended. Ending one ends those made after it.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Savepoint {
@@ -387,18 +406,18 @@ impl Savepoint {
     /// Keeps what was done since, as a part of the transaction.
     pub async fn release(self) -> Result<()> {
         match self {
-            Savepoint::Sqlite(savepoint) => savepoint.release().await,
-            Savepoint::Postgres(savepoint) => savepoint.release().await,
-            Savepoint::Firebird(savepoint) => savepoint.release().await,
+            Savepoint::Sqlite(savepoint) => attended!(savepoint.owner(), savepoint.release()),
+            Savepoint::Postgres(savepoint) => attended!(savepoint.owner(), savepoint.release()),
+            Savepoint::Firebird(savepoint) => attended!(savepoint.owner(), savepoint.release()),
         }
     }
 
     /// Undoes what was done since.
     pub async fn roll_back(self) -> Result<()> {
         match self {
-            Savepoint::Sqlite(savepoint) => savepoint.roll_back().await,
-            Savepoint::Postgres(savepoint) => savepoint.roll_back().await,
-            Savepoint::Firebird(savepoint) => savepoint.roll_back().await,
+            Savepoint::Sqlite(savepoint) => attended!(savepoint.owner(), savepoint.roll_back()),
+            Savepoint::Postgres(savepoint) => attended!(savepoint.owner(), savepoint.roll_back()),
+            Savepoint::Firebird(savepoint) => attended!(savepoint.owner(), savepoint.roll_back()),
         }
     }
 }

@@ -39,6 +39,7 @@ pub mod limits;
 mod log;
 mod metrics;
 mod options;
+mod outcome;
 mod pool;
 mod postgres;
 mod query;

@@ -10,6 +10,7 @@ use crate::batch::BatchSize;
 use crate::database::{Database, Executed, RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::options::TransactionOptions;
+use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
 use crate::value::Value;
@@ -77,7 +78,9 @@ impl Transaction {
     /// As there.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         match self {
-            Transaction::Postgres(own) => own.copy_in(sql.into()).await.map(CopyIn::Postgres),
+            Transaction::Postgres(own) => {
+                attended!(own.owner(), own.copy_in(sql.into())).map(CopyIn::Postgres)
+            }
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
             Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
         }
@@ -89,7 +92,9 @@ impl Transaction {
     /// As there.
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         match self {
-            Transaction::Postgres(own) => own.copy_out(sql.into()).await.map(CopyOut::Postgres),
+            Transaction::Postgres(own) => {
+                attended!(own.owner(), own.copy_out(sql.into())).map(CopyOut::Postgres)
+            }
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
             Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
         }

@@ -23,6 +23,7 @@ use super::stream::RowStream;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, Options, TransactionOptions};
+use crate::outcome::{Abandon, Ended};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
 use crate::value::Value;
@@ -69,41 +70,6 @@ pub(super) type Locks = RefCell<Vec<tsumugi_firebird::Transaction>>;
 enum Settled {
     Runs,
     LeftOut,
-}
-
-/// Why a transaction is over.
-#[derive(Clone, Copy)]
-enum Ended {
-    Committed,
-    RolledBack,
-    /// The server did not take the commit, or its answer was not waited for.
-    Uncommitted,
-    Stopped,
-    Idle,
-}
-
-impl Ended {
-    fn error(self) -> Error {
-        let reason = match self {
-            Ended::Committed => "it was committed",
-            Ended::RolledBack => "it was rolled back",
-            Ended::Uncommitted => "its commit failed, or was not waited for",
-            Ended::Stopped => {
-                return Error::RolledBack {
-                    reason: "a statement in it was stopped or failed",
-                };
-            }
-            Ended::Idle => {
-                return Error::RolledBack {
-                    reason: "it was idle for longer than idle_timeout",
-                };
-            }
-        };
-        Error::Closed {
-            what: "transaction",
-            reason,
-        }
-    }
 }
 
 impl Transaction {
@@ -243,6 +209,11 @@ impl Transaction {
         self.0.pool.account.log(begun, "ROLLBACK", &[], logged);
         rolled_back.map_err(|fault| told(&self.0.pool, "ROLLBACK", fault))
     }
+
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let owner: Weak<Held> = Rc::downgrade(&self.0);
+        owner
+    }
 }
 
 /// What the server is told of a transaction.
@@ -271,6 +242,12 @@ pub(super) fn told(pool: &Inner, sql: &str, fault: Fault) -> Error {
 impl std::fmt::Debug for Transaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Transaction").finish_non_exhaustive()
+    }
+}
+
+impl Abandon for Held {
+    fn abandon(&self) {
+        self.end(Ended::Unattended);
     }
 }
 
@@ -472,6 +449,11 @@ impl Savepoint {
         held.command(&live, &format!("{word} S{number}")).await?;
         held.savepoints.borrow_mut().retain(|other| *other < number);
         Ok(())
+    }
+
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let owner: Weak<Held> = self.transaction.clone();
+        owner
     }
 }
 

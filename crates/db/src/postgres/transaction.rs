@@ -20,6 +20,7 @@ use super::settings;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, Options, TransactionOptions};
+use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::{Columns, Rows};
 use crate::sqlite::Executed;
 use crate::value::Value;
@@ -33,8 +34,8 @@ struct Held {
     pool: Rc<Inner>,
     /// None once it has ended.
     own: RefCell<Option<Own>>,
-    ended: Cell<&'static str>,
-    savepoints: Cell<u32>,
+    ended: Cell<Ended>,
+    savepoints: RefCell<Savepoints>,
     streaming: Cell<bool>,
     lender: Lender,
 }
@@ -99,8 +100,8 @@ impl Transaction {
         let held = Held {
             pool: Rc::clone(pool),
             own: RefCell::new(Some(Rc::clone(&own))),
-            ended: Cell::new("it was rolled back"),
-            savepoints: Cell::new(0),
+            ended: Cell::new(Ended::RolledBack),
+            savepoints: RefCell::default(),
             streaming: Cell::new(false),
             lender,
         };
@@ -143,7 +144,12 @@ impl Transaction {
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
         let own = self.0.own()?;
         own.changed.set(true);
-        self.0.pool.script_on(&own, sql).await
+        let run = self.0.pool.script_on(&own, sql).await;
+        if run.is_ok() && own.status() == TransactionStatus::Idle {
+            self.0.end(Ended::ByScript);
+            return Err(Ended::ByScript.error());
+        }
+        self.0.judged(run)
     }
 
     pub(crate) async fn stream(
@@ -153,7 +159,8 @@ impl Transaction {
         by: BatchSize,
     ) -> Result<RowStream> {
         let own = self.0.own()?;
-        let mut stream = RowStream::begin(&self.0.pool, own, sql, values, by).await?;
+        let stream = RowStream::begin(&self.0.pool, own, sql, values, by).await;
+        let mut stream = self.0.judged(stream)?;
         self.0.streaming.set(true);
         stream.transaction = Rc::downgrade(&self.0);
         Ok(stream)
@@ -168,21 +175,20 @@ impl Transaction {
         let plans = planned(&statements, |sql, values| {
             permitted(pool, &own, sql, values)
         })?;
-        pool.pipelined(&own, &plans, statements, Atomicity::All, kept)
-            .await
+        let outcomes = pool.pipelined(&own, &plans, statements, Atomicity::All, kept);
+        self.0.judged(outcomes.await)
     }
 
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
-        let number = self.0.savepoints.get() + 1;
-        self.0.savepoints.set(number);
-        // Made before it is asked for, so that a future dropped meanwhile undoes it.
-        let mut savepoint = Savepoint {
+        let number = self.0.savepoints.borrow_mut().open();
+        let savepoint = Savepoint {
             transaction: Rc::downgrade(&self.0),
             number,
-            open: true,
         };
         let made = self.0.command(&format!("SAVEPOINT s{number}")).await;
-        savepoint.open = made.is_ok();
+        if made.is_err() {
+            self.0.savepoints.borrow_mut().close(number);
+        }
         made.map(|()| savepoint)
     }
 
@@ -193,13 +199,18 @@ impl Transaction {
     pub(crate) async fn commit(&self) -> Result<()> {
         let own = self.0.own()?;
         let begun = self.0.pool.account.begun();
+        self.0.ended.set(Ended::Uncommitted);
         let committed = self.0.pool.bounded(own.commit_unguarded()).await;
         self.0
             .pool
             .account
             .log(begun, "COMMIT", &[], committed.as_ref().map(|()| None));
-        if own.status() == TransactionStatus::Idle || committed.is_ok() {
-            self.0.end("it was committed");
+        match committed {
+            Ok(()) => self.0.end(Ended::Committed),
+            // The answer never came.
+            Err(Fault::Late) => self.0.end(Ended::Uncommitted),
+            Err(_) if own.status() == TransactionStatus::Idle => self.0.end(Ended::Uncommitted),
+            Err(_) => self.0.ended.set(Ended::RolledBack),
         }
         committed.map_err(|fault| {
             self.0
@@ -211,8 +222,22 @@ impl Transaction {
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
         self.0.command("ROLLBACK").await?;
-        self.0.end("it was rolled back");
+        self.0.end(Ended::RolledBack);
         Ok(())
+    }
+
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let owner: Weak<Held> = Rc::downgrade(&self.0);
+        owner
+    }
+}
+
+impl Abandon for Held {
+    fn abandon(&self) {
+        self.end(match self.ended.get() {
+            Ended::Uncommitted => Ended::Uncommitted,
+            _ => Ended::Unattended,
+        });
     }
 }
 
@@ -229,21 +254,34 @@ impl Held {
                 "a stream of this transaction is open: read it to its end or drop it first",
             ));
         }
-        self.own.borrow().clone().ok_or(Error::Closed {
-            what: "transaction",
-            reason: self.ended.get(),
-        })
+        let own = self.own.borrow().clone();
+        own.ok_or_else(|| self.ended.get().error())
     }
 
-    fn end(&self, how: &'static str) {
+    /// Gives the connection back, unless that was done. What is open on it is rolled back before anybody else has it.
+    fn end(&self, how: Ended) {
+        let Some(own) = self.own.borrow_mut().take() else {
+            return;
+        };
         self.ended.set(how);
-        self.own.borrow_mut().take();
+        if self.lender == Lender::Session && own.status() != TransactionStatus::Idle {
+            own.roll_back_unguarded();
+        }
     }
 
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let own = self.own()?;
         let plan = permitted(&self.pool, &own, &sql, &values)?;
-        self.pool.run_on(&own, &plan, sql, values).await
+        let rows = self.pool.run_on(&own, &plan, sql, values).await;
+        self.judged(rows)
+    }
+
+    /// What we gave up for its time ends the transaction, because it may have run to its end just then. What the server gave up failed.
+    fn judged<T>(&self, outcome: Result<T>) -> Result<T> {
+        if self.pool.limits == Limits::Ours && matches!(outcome, Err(Error::Timeout { .. })) {
+            self.end(Ended::Stopped);
+        }
+        outcome
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
@@ -253,7 +291,7 @@ impl Held {
         self.pool
             .account
             .log(begun, sql, &[], run.as_ref().map(|()| None));
-        run.map_err(|fault| self.pool.attempt(sql.into(), Vec::new()).fault(fault))
+        self.judged(run.map_err(|fault| self.pool.attempt(sql.into(), Vec::new()).fault(fault)))
     }
 }
 
@@ -292,7 +330,6 @@ pub(super) fn permitted(
 pub struct Savepoint {
     transaction: Weak<Held>,
     number: u32,
-    open: bool,
 }
 
 impl Savepoint {
@@ -304,7 +341,7 @@ impl Savepoint {
         self.finish("ROLLBACK TO SAVEPOINT").await
     }
 
-    async fn finish(mut self, word: &str) -> Result<()> {
+    async fn finish(self, word: &str) -> Result<()> {
         let Some(transaction) = self.transaction.upgrade() else {
             return Err(Error::Closed {
                 what: "transaction",
@@ -314,8 +351,13 @@ impl Savepoint {
         transaction
             .command(&format!("{word} s{}", self.number))
             .await?;
-        self.open = false;
+        transaction.savepoints.borrow_mut().close(self.number);
         Ok(())
+    }
+
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let owner: Weak<Held> = self.transaction.clone();
+        owner
     }
 }
 
@@ -327,9 +369,12 @@ impl std::fmt::Debug for Savepoint {
 
 impl Drop for Savepoint {
     fn drop(&mut self) {
-        let transaction = self.transaction.upgrade().filter(|_| self.open);
-        let own = transaction.and_then(|transaction| transaction.own.borrow().clone());
-        if let Some(own) = own {
+        let Some(transaction) = self.transaction.upgrade() else {
+            return;
+        };
+        let existed = transaction.savepoints.borrow_mut().close(self.number);
+        let own = transaction.own.borrow().clone();
+        if let Some(own) = own.filter(|_| existed) {
             // It is sent before whatever the transaction does next.
             own.tell(&format!("ROLLBACK TO SAVEPOINT s{}", self.number));
         }

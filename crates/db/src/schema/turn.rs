@@ -11,6 +11,7 @@ use crate::database::{Database, Transaction};
 use crate::error::{Error, Failed, Result};
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
+use crate::outcome::attended;
 use crate::rows::Rows;
 use crate::value::{Value, ValueRef};
 
@@ -152,7 +153,9 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         match self {
-            Transaction::Firebird(own) => own.beside(sql.into(), values.into()).await,
+            Transaction::Firebird(own) => {
+                attended!(own.owner(), own.beside(sql.into(), values.into()))
+            }
             _ => self.query(sql, values).await,
         }
     }
@@ -169,7 +172,7 @@ impl Transaction {
     pub async fn has_schema(&self) -> Result<bool> {
         match self {
             Transaction::Sqlite(_) => return Ok(true),
-            Transaction::Firebird(own) => return own.has_schema().await,
+            Transaction::Firebird(own) => return attended!(own.owner(), own.has_schema()),
             Transaction::Postgres(_) => {}
         }
         let rows = self

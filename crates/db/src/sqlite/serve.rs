@@ -17,6 +17,7 @@ use crate::limits::TIMEOUT_MAX;
 use crate::log::Line;
 use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
+use crate::outcome::Ended;
 use crate::rows::packed::Packed;
 
 use super::connection::{Connection, Opening};
@@ -24,7 +25,7 @@ use super::failure::{self, Fault};
 use super::job::{Call, Command, Job, Output, Reply, Request, Statement, Work};
 use super::policy::Policy;
 use super::queue::{Lane, Queues};
-use super::session::{End, Ended};
+use super::session::End;
 use super::watch;
 
 /// A thread's place: its connection and where its jobs come from.
@@ -302,11 +303,17 @@ impl Service<'_> {
                 Err(RecvTimeoutError::Timeout) => return end.set(Ended::Idle),
             };
             if command.reply.as_ref().is_some_and(Reply::is_closed) {
-                continue;
+                end.set(Ended::Unattended);
+            }
+            if end.is_set() {
+                return;
             }
             self.command(command, end);
             if self.connection.is_clean() {
-                return end.set(Ended::Aborted);
+                return end.set(Ended::Stopped);
+            }
+            if end.is_set() {
+                return;
             }
         }
     }
@@ -326,7 +333,14 @@ impl Service<'_> {
             }
             Request::Release(number) => self.own_and_answer(&format!("RELEASE s{number}"), reply),
             Request::RollBackTo(number) => {
-                self.own_and_answer(&format!("ROLLBACK TO s{number}; RELEASE s{number}"), reply);
+                let is_dropped = reply.is_none();
+                let (reply, undone) =
+                    self.own(&format!("ROLLBACK TO s{number}; RELEASE s{number}"), reply);
+                // Nobody would learn that its changes are still there: they go with all others.
+                if is_dropped && undone.is_err() {
+                    end.set(Ended::SavepointLost);
+                }
+                answer(reply, undone);
             }
             Request::Commit => self.finish("COMMIT", Ended::Committed, reply, end),
             Request::RollBack => self.finish("ROLLBACK", Ended::RolledBack, reply, end),

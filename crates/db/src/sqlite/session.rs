@@ -1,9 +1,10 @@
 //! The owner's side of a transaction. Sends commands to the thread that keeps the connection; runs nothing itself.
 //! Rule: when the owner is dropped the transaction is rolled back, whatever was going on.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::sync::mpsc::{self, SyncSender, TrySendError};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::oneshot;
 
@@ -11,60 +12,38 @@ use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
 use crate::limits;
 use crate::options::TransactionOptions;
+use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::Rows;
 use crate::value::Value;
 
 use super::engine::Engine;
-use super::job::{Call, Command, Executed, Output, Request, Statement, Work};
+use super::job::{Call, Command, Executed, Output, Reply, Request, Statement, Work};
 use super::pool::Pool;
 use super::queue::Lane;
 use super::stream::{Finished, RowStream};
 
-/// Why a transaction is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    Committed,
-    RolledBack,
-    /// SQLite rolled it back: a write was stopped, or the disk failed.
-    Aborted,
-    Idle,
-}
-
-/// How a transaction ended, written once by the thread that served it.
+/// How a transaction ended, written once: by the thread that served it, or by its owner.
 #[derive(Debug, Default)]
-pub(super) struct End(AtomicU8);
+pub(super) struct End(OnceLock<Ended>);
 
 impl End {
     /// The first word counts.
     pub(super) fn set(&self, ended: Ended) {
-        let code = match ended {
-            Ended::Committed => 1,
-            Ended::RolledBack => 2,
-            Ended::Aborted => 3,
-            Ended::Idle => 4,
-        };
-        let _ = self.0.compare_exchange(0, code, Relaxed, Relaxed);
+        let _ = self.0.set(ended);
+    }
+
+    /// Whether it is over, whatever is still asked.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.get().is_some()
     }
 
     fn error(&self) -> Error {
-        let reason = match self.0.load(Relaxed) {
-            1 => "it was committed",
-            2 => "it was rolled back",
-            3 => {
-                return Error::RolledBack {
-                    reason: "a statement in it was stopped or failed",
-                };
-            }
-            4 => {
-                return Error::RolledBack {
-                    reason: "it was idle for longer than idle_timeout",
-                };
-            }
-            _ => "its connection failed and nothing was committed",
-        };
-        Error::Closed {
-            what: "transaction",
-            reason,
+        match self.0.get() {
+            Some(ended) => ended.error(),
+            None => Error::Closed {
+                what: "transaction",
+                reason: "its connection failed and nothing was committed",
+            },
         }
     }
 }
@@ -72,16 +51,17 @@ impl End {
 /// A transaction on a connection of its own. See [`crate::Transaction`].
 #[derive(Debug)]
 pub struct Transaction {
-    session: Arc<Session>,
+    session: Rc<Session>,
 }
 
 #[derive(Debug)]
 struct Session {
-    commands: SyncSender<Command>,
+    /// None once the owner has ended it, by which the thread that serves it rolls back.
+    commands: RefCell<Option<SyncSender<Command>>>,
     end: Arc<End>,
-    savepoints: AtomicU32,
-    /// Set when a dropped savepoint could not be undone: then nothing may be committed.
-    is_broken: AtomicBool,
+    savepoints: RefCell<Savepoints>,
+    /// The commit was asked for.
+    committing: Cell<bool>,
     stream: Arc<Finished>,
     engine: Arc<Engine>,
 }
@@ -103,15 +83,15 @@ impl Transaction {
         pool.ask(lane, work, Statement::new("BEGIN", Vec::new()))
             .await?;
         let session = Session {
-            commands,
+            commands: RefCell::new(Some(commands)),
             end,
-            savepoints: AtomicU32::new(0),
-            is_broken: AtomicBool::new(false),
+            savepoints: RefCell::default(),
+            committing: Cell::new(false),
             stream: Arc::new(Finished::new()),
             engine: pool.engine().clone(),
         };
         Ok(Transaction {
-            session: Arc::new(session),
+            session: Rc::new(session),
         })
     }
 
@@ -155,37 +135,60 @@ impl Transaction {
     }
 
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
-        let number = self.session.savepoints.fetch_add(1, Relaxed);
-        // Made before it is asked for, so that a future dropped meanwhile undoes it.
+        let number = self.session.savepoints.borrow_mut().open();
         let savepoint = Savepoint {
             number,
-            session: Arc::downgrade(&self.session),
-            is_open: true,
+            session: Rc::downgrade(&self.session),
         };
-        match self.session.ask(Request::Savepoint(number)).await {
-            Ok(_) => Ok(savepoint),
-            Err(error) => {
-                savepoint.forget();
-                Err(error)
-            }
+        let made = self.session.ask(Request::Savepoint(number)).await;
+        if made.is_err() {
+            self.session.savepoints.borrow_mut().close(number);
         }
+        made.map(|_| savepoint)
     }
 
     pub(crate) async fn commit(&self) -> Result<()> {
-        if self.session.is_broken.load(Relaxed) {
-            return Err(Error::usage(
-                "a savepoint was dropped and could not be rolled back: roll the transaction back",
-            ));
-        }
-        self.session.ask(Request::Commit).await.map(drop)
+        self.session.committing.set(true);
+        let committed = self.session.ask(Request::Commit).await;
+        self.session.committing.set(false);
+        committed.map(drop)
     }
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
         self.session.ask(Request::RollBack).await.map(drop)
     }
+
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let owner: Weak<Session> = Rc::downgrade(&self.session);
+        owner
+    }
+}
+
+impl Abandon for Session {
+    fn abandon(&self) {
+        self.end(match self.committing.get() {
+            true => Ended::Uncommitted,
+            false => Ended::Unattended,
+        });
+    }
 }
 
 impl Session {
+    /// Rolls back without waiting, unless it is over.
+    fn end(&self, how: Ended) {
+        self.end.set(how);
+        self.commands.borrow_mut().take();
+    }
+
+    /// Asks without waiting.
+    fn send(&self, request: Request, reply: Option<Reply>) -> Result<(), TrySendError<Command>> {
+        let command = Command { request, reply };
+        match &*self.commands.borrow() {
+            Some(commands) => commands.try_send(command),
+            None => Err(TrySendError::Disconnected(command)),
+        }
+    }
+
     async fn ask(&self, request: Request) -> Result<Output> {
         if !self.stream.is_set() {
             return Err(Error::usage(
@@ -193,10 +196,7 @@ impl Session {
             ));
         }
         let (reply, answer) = oneshot::channel();
-        match self.commands.try_send(Command {
-            request,
-            reply: Some(reply),
-        }) {
+        match self.send(request, Some(reply)) {
             Ok(()) => answer.await.unwrap_or_else(|_| Err(self.end.error())),
             Err(TrySendError::Disconnected(_)) => Err(self.end.error()),
             Err(TrySendError::Full(command)) => {
@@ -223,7 +223,6 @@ pub struct Savepoint {
     number: u32,
     /// Weak, so that a savepoint does not keep its transaction open.
     session: Weak<Session>,
-    is_open: bool,
 }
 
 impl Savepoint {
@@ -244,29 +243,28 @@ impl Savepoint {
                 reason: "it was dropped before its savepoint",
             });
         };
-        let result = session.ask(request).await.map(drop);
-        if result.is_ok() {
-            self.forget();
-        }
-        result
+        session.ask(request).await?;
+        session.savepoints.borrow_mut().close(self.number);
+        Ok(())
     }
 
-    fn forget(mut self) {
-        self.is_open = false;
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let owner: Weak<Session> = self.session.clone();
+        owner
     }
 }
 
 impl Drop for Savepoint {
     fn drop(&mut self) {
-        let Some(session) = self.session.upgrade().filter(|_| self.is_open) else {
+        let Some(session) = self.session.upgrade() else {
             return;
         };
-        let command = Command {
-            request: Request::RollBackTo(self.number),
-            reply: None,
-        };
-        if let Err(TrySendError::Full(_)) = session.commands.try_send(command) {
-            session.is_broken.store(true, Relaxed);
+        let existed = session.savepoints.borrow_mut().close(self.number);
+        if !existed {
+            return;
+        }
+        if let Err(TrySendError::Full(_)) = session.send(Request::RollBackTo(self.number), None) {
+            session.end(Ended::SavepointLost);
         }
     }
 }

@@ -141,7 +141,7 @@ fn an_abandoned_write_in_a_transaction_ends_it() {
 }
 
 #[test]
-fn an_abandoned_read_in_a_transaction_leaves_it_open() {
+fn an_abandoned_read_in_a_transaction_ends_it_too() {
     run(async {
         let f = open("").await;
         let tx = f.db.begin(TransactionOptions::default()).await.unwrap();
@@ -151,8 +151,9 @@ fn an_abandoned_read_in_a_transaction_leaves_it_open() {
                 .await
                 .is_err()
         );
-        tx.commit().await.unwrap();
-        assert_eq!(count(&f.db).await, 1);
+        let error = tx.commit().await.unwrap_err();
+        assert_eq!(error.kind(), "TransactionRolledBack");
+        assert_eq!(count(&f.db).await, 0);
     });
 }
 

@@ -325,9 +325,12 @@ fn one_statement_past_transaction_queue_max_is_refused() {
         );
         drop(endless);
         for one in waiting {
-            one.await.unwrap();
+            assert_eq!(one.await.unwrap_err().kind(), "TransactionRolledBack");
         }
-        tx.commit().await.unwrap();
+        assert_eq!(
+            tx.commit().await.unwrap_err().kind(),
+            "TransactionRolledBack"
+        );
     });
 }
 

@@ -1,0 +1,201 @@
+//! Calls in a transaction whose futures are dropped. Rule: what is not known to have happened is undone, and everybody is told.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tsumugi_db::{Transaction, values};
+
+use crate::{NUMBERS, Place, begin, insert, numbers, on_each, pend};
+
+/// The ways to call a transaction and leave before the answer; false when the answer was quicker.
+const CALLS: &[&str] = &[
+    "insert",
+    "read",
+    "script",
+    "stream",
+    "pipeline",
+    "savepoint",
+    "endless",
+    "refused",
+];
+
+async fn leave(tx: &Transaction, call: &str, place: &Place) -> bool {
+    let sql = "insert into t(n) values (2)";
+    match call {
+        "insert" => pend(tx.execute(sql, []), 0).await.is_none(),
+        "read" => pend(tx.query("select n from t", []), 0).await.is_none(),
+        "script" => pend(tx.execute_script(sql), 0).await.is_none(),
+        "stream" => pend(tx.stream(place.kind.numbers(), []), 0).await.is_none(),
+        "pipeline" => {
+            let statements = vec![(sql.into(), vec![]), (sql.into(), vec![])];
+            pend(tx.pipeline(statements), 0).await.is_none()
+        }
+        "savepoint" => pend(tx.savepoint(), 0).await.is_none(),
+        "endless" => {
+            let endless = tx.query(place.kind.endless(), []);
+            timeout(Duration::from_millis(50), endless).await.is_err()
+        }
+        "refused" => {
+            let twice = tx.execute("insert into t(n) values (1)", []);
+            pend(twice, 0).await.is_none()
+        }
+        other => unreachable!("{other}"),
+    }
+}
+
+#[test]
+fn a_call_that_is_left_ends_its_transaction() {
+    on_each("?pool=1", async |db, place| {
+        for call in CALLS {
+            for _ in 0..5 {
+                let tx = begin(db).await;
+                insert(&tx, 1).await;
+                if !leave(&tx, call, place).await {
+                    continue;
+                }
+                let next = tx.execute("insert into t(n) values (3)", []).await;
+                let context = format!("{:?}: {call}", place.kind);
+                let next = next.expect_err(&context);
+                assert_eq!(next.kind(), "TransactionRolledBack", "{context}: {next}");
+                assert!(next.to_string().contains("not waited for"), "{next}");
+                let commit = tx.commit().await.expect_err(&context);
+                assert_eq!(
+                    commit.kind(),
+                    "TransactionRolledBack",
+                    "{context}: {commit}"
+                );
+                assert!(tx.savepoint().await.is_err());
+                tx.roll_back().await.unwrap();
+                // The only connection is free although the transaction was not dropped.
+                assert_eq!(numbers(db).await, "", "{context}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_call_that_is_left_within_a_savepoint_ends_all_of_its_transaction() {
+    on_each("?pool=1", async |db, place| {
+        for call in CALLS {
+            let tx = begin(db).await;
+            insert(&tx, 1).await;
+            let savepoint = tx.savepoint().await.unwrap();
+            if !leave(&tx, call, place).await {
+                continue;
+            }
+            let error = savepoint.roll_back().await.unwrap_err();
+            assert_eq!(error.kind(), "TransactionRolledBack", "{call}: {error}");
+            assert!(tx.commit().await.is_err());
+            assert_eq!(numbers(db).await, "");
+        }
+    });
+}
+
+#[test]
+fn a_call_that_was_not_begun_leaves_its_transaction_open() {
+    on_each("?pool=1", async |db, _| {
+        let tx = begin(db).await;
+        insert(&tx, 1).await;
+        drop(tx.execute("insert into t(n) values (2)", []));
+        drop(tx.commit());
+        let savepoint = tx.savepoint().await.unwrap();
+        insert(&tx, 3).await;
+        drop(savepoint.release());
+        insert(&tx, 4).await;
+        tx.commit().await.unwrap();
+        assert_eq!(numbers(db).await, "1 4");
+    });
+}
+
+#[test]
+fn a_commit_that_is_left_has_happened_or_not() {
+    on_each("?pool=1", async |db, place| {
+        for times in 0.. {
+            let tx = begin(db).await;
+            insert(&tx, 1).await;
+            insert(&tx, 2).await;
+            let committed = pend(tx.commit(), times).await;
+            let next = tx.execute("insert into t(n) values (3)", []).await;
+            assert!(next.is_err(), "{:?} after {times}", place.kind);
+            assert!(tx.commit().await.is_err());
+            drop(tx);
+            let found = numbers(db).await;
+            assert!(found.is_empty() || found == "1 2", "{found}");
+            db.execute("delete from t", []).await.unwrap();
+            if let Some(committed) = committed {
+                committed.unwrap();
+                assert_eq!(found, "1 2");
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_savepoint_whose_release_is_left_keeps_nothing_by_half() {
+    on_each("?pool=1", async |db, place| {
+        for times in 0.. {
+            let tx = begin(db).await;
+            insert(&tx, 1).await;
+            let savepoint = tx.savepoint().await.unwrap();
+            insert(&tx, 2).await;
+            let released = pend(savepoint.release(), times).await;
+            let left = released.is_none();
+            let committed = tx.commit().await;
+            assert_eq!(committed.is_err(), left, "{:?} after {times}", place.kind);
+            let expected = if left { "" } else { "1 2" };
+            assert_eq!(numbers(db).await, expected);
+            db.execute("delete from t", []).await.unwrap();
+            if !left {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn rows_that_are_not_waited_for_leave_the_transaction_open() {
+    on_each("?pool=1", async |db, place| {
+        let tx = begin(db).await;
+        insert(&tx, 1).await;
+        let mut stream = tx.stream(place.kind.numbers(), []).await.unwrap();
+        let mut count = 0;
+        loop {
+            let Some(rows) = pend(stream.next(), 0).await else {
+                tokio::task::yield_now().await;
+                continue;
+            };
+            let Some(rows) = rows.unwrap() else { break };
+            count += rows.len();
+        }
+        assert_eq!(count, NUMBERS);
+        drop(stream);
+        let mut stream = tx.stream(place.kind.numbers(), []).await.unwrap();
+        stream.next().await.unwrap().unwrap();
+        pend(stream.next(), 0).await;
+        drop(stream);
+        insert(&tx, 2).await;
+        tx.commit().await.unwrap();
+        assert_eq!(numbers(db).await, "1 2");
+    });
+}
+
+#[test]
+fn others_who_wait_in_a_transaction_learn_that_it_is_over() {
+    on_each("?pool=1&statement_timeout_ms=2000", async |db, place| {
+        let tx = begin(db).await;
+        insert(&tx, 1).await;
+        let endless = timeout(
+            Duration::from_millis(50),
+            tx.query(place.kind.endless(), []),
+        );
+        let behind = async {
+            let _ = tx.execute("insert into t(n) values (?)", values![2]).await;
+            tx.commit().await
+        };
+        let (endless, behind) = tokio::join!(endless, behind);
+        assert!(endless.is_err());
+        assert!(behind.is_err());
+        assert_eq!(numbers(db).await, "");
+    });
+}
