@@ -72,6 +72,33 @@ fn in_a_transaction_they_belong_to_it() {
 }
 
 #[test]
+fn atomic_pipeline_that_fails_in_a_transaction_which_goes_on_keeps_nothing() {
+    for engine in [Engine::Sqlite, Engine::Firebird] {
+        let table = match engine {
+            Engine::Firebird => {
+                TABLE.replace("n integer primary key", "n integer not null primary key")
+            }
+            Engine::Sqlite | Engine::Postgres => TABLE.to_owned(),
+        };
+        check_on(
+            engine,
+            &table,
+            &[
+                (
+                    "db.transaction { [failed { db.pipeline(atomic: true) { |p| insert p, 1, 2, 2, 3 } }, count] }",
+                    r#"["DB::UniqueViolation",0]"#,
+                ),
+                (
+                    "db.transaction { db.pipeline(atomic: true) { |p| insert p, 1, 2 }; count }",
+                    "2",
+                ),
+                ("count", "2"),
+            ],
+        );
+    }
+}
+
+#[test]
 fn one_more_than_pipeline_max_is_refused() {
     check(
         "",

@@ -381,15 +381,3 @@ fn inlined(statement: &Statement) -> String {
     }
     out
 }
-
-#[test]
-fn a_condition_of_nothing_is_no_condition() {
-    assert!(Chain::default().built().to_delete(&POSTGRES).is_err());
-    let (query, empty) = (Chain::default().built(), Vec::<i64>::new());
-    assert!(
-        query
-            .filter(col("id").not_in(empty))
-            .to_delete(&POSTGRES)
-            .is_ok()
-    );
-}
