@@ -38,6 +38,8 @@ pub mod database {
 pub mod statement {
     /// How many rows the last execution affected: [`super::affected`] reads the answer.
     pub const RECORDS: u8 = 23;
+    /// How the server goes about a query, for people: [`super::explained_plan`] reads the answer.
+    pub const EXPLAINED_PLAN: u8 = 26;
 }
 
 /// One piece of information, or why there is none.
@@ -149,6 +151,26 @@ pub fn affected(data: &[u8]) -> Result<Affected, Violation> {
     Ok(affected)
 }
 
+/// Reads the answer to [`statement::EXPLAINED_PLAN`]: the text, if there is one and it is whole.
+///
+/// # Errors
+/// A [`Violation`] if it is not sound.
+pub fn explained_plan(data: &[u8]) -> Result<Option<&[u8]>, Violation> {
+    match items(data).next().transpose()? {
+        Some(Item::Value {
+            tag: statement::EXPLAINED_PLAN,
+            bytes,
+        }) if !bytes.is_empty() => Ok(Some(bytes)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether rows of a procedure are read by such a plan. A table whose name says so counts as one too.
+pub fn names_procedure(plan: &[u8]) -> bool {
+    const PROCEDURE: &[u8] = b"Procedure ";
+    plan.windows(PROCEDURE.len()).any(|text| text == PROCEDURE)
+}
+
 /// The server's version, such as `LI-V3.0.11.33703 Firebird 3.0`, out of the value of [`database::FIREBIRD_VERSION`].
 pub fn version(bytes: &[u8]) -> Option<String> {
     let (_lines, rest) = bytes.split_first()?;
@@ -209,6 +231,20 @@ mod tests {
         let data = b"\x17\x1d\0\x0f\x04\0\x02\0\0\0\x10\x04\0\0\0\0\0\x0d\x04\0\x05\0\0\0\x0e\x04\0\x01\0\0\0\x01\x01";
         let affected = affected(data).unwrap();
         assert_eq!((affected.selected, affected.changed()), (5, 3));
+    }
+
+    #[test]
+    fn a_plan_says_whether_a_procedure_is_read_from() {
+        let table = b"\x1a\x20\0\nSelect\n -> Table \"T\" Full Scan   \x01";
+        let plan = explained_plan(table).unwrap().unwrap();
+        assert!(!names_procedure(plan));
+        let procedure = b"\x1a\x20\0\nSelect\n  -> Procedure \"P\" as X\x01";
+        let plan = explained_plan(procedure).unwrap().unwrap();
+        assert!(names_procedure(plan));
+        for none in [&b"\x01"[..], b"", b"\x02", b"\x1a\0\0\x01"] {
+            assert_eq!(explained_plan(none), Ok(None));
+        }
+        assert!(explained_plan(b"\x1a\x20\0cut").is_err());
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! The transactions of statements that are run outside of any: one that only reads and stays open, and one that is committed after
-//! each statement and stays open too. Knows no statement.
+//! The transaction of statements that only read and are run outside of any: all share one, which stays open. Knows no statement.
 //! A transaction keeps hold of the tables it has read, too, until it ends: then nobody can drop them.
-//! Rule: each is begun when it is first needed, by one of those who need it, and ends when it is to be let go and nobody reads in it.
+//! Rule: it is begun when it is first needed, by one of those who need it, and ends when it is to be let go and nobody reads in it.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -11,13 +10,12 @@ use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::parameters::{Access, Isolation, TransactionParameters, Wait};
 
-use crate::connection::{Connection, Creates};
+use crate::connection::Connection;
 use crate::error::Result;
 
 #[derive(Default)]
 pub(crate) struct Automatic {
     reading: Place,
-    writing: Place,
     /// Statements and blobs that are in use.
     users: Cell<usize>,
     /// To be ended when nothing is in use any more.
@@ -98,64 +96,51 @@ impl Drop for InUse {
     }
 }
 
-impl Automatic {
-    fn place(&self, access: Access) -> &Place {
-        match access {
-            Access::ReadOnly => &self.reading,
-            Access::ReadWrite => &self.writing,
-        }
+/// What only reads sees what was committed when a row is read, and holds nothing back.
+pub(crate) fn reading() -> TransactionParameters {
+    TransactionParameters {
+        isolation: Isolation::ReadCommitted,
+        access: Access::ReadOnly,
+        wait: Wait::Forever,
+        ..TransactionParameters::default()
     }
 }
 
 impl Connection {
-    /// The transaction for a statement that belongs to none. Both see what was committed when a row is read.
-    pub(crate) async fn automatic(&self, access: Access) -> Result<Transaction> {
-        let place = self.0.automatic.place(access);
+    /// The transaction for a statement that only reads. It sees what was committed when a row is read.
+    pub(crate) async fn automatic(&self) -> Result<Transaction> {
+        let place = &self.0.automatic.reading;
         if let Some(transaction) = place.wait().await {
             return Ok(transaction);
         }
         place.set(State::Beginning);
         let beginning = Beginning(place);
-        let parameters = TransactionParameters {
-            isolation: Isolation::ReadCommitted,
-            access,
-            wait: Wait::Forever,
-            ..TransactionParameters::default()
-        };
-        let mut asked = self.ask(Creates::Transaction, |writer| {
-            writer.ask(Expect::Response, |requests| {
-                requests.transaction(self.0.database, &parameters);
-                Ok(())
-            })
-        })?;
-        let transaction = Transaction(asked.response().await?.object);
+        let transaction = self.begin_handle(reading()).await?;
         place.set(State::Open(transaction));
         drop(beginning);
         Ok(transaction)
     }
 
     /// Whether this is still the transaction for statements that belong to none. It may have ended while somebody waited.
-    pub(crate) fn is_automatic(&self, access: Access, transaction: Transaction) -> bool {
-        let place = self.0.automatic.place(access);
+    pub(crate) fn is_automatic(&self, transaction: Transaction) -> bool {
+        let place = &self.0.automatic.reading;
         matches!(place.state.get(), State::Open(open) if open == transaction)
     }
 
-    /// Lets go of the tables that statements outside of any transaction have touched: at once, if no more than `mine` of what is in
-    /// use is still in use; else what reads may read on first.
+    /// Lets go of the tables that statements outside of any transaction have read: at once, if no more than `mine` of what is in
+    /// use is still in use; else what reads may read on first. What writes has ended its transaction.
     pub(crate) fn let_go_of_tables(&self, mine: usize) {
         let automatic = &self.0.automatic;
-        if let Some(reading) = self.forget_automatic(Access::ReadOnly) {
+        if let Some(reading) = self.forget_automatic() {
             automatic.stale.borrow_mut().push(reading);
         }
-        let writing = self.forget_automatic(Access::ReadWrite);
-        self.end(writing);
         if automatic.users.get() <= mine {
             let stale = automatic.stale.take();
             self.end(stale);
         }
     }
 
-    fn end(&self, transactions: impl IntoIterator<Item = Transaction>) {
+    pub(crate) fn end(&self, transactions: impl IntoIterator<Item = Transaction>) {
         let mut transactions = transactions.into_iter().peekable();
         if transactions.peek().is_none() || !self.is_alive() {
             return;
@@ -172,8 +157,8 @@ impl Connection {
     }
 
     /// Whoever calls this ends the transaction, if it is one. The next statement begins another.
-    pub(crate) fn forget_automatic(&self, access: Access) -> Option<Transaction> {
-        let place = self.0.automatic.place(access);
+    pub(crate) fn forget_automatic(&self) -> Option<Transaction> {
+        let place = &self.0.automatic.reading;
         match place.state.get() {
             State::Open(transaction) => {
                 place.set(State::None);

@@ -7,11 +7,11 @@ use bytes::{Bytes, BytesMut};
 use tsumugi_firebird_proto::blob::{Reading, segments};
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::{Blob, Transaction as Handle};
-use tsumugi_firebird_proto::parameters::{Access, BlobParameters, BlobStorage};
+use tsumugi_firebird_proto::parameters::{BlobParameters, BlobStorage};
 use tsumugi_firebird_proto::values::CharacterSet;
 
 use crate::automatic::InUse;
-use crate::connection::{Asked, Connection, Creates};
+use crate::connection::{Asked, Connection, Effect};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_PIECE_BYTES, BLOB_PIECES_AHEAD};
 use crate::transaction::Transaction;
@@ -42,23 +42,17 @@ enum State {
 /// A blob that is open on the server. Dropped, it is closed; one that was being written is forgotten.
 struct Open {
     used: InUse,
-    handle: Option<Blob>,
-}
-
-impl Open {
-    fn handle(&self) -> Blob {
-        self.handle.unwrap_or(Blob::LAST)
-    }
+    handle: Blob,
+    /// It was closed, or the end of its transaction closes it.
+    is_left: bool,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if let Some(handle) = self.handle.take()
-            && self.used.connection().is_alive()
-        {
+        if !self.is_left && self.used.connection().is_alive() {
             self.used.connection().tell(|writer| {
                 writer.tell(Expect::Response, |requests| {
-                    requests.cancel_blob(handle);
+                    requests.cancel_blob(self.handle);
                     Ok(())
                 })
             });
@@ -73,11 +67,11 @@ impl Connection {
     /// # Errors
     /// [`Error::Server`] when there is no such blob any more; [`Error::Lost`].
     pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
-        let transaction = self.automatic(Access::ReadOnly).await?;
+        let transaction = self.automatic().await?;
         self.blob_within(transaction, id, stored_as).await
     }
 
-    async fn blob_within(
+    pub(crate) async fn blob_within(
         &self,
         transaction: Handle,
         id: u64,
@@ -89,8 +83,10 @@ impl Connection {
             parameters.transliterate(set, CharacterSet::UTF8.id());
         }
         let parameters = parameters.finish();
-        let mut asked = self.ask(Creates::Blob, |writer| {
-            writer.ask(Expect::Response, |requests| {
+        let mut asked = self.ask(|writer| {
+            // Where it cannot be opened nothing is read: not another reader's blob.
+            writer.guard_last(self.0.database)?;
+            writer.ask_to(Effect::OpensBlob, Expect::Response, |requests| {
                 requests.open_blob(transaction, id, &parameters)
             })?;
             writer.ask(Expect::Response, |requests| {
@@ -98,10 +94,16 @@ impl Connection {
                 Ok(())
             })
         })?;
-        let handle = Blob(asked.response().await?.object);
+        let opened = asked.response().await;
+        if opened.is_err() {
+            // So that nobody is thought to have left.
+            let _ = asked.next().await;
+        }
+        let handle = Blob(opened?.object);
         let open = Open {
             used: InUse::of(self),
-            handle: Some(handle),
+            handle,
+            is_left: false,
         };
         Ok(BlobReader {
             asked,
@@ -142,7 +144,7 @@ impl BlobReader {
             if reading == Reading::End {
                 self.state = State::Ended;
             } else {
-                let handle = self.open.handle();
+                let handle = self.open.handle;
                 self.asked.more(|writer| {
                     writer.ask(Expect::Response, |requests| {
                         requests.read_segments(handle, READ_BYTES);
@@ -155,7 +157,7 @@ impl BlobReader {
 
     /// Lets go of it without closing it, which costs the server an answer: the end of its transaction closes it.
     pub fn leave_open(mut self) {
-        self.open.handle = None;
+        self.open.is_left = true;
     }
 
     /// All that is left, `bytes_max` at most.
@@ -217,15 +219,16 @@ impl Connection {
     ) -> Result<BlobWriter> {
         self.room().await;
         let parameters = BlobParameters::new(storage).finish();
-        let mut asked = self.ask(Creates::Blob, |writer| {
-            writer.ask(Expect::Response, |requests| {
+        let mut asked = self.ask(|writer| {
+            writer.ask_to(Effect::OpensBlob, Expect::Response, |requests| {
                 requests.create_blob(transaction, &parameters)
             })
         })?;
         let created = asked.response().await?;
         let open = Open {
             used: InUse::of(self),
-            handle: Some(Blob(created.object)),
+            handle: Blob(created.object),
+            is_left: false,
         };
         Ok(BlobWriter {
             asked,
@@ -247,7 +250,7 @@ impl BlobWriter {
                 self.answered().await?;
             }
             self.open.used.connection().room().await;
-            let handle = self.open.handle();
+            let handle = self.open.handle;
             self.asked.more(|writer| {
                 writer.ask(Expect::Response, |requests| {
                     requests.put_segment(handle, piece)
@@ -272,14 +275,14 @@ impl BlobWriter {
         while self.ahead > 0 {
             self.answered().await?;
         }
-        let handle = self.open.handle();
+        let handle = self.open.handle;
         self.asked.more(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.close_blob(handle);
                 Ok(())
             })
         })?;
-        self.open.handle = None;
+        self.open.is_left = true;
         self.asked.response().await?;
         Ok(self.id)
     }

@@ -11,7 +11,7 @@ use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::events::{self, Events};
 use tsumugi_firebird_proto::request::EventId;
 
-use crate::connection::{Connection, Creates};
+use crate::connection::Connection;
 use crate::error::{Error, Ran, Result};
 use crate::limits::READ_BYTES_MIN;
 
@@ -86,7 +86,7 @@ impl Connection {
 
     /// Opens the second connection.
     async fn second(&self) -> Result<Second> {
-        let mut asked = self.ask(Creates::Nothing, |writer| {
+        let mut asked = self.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.connect_request(self.0.database);
                 Ok(())
@@ -139,7 +139,7 @@ impl EventListener {
 
     fn write(&self) -> Result<crate::connection::Asked> {
         let connection = &self.connection;
-        connection.ask(Creates::Nothing, |writer| {
+        connection.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.que_events(connection.0.database, &self.events.block(), self.id)
             })

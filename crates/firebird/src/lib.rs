@@ -13,8 +13,10 @@ mod error;
 mod events;
 pub mod limits;
 mod query;
+mod reply;
 mod row_stream;
 mod rows;
+mod single;
 mod statement;
 mod transaction;
 
@@ -24,6 +26,7 @@ pub use self::connect::{Cause, Connector, Creation, Phase};
 pub use self::connection::Connection;
 pub use self::error::{Error, Ran, Result};
 pub use self::events::{EventListener, Posted};
+pub use self::reply::Reply;
 pub use self::row_stream::RowStream;
 pub use self::rows::Rows;
 pub use self::statement::Description;

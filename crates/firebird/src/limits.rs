@@ -39,6 +39,9 @@ pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
 pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 
+/// Transactions that a connection keeps begun for the next statements that write outside of any.
+pub const SPARE_TRANSACTIONS_MAX: usize = 8;
+
 /// Bytes of a blob that go in one request.
 pub(crate) const BLOB_PIECE_BYTES: usize = 32 * 1024;
 

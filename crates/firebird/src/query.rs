@@ -1,6 +1,7 @@
 //! Statements on a connection: prepared once, then one write for each execution. Decodes no rows.
-//! A statement outside a transaction runs in one that the connection keeps open: what only reads in one that only reads, everything else
-//! in one that is committed in the same write, and a change of the schema in one of its own. Rule: which of both is decided by what the server said of the statement.
+//! A statement outside a transaction that only reads runs in one that all of those share; every other in one of its own, which is committed in
+//! the same write, or in one write more when something of the answer has to be asked for first. Rule: what may write is never in a
+//! transaction that somebody else commits or rolls back.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,16 +12,16 @@ use tsumugi_firebird_proto::describe::{Column, Kind, StatementKind};
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::limits::TEXT_PARAMETER_BYTES_MAX;
-use tsumugi_firebird_proto::parameters::{
-    Access, BlobStorage, Isolation, TransactionParameters, Wait,
-};
+use tsumugi_firebird_proto::parameters::{BlobStorage, Isolation, TransactionParameters, Wait};
 use tsumugi_firebird_proto::request::Items;
 use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 
-use crate::connection::{Answer, Asked, Connection, Creates, Writer};
+use crate::connection::{Answer, Asked, Connection, Writer};
 use crate::error::{Error, Result};
 use crate::limits::{CHANGE_WAIT_S, FETCH_ROWS};
+use crate::reply::Reply;
 use crate::rows::Rows;
+use crate::single::Single;
 use crate::statement::Lease;
 
 /// What is asked to know how many rows were affected, and how long the answer may be.
@@ -28,65 +29,6 @@ const AFFECTED: Items<'static> = Items {
     items: &[info::statement::RECORDS],
     bytes_max: 64,
 };
-
-/// In which transaction a statement runs, and whether it is committed then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Within {
-    /// Whoever began it ends it.
-    Given(Transaction),
-    /// The connection's own that reads.
-    Reading(Transaction),
-    /// The connection's own that writes; it is committed in the same write.
-    Writing(Transaction),
-}
-
-impl Within {
-    pub(crate) fn transaction(self) -> Transaction {
-        match self {
-            Within::Given(transaction)
-            | Within::Reading(transaction)
-            | Within::Writing(transaction) => transaction,
-        }
-    }
-
-    /// Writes the commit, if it is due, and says whether it will be answered.
-    fn write_commit(self, writer: &mut Writer<'_>) -> Result<bool> {
-        let Within::Writing(transaction) = self else {
-            return Ok(false);
-        };
-        writer.ask(Expect::Response, |requests| {
-            requests.commit_retaining(transaction);
-            Ok(())
-        })?;
-        Ok(true)
-    }
-}
-
-/// A commit that nobody may have seen succeed. Dropped, the transaction is rolled back, which undoes nothing that was committed.
-struct Committing<'a> {
-    connection: &'a Connection,
-    within: Within,
-}
-
-impl Committing<'_> {
-    fn succeeded(mut self) {
-        self.within = Within::Given(self.within.transaction());
-    }
-}
-
-impl Drop for Committing<'_> {
-    fn drop(&mut self) {
-        let (access, transaction) = (Access::ReadWrite, self.within.transaction());
-        let writing = matches!(self.within, Within::Writing(_));
-        if !writing || !self.connection.is_automatic(access, transaction) {
-            return;
-        }
-        self.connection.forget_automatic(access);
-        if self.connection.is_alive() {
-            self.connection.0.roll_back(transaction);
-        }
-    }
-}
 
 impl Connection {
     /// Runs a statement and gives all its rows.
@@ -104,21 +46,97 @@ impl Connection {
         values: &[Value<'_>],
         given: Option<Transaction>,
     ) -> Result<Rows> {
-        let (mut lease, within) = self.lease_within(sql, given).await?;
-        if given.is_none() && lease.description().kind == StatementKind::Ddl {
-            return self.change(&mut lease, values).await;
+        let Some(transaction) = given else {
+            return self.reply(sql, values).await?.finish().await;
+        };
+        let (mut lease, _) = self.lease_within(sql, given).await?;
+        self.room().await;
+        let input = self.input(&lease, values, transaction).await?;
+        self.run(&mut lease, &input, transaction).await
+    }
+
+    /// Runs a statement, as [`Connection::query`] does, that may still have to be committed when its rows are there.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn reply(&self, sql: &str, values: &[Value<'_>]) -> Result<Reply> {
+        let (mut lease, reading) = self.lease_within(sql, None).await?;
+        let description = Rc::clone(lease.description());
+        if description.kind == StatementKind::Ddl {
+            let rows = self.change(&mut lease, values).await?;
+            return Ok(Reply::ended(self, rows));
         }
-        match self.run(&mut lease, values, within).await {
-            // A procedure that is selected from may write.
-            Err(Error::Server(error))
-                if matches!(within, Within::Reading(_))
-                    && error.has(GdsCode::READ_ONLY_TRANSACTION) =>
-            {
-                let within = Within::Writing(within.transaction());
-                self.run(&mut lease, values, within).await
+        if !description.may_write() {
+            match self.read(&mut lease, values, reading).await {
+                // A function may write. In a transaction that only reads it has changed no table, not in an autonomous transaction either.
+                Err(Error::Server(error)) if error.has(GdsCode::READ_ONLY_TRANSACTION) => {
+                    description.writes();
+                }
+                other => return Ok(Reply::ended(self, other?)),
             }
-            other => other,
         }
+        self.write(&mut lease, values).await
+    }
+
+    /// In the transaction that all who read share, which may be another one now than when `reading` was.
+    async fn read(
+        &self,
+        lease: &mut Lease,
+        values: &[Value<'_>],
+        reading: Transaction,
+    ) -> Result<Rows> {
+        self.room().await;
+        let reading = self.current(reading).await?;
+        let input = self.input(lease, values, reading).await?;
+        let reading = self.current(reading).await?;
+        self.run(lease, &input, reading).await
+    }
+
+    async fn current(&self, reading: Transaction) -> Result<Transaction> {
+        match self.is_automatic(reading) {
+            true => Ok(reading),
+            false => self.automatic().await,
+        }
+    }
+
+    /// In a transaction of its own. What needs nothing more when it has run is committed in the same write.
+    async fn write(&self, lease: &mut Lease, values: &[Value<'_>]) -> Result<Reply> {
+        let mut single = self.single().await?;
+        self.room().await;
+        let input = self.input_of(lease, values, &mut single).await?;
+        let description = lease.description();
+        let has_blob = |column: &Column| column.kind == Kind::Blob;
+        let needs_more =
+            description.kind.has_cursor() || description.columns().iter().any(has_blob);
+        if needs_more {
+            let turn = self.turn().await;
+            single.begin_use();
+            let rows = self.run(lease, &input, single.transaction()).await?;
+            return Ok(Reply::open(self, rows, single, turn));
+        }
+        self.quiet().await;
+        let asked = self.ask(|writer| {
+            write_call(writer, lease, single.transaction(), &input)?;
+            single.write_commit(writer)
+        })?;
+        single.committing();
+        let rows = self.answered(lease, asked, Some(single)).await?;
+        Ok(Reply::ended(self, rows))
+    }
+
+    /// The same as [`Connection::input`], of which the transaction may be used for the first time.
+    async fn input_of(
+        &self,
+        lease: &Lease,
+        values: &[Value<'_>],
+        single: &mut Single,
+    ) -> Result<Parameters> {
+        let described = lease.description().parameters();
+        let mut pairs = described.iter().zip(values);
+        if pairs.any(|(column, value)| goes_before(column, value).is_some()) {
+            single.begin_use();
+        }
+        self.input(lease, values, single.transaction()).await
     }
 
     /// Changes the schema, in a transaction for nothing else: others that use the table are waited for, but not for ever.
@@ -128,24 +146,25 @@ impl Connection {
             wait: Wait::Seconds(CHANGE_WAIT_S),
             ..TransactionParameters::default()
         };
+        let _turn = self.turn().await;
         let transaction = self.begin(options).await?;
-        let within = Within::Given(transaction.handle());
-        let rows = self.run(lease, values, within).await?;
+        let input = self.input(lease, values, transaction.handle()).await?;
+        let rows = self.run(lease, &input, transaction.handle()).await?;
         transaction.commit().await?;
         Ok(rows)
     }
 
-    /// A statement ready to run, and in which transaction.
+    /// A statement ready to run, and a transaction: that which was given, or the one of those who read.
     pub(crate) async fn lease_within(
         &self,
         sql: &str,
         given: Option<Transaction>,
-    ) -> Result<(Lease, Within)> {
-        let first = match given {
+    ) -> Result<(Lease, Transaction)> {
+        let transaction = match given {
             Some(transaction) => transaction,
-            None => self.automatic(Access::ReadOnly).await?,
+            None => self.automatic().await?,
         };
-        let lease = self.lease(first, sql).await?;
+        let lease = self.lease(transaction, sql).await?;
         let kind = lease.description().kind;
         match kind {
             StatementKind::StartTransaction => return Err(Error::Control("SET TRANSACTION")),
@@ -153,45 +172,25 @@ impl Connection {
             StatementKind::Rollback => return Err(Error::Control("ROLLBACK")),
             _ => {}
         }
-        let within = match (given, kind) {
-            (Some(transaction), _) => Within::Given(transaction),
-            (None, StatementKind::Select) => Within::Reading(first),
-            (None, _) => Within::Writing(first),
-        };
         if kind == StatementKind::Ddl {
             // What is prepared holds the tables it names.
             self.forget(1);
         }
-        Ok((lease, within))
+        Ok((lease, transaction))
     }
 
-    /// The same, in the transaction that is the connection's own at this moment.
-    async fn current(&self, within: Within) -> Result<Within> {
-        let (access, transaction) = match within {
-            Within::Given(_) => return Ok(within),
-            Within::Reading(transaction) => (Access::ReadOnly, transaction),
-            Within::Writing(transaction) => (Access::ReadWrite, transaction),
-        };
-        if self.is_automatic(access, transaction) {
-            return Ok(within);
-        }
-        let transaction = self.automatic(access).await?;
-        Ok(match within {
-            Within::Given(_) | Within::Reading(_) => Within::Reading(transaction),
-            Within::Writing(_) => Within::Writing(transaction),
-        })
-    }
-
-    async fn run(&self, lease: &mut Lease, values: &[Value<'_>], within: Within) -> Result<Rows> {
-        self.room().await;
-        let within = self.current(within).await?;
-        let input = self.input(lease, values, within).await?;
-        let within = self.current(within).await?;
+    async fn run(
+        &self,
+        lease: &mut Lease,
+        input: &Parameters,
+        transaction: Transaction,
+    ) -> Result<Rows> {
         if lease.description().kind.has_cursor() {
-            let asked = self.execute_and_fetch(lease, &input, within)?;
-            self.collect(lease, asked, within).await
+            let asked = self.execute_and_fetch(lease, input, transaction)?;
+            self.collect(lease, asked).await
         } else {
-            self.execute(lease, &input, within).await
+            let asked = self.ask(|writer| write_call(writer, lease, transaction, input))?;
+            self.answered(lease, asked, None).await
         }
     }
 
@@ -201,14 +200,13 @@ impl Connection {
         &self,
         lease: &Lease,
         values: &[Value<'_>],
-        within: Within,
+        transaction: Transaction,
     ) -> Result<Parameters> {
         let described = lease.description().parameters();
         let mut replaced = None;
         for (at, (column, value)) in described.iter().zip(values).enumerate() {
             if let Some(bytes) = goes_before(column, value) {
                 let storage = BlobStorage::Segments;
-                let transaction = within.transaction();
                 let mut blob = self.create_blob_within(transaction, storage).await?;
                 blob.write(bytes).await?;
                 let id = Value::Blob(blob.finish().await?);
@@ -227,29 +225,21 @@ impl Connection {
         &self,
         lease: &mut Lease,
         input: &Parameters,
-        within: Within,
+        transaction: Transaction,
     ) -> Result<Asked> {
-        let asked = self.ask(Creates::Nothing, |writer| {
+        let asked = self.ask(|writer| {
             lease.write_close(writer)?;
-            write_execution(writer, lease, within.transaction(), input)
+            write_execution(writer, lease, transaction, input)
         })?;
         lease.executed();
         Ok(asked)
     }
 
-    fn committing(&self, within: Within) -> Committing<'_> {
-        Committing {
-            connection: self,
-            within,
-        }
-    }
-
     /// All rows of an execution.
-    async fn collect(&self, lease: &Lease, mut asked: Asked, within: Within) -> Result<Rows> {
+    async fn collect(&self, lease: &Lease, mut asked: Asked) -> Result<Rows> {
         let mut rows = Rows::new(Arc::clone(&lease.description().format));
         let mut bytes = 0;
         let reply_bytes_max = self.0.connector.config().reply_bytes_max;
-        let committing = self.committing(within);
         let executed = asked.response().await;
         loop {
             let (part, end) = batch(asked.next().await?);
@@ -268,41 +258,17 @@ impl Connection {
             }
         }
         executed?;
-        // Whatever happens from here on, or happened before, the transaction is left clean.
-        if matches!(within, Within::Writing(_)) {
-            asked.more(|writer| within.write_commit(writer).map(drop))?;
-            asked.response().await?;
-        }
-        committing.succeeded();
         Ok(rows)
     }
 
-    /// Executes a statement without a cursor, asks how many rows it affected and commits if that is due, in one write.
-    async fn execute(&self, lease: &mut Lease, input: &Parameters, within: Within) -> Result<Rows> {
-        let description = Rc::clone(lease.description());
-        let handle = lease.handle();
-        let (transaction, counted) = (within.transaction(), is_counted(description.kind));
-        let mut committed = false;
-        let mut asked = self.ask(Creates::Nothing, |writer| {
-            if description.columns().is_empty() {
-                writer.ask(Expect::Response, |requests| {
-                    requests.execute(handle, transaction, input.message(), 0)
-                })?;
-            } else {
-                let format = &description.format;
-                writer.ask(Expect::Sql(Arc::clone(format)), |requests| {
-                    requests.execute2(handle, transaction, input.message(), format.blr(), 0)
-                })?;
-            }
-            if counted {
-                writer.ask(Expect::Response, |requests| {
-                    requests.statement_info(handle, AFFECTED)
-                })?;
-            }
-            committed = within.write_commit(writer)?;
-            Ok(())
-        })?;
-        let committing = self.committing(within);
+    /// What a statement without a cursor answered, and its commit if that went with it.
+    async fn answered(
+        &self,
+        lease: &Lease,
+        mut asked: Asked,
+        single: Option<Single>,
+    ) -> Result<Rows> {
+        let description = lease.description();
         let mut rows = Rows::new(Arc::clone(&description.format));
         let outcome = match asked.next().await? {
             Answer::Sql(row, outcome) => {
@@ -312,17 +278,14 @@ impl Connection {
             Answer::Response(outcome) => outcome,
             Answer::Rows(..) => unreachable!("nothing was fetched"),
         };
-        let affected = match counted {
+        let affected = match is_counted(description.kind) {
             true => Some(asked.response().await),
             false => None,
         };
-        let commit = match committed {
-            true => asked.response().await.map(drop),
-            false => Ok(()),
+        let commit = match single {
+            Some(single) => single.ended(asked.response().await.map(drop)),
+            None => Ok(()),
         };
-        if commit.is_ok() {
-            committing.succeeded();
-        }
         // What failed first counts; what came after it is only its consequence.
         outcome.map_err(Error::Server)?;
         commit?;
@@ -369,6 +332,32 @@ pub(crate) fn goes_before<'v>(column: &Column, value: &'v Value<'_>) -> Option<&
     // The server makes no blob of a kind of the application's own of a text.
     let is_usual = matches!(column.sub_type, 0 | 1);
     (!is_usual || bytes.len() > TEXT_PARAMETER_BYTES_MAX).then_some(bytes)
+}
+
+/// Executes a statement without a cursor, and asks how many rows it affected.
+fn write_call(
+    writer: &mut Writer<'_>,
+    lease: &Lease,
+    transaction: Transaction,
+    input: &Parameters,
+) -> Result<()> {
+    let (handle, description) = (lease.handle(), lease.description());
+    if description.columns().is_empty() {
+        writer.ask(Expect::Response, |requests| {
+            requests.execute(handle, transaction, input.message(), 0)
+        })?;
+    } else {
+        let format = &description.format;
+        writer.ask(Expect::Sql(Arc::clone(format)), |requests| {
+            requests.execute2(handle, transaction, input.message(), format.blr(), 0)
+        })?;
+    }
+    if is_counted(description.kind) {
+        writer.ask(Expect::Response, |requests| {
+            requests.statement_info(handle, AFFECTED)
+        })?;
+    }
+    Ok(())
 }
 
 /// Executes a statement with a cursor and asks for the first rows.

@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use tsumugi_firebird_proto::connection::{Expect, FetchEnd};
-use tsumugi_firebird_proto::describe::Column;
+use tsumugi_firebird_proto::describe::{Column, StatementKind};
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::parameters::TransactionParameters;
 use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 use tsumugi_firebird_proto::{Format, ServerError};
 
-use crate::connection::{Asked, Connection, Creates};
+use crate::automatic::reading;
+use crate::connection::{Asked, Connection, Effect};
 use crate::error::{Error, Result};
-use crate::query::{Within, batch, goes_before, write_execution, write_fetch};
+use crate::query::{batch, goes_before, write_execution, write_fetch};
 use crate::rows::Rows;
 use crate::statement::Lease;
 
@@ -24,6 +25,8 @@ pub struct RowStream {
     state: State,
     /// Comes after the rows before it.
     failure: Option<Box<ServerError>>,
+    /// The stream's own, which ends after the rows.
+    _transaction: Option<crate::Transaction>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,16 +55,22 @@ impl Connection {
         values: &[Value<'_>],
         given: Option<Transaction>,
     ) -> Result<RowStream> {
-        let (mut lease, within) = self.lease_within(sql, given).await?;
-
-        let only_reads = matches!(within, Within::Given(_) | Within::Reading(_));
-        if !lease.description().kind.has_cursor() || !only_reads {
+        let (mut lease, mut transaction) = self.lease_within(sql, given).await?;
+        let kind = lease.description().kind;
+        if !kind.has_cursor() || (given.is_none() && kind != StatementKind::Select) {
             return Err(Error::NoCursor);
         }
-        let input = self.input(&lease, values, within).await?;
+        let mut own = None;
+        if given.is_none() && lease.description().may_write() {
+            // A procedure may leave something for whoever reads in the same transaction, even in one that only reads.
+            let begun = self.begin(reading()).await?;
+            transaction = begun.handle();
+            own = Some(begun);
+        }
+        let input = self.input(&lease, values, transaction).await?;
         self.room().await;
-        let asked = self.execute_and_fetch(&mut lease, &input, within)?;
-        Ok(RowStream::new(asked, lease))
+        let asked = self.execute_and_fetch(&mut lease, &input, transaction)?;
+        Ok(RowStream::new(asked, lease, own))
     }
 
     /// Begins a transaction and streams rows in it, all asked for in one write. Let go of the rows before the transaction.
@@ -88,36 +97,42 @@ impl Connection {
         }
         let input = Parameters::new(parameters, values, CharacterSet::UTF8)?;
         self.room().await;
-        let mut asked = self.ask(Creates::Transaction, |writer| {
+        let mut asked = self.ask(|writer| {
             lease.write_close(writer)?;
-            writer.ask(Expect::Response, |requests| {
+            // Where none is begun nothing is executed: not in another transaction of this connection either.
+            writer.guard_last(self.0.database)?;
+            writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
                 requests.transaction(self.0.database, &options);
                 Ok(())
             })?;
-            // Where none was begun the last object is another one: no transaction, and it fails, or an earlier one of this connection, in
-            // which it is executed in vain; nobody has its rows.
             write_execution(writer, &lease, Transaction::LAST, &input)
         })?;
         lease.executed();
         let begun = asked.response().await?;
         let transaction = crate::Transaction::begun(self, Transaction(begun.object));
-        Ok((transaction, RowStream::new(asked, lease)))
+        Ok((transaction, RowStream::new(asked, lease, None)))
     }
 }
 
 impl RowStream {
-    fn new(asked: Asked, lease: Lease) -> RowStream {
+    fn new(asked: Asked, lease: Lease, own: Option<crate::Transaction>) -> RowStream {
         RowStream {
             asked,
             lease,
             state: State::Executing,
             failure: None,
+            _transaction: own,
         }
     }
 
     /// Whether it is known that no more rows come than those that were given.
     pub fn has_ended(&self) -> bool {
         self.state == State::Ended && self.failure.is_none()
+    }
+
+    /// Whether what was streamed may have changed something; see [`Description::may_write`](crate::Description::may_write).
+    pub fn may_write(&self) -> bool {
+        self.lease.description().may_write()
     }
 
     /// The columns, known before the first batch and also when there is none.

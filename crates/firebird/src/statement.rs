@@ -1,20 +1,24 @@
 //! Statements as the server prepared them: what they take and return, and who uses one at the moment. Runs none.
 //! Rule: a statement that was prepared goes back to the cache, or is freed, however its user goes.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::describe::{Column, Describe, ITEMS, Progress, StatementKind};
 use tsumugi_firebird_proto::handle::{Statement, Transaction};
-use tsumugi_firebird_proto::parameters::Access;
+use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::{Free, Items};
 use tsumugi_firebird_proto::row::Format;
 
 use crate::automatic::InUse;
 use crate::cache::Prepared;
-use crate::connection::{Connection, Creates, Writer};
+use crate::connection::{Connection, Effect, Writer};
 use crate::error::{Error, Result};
+
+/// What is asked to know whether a query reads from procedures.
+const PLAN: [u8; 1] = [info::statement::EXPLAINED_PLAN];
 
 /// Bytes of one piece of a description that is asked for; what does not fit is asked for again.
 const DESCRIPTION_BYTES: u16 = u16::MAX;
@@ -25,12 +29,24 @@ pub struct Description {
     pub(crate) kind: StatementKind,
     pub(crate) format: Arc<Format>,
     pub(crate) parameters: Box<[Column]>,
+    may_write: Cell<bool>,
 }
 
 impl Description {
     /// What it does.
     pub fn kind(&self) -> StatementKind {
         self.kind
+    }
+
+    /// Whether it may change something: everything but a query of tables alone. A procedure that is selected from may write, and so may
+    /// a function, of which nothing is known before it has tried to.
+    pub fn may_write(&self) -> bool {
+        self.may_write.get()
+    }
+
+    /// It has tried to.
+    pub(crate) fn writes(&self) {
+        self.may_write.set(true);
     }
 
     /// The columns of its rows.
@@ -111,14 +127,18 @@ impl Connection {
     async fn prepare_anew(&self, transaction: Transaction, sql: &str) -> Result<Prepared> {
         self.room().await;
         let generation = self.0.cache.borrow().generation();
-        let mut asked = self.ask(Creates::Statement, |writer| {
-            writer.ask(Expect::Deferred, |requests| {
+        let mut asked = self.ask(|writer| {
+            // It fails only where no number is left, and then there is no last object.
+            writer.ask_to(Effect::AllocatesStatement, Expect::Deferred, |requests| {
                 requests.allocate_statement(self.0.database);
                 Ok(())
             })?;
             writer.ask(Expect::Response, |requests| {
                 let items = described_by(&ITEMS);
                 requests.prepare(transaction, Statement::LAST, sql.as_bytes(), items)
+            })?;
+            writer.ask(Expect::Response, |requests| {
+                requests.statement_info(Statement::LAST, described_by(&PLAN))
             })
         })?;
         // From here on it is freed if this future is dropped, or fails.
@@ -127,10 +147,11 @@ impl Connection {
             handle: Some(Statement(asked.response().await?.object)),
         };
         let handle = allocated.handle.expect("it was just put there");
+        let prepared = asked.response().await;
+        let plan = asked.response().await;
         let mut describe = Describe::new();
-        let mut progress = describe
-            .read(&asked.response().await?.data)
-            .map_err(Error::Protocol)?;
+        let mut progress = describe.read(&prepared?.data).map_err(Error::Protocol)?;
+        let plan = plan.map(|answer| answer.data).unwrap_or_default();
         let described = loop {
             match progress {
                 Progress::Done(described) => break described,
@@ -149,6 +170,7 @@ impl Connection {
             kind: described.kind,
             format: Arc::new(Format::new(described.columns)?),
             parameters: described.parameters.into(),
+            may_write: Cell::new(may_write(described.kind, &plan)?),
         };
         let handle = allocated.keep();
         Ok(Prepared::new(
@@ -164,9 +186,15 @@ impl Connection {
     /// # Errors
     /// [`Error::Server`] when it cannot be prepared; [`Error::Lost`].
     pub async fn describe(&self, sql: &str) -> Result<Rc<Description>> {
-        let transaction = self.automatic(Access::ReadOnly).await?;
+        let transaction = self.automatic().await?;
         let lease = self.lease(transaction, sql).await?;
         Ok(Rc::clone(lease.description()))
+    }
+
+    /// [`Description::may_write`] of a statement that ran lately and does not run now; none when it is not known.
+    pub fn may_write(&self, sql: &str) -> Option<bool> {
+        let cache = self.0.cache.borrow();
+        cache.description(sql).map(Description::may_write)
     }
 
     /// Frees all statements that are kept prepared and not in use, and ends the transactions that keep hold of the tables which statements
@@ -200,6 +228,15 @@ impl Connection {
             Ok(())
         });
     }
+}
+
+/// Whether a statement may write, by its kind and by what the server says of its plan. What the server did not explain may.
+fn may_write(kind: StatementKind, plan: &[u8]) -> Result<bool> {
+    if kind != StatementKind::Select {
+        return Ok(true);
+    }
+    let plan = info::explained_plan(plan).map_err(Error::Protocol)?;
+    Ok(plan.is_none_or(info::names_procedure))
 }
 
 fn described_by(items: &[u8]) -> Items<'_> {

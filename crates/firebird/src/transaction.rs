@@ -9,8 +9,8 @@ use tsumugi_firebird_proto::handle::Transaction as Handle;
 use tsumugi_firebird_proto::parameters::TransactionParameters;
 use tsumugi_firebird_proto::values::Value;
 
-use crate::connection::{Connection, Creates};
-use crate::error::Result;
+use crate::connection::{Asked, Connection, Effect};
+use crate::error::{Error, Result};
 use crate::row_stream::RowStream;
 use crate::rows::Rows;
 
@@ -28,15 +28,20 @@ impl Connection {
     /// # Errors
     /// [`Error::Server`](crate::Error::Server), [`Error::Lost`](crate::Error::Lost).
     pub async fn begin(&self, options: TransactionParameters) -> Result<Transaction> {
+        let handle = self.begin_handle(options).await?;
+        Ok(Transaction::begun(self, handle))
+    }
+
+    /// Begins a transaction; whoever calls this owns it.
+    pub(crate) async fn begin_handle(&self, options: TransactionParameters) -> Result<Handle> {
         self.room().await;
-        let mut asked = self.ask(Creates::Transaction, |writer| {
-            writer.ask(Expect::Response, |requests| {
+        let mut asked = self.ask(|writer| {
+            writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
                 requests.transaction(self.0.database, &options);
                 Ok(())
             })
         })?;
-        let handle = Handle(asked.response().await?.object);
-        Ok(Transaction::begun(self, handle))
+        Ok(Handle(asked.response().await?.object))
     }
 }
 
@@ -84,7 +89,9 @@ impl Transaction {
     /// # Errors
     /// [`Error::Server`](crate::Error::Server): the transaction is rolled back then. [`Error::Lost`](crate::Error::Lost).
     pub async fn commit(self) -> Result<()> {
-        self.end(|requests, handle| requests.commit(handle)).await
+        let effect = Effect::Commits(self.handle);
+        self.end(effect, |requests, handle| requests.commit(handle))
+            .await
     }
 
     /// Undoes what was done.
@@ -92,7 +99,9 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::commit`].
     pub async fn roll_back(self) -> Result<()> {
-        self.end(|requests, handle| requests.rollback(handle)).await
+        let effect = Effect::RollsBack(self.handle);
+        self.end(effect, |requests, handle| requests.rollback(handle))
+            .await
     }
 
     /// Keeps what was done and goes on, with what was seen of others at the beginning.
@@ -135,7 +144,7 @@ impl Transaction {
     /// As [`Connection::query`].
     pub async fn immediate(&self, sql: &str) -> Result<()> {
         self.connection.room().await;
-        let mut asked = self.connection.ask(Creates::Nothing, |writer| {
+        let mut asked = self.connection.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.execute_immediate(self.connection.0.database, self.handle, sql.as_bytes())
             })
@@ -143,22 +152,35 @@ impl Transaction {
         asked.response().await.map(drop)
     }
 
-    async fn end(mut self, write: impl FnOnce(&mut Requests<'_>, Handle)) -> Result<()> {
-        let ended = self.go_on(write).await;
+    async fn end(
+        mut self,
+        effect: Effect,
+        write: impl FnOnce(&mut Requests<'_>, Handle),
+    ) -> Result<()> {
+        self.connection.room().await;
+        let mut asked = self.ask(effect, write)?;
+        // The server gives the number to whatever begins after the end. If this future is dropped, only the answer knows whether the
+        // transaction is open still.
+        self.ended = true;
+        let ended = asked.response().await;
         // A commit that fails leaves the transaction open.
-        self.ended = ended.is_ok();
-        ended
+        self.ended = !matches!(ended, Err(Error::Server(_)));
+        ended.map(drop)
     }
 
     async fn go_on(&self, write: impl FnOnce(&mut Requests<'_>, Handle)) -> Result<()> {
         self.connection.room().await;
-        let mut asked = self.connection.ask(Creates::Nothing, |writer| {
-            writer.ask(Expect::Response, |requests| {
+        let mut asked = self.ask(Effect::Nothing, write)?;
+        asked.response().await.map(drop)
+    }
+
+    fn ask(&self, effect: Effect, write: impl FnOnce(&mut Requests<'_>, Handle)) -> Result<Asked> {
+        self.connection.ask(|writer| {
+            writer.ask_to(effect, Expect::Response, |requests| {
                 write(requests, self.handle);
                 Ok(())
             })
-        })?;
-        asked.response().await.map(drop)
+        })
     }
 }
 

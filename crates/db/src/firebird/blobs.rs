@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use tsumugi_firebird::{BlobReader, Connection, Error, Result, Transaction};
+use tsumugi_firebird::{BlobReader, Error, Reply, Result, Transaction};
 use tsumugi_firebird_proto::Row;
 
 use super::rows::blobs_of;
@@ -28,20 +28,19 @@ impl Blobs {
 }
 
 /// Where blobs can be opened that rows name.
-#[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum Source<'a> {
     /// Rows of a statement outside a transaction.
-    Connection(Connection),
+    Reply(&'a Reply),
     /// Rows of a statement in this one.
     Transaction(Rc<Transaction>),
     /// The last rows of one that ends with them, and closes its blobs then.
     Ending(Rc<Transaction>),
 }
 
-impl Source {
+impl Source<'_> {
     async fn open(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
         match self {
-            Source::Connection(connection) => connection.blob(id, stored_as).await,
+            Source::Reply(reply) => reply.blob(id, stored_as).await,
             Source::Transaction(transaction) | Source::Ending(transaction) => {
                 transaction.blob(id, stored_as).await
             }

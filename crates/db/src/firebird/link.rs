@@ -15,6 +15,9 @@ use crate::pool::{self, Outlook, Refused};
 /// How long after its statement's time a server may stay silent before the connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// How long a connection that writes nothing keeps transactions begun for what it may write next.
+const SPARES: Duration = Duration::from_secs(10);
+
 /// Opens and judges connections.
 pub(super) struct Link {
     pub(super) connector: Connector,
@@ -59,6 +62,8 @@ pub(super) struct Session {
     /// Tables have changed since it was opened. The server keeps what a connection knew of them, and what it then says of a column
     /// that was dropped and added again is wrong: the next user gets another one.
     outdated: Cell<bool>,
+    /// Since when nobody has asked how it is with transactions kept for statements that write.
+    spares_looked: Cell<Instant>,
 }
 
 impl Session {
@@ -111,6 +116,7 @@ impl pool::Link for Link {
             users: Cell::new(0),
             release_due: Cell::new(false),
             outdated: Cell::new(false),
+            spares_looked: Cell::new(Instant::now()),
         });
         self.opened.add(&session);
         Ok(session)
@@ -135,6 +141,10 @@ impl pool::Link for Link {
             .is_some_and(|since| since.elapsed() > patience)
         {
             self.end(session);
+        }
+        if session.spares_looked.get().elapsed() >= SPARES {
+            session.spares_looked.set(Instant::now());
+            session.end_unused_spares();
         }
         // The server ends no idle transaction, so we do.
         let transaction = session.transaction.borrow().upgrade();

@@ -21,8 +21,39 @@ pub(super) enum Effect {
     Session,
 }
 
-/// What the first words say.
+/// What the first words say, and whether it sets something of the session's.
 pub(super) fn effect(sql: &str) -> Effect {
+    match first_words(sql) {
+        Effect::Transaction => Effect::Transaction,
+        _ if names_set_context(sql) && sets_context(sql) => Effect::Session,
+        effect => effect,
+    }
+}
+
+/// Whether the name is in a text at all: most are not looked at any further.
+fn names_set_context(sql: &str) -> bool {
+    const NAME: &str = "set_context";
+    let mut names = sql.split('$').skip(1).map(|after| after.get(..NAME.len()));
+    names.any(|name| name.is_some_and(|name| name.eq_ignore_ascii_case(NAME)))
+}
+
+/// Whether RDB$SET_CONTEXT is called for more than the transaction: for the session, or for what is said only when it runs.
+fn sets_context(sql: &str) -> bool {
+    let code = scan::pieces(sql, FIREBIRD.lexicon)
+        .filter(|piece| piece.kind != Kind::Comment && !piece.text.trim().is_empty());
+    let texts: Vec<_> = code.map(|piece| piece.text.trim()).collect();
+    let calls =
+        |text: &str| text.eq_ignore_ascii_case("rdb$set_context") || text == "\"RDB$SET_CONTEXT\"";
+    let namespace = |at: usize| match (texts.get(at + 1), texts.get(at + 2)) {
+        (Some(&"("), namespace) => namespace.copied(),
+        _ => None,
+    };
+    let mut called = texts.iter().enumerate().filter(|(_, text)| calls(text));
+    called.any(|(at, _)| namespace(at) != Some("'USER_TRANSACTION'"))
+}
+
+/// What the first words say.
+fn first_words(sql: &str) -> Effect {
     let mut words = words(sql).map(|(word, _)| word);
     let mut next = || {
         words
@@ -42,6 +73,7 @@ pub(super) fn effect(sql: &str) -> Effect {
             "statistics" => Effect::Schema,
             _ => Effect::Session,
         },
+        "alter" if next() == "session" => Effect::Session,
         "create" | "alter" | "drop" | "recreate" | "comment" | "grant" | "revoke" | "declare" => {
             Effect::Schema
         }
@@ -235,6 +267,28 @@ mod tests {
             ("commit", Effect::Transaction),
             ("set  transaction", Effect::Transaction),
             ("set role x", Effect::Session),
+            ("alter session reset", Effect::Session),
+            ("alter table t add n int", Effect::Schema),
+            (
+                "select RDB$Set_Context('USER_SESSION', 'a', 1) from rdb$database",
+                Effect::Session,
+            ),
+            (
+                "select \"RDB$SET_CONTEXT\" /* ' */ (?, 'a', 1) from rdb$database",
+                Effect::Session,
+            ),
+            (
+                "execute block as declare n int; begin n = rdb$set_context( 'USER_SESSION', 'a', 1); end",
+                Effect::Session,
+            ),
+            (
+                "select rdb$set_context ('USER_TRANSACTION', 'a', 1) from rdb$database",
+                Effect::Read,
+            ),
+            (
+                "select 'rdb$set_context(', rdb$get_context('USER_SESSION', 'a') from rdb$database",
+                Effect::Read,
+            ),
             ("set generator g to 1", Effect::Write),
             ("", Effect::Write),
         ] {

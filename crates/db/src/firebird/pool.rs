@@ -126,11 +126,14 @@ impl Pool {
     }
 
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+        let statements = plan::statements(&sql).into_iter();
+        let permitted = statements.map(|one| Ok((one, self.0.permitted_in(one, &sql, &[])?)));
+        let statements: Vec<_> = permitted.collect::<Result<_>>()?;
         let own = self.0.own().await?;
         let begun = self.0.account.begun();
         let run = self.0.timed(async {
-            for statement in plan::statements(&sql) {
-                self.0.make_room_for(plan::effect(statement)).await;
+            for (statement, effect) in statements {
+                self.0.make_room_for(effect).await;
                 own.query(statement, &[]).await?;
             }
             Ok(())
@@ -238,7 +241,12 @@ impl Inner {
 
     /// What a statement does, unless it is for another method.
     pub(super) fn permitted(&self, sql: &Arc<str>, values: &[Value]) -> Result<Effect> {
-        let refusal = match plan::effect(sql) {
+        self.permitted_in(sql, sql, values)
+    }
+
+    /// The same of a statement of a larger text, which an error shows.
+    fn permitted_in(&self, one: &str, sql: &Arc<str>, values: &[Value]) -> Result<Effect> {
+        let refusal = match plan::effect(one) {
             Effect::Transaction => TRANSACTION,
             Effect::Session => SESSION,
             effect => return Ok(effect),
@@ -265,9 +273,12 @@ impl Inner {
         self.timed(async {
             self.make_room_for(effect).await;
             let _in_use = session.used();
-            let rows = session.query(sql, &values).await?;
-            let source = Source::Connection(tsumugi_firebird::Connection::clone(session));
-            self.whole(&rows, effect, &source).await
+            let reply = session.reply(sql, &values).await?;
+            // What is too large to be an answer has not happened either.
+            let source = Source::Reply(&reply);
+            let whole = self.whole(reply.rows(), effect, &source).await?;
+            reply.finish().await?;
+            Ok(whole)
         })
         .await
     }
@@ -277,7 +288,7 @@ impl Inner {
         &self,
         rows: &tsumugi_firebird::Rows,
         effect: Effect,
-        source: &Source,
+        source: &Source<'_>,
     ) -> tsumugi_firebird::Result<Lying> {
         let nothing = effect == Effect::Change && rows.affected() == 0;
         let mut rows = Lying::new(rows, self.shapes.columns(rows.format()));

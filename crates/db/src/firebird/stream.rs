@@ -130,6 +130,9 @@ impl RowStream {
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
         let next = self.batch().await;
+        if matches!(next, Err(Fault::Late)) {
+            self.stop();
+        }
         let next = next.map_err(|fault| self.failed(fault));
         let next = self.pool.account.counted(next);
         if !matches!(next, Ok(Some(_))) {
@@ -183,6 +186,17 @@ impl RowStream {
             self.finish();
         }
         Ok(Some(batch))
+    }
+
+    /// Ends the caller's transaction if what was being streamed may have written: nobody can say how much.
+    fn stop(&mut self) {
+        if let Place::Within(held) = &self.place
+            && let Some(held) = held.upgrade()
+            && self.rows.as_ref().is_some_and(|rows| rows.may_write())
+        {
+            self.live = None;
+            held.stop();
+        }
     }
 
     /// The transaction can do something else from here on; one of the stream's own ends.

@@ -335,6 +335,23 @@ impl Held {
         Ok(Settled::Runs)
     }
 
+    /// Whether a query that was stopped may have written. One of which nothing is known may.
+    fn may_write(&self, sql: &str) -> bool {
+        let live = self.live.borrow();
+        let Some(live) = live.as_ref() else {
+            return false;
+        };
+        self.parameters.access == ServerAccess::ReadWrite
+            && live.transaction.connection().may_write(sql) != Some(false)
+    }
+
+    /// A stream of it was stopped that may have written.
+    pub(super) fn stop(&self) {
+        if self.parameters.access == ServerAccess::ReadWrite {
+            self.end(Ended::Stopped);
+        }
+    }
+
     /// Rolls it back without waiting.
     fn end(&self, how: Ended) {
         if self.live.borrow_mut().take().is_some() {
@@ -354,7 +371,7 @@ impl Held {
         let effect = self.pool.permitted(&sql, &values)?;
         let live = self.ready().await?;
         let begun = self.pool.account.begun();
-        let running = Running::begin(self, effect);
+        let running = Running::begin(self, Doubt::of(effect, &sql));
         let sent = bind::values(&values);
         let outcome = self.pool.timed(async {
             self.pool.make_room_for(effect).await;
@@ -375,7 +392,7 @@ impl Held {
 
     async fn command(&self, live: &Live, sql: &str) -> Result<()> {
         let begun = self.pool.account.begun();
-        let running = Running::begin(self, Effect::Write);
+        let running = Running::begin(self, Doubt::Writes);
         let run = self.pool.timed(live.transaction.immediate(sql)).await;
         if run.is_ok() {
             running.answered();
@@ -390,19 +407,35 @@ fn still_running() -> Error {
     Error::usage("a statement of the transaction is still running: wait for it first")
 }
 
+/// Whether a statement that was stopped may have written.
+enum Doubt<'a> {
+    Writes,
+    /// A query does, of a procedure or a function.
+    Reads(&'a str),
+}
+
+impl<'a> Doubt<'a> {
+    fn of(effect: Effect, sql: &'a str) -> Doubt<'a> {
+        match effect {
+            Effect::Read => Doubt::Reads(sql),
+            _ => Doubt::Writes,
+        }
+    }
+}
+
 /// A statement under way. Dropped before its answer, it ends the transaction unless it only reads.
 struct Running<'a> {
     held: &'a Held,
-    effect: Effect,
+    doubt: Doubt<'a>,
     answered: bool,
 }
 
 impl<'a> Running<'a> {
-    fn begin(held: &'a Held, effect: Effect) -> Running<'a> {
+    fn begin(held: &'a Held, doubt: Doubt<'a>) -> Running<'a> {
         held.running.set(held.running.get() + 1);
         Running {
             held,
-            effect,
+            doubt,
             answered: false,
         }
     }
@@ -416,7 +449,11 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.held.running.set(self.held.running.get() - 1);
         self.held.used.set(Instant::now());
-        if !self.answered && self.effect != Effect::Read {
+        let may_write = match self.doubt {
+            Doubt::Writes => true,
+            Doubt::Reads(sql) => self.held.may_write(sql),
+        };
+        if !self.answered && may_write {
             self.held.end(Ended::Stopped);
         }
     }

@@ -236,3 +236,69 @@ fn an_idle_transaction_is_rolled_back() {
         assert_eq!(count(&db).await, r#"[{"n":0}]"#);
     });
 }
+
+/// Procedures that are selected from and write: one at once, one after a while.
+async fn procedures(db: &Database) {
+    words(db).await;
+    let script = "
+        create procedure add_word(w varchar(20)) returns (body blob sub_type text) as begin
+          insert into words(word) values (:w); body = 'made of ' || w; suspend; end;
+        create procedure add_slowly(w varchar(20)) returns (n int) as declare i bigint = 0; begin
+          insert into words(word) values (:w);
+          while (i < 3000000000) do i = i + 1;
+          suspend; end;
+        create procedure add_twice(w varchar(20)) returns (n int) as begin
+          insert into words(word) values (:w); n = 1; suspend; insert into words(word) values (:w); end;";
+    db.execute_script(script).await.unwrap();
+}
+
+#[test]
+fn a_procedure_that_writes_is_kept_or_undone_with_its_rows_and_their_blobs() {
+    with("?pool=1", async |db| {
+        procedures(&db).await;
+        let callers = (0..20).map(async |number| {
+            let word = format!("w{number}");
+            if number % 3 == 0 {
+                let twice = "select n from add_twice(?)";
+                let error = db.query(twice, values![word.as_str()]).await.unwrap_err();
+                assert_eq!(error.kind(), "UniqueViolation", "{error}");
+            } else if number % 3 == 1 {
+                let sql = "select body from add_word(?)";
+                let rows = db.query(sql, values![word.as_str()]).await.unwrap();
+                assert_eq!(text(&rows), format!(r#"[{{"body":"made of {word}"}}]"#));
+            } else {
+                let sql = "insert into words(word) values (?)";
+                db.execute(sql, values![word]).await.unwrap();
+            }
+        });
+        futures_util::future::join_all(callers).await;
+        assert_eq!(count(&db).await, r#"[{"n":13}]"#);
+        // The call would be answered by more than an answer may have: then it has not happened.
+        let long = "select lpad(body, 100000, body) as body from add_word(?)";
+        db.query(long, values!["long"]).await.unwrap();
+        assert_eq!(count(&db).await, r#"[{"n":14}]"#);
+    });
+}
+
+#[test]
+fn a_query_that_is_stopped_ends_its_transaction_when_it_may_have_written() {
+    with("?statement_timeout_ms=700", async |db| {
+        procedures(&db).await;
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        let slow = "select n from add_slowly('slow')";
+        let late = tx.query(slow, []).await.unwrap_err();
+        assert_eq!(late.kind(), "QueryCanceled", "{late}");
+        let over = tx.commit().await.unwrap_err();
+        assert_eq!(over.kind(), "TransactionRolledBack", "{over}");
+        drop(tx);
+        // One that only reads leaves its transaction as it is.
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        let insert = "insert into words(word) values ('kept')";
+        tx.execute(insert, []).await.unwrap();
+        let slow = "select count(*) from rdb$fields a, rdb$fields b, rdb$fields c, rdb$fields d";
+        let late = tx.query(slow, []).await.unwrap_err();
+        assert_eq!(late.kind(), "QueryCanceled", "{late}");
+        tx.commit().await.unwrap();
+        assert_eq!(count(&db).await, r#"[{"n":1}]"#);
+    });
+}

@@ -62,8 +62,8 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        let (due, orphan) = self.shared.slots.borrow_mut().leave(self.ticket);
-        if let Some(orphan) = orphan {
+        let (due, orphans) = self.shared.slots.borrow_mut().leave(self.ticket);
+        for orphan in orphans {
             self.shared.undo(orphan);
         }
         if due {

@@ -109,5 +109,5 @@ fn missing(shared: &Shared) -> usize {
 /// Whether everything before the question has been answered.
 fn is_answered(shared: &Shared) -> bool {
     let protocol = shared.protocol.borrow();
-    shared.lost.borrow().is_some() || protocol.next().is_none_or(|ticket| *ticket == SPONGE)
+    shared.lost.borrow().is_some() || protocol.next().is_none_or(|token| token.ticket == SPONGE)
 }

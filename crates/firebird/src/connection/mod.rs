@@ -22,17 +22,18 @@ use tsumugi_firebird_proto::request::Free;
 use tsumugi_firebird_proto::{Misuse, Requests, Version};
 
 use self::outbox::Outbox;
-use self::slots::{NOBODY, Orphan, Slots, Ticket};
+use self::slots::{NOBODY, Orphan, Slots, Ticket, Token};
 use crate::automatic::Automatic;
 use crate::cache::Cache;
 use crate::connect::Connector;
 use crate::error::{Error, Ran, Result};
 use crate::events::Listening;
 use crate::limits;
+use crate::single::Singles;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::lost::Lost;
-pub(crate) use self::slots::{Answer, Creates};
+pub(crate) use self::slots::{Answer, Effect};
 
 /// A connection. Clones are the same connection; it ends when the last one has gone and nobody waits for an answer.
 #[derive(Clone)]
@@ -42,11 +43,11 @@ pub(crate) struct Shared {
     pub(crate) database: Database,
     pub(crate) version: Version,
     pub(crate) connector: Connector,
-    protocol: RefCell<Protocol<Ticket>>,
+    protocol: RefCell<Protocol<Token>>,
     out: RefCell<Outbox>,
     slots: RefCell<Slots>,
     /// What a group of requests that is being written expects.
-    expected: RefCell<Vec<(Whose, Expect)>>,
+    expected: RefCell<Vec<Expected>>,
     /// Bytes that went in either direction, since the beginning.
     moved: Cell<u64>,
     /// When somebody last asked for how long the server is silent: bytes in both directions, and since when it was so many.
@@ -68,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) listening: Listening,
     pub(crate) cache: RefCell<Cache>,
     pub(crate) automatic: Automatic,
+    pub(crate) single: Singles,
 }
 
 /// Who wants an answer.
@@ -77,10 +79,17 @@ enum Whose {
     Nobody,
 }
 
+/// What one request of a group expects.
+struct Expected {
+    whose: Whose,
+    effect: Effect,
+    answer: Expect,
+}
+
 /// Writes one group of requests.
 pub(crate) struct Writer<'a> {
     out: &'a mut BytesMut,
-    expected: &'a mut Vec<(Whose, Expect)>,
+    expected: &'a mut Vec<Expected>,
     version: Version,
 }
 
@@ -91,7 +100,17 @@ impl Writer<'_> {
         expect: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
-        self.put(Whose::Caller, expect, write)
+        self.put(Whose::Caller, Effect::Nothing, expect, write)
+    }
+
+    /// The same of one whose effect has to be undone if the caller leaves before its answer.
+    pub(crate) fn ask_to(
+        &mut self,
+        effect: Effect,
+        expect: Expect,
+        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+    ) -> Result<()> {
+        self.put(Whose::Caller, effect, expect, write)
     }
 
     /// One request whose answer nobody wants.
@@ -100,17 +119,42 @@ impl Writer<'_> {
         expect: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
-        self.put(Whose::Nobody, expect, write)
+        self.put(Whose::Nobody, Effect::Nothing, expect, write)
+    }
+
+    /// Begins a transaction for the next statement that needs one of its own.
+    pub(crate) fn begin_spare(
+        &mut self,
+        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+    ) -> Result<()> {
+        let effect = Effect::BeginsSpare;
+        self.put(Whose::Nobody, effect, Expect::Response, write)
+    }
+
+    /// Makes the last object a statement that nobody has. What the next request creates is the last object then, or, where that fails, this
+    /// is: whoever names the last object as a blob or a transaction is refused, and never has somebody else's. It is freed when its
+    /// number is known.
+    pub(crate) fn guard_last(&mut self, database: Database) -> Result<()> {
+        let effect = Effect::AllocatesStatement;
+        self.put(Whose::Nobody, effect, Expect::Deferred, |requests| {
+            requests.allocate_statement(database);
+            Ok(())
+        })
     }
 
     fn put(
         &mut self,
         whose: Whose,
-        expect: Expect,
+        effect: Effect,
+        answer: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
         write(&mut Requests::new(self.out, self.version))?;
-        self.expected.push((whose, expect));
+        self.expected.push(Expected {
+            whose,
+            effect,
+            answer,
+        });
         Ok(())
     }
 }
@@ -134,7 +178,7 @@ impl Connection {
     pub fn unanswered_since(&self) -> Option<Instant> {
         let protocol = self.0.protocol.borrow();
         let oldest = protocol.next().filter(|_| protocol.will_answer())?;
-        self.0.slots.borrow().asked_at(*oldest)
+        self.0.slots.borrow().asked_at(oldest.ticket)
     }
 
     /// Since when the server has owed an answer without a byte going in either direction. It owes none while it waits for its
@@ -144,7 +188,7 @@ impl Connection {
         let owes = protocol.will_answer()
             && protocol
                 .next()
-                .is_some_and(|oldest| !self.0.slots.borrow().has_news(*oldest));
+                .is_some_and(|oldest| !self.0.slots.borrow().has_news(oldest.ticket));
         let bytes = self.0.moved.get();
         let (before, since) = self.0.progress.get();
         if owes && bytes == before {
@@ -173,7 +217,7 @@ impl Connection {
     /// # Errors
     /// [`Error::Lost`].
     pub async fn ping(&self) -> Result<()> {
-        let mut asked = self.ask(Creates::Nothing, |writer| {
+        let mut asked = self.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.ping();
                 Ok(())
@@ -182,17 +226,13 @@ impl Connection {
         asked.response().await.map(drop)
     }
 
-    /// Writes one group of requests. `creates` says what the first answer creates, so that it is undone if the caller goes before.
+    /// Writes one group of requests.
     ///
     /// # Errors
     /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
-    pub(crate) fn ask(
-        &self,
-        creates: Creates,
-        write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
-    ) -> Result<Asked> {
+    pub(crate) fn ask(&self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<Asked> {
         let offset = self.0.out.borrow().end();
-        let ticket = self.0.slots.borrow_mut().open(creates, offset);
+        let ticket = self.0.slots.borrow_mut().open(offset);
         // Dropped on failure, it gives the place back.
         let asked = Asked::new(Rc::clone(&self.0), ticket);
         self.0.write(ticket, write)?;
@@ -254,21 +294,26 @@ impl Shared {
         Ok(())
     }
 
-    fn expect(&self, ticket: Ticket, expected: &mut Vec<(Whose, Expect)>) -> Result<()> {
+    fn expect(&self, ticket: Ticket, expected: &mut Vec<Expected>) -> Result<()> {
         let mut protocol = self.protocol.borrow_mut();
         if protocol.awaited() + expected.len() > tsumugi_firebird_proto::limits::PIPELINE_MAX {
             return Err(Misuse::PipelineFull.into());
         }
         let mut wanted = 0;
-        for (whose, expect) in expected.drain(..) {
-            let token = match whose {
+        for Expected {
+            whose,
+            effect,
+            answer,
+        } in expected.drain(..)
+        {
+            let ticket = match whose {
                 Whose::Caller => {
                     wanted += 1;
                     ticket
                 }
                 Whose::Nobody => NOBODY,
             };
-            protocol.expect(token, expect)?;
+            protocol.expect(Token { ticket, effect }, answer)?;
         }
         self.slots.borrow_mut().expect(ticket, wanted);
         Ok(())
@@ -284,9 +329,10 @@ impl Shared {
     /// Rolls a transaction back that nobody owns any more. A request to cancel may hit the rollback: then it is asked again.
     pub(crate) fn roll_back(&self, transaction: Transaction) {
         let offset = self.out.borrow().end();
-        let ticket = self.slots.borrow_mut().open_rollback(transaction.0, offset);
+        let ticket = self.slots.borrow_mut().open_abandoned(offset);
         let written = self.write(ticket, |writer| {
-            writer.ask(Expect::Response, |requests| {
+            let effect = Effect::RollsBack(transaction);
+            writer.ask_to(effect, Expect::Response, |requests| {
                 requests.rollback(transaction);
                 Ok(())
             })
@@ -297,23 +343,24 @@ impl Shared {
         }
     }
 
-    /// Undoes what was created for a caller who has gone.
-    fn undo(&self, (kind, handle): Orphan) {
-        if kind == Creates::Transaction {
-            return self.roll_back(Transaction(handle));
+    /// Undoes what was done for a caller who has gone.
+    fn undo(&self, orphan: Orphan) {
+        match orphan {
+            Orphan::Spare(begun) => self.single.came(begun.map(Transaction)),
+            Orphan::Transaction(handle) => self.roll_back(Transaction(handle)),
+            Orphan::Statement(handle) => self.told(|writer| {
+                writer.tell(Expect::Deferred, |requests| {
+                    requests.free_statement(Statement(handle), Free::Drop);
+                    Ok(())
+                })
+            }),
+            Orphan::Blob(handle) => self.told(|writer| {
+                writer.tell(Expect::Response, |requests| {
+                    requests.cancel_blob(Blob(handle));
+                    Ok(())
+                })
+            }),
         }
-        self.told(|writer| match kind {
-            Creates::Nothing => Ok(()),
-            Creates::Transaction => Ok(()),
-            Creates::Statement => writer.tell(Expect::Deferred, |requests| {
-                requests.free_statement(Statement(handle), Free::Drop);
-                Ok(())
-            }),
-            Creates::Blob => writer.tell(Expect::Response, |requests| {
-                requests.cancel_blob(Blob(handle));
-                Ok(())
-            }),
-        });
     }
 
     /// One of those who hold the connection goes. If besides it there is only the task, that may end. `holders` counts both.
@@ -346,6 +393,7 @@ impl Shared {
         let sent = self.out.borrow().sent();
         *self.lost.borrow_mut() = Some(lost.clone());
         self.slots.borrow_mut().lose(&lost, sent);
+        self.single.lose();
         for waker in self.room.take() {
             waker.wake();
         }

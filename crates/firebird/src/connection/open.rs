@@ -7,16 +7,16 @@ use std::rc::Rc;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::time::Instant;
 use tsumugi_firebird_proto::connection::{Connection as Protocol, Expect};
-use tsumugi_firebird_proto::parameters::Access;
 
 use super::outbox::Outbox;
 use super::pump::Pump;
-use super::{Connection, Creates, Shared};
+use super::{Connection, Shared};
 use crate::automatic::Automatic;
 use crate::cache::Cache;
 use crate::connect::{Connector, Creation, Opening};
 use crate::error::Result;
 use crate::events::Listening;
+use crate::single::Singles;
 
 impl Connection {
     /// Connects as `connector` is configured, and spawns the connection's task on this thread, whose runtime must be one for futures
@@ -26,7 +26,7 @@ impl Connection {
     /// [`Error::Connect`](crate::Error::Connect), [`Error::Timeout`](crate::Error::Timeout).
     pub async fn open(connector: &Connector) -> Result<Connection> {
         let connection = Connection::opened(connector, Opening::Attach).await?;
-        connection.automatic(Access::ReadOnly).await?;
+        connection.automatic().await?;
         Ok(connection)
     }
 
@@ -65,6 +65,7 @@ impl Connection {
             listening: Listening::default(),
             cache: RefCell::new(Cache::new(connector.config().statement_cache)),
             automatic: Automatic::default(),
+            single: Singles::default(),
         });
         let pump = Pump::new(stream, session.layers, session.input, Rc::clone(&shared));
         tokio::task::spawn_local(pump);
@@ -77,8 +78,9 @@ impl Connection {
     /// [`Error::Server`](crate::Error::Server), [`Error::Lost`](crate::Error::Lost).
     pub async fn drop_database(self) -> Result<()> {
         self.forget_statements();
-        let mut asked = self.ask(Creates::Nothing, |writer| {
-            if let Some(transaction) = self.forget_automatic(Access::ReadOnly) {
+        self.end(self.take_spares());
+        let mut asked = self.ask(|writer| {
+            if let Some(transaction) = self.forget_automatic() {
                 writer.tell(Expect::Response, |requests| {
                     requests.commit(transaction);
                     Ok(())

@@ -94,9 +94,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
 
     /// Whether the caller at the head of the line has enough to read.
     fn is_choked(&self) -> bool {
-        let next = self.shared.protocol.borrow().next().copied();
+        let protocol = self.shared.protocol.borrow();
         let slots = self.shared.slots.borrow();
-        next.is_some_and(|ticket| slots.waiting_bytes(ticket) >= limits::UNREAD_BYTES_MAX)
+        let next = protocol.next();
+        next.is_some_and(|token| slots.waiting_bytes(token.ticket) >= limits::UNREAD_BYTES_MAX)
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<Step, Reason> {

@@ -1,5 +1,5 @@
 //! Where answers wait for their callers, by ticket. Places are used again, with their memory.
-//! Rule: a place is free when its last answer has come *and* its caller has gone; what an answer created for a caller who has gone
+//! Rule: a place is free when its last answer has come *and* its caller has gone; what an answer says was done for a caller who has gone
 //! is handed back, to be undone.
 
 use std::collections::VecDeque;
@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 use tsumugi_firebird_proto::connection::{Event, FetchEnd};
+use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::row::Rows;
 use tsumugi_firebird_proto::{GdsCode, Outcome, ServerError};
 
@@ -31,18 +32,36 @@ pub(crate) enum Answer {
     Rows(Rows, Option<Result<FetchEnd, Box<ServerError>>>),
 }
 
-/// What the first answer to a request creates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Creates {
-    #[default]
+/// What a request does that matters when nobody takes its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
     Nothing,
-    Transaction,
-    Statement,
-    Blob,
+    BeginsTransaction,
+    AllocatesStatement,
+    OpensBlob,
+    /// Begins a transaction for whichever statement needs one next.
+    BeginsSpare,
+    /// Only the answer says whether the transaction has ended. Until then its number is neither free nor anybody's.
+    Commits(Transaction),
+    RollsBack(Transaction),
 }
 
-/// Something on the server that nobody owns: its kind and its handle.
-pub(super) type Orphan = (Creates, u32);
+/// By what the protocol knows one answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub(super) ticket: Ticket,
+    pub(super) effect: Effect,
+}
+
+/// Something on the server that nobody owns, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Orphan {
+    Transaction(u32),
+    Statement(u32),
+    Blob(u32),
+    /// A transaction for the next statement; none when it could not be begun.
+    Spare(Option<u32>),
+}
 
 #[derive(Debug, Default)]
 struct Slot {
@@ -50,10 +69,7 @@ struct Slot {
     due: u32,
     taken: bool,
     gone: bool,
-    creates: Creates,
-    /// The transaction that it rolls back, for nobody.
-    ends: Option<u32>,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<(Effect, Answer)>,
     /// Bytes of the rows in `answers`.
     bytes: usize,
     lost: Option<(Lost, Ran)>,
@@ -73,26 +89,24 @@ pub(super) struct Slots {
 
 impl Slots {
     /// A place for answers.
-    pub(super) fn open(&mut self, creates: Creates, offset: u64) -> Ticket {
+    pub(super) fn open(&mut self, offset: u64) -> Ticket {
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             Ticket::try_from(self.slots.len() - 1).unwrap_or(NOBODY)
         });
         if let Some(slot) = self.slot(ticket) {
             slot.taken = true;
-            slot.creates = creates;
             slot.asked_at = Some(Instant::now());
             slot.offset = offset;
         }
         ticket
     }
 
-    /// A place for the answer to a rollback that nobody waits for. One that was cancelled in its stead is an orphan again.
-    pub(super) fn open_rollback(&mut self, transaction: u32, offset: u64) -> Ticket {
-        let ticket = self.open(Creates::Nothing, offset);
+    /// A place for an answer that nobody waits for, and without which the connection is not clean.
+    pub(super) fn open_abandoned(&mut self, offset: u64) -> Ticket {
+        let ticket = self.open(offset);
         if let Some(slot) = self.slot(ticket) {
             slot.gone = true;
-            slot.ends = Some(transaction);
         }
         ticket
     }
@@ -147,8 +161,8 @@ impl Slots {
     }
 
     /// An answer has come. What it created and nobody owns is returned.
-    pub(super) fn answer(&mut self, event: Event<Ticket>) -> Option<Orphan> {
-        let (ticket, answer) = match event {
+    pub(super) fn answer(&mut self, event: Event<Token>) -> Option<Orphan> {
+        let (Token { ticket, effect }, answer) = match event {
             Event::Response { token, outcome } => (token, Answer::Response(outcome)),
             Event::Sql {
                 token,
@@ -164,10 +178,10 @@ impl Slots {
                 slot.due = slot.due.saturating_sub(1);
             }
             if slot.gone {
-                orphan = slot.orphan(&answer);
+                orphan = effect.orphan(&answer);
             } else {
                 slot.bytes += answer.bytes();
-                slot.answers.push_back(answer);
+                slot.answers.push_back((effect, answer));
                 if let Some(waker) = slot.waker.take() {
                     waker.wake();
                 }
@@ -175,6 +189,8 @@ impl Slots {
             if slot.gone && slot.due == 0 {
                 self.release(ticket);
             }
+        } else {
+            orphan = effect.orphan(&answer);
         }
         if last {
             self.wake_watchers();
@@ -213,9 +229,8 @@ impl Slots {
         let Some(slot) = self.slot(ticket) else {
             return Poll::Pending;
         };
-        if let Some(answer) = slot.answers.pop_front() {
+        if let Some((_, answer)) = slot.answers.pop_front() {
             slot.bytes -= answer.bytes();
-            slot.creates = Creates::Nothing;
             return Poll::Ready(Ok(answer));
         }
         if let Some((lost, ran)) = &slot.lost {
@@ -226,17 +241,15 @@ impl Slots {
         Poll::Pending
     }
 
-    /// The caller leaves: whether answers are still to come for it, and what was created and not taken.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> (bool, Option<Orphan>) {
+    /// The caller leaves: whether answers are still to come for it, and what those say that it has not taken.
+    pub(super) fn leave(&mut self, ticket: Ticket) -> (bool, Vec<Orphan>) {
         let Some(slot) = self.slot(ticket) else {
-            return (false, None);
+            return (false, Vec::new());
         };
-        let orphan = match slot.answers.pop_front() {
-            Some(answer) => slot.orphan(&answer),
-            None => None,
-        };
+        let left = slot.answers.drain(..);
+        let orphans = left.filter_map(|(effect, answer)| effect.orphan(&answer));
+        let orphans = orphans.collect();
         slot.gone = true;
-        slot.answers.clear();
         slot.bytes = 0;
         slot.waker = None;
         slot.lost = None;
@@ -244,7 +257,7 @@ impl Slots {
         if !due {
             self.release(ticket);
         }
-        (due, orphan)
+        (due, orphans)
     }
 
     fn release(&mut self, ticket: Ticket) {
@@ -260,16 +273,25 @@ impl Slots {
     }
 }
 
-impl Slot {
-    /// What the first answer created, if this is it.
-    fn orphan(&mut self, answer: &Answer) -> Option<Orphan> {
-        let creates = std::mem::take(&mut self.creates);
-        match answer {
-            Answer::Response(Err(error)) if error.has(GdsCode::CANCELLED) => {
-                Some((Creates::Transaction, self.ends?))
+impl Effect {
+    /// What is nobody's when nobody takes this answer.
+    fn orphan(self, answer: &Answer) -> Option<Orphan> {
+        let Answer::Response(outcome) = answer else {
+            return None;
+        };
+        match (self, outcome) {
+            (Effect::BeginsTransaction, Ok(begun)) => Some(Orphan::Transaction(begun.object)),
+            (Effect::AllocatesStatement, Ok(allocated)) => {
+                Some(Orphan::Statement(allocated.object))
             }
-            Answer::Response(Ok(response)) if creates != Creates::Nothing => {
-                Some((creates, response.object))
+            (Effect::OpensBlob, Ok(opened)) => Some(Orphan::Blob(opened.object)),
+            (Effect::BeginsSpare, Ok(begun)) => Some(Orphan::Spare(Some(begun.object))),
+            (Effect::BeginsSpare, Err(_)) => Some(Orphan::Spare(None)),
+            // It is open still.
+            (Effect::Commits(transaction), Err(_)) => Some(Orphan::Transaction(transaction.0)),
+            // A request to cancel hit it instead of what that was meant for.
+            (Effect::RollsBack(transaction), Err(error)) if error.has(GdsCode::CANCELLED) => {
+                Some(Orphan::Transaction(transaction.0))
             }
             _ => None,
         }

@@ -172,3 +172,88 @@ fn blobs_left_behind_leave_the_connection_clean() {
         assert_eq!(db.awaited(), 0);
     });
 }
+
+/// Pieces of the blob of one of several readers, each with something of its own in every place.
+fn content(reader: usize) -> Vec<u8> {
+    let number = |at: usize| u32::try_from(at * 16 + reader).unwrap().to_le_bytes();
+    (0..500_000 / 4).flat_map(number).collect()
+}
+
+#[test]
+fn blobs_that_cannot_be_opened_leave_those_of_other_readers_whole() {
+    const READERS: usize = 5;
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        for reader in 0..READERS {
+            let values = [
+                Value::Integer(i64::try_from(reader).unwrap()),
+                Value::Bytes(&content(reader)),
+            ];
+            let insert = "insert into b (n, data) values (?, ?)";
+            db.query(insert, &values).await.unwrap();
+        }
+        let deleted = deleted(&db).await;
+        // One that only this transaction knows.
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        let mut writer = transaction
+            .create_blob(BlobStorage::Segments)
+            .await
+            .unwrap();
+        writer.write(b"mine").await.unwrap();
+        let mine = writer.finish().await.unwrap();
+
+        let reading = (0..READERS).map(|reader| read_again_and_again(&db, reader));
+        let failing = [0x1234_5678, u64::MAX, mine, deleted].map(async |id| {
+            for _ in 0..60 {
+                let opened = db.blob(id, None).await;
+                // The server may keep one that was deleted for a while.
+                assert!(opened.is_err() || id == deleted);
+                drop(opened);
+                tokio::task::yield_now().await;
+            }
+        });
+        let failing_within = async {
+            for _ in 0..60 {
+                assert!(transaction.blob(0x1234_5678, None).await.is_err());
+            }
+        };
+        tokio::join!(
+            futures_util::future::join_all(reading),
+            futures_util::future::join_all(failing),
+            failing_within
+        );
+        let mut mine = transaction.blob(mine, None).await.unwrap();
+        assert_eq!(mine.read(9).await.unwrap(), b"mine".as_slice());
+        drop(mine);
+        db.reset().await;
+        is_usable(&db).await;
+        assert_eq!(db.awaited(), 0);
+    });
+}
+
+/// The id of a blob whose row is gone.
+async fn deleted(db: &Connection) -> u64 {
+    let insert = "insert into b (n, data) values (99, 'gone')";
+    db.query(insert, &[]).await.unwrap();
+    let (deleted, _) = blob(db, "select data from b where n = 99").await.unwrap();
+    db.query("delete from b where n = 99", &[]).await.unwrap();
+    deleted
+}
+
+async fn read_again_and_again(db: &Connection, reader: usize) {
+    for round in 0..6 {
+        let sql = format!("select data from b where n = {reader}");
+        let (id, set) = blob(db, &sql).await.unwrap();
+        let mut found = db.blob(id, set).await.unwrap();
+        let mut came = Vec::new();
+        while let Some(piece) = found.next().await.unwrap() {
+            came.extend_from_slice(&piece);
+            if (round + reader).is_multiple_of(3) {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(came.len(), 500_000, "reader {reader}, round {round}");
+        assert!(came == content(reader), "reader {reader}, round {round}");
+    }
+}

@@ -15,7 +15,7 @@ use crate::{int, is_usable, open, run};
 const POLLS_MAX: usize = 60;
 
 /// Polls a future so many times at most, letting others run between, and drops it. True when it has ended.
-async fn poll_times<F: Future>(future: F, times: usize) -> bool {
+pub(crate) async fn poll_times<F: Future>(future: F, times: usize) -> bool {
     let mut future = pin!(future);
     for _ in 0..times {
         let ended = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;

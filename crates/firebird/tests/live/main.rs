@@ -1,6 +1,7 @@
 //! The driver against real servers: every way to log in, statements, transactions, what goes wrong.
 //! Rule: an error is checked by its code or its text, because those are what a person gets; and no text ever has a password.
 
+mod automatic;
 mod blobs;
 mod charsets;
 mod dropped;

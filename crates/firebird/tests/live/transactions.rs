@@ -1,5 +1,9 @@
 //! Transactions: what they see, how they wait, how they end. Rule: whoever is refused a lock is told so by the same code.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
 use tsumugi_firebird::{Access, Connection, Error, Isolation, RowStream, TransactionOptions, Wait};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::Value;
@@ -264,5 +268,62 @@ fn rows_that_begin_with_their_transaction_take_values_of_any_size() {
         );
         drop((rows, transaction));
         is_usable(&db).await;
+    });
+}
+
+/// Polls a future once.
+async fn has_ended<F: Future + Unpin>(future: &mut F) -> bool {
+    poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx).is_ready())).await
+}
+
+#[test]
+fn a_commit_that_was_not_waited_for_leaves_those_begun_meanwhile_alone() {
+    run(async {
+        let database = Server::shared().database();
+        let (db, other) = two(&database).await;
+        for round in 0..20 {
+            let first = db.begin(TransactionOptions::default()).await.unwrap();
+            first.query(UPDATE, &[]).await.unwrap();
+            let mut commit = Box::pin(first.commit());
+            // Both are sent; the server gives the second transaction the number of the first.
+            assert!(!has_ended(&mut commit).await);
+            let mut begin = Box::pin(db.begin(TransactionOptions::default()));
+            assert!(!has_ended(&mut begin).await);
+            drop(commit);
+            let second = begin.await.unwrap();
+            second.query(UPDATE, &[]).await.unwrap();
+            second.commit().await.unwrap();
+            let rows = other.query("select v from t", &[]).await.unwrap();
+            assert_eq!(int(&rows), 2 * (round + 1));
+        }
+    });
+}
+
+#[test]
+fn a_commit_that_is_refused_after_its_caller_left_is_rolled_back() {
+    run(async {
+        let database = Server::shared().database();
+        let (db, other) = two(&database).await;
+        database.isql(
+            "create exception refused 'refused'; commit; set term ^;
+             create trigger guard on transaction commit as begin
+               if (exists (select 1 from t where v > 0)) then exception refused; end^ set term ;^ commit;",
+        );
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        transaction.query(UPDATE, &[]).await.unwrap();
+        let mut commit = Box::pin(transaction.commit());
+        assert!(!has_ended(&mut commit).await);
+        drop(commit);
+        db.reset().await;
+        // Nobody has the row any more.
+        let options = TransactionOptions {
+            wait: Wait::No,
+            ..TransactionOptions::default()
+        };
+        let next = other.begin(options).await.unwrap();
+        next.query("update t set v = 0", &[]).await.unwrap();
+        next.commit().await.unwrap();
+        let rows = db.query("select v from t", &[]).await.unwrap();
+        assert_eq!(int(&rows), 0);
     });
 }

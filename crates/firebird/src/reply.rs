@@ -1,0 +1,87 @@
+//! The rows of a statement that was run outside of any transaction, and the transaction of its own that it may still be in. Runs nothing.
+//! Rule: who drops it before [`Reply::finish`] has undone the statement, unless its commit went with it.
+
+use tsumugi_firebird_proto::handle::Transaction;
+
+use crate::blob::BlobReader;
+use crate::connection::Connection;
+use crate::error::Result;
+use crate::rows::Rows;
+use crate::single::{Single, Turn};
+
+/// What a statement outside of any transaction answered. Other statements of the connection that write wait until it has ended.
+pub struct Reply {
+    connection: Connection,
+    rows: Rows,
+    open: Option<Open>,
+}
+
+/// A transaction that waits for its commit. It ends before others have their turn.
+struct Open {
+    single: Single,
+    _turn: Turn,
+}
+
+impl Reply {
+    pub(crate) fn ended(connection: &Connection, rows: Rows) -> Reply {
+        Reply {
+            connection: connection.clone(),
+            rows,
+            open: None,
+        }
+    }
+
+    pub(crate) fn open(connection: &Connection, rows: Rows, single: Single, turn: Turn) -> Reply {
+        Reply {
+            connection: connection.clone(),
+            rows,
+            open: Some(Open {
+                single,
+                _turn: turn,
+            }),
+        }
+    }
+
+    /// The rows. Whether they stay is known when it is finished.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Opens a blob of the rows, as [`Connection::blob`] does; also one that a procedure has made, which goes with the transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
+        match self.transaction() {
+            Some(transaction) => {
+                let connection = &self.connection;
+                connection.blob_within(transaction, id, stored_as).await
+            }
+            None => self.connection.blob(id, stored_as).await,
+        }
+    }
+
+    fn transaction(&self) -> Option<Transaction> {
+        let open = self.open.as_ref()?;
+        Some(open.single.transaction())
+    }
+
+    /// Commits what the statement did, if that has not been done.
+    ///
+    /// # Errors
+    /// [`Error::Server`](crate::Error::Server): the statement is undone then. [`Error::Lost`](crate::Error::Lost).
+    pub async fn finish(self) -> Result<Rows> {
+        if let Some(Open { single, _turn }) = self.open {
+            single.commit().await?;
+        }
+        Ok(self.rows)
+    }
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply")
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}

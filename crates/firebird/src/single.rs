@@ -1,0 +1,253 @@
+//! The transactions of statements that may write and are run outside of any: one for each, and nobody else's. Knows no statement.
+//! In the write that commits one the next is begun, so that a statement finds one ready and takes no more writes than in a transaction that
+//! all would share. Rule: a transaction is given to one statement and, once something was done in it, never to another.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use tsumugi_firebird_proto::connection::Expect;
+use tsumugi_firebird_proto::handle::Transaction;
+use tsumugi_firebird_proto::parameters::{Access, Isolation, TransactionParameters, Wait};
+
+use crate::connection::{Connection, Effect, Writer};
+use crate::error::{Error, Result};
+use crate::limits::SPARE_TRANSACTIONS_MAX;
+
+/// What a connection has for such statements.
+#[derive(Default)]
+pub(crate) struct Singles {
+    /// Begun, and nothing was done in them.
+    spare: RefCell<Vec<Transaction>>,
+    /// On their way to be spare.
+    coming: Cell<usize>,
+    /// Statements that wait for one of those.
+    waiting: Cell<usize>,
+    /// A statement holds rows of its own from one write to the next.
+    busy: Cell<bool>,
+    /// A statement has asked for one since somebody last looked.
+    asked: Cell<bool>,
+    wakers: RefCell<Vec<Waker>>,
+}
+
+/// The transaction of one statement. Dropped before its commit was written, it is rolled back.
+pub(crate) struct Single {
+    connection: Connection,
+    transaction: Transaction,
+    state: State,
+    /// The write of its commit begins one for the next statement.
+    begins_spare: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing was done in it.
+    Spare,
+    Used,
+    /// The commit was written, and its answer decides.
+    Ending,
+}
+
+/// The right to hold rows of one's own from one write to the next. A statement that met such a row would make the server wait for a commit
+/// that comes behind it on the same connection.
+pub(crate) struct Turn(Connection);
+
+/// One of those who wait for a transaction that is coming.
+struct Waiting<'a>(&'a Singles);
+
+impl Singles {
+    fn wait(&self, cx: &Context<'_>) {
+        self.wakers.borrow_mut().push(cx.waker().clone());
+    }
+
+    fn wake(&self) {
+        for waker in self.wakers.take() {
+            waker.wake();
+        }
+    }
+
+    /// One that was being begun has come, or has not.
+    pub(crate) fn came(&self, transaction: Option<Transaction>) {
+        self.coming.set(self.coming.get().saturating_sub(1));
+        self.spare.borrow_mut().extend(transaction);
+        self.wake();
+    }
+
+    /// The connection has ended.
+    pub(crate) fn lose(&self) {
+        self.coming.set(0);
+        self.spare.borrow_mut().clear();
+        self.wake();
+    }
+
+    fn has_room(&self) -> bool {
+        self.spare.borrow().len() + self.coming.get() < SPARE_TRANSACTIONS_MAX
+    }
+
+    /// A spare one, or one that comes and that nobody else waits for.
+    async fn next(&self) -> Option<Transaction> {
+        let mut mine = None;
+        poll_fn(|cx| {
+            if let Some(transaction) = self.spare.borrow_mut().pop() {
+                return Poll::Ready(Some(transaction));
+            }
+            let others = self.waiting.get() - usize::from(mine.is_some());
+            if self.coming.get() <= others {
+                return Poll::Ready(None);
+            }
+            mine.get_or_insert_with(|| Waiting::new(self));
+            self.wait(cx);
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl<'a> Waiting<'a> {
+    fn new(singles: &'a Singles) -> Waiting<'a> {
+        singles.waiting.set(singles.waiting.get() + 1);
+        Waiting(singles)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get() - 1);
+    }
+}
+
+/// What a statement sees is what was committed when a row is read, and it waits for a row that somebody changes.
+fn parameters() -> TransactionParameters {
+    TransactionParameters {
+        isolation: Isolation::ReadCommitted,
+        access: Access::ReadWrite,
+        wait: Wait::Forever,
+        ..TransactionParameters::default()
+    }
+}
+
+impl Connection {
+    /// A transaction for one statement.
+    pub(crate) async fn single(&self) -> Result<Single> {
+        self.0.single.asked.set(true);
+        let transaction = match self.0.single.next().await {
+            Some(transaction) => transaction,
+            None => self.begin_handle(parameters()).await?,
+        };
+        Ok(Single {
+            connection: self.clone(),
+            transaction,
+            state: State::Spare,
+            begins_spare: false,
+        })
+    }
+
+    /// Waits until no statement holds rows from one write to the next. What is written before anything else is waited for is safe.
+    pub(crate) async fn quiet(&self) {
+        poll_fn(|cx| {
+            if !self.0.single.busy.get() || !self.is_alive() {
+                return Poll::Ready(());
+            }
+            self.0.single.wait(cx);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// The same, and then it is this one that does.
+    pub(crate) async fn turn(&self) -> Turn {
+        self.quiet().await;
+        self.0.single.busy.set(true);
+        Turn(self.clone())
+    }
+
+    /// Ends the transactions that are kept begun for statements that write, unless one has asked since this was called last. While one is
+    /// open the server keeps, for its sake, old versions of rows that others change.
+    pub fn end_unused_spares(&self) {
+        if !self.0.single.asked.replace(false) {
+            self.end(self.take_spares());
+        }
+    }
+
+    /// Takes the spare transactions to end them.
+    pub(crate) fn take_spares(&self) -> Vec<Transaction> {
+        self.0.single.spare.take()
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.0.single.busy.set(false);
+        self.0.0.single.wake();
+    }
+}
+
+impl Single {
+    pub(crate) fn transaction(&self) -> Transaction {
+        self.transaction
+    }
+
+    /// Something is done in it from here on.
+    pub(crate) fn begin_use(&mut self) {
+        self.state = State::Used;
+    }
+
+    /// Writes its commit, and begins one for the next statement if that is worth it; see [`Single::committing`].
+    pub(crate) fn write_commit(&mut self, writer: &mut Writer<'_>) -> Result<()> {
+        let (database, transaction) = (self.connection.0.database, self.transaction);
+        let effect = Effect::Commits(transaction);
+        writer.ask_to(effect, Expect::Response, |requests| {
+            requests.commit(transaction);
+            Ok(())
+        })?;
+        self.begins_spare = self.connection.0.single.has_room();
+        if self.begins_spare {
+            writer.begin_spare(|requests| {
+                requests.transaction(database, &parameters());
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The commit was written: from here on its answer decides, whoever is there to take it.
+    pub(crate) fn committing(&mut self) {
+        let coming = &self.connection.0.single.coming;
+        coming.set(coming.get() + usize::from(self.begins_spare));
+        self.state = State::Ending;
+    }
+
+    /// Commits by itself.
+    pub(crate) async fn commit(mut self) -> Result<()> {
+        let connection = self.connection.clone();
+        let mut asked = connection.ask(|writer| self.write_commit(writer))?;
+        self.committing();
+        let answer = asked.response().await.map(drop);
+        self.ended(answer)
+    }
+
+    /// What the answer to the commit said. One that was refused is rolled back.
+    pub(crate) fn ended(mut self, outcome: Result<()>) -> Result<()> {
+        if let Err(Error::Server(_)) = outcome {
+            self.state = State::Used;
+        }
+        outcome
+    }
+}
+
+impl Drop for Single {
+    fn drop(&mut self) {
+        if !self.connection.is_alive() {
+            return;
+        }
+        let singles = &self.connection.0.single;
+        match self.state {
+            State::Ending => {}
+            State::Spare if singles.has_room() => {
+                singles.spare.borrow_mut().push(self.transaction);
+                singles.wake();
+            }
+            State::Spare | State::Used => self.connection.0.roll_back(self.transaction),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Statements outside of any transaction, of several callers on one connection: each is kept or undone by itself. Rule: random work, drops
+//! included, is compared with what was acknowledged, row by row.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions};
+use tsumugi_firebird_proto::values::{TextRules, Value};
+use tsumugi_firebird_rig::{Database, Server};
+
+use crate::dropped::poll_times;
+use crate::{int, is_usable, open, run};
+
+/// `writing(k)` adds two rows for `k` and answers three; `raising(k)` adds one, answers one and fails; `lengthy(k)` answers more than one batch
+/// and adds a row at both ends of it; `doing(k)` adds two rows without an answer.
+const SCHEMA: &str = "
+create table kept (k int not null, v int not null, b blob, constraint once unique (k, v));
+create table counted (id int not null primary key, n int not null);
+create global temporary table mine (k int) on commit delete rows;
+commit;
+insert into counted values (1, 0);
+commit;
+set term ^;
+create procedure writing (k int) returns (n int) as begin
+  n = 1; suspend; insert into kept values (:k, 1, null); n = 2; suspend; insert into kept values (:k, 2, null); n = 3; suspend; end^
+create procedure raising (k int) returns (n int) as begin
+  insert into kept values (:k, 1, null); n = 1; suspend; insert into kept values (:k, 1, null); end^
+create procedure lengthy (k int) returns (n int, t char(200)) as begin
+  insert into kept values (:k, 1, null); n = 0;
+  while (n < 1500) do begin n = n + 1; suspend; end
+  insert into kept values (:k, 2, null); end^
+create procedure doing (k int) as begin insert into kept values (:k, 1, null); insert into kept values (:k, 2, null); end^
+create procedure noting (k int) returns (n int) as begin
+  insert into mine values (:k); select count(*) from mine into :n; suspend; end^
+create function writes (k int) returns int as begin insert into kept values (:k, 1, null); return k; end^
+create procedure bodies (k int) returns (body blob sub_type text) as begin
+  insert into kept values (:k, 1, null); body = lpad('', 20000, 'ab'); suspend; end^
+set term ;^
+commit;";
+
+/// Callers on the connection.
+const CALLERS: usize = 6;
+/// Statements of each.
+const ROUNDS: i32 = 250;
+
+/// A reproducible sequence of random numbers.
+struct Dice(Cell<u64>);
+
+impl Dice {
+    fn below(&self, end: u64) -> u64 {
+        let mut x = self.0.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.0.set(x);
+        (x >> 33) % end
+    }
+}
+
+/// How many rows a statement with a key may have left.
+#[derive(Clone, Copy, Debug)]
+enum Left {
+    Exactly(i64),
+    AllOrNone(i64),
+}
+
+/// One of the statements, by number, and how many rows it leaves.
+fn statement(kind: u64) -> (&'static str, i64) {
+    match kind {
+        0 => ("select * from writing(?)", 2),
+        1 => ("select * from lengthy(?)", 2),
+        2 => ("execute procedure doing(?)", 2),
+        3 => ("insert into kept values (?, 1, null)", 1),
+        4 => ("insert into kept values (?, 1, null) returning v", 1),
+        5 => ("select writes(cast(? as int)) from rdb$database", 1),
+        6 => ("insert into kept (k, v, b) values (?, 1, ?)", 1),
+        _ => ("select * from raising(?)", 0),
+    }
+}
+
+async fn caller(db: &Connection, dice: &Dice, first: i32, left: &RefCell<BTreeMap<i32, Left>>) {
+    let large = vec![7; 100_000];
+    for key in first..first + ROUNDS {
+        let (sql, rows) = statement(dice.below(9));
+        let mut values = vec![Value::Integer(key.into())];
+        if sql.matches('?').count() == 2 {
+            values.push(Value::Bytes(&large));
+        }
+        let work = db.query(sql, &values);
+        if dice.below(8) == 0 {
+            poll_times(work, usize::try_from(dice.below(12)).unwrap()).await;
+            left.borrow_mut().insert(key, Left::AllOrNone(rows));
+        } else {
+            let outcome = work.await;
+            match outcome {
+                Err(Error::Server(_)) if rows == 0 => {}
+                outcome => assert!(outcome.is_ok() && rows > 0, "{sql}: {:?}", outcome.err()),
+            }
+            left.borrow_mut().insert(key, Left::Exactly(rows));
+            // What a caller has written it reads.
+            if rows > 0 && dice.below(2) == 0 {
+                let count = "select count(*) from kept where k = ?";
+                let found = db.query(count, &values[..1]).await.unwrap();
+                assert_eq!(int(&found), rows, "{sql}");
+            }
+        }
+        if dice.below(4) == 0 {
+            let count = "update counted set n = n + 1 where id = 1";
+            db.query(count, &[]).await.unwrap();
+        }
+    }
+}
+
+async fn rows_by_key(db: &Connection) -> BTreeMap<i64, i64> {
+    let sql = "select k, count(*) from kept group by k";
+    let rows = db.query(sql, &[]).await.unwrap();
+    let number = |value: Value<'_>| match value {
+        Value::Integer(number) => number,
+        other => panic!("{other:?}"),
+    };
+    let pair = rows.iter().map(|row| {
+        let value = |at| number(row.field(at).unwrap().value(TextRules::default()));
+        (value(0), value(1))
+    });
+    pair.collect()
+}
+
+async fn callers_on_one_connection(database: &Database<'_>, seed: u64) {
+    let db = open(database).await;
+    let other = open(database).await;
+    let left = RefCell::new(BTreeMap::new());
+    let dice = Dice(Cell::new(seed));
+    let callers = (0..CALLERS).map(|number| {
+        let first = i32::try_from(number).unwrap() * ROUNDS;
+        caller(&db, &dice, first, &left)
+    });
+    let all = futures_util::future::join_all(callers);
+    let ended = tokio::time::timeout(Duration::from_secs(240), all).await;
+    ended.expect("no statement waits for ever");
+    db.reset().await;
+    assert!(db.is_open());
+    let found = rows_by_key(&other).await;
+    for (key, left) in left.take() {
+        let rows = found.get(&i64::from(key)).copied().unwrap_or(0);
+        match left {
+            Left::Exactly(expected) => assert_eq!(rows, expected, "{key}"),
+            Left::AllOrNone(all) => assert!(rows == 0 || rows == all, "{key}: {rows} of {all}"),
+        }
+    }
+}
+
+#[test]
+fn each_of_many_callers_statements_is_kept_or_undone_alone() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        callers_on_one_connection(&database, 88_172_645_463_325_252).await;
+    });
+}
+
+#[test]
+fn what_a_procedure_leaves_in_its_transaction_no_other_statement_sees() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let db = open(&database).await;
+        for key in 0..5 {
+            let values = [Value::Integer(key)];
+            let rows = db.query("select n from noting(?)", &values).await.unwrap();
+            assert_eq!(int(&rows), 1, "{key}");
+        }
+        let rows = db.query("select count(*) from mine", &[]).await.unwrap();
+        assert_eq!(int(&rows), 0);
+    });
+}
+
+#[test]
+fn a_procedure_that_is_selected_from_posts_its_events() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(
+            "set term ^; create procedure posting returns (n int) as begin post_event 'done'; n = 1; suspend; end^ set term ;^ commit;",
+        );
+        let (db, other) = (open(&database).await, open(&database).await);
+        let mut listener = other.listen(["done"]).await.unwrap();
+        db.query("select * from posting", &[]).await.unwrap();
+        let posted = tokio::time::timeout(Duration::from_secs(20), listener.next()).await;
+        assert_eq!(posted.expect("it is posted").unwrap()[0].name, "done");
+    });
+}
+
+#[test]
+fn a_commit_that_is_refused_undoes_its_statement_and_no_other() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        database.isql(
+            "create exception refused 'refused'; commit; set term ^;
+             create trigger guard on transaction commit as begin
+               if (exists (select 1 from kept where k < 0)) then exception refused; end^ set term ;^ commit;",
+        );
+        let (db, other) = (open(&database).await, open(&database).await);
+        let insert = "insert into kept values (?, 1, null)";
+        let calls = (-20..20).map(async |key| {
+            let outcome = db.query(insert, &[Value::Integer(key)]).await;
+            assert_eq!(outcome.is_ok(), key >= 0, "{key}: {:?}", outcome.err());
+        });
+        futures_util::future::join_all(calls).await;
+        let rows = other.query("select count(*), min(k) from kept", &[]).await;
+        assert_eq!(int(&rows.unwrap()), 20);
+        is_usable(&db).await;
+    });
+}
+
+#[test]
+fn a_transaction_that_was_not_begun_executes_nothing_elsewhere() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let (db, other) = (open(&database).await, open(&database).await);
+        let sql = "select * from writing(?)";
+        db.describe(sql).await.unwrap();
+        let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+        // A server 3.0 does not know it.
+        let options = TransactionOptions {
+            isolation: Isolation::ReadConsistency,
+            access: Access::ReadWrite,
+            ..TransactionOptions::default()
+        };
+        let values = [Value::Integer(1)];
+        let began = db.begin_stream(options, sql, &values);
+        assert!(began.await.is_err());
+        transaction.commit().await.unwrap();
+        let rows = other.query("select count(*) from kept", &[]).await.unwrap();
+        assert_eq!(int(&rows), 0);
+        db.reset().await;
+        is_usable(&db).await;
+    });
+}
