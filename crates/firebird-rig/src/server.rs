@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use tsumugi_rig::{Process, crash, free_port, freeze, log_of, pause, thaw};
+use tsumugi_rig::{Process, build_directory, crash, free_port, freeze, log_of, pause, thaw};
 
 use crate::limits::{PORT_TRIES_MAX, RESTARTS_MAX, START_S_MAX};
 use crate::user::User;
@@ -20,12 +20,19 @@ use crate::{programs, template};
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     settings: String,
+    page_bytes: Option<u32>,
 }
 
 impl Options {
     /// Adds a line of firebird.conf, such as `WireCrypt`, `Enabled`.
     pub fn setting(mut self, name: &str, value: &str) -> Options {
         self.settings += &format!("{name} = {value}\n");
+        self
+    }
+
+    /// Makes its databases with pages of this size instead of 4096 bytes: 8192 or 16384.
+    pub fn page_bytes(mut self, bytes: u32) -> Options {
+        self.page_bytes = Some(bytes);
         self
     }
 
@@ -39,6 +46,8 @@ impl Options {
 pub struct Server {
     folder: PathBuf,
     settings: String,
+    /// An empty database that no server ever opens.
+    empty: PathBuf,
     port: AtomicU16,
     databases: AtomicUsize,
     process: Mutex<Process>,
@@ -86,8 +95,14 @@ impl Server {
         )
         .and_then(|_| std::fs::copy(template.join(template::EMPTY), folder.join(template::EMPTY)))
         .unwrap_or_else(|error| panic!("cannot copy {}: {error}", template.display()));
+        let empty = template.join(template::EMPTY);
+        let empty = match options.page_bytes {
+            Some(bytes) => template::empty_of_pages(&folder, bytes),
+            None => empty,
+        };
         let server = Server {
             folder,
+            empty,
             settings: options.settings,
             port: AtomicU16::new(0),
             databases: AtomicUsize::new(0),
@@ -112,7 +127,8 @@ impl Server {
     pub fn database(&self) -> Database<'_> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("data/test_{number}.fdb"));
-        std::fs::copy(self.folder.join(template::EMPTY), &path)
+        // A file that a server has open is copied in the middle of what it writes.
+        std::fs::copy(&self.empty, &path)
             .unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
         Database { server: self, path }
     }
@@ -338,6 +354,27 @@ impl Database<'_> {
             Err(reason) => panic!("{script}: {reason}\n{}", self.server.log()),
         }
     }
+
+    /// Kills the server and keeps the file as it is then, for whoever wants to know why a test failed. Says where it is, and what
+    /// Firebird finds wrong with it.
+    pub fn examine(&self) -> String {
+        // Whether it had ended by a fault of its own cannot be seen afterwards.
+        self.server.process().tell_fault("Firebird");
+        if self.server.process().runs() {
+            self.server.kill_9();
+        }
+        let kept = build_directory().join("tmp").join(format!(
+            "firebird-kept-{}-{}",
+            std::process::id(),
+            self.path.file_name().unwrap_or_default().display()
+        ));
+        if let Err(error) = std::fs::copy(&self.path, &kept) {
+            return format!("cannot keep {}: {error}", self.path.display());
+        }
+        let found = template::validated(&self.server.folder, &kept);
+        let kept = kept.display();
+        format!("the database is kept in {kept}; gfix -v -full says: {found}")
+    }
 }
 
 impl Drop for Database<'_> {
@@ -345,5 +382,49 @@ impl Drop for Database<'_> {
         self.server.explain_failure();
         // A server that still has it open keeps it until its last connection goes.
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_empty_whatever_the_server_has_open() {
+        let server = Server::start();
+        let alias = server.alias();
+        let made = server.try_isql(&alias, "create table ours (n int); commit;");
+        made.unwrap();
+        let database = server.database();
+        let tables =
+            "set heading off; select count(*) from rdb$relations where rdb$system_flag = 0;";
+        assert_eq!(database.isql(tables).trim(), "0");
+    }
+
+    #[test]
+    fn pages_are_of_the_size_that_was_wanted() {
+        for bytes in [4096, 16_384] {
+            let server = Options::default().page_bytes(bytes).start();
+            let size = "set heading off; select mon$page_size from mon$database;";
+            assert_eq!(server.database().isql(size).trim(), bytes.to_string());
+        }
+    }
+
+    #[test]
+    fn a_damaged_database_is_found_to_be_one() {
+        let server = Server::start();
+        let sound = server.database();
+        sound.isql("create table t (n int, w varchar(200)); commit; insert into t values (1, 'a'); commit;");
+        let damaged = sound.path().with_extension("damaged");
+        let examined = sound.examine();
+        assert!(examined.ends_with("nothing"), "{examined}");
+        // Half of each page of rows is lost, as of one that a killed server was writing.
+        let mut bytes = std::fs::read(sound.path()).unwrap();
+        for page in bytes.chunks_exact_mut(4096).filter(|page| page[0] == 5) {
+            page[2048..].fill(0);
+        }
+        std::fs::write(&damaged, bytes).unwrap();
+        let found = template::validated(server.folder(), &damaged);
+        assert_ne!(found, "nothing");
     }
 }

@@ -61,20 +61,8 @@ fn make(template: &Path) {
     let script = std::fs::read_to_string(programs::security_script()).expect("it can be read");
     embedded(root, Some(&security), &script);
     embedded(root, Some(&security), &(user::statements() + "commit;"));
-    let create = format!(
-        "create database '{}' page_size {PAGE_BYTES} default character set UTF8;",
-        empty.display()
-    );
-    embedded(root, None, &create);
-    for file in [&security, &empty] {
-        // What lives for seconds need not reach the disk.
-        let gfix = programs::find("gfix");
-        let output = programs::command(&gfix, root)
-            .args(["-user", "SYSDBA", "-write", "async"])
-            .arg(file)
-            .output();
-        printed(&gfix, output.expect("it was just found"));
-    }
+    create_empty(root, &empty, PAGE_BYTES);
+    make_fast(root, &security);
     let mut partial = template.to_owned();
     partial
         .as_mut_os_string()
@@ -87,6 +75,50 @@ fn make(template: &Path) {
         // Another test process was faster.
         let _ = std::fs::remove_dir_all(&partial);
         assert!(template.is_dir(), "cannot make {}", template.display());
+    }
+}
+
+/// Makes an empty database with such pages in a server's folder, before the server runs.
+pub fn empty_of_pages(folder: &Path, bytes: u32) -> PathBuf {
+    let file = folder.join(format!("empty_{bytes}.fdb"));
+    // Without a server there is no alias for it, and none is asked for.
+    std::fs::write(folder.join("firebird.conf"), "").expect("the directory is ours");
+    std::fs::write(folder.join("databases.conf"), "").expect("the directory is ours");
+    create_empty(folder, &file, bytes);
+    file
+}
+
+fn create_empty(root: &Path, file: &Path, page_bytes: u32) {
+    let file_name = file.display();
+    let create =
+        format!("create database '{file_name}' page_size {page_bytes} default character set UTF8;");
+    embedded(root, None, &create);
+    make_fast(root, file);
+}
+
+/// What lives for seconds need not reach the disk.
+fn make_fast(root: &Path, file: &Path) {
+    let gfix = programs::find("gfix");
+    let output = programs::command(&gfix, root)
+        .args(["-user", "SYSDBA", "-write", "async"])
+        .arg(file)
+        .output();
+    printed(&gfix, output.expect("it was just found"));
+}
+
+/// What Firebird finds wrong with a file that no server has open, without one.
+pub fn validated(root: &Path, file: &Path) -> String {
+    let gfix = programs::find("gfix");
+    let output = programs::command(&gfix, root)
+        .args(["-user", "SYSDBA", "-v", "-full"])
+        .arg(file)
+        .output()
+        .expect("it was just found");
+    let said = [output.stdout, output.stderr].concat();
+    match String::from_utf8_lossy(&said).trim() {
+        "" if output.status.success() => "nothing".to_owned(),
+        "" => output.status.to_string(),
+        said => said.to_owned(),
     }
 }
 

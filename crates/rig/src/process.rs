@@ -108,6 +108,11 @@ impl Process {
         }
     }
 
+    /// Whether it was started and its end was not seen yet.
+    pub fn runs(&self) -> bool {
+        self.child.is_some()
+    }
+
     /// Its number.
     #[track_caller]
     pub fn number(&self) -> i32 {

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tsumugi_db::{
     Database, Error, Isolation, Options, Row, Transaction, TransactionOptions, ValueRef, values,
 };
-use tsumugi_firebird_rig::Server;
+use tsumugi_firebird_rig::{Options as FirebirdOptions, Server};
 
 use super::run;
 
@@ -190,9 +190,19 @@ async fn under_load(db: &Database, shared: &Shared) {
     );
 }
 
+/// Bytes of the database's pages, for whoever wants to know what a kill does to larger ones than the rig's.
+fn page_bytes() -> Option<u32> {
+    let name = "TSUMUGI_CHAOS_PAGE_BYTES";
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
 #[test]
 fn killed_servers_lose_no_money_and_mix_no_answers() {
-    let server = Server::start();
+    let server = match page_bytes() {
+        Some(bytes) => FirebirdOptions::default().page_bytes(bytes).start(),
+        None => Server::start(),
+    };
     let database = server.database();
     let accounts: String = (0..ACCOUNTS)
         .map(|id| format!("insert into account values ({id}, {});\n", SUM / ACCOUNTS))
@@ -204,17 +214,26 @@ fn killed_servers_lose_no_money_and_mix_no_answers() {
         + &format!(
             "?pool={POOL}&acquire_timeout_ms=4000&statement_timeout_ms=5000&busy_timeout_ms=1000"
         );
+    // Whose fault it is that money is missing, the file tells.
+    let outcome = catch_unwind(AssertUnwindSafe(|| destroyed_under_load(&server, &url)));
+    if let Err(cause) = outcome {
+        eprintln!("{}", database.examine());
+        resume_unwind(cause);
+    }
+}
+
+fn destroyed_under_load(server: &Server, url: &str) {
     let shared = Shared::default();
     std::thread::scope(|scope| {
         let destroyer = scope.spawn(|| {
-            let ended = catch_unwind(AssertUnwindSafe(|| destroy(&server, &shared, rounds())));
+            let ended = catch_unwind(AssertUnwindSafe(|| destroy(server, &shared, rounds())));
             // However it ended, the load does too.
             shared.ended.store(true, Relaxed);
             ended.unwrap_or_else(|cause| resume_unwind(cause));
         });
         run(async {
             let ended = End(&shared);
-            let db = Database::connect(&url, Options::default()).await.unwrap();
+            let db = Database::connect(url, Options::default()).await.unwrap();
             under_load(&db, &shared).await;
             check_the_sum(&db).await.unwrap();
             assert!(db.snapshot().connections <= POOL);

@@ -1,9 +1,9 @@
 //! What the server refuses, by what the caller can do about it.
 
-use tsumugi_db::{Database, Error, Options, values};
+use tsumugi_db::{Database, Error, Options, TransactionOptions, values};
 use tsumugi_firebird_rig::{Server, User};
 
-use super::{run, with};
+use super::{json, run, with};
 
 async fn tables(db: &Database) {
     db.execute_script(
@@ -153,5 +153,44 @@ fn a_wrong_password_and_a_missing_file_are_told_at_once() {
             check(&error, "ConnectionLost", None);
             assert!(!error.to_string().contains("guess"), "{error}");
         }
+    });
+}
+
+#[test]
+fn what_would_change_the_session_is_refused_in_a_script_too_and_nothing_of_it_runs() {
+    with("?pool=1", async |db| {
+        tables(&db).await;
+        let context = "select rdb$set_context('USER_SESSION', 'who', 'me') from rdb$database";
+        for change in [
+            "set role none",
+            "set role rdb$admin",
+            "alter session reset",
+            context,
+        ] {
+            let script = format!("create table made (n int); {change}; select 1 from rdb$database");
+            let refused = [
+                db.execute_script(script.as_str()).await.unwrap_err(),
+                db.execute(change, []).await.unwrap_err(),
+                db.stream(change, []).await.err().unwrap(),
+            ];
+            let tx = db.begin(TransactionOptions::default()).await.unwrap();
+            let within = [
+                tx.execute_script(change).await.unwrap_err(),
+                tx.query(change, []).await.unwrap_err(),
+            ];
+            for error in refused.iter().chain(&within) {
+                assert_eq!(error.kind(), "UsageError", "{change}: {error}");
+                assert!(error.to_string().contains("session"), "{change}: {error}");
+            }
+            // What is the transaction's own goes with it.
+            let own =
+                "select rdb$set_context('USER_TRANSACTION', 'who', 'me') as n from rdb$database";
+            tx.query(own, []).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let sql = "select count(*) as n, min(rdb$get_context('USER_SESSION', 'who')) as who, min(current_role) as r \
+                   from rdb$relations where rdb$relation_name = 'MADE'";
+        let shown = json(&db, sql).await;
+        assert_eq!(shown.replace(' ', ""), r#"[{"n":0,"who":null,"r":"NONE"}]"#);
     });
 }
