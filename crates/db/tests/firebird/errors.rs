@@ -188,8 +188,8 @@ fn what_would_change_the_session_is_refused_in_a_script_too_and_nothing_of_it_ru
             tx.query(own, []).await.unwrap();
             tx.commit().await.unwrap();
         }
-        let sql = "select count(*) as n, min(rdb$get_context('USER_SESSION', 'who')) as who, min(current_role) as r \
-                   from rdb$relations where rdb$relation_name = 'MADE'";
+        let sql = "select (select count(*) from rdb$relations where rdb$relation_name = 'MADE') as n, \
+                   rdb$get_context('USER_SESSION', 'who') as who, current_role as r from rdb$database";
         let shown = json(&db, sql).await;
         assert_eq!(shown.replace(' ', ""), r#"[{"n":0,"who":null,"r":"NONE"}]"#);
     });
