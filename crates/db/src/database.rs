@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tsumugi_pg::Atomicity;
 
 use crate::batch::BatchSize;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::undone;
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};

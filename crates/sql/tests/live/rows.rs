@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tsumugi_sql::scan::{Kind, pieces};
-use tsumugi_sql::{Aggregate, Dialect, Key, POSTGRES, Statement, Value, col, count};
+use tsumugi_sql::{Aggregate, Dialect, Key, POSTGRES, Statement, Value, count};
 
 use crate::database::Live;
 use crate::evaluator::{Cell, Chain, Condition, Constant, Field, Row, bound};
