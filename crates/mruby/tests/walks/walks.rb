@@ -93,6 +93,13 @@ class Walk
     nil
   end
 
+  # A container that is walked over by who asked for it, after this.
+  def container
+    @other = @container = send("make_#{@kind}")
+    @left = 3
+    @container
+  end
+
   # A value that the walk asks about, or makes.
   def value = make_value(0)
   def spoiler = Spoiler.new(self, @made += 1)
@@ -217,9 +224,8 @@ class Walk
     when Hash then value.each { |key, element| look(key, depth + 1); look(element, depth + 1) }
     when Pair then look(value.to_a, depth + 1)
     when Spoiler then raise Stale, value.name.class.to_s unless Integer === value.name
-    when Enumerator, Set, Exception then nil
     else
-      raise Stale, value.class.to_s unless value.class == Object
+      return unless value.class == Object
       value.instance_variables.each { |name| look(value.instance_variable_get(name), depth + 1) }
     end
   end
