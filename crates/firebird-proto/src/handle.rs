@@ -33,11 +33,13 @@ impl Statement {
 }
 
 impl Transaction {
-    /// The one that was begun last, for a statement executed in one write with it.
+    /// The one that was begun last, for a statement executed in one write with it. Where none is begun, the object created before is the
+    /// last: if that may be a transaction, allocate a statement in between.
     pub const LAST: Self = Self(LAST);
 }
 
 impl Blob {
-    /// The one that was opened last, for reading and closing in one write with it.
+    /// The one that was opened last, for reading and closing in one write with it. Where none is opened, the object created before is the
+    /// last: if that may be a blob, allocate a statement in between.
     pub const LAST: Self = Self(LAST);
 }

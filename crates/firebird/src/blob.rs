@@ -85,7 +85,7 @@ impl Connection {
         let parameters = parameters.finish();
         let mut asked = self.ask(|writer| {
             // Where it cannot be opened nothing is read: not another reader's blob.
-            writer.guard_last(self.0.database)?;
+            writer.guard_last()?;
             writer.ask_to(Effect::OpensBlob, Expect::Response, |requests| {
                 requests.open_blob(transaction, id, &parameters)
             })?;

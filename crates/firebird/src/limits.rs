@@ -42,6 +42,9 @@ pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 /// Transactions that a connection keeps begun for the next statements that write outside of any.
 pub const SPARE_TRANSACTIONS_MAX: usize = 8;
 
+/// Statements that are allocated, with no text, before they are freed together.
+pub(crate) const UNUSED_STATEMENTS_MAX: usize = 64;
+
 /// Bytes of a blob that go in one request.
 pub(crate) const BLOB_PIECE_BYTES: usize = 32 * 1024;
 

@@ -100,7 +100,7 @@ impl Connection {
         let mut asked = self.ask(|writer| {
             lease.write_close(writer)?;
             // Where none is begun nothing is executed: not in another transaction of this connection either.
-            writer.guard_last(self.0.database)?;
+            writer.guard_last()?;
             writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
                 requests.transaction(self.0.database, &options);
                 Ok(())

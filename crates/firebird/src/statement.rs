@@ -127,24 +127,15 @@ impl Connection {
     async fn prepare_anew(&self, transaction: Transaction, sql: &str) -> Result<Prepared> {
         self.room().await;
         let generation = self.0.cache.borrow().generation();
-        let mut asked = self.ask(|writer| {
-            // It fails only where no number is left, and then there is no last object.
-            writer.ask_to(Effect::AllocatesStatement, Expect::Deferred, |requests| {
-                requests.allocate_statement(self.0.database);
-                Ok(())
-            })?;
-            writer.ask(Expect::Response, |requests| {
-                let items = described_by(&ITEMS);
-                requests.prepare(transaction, Statement::LAST, sql.as_bytes(), items)
-            })?;
-            writer.ask(Expect::Response, |requests| {
-                requests.statement_info(Statement::LAST, described_by(&PLAN))
-            })
-        })?;
+        let unused = self.0.take_unused();
+        let mut asked = self.ask(|writer| write_prepare(writer, unused, transaction, sql))?;
         // From here on it is freed if this future is dropped, or fails.
         let allocated = Allocated {
             connection: self,
-            handle: Some(Statement(asked.response().await?.object)),
+            handle: Some(match unused {
+                Some(handle) => handle,
+                None => Statement(asked.response().await?.object),
+            }),
         };
         let handle = allocated.handle.expect("it was just put there");
         let prepared = asked.response().await;
@@ -228,6 +219,30 @@ impl Connection {
             Ok(())
         });
     }
+}
+
+/// Prepares a text, in a statement that was allocated before or else now, and asks for its plan.
+fn write_prepare(
+    writer: &mut Writer<'_>,
+    unused: Option<Statement>,
+    transaction: Transaction,
+    sql: &str,
+) -> Result<()> {
+    if unused.is_none() {
+        let database = writer.database();
+        // It fails only where no number is left, and then there is no last object.
+        writer.ask_to(Effect::AllocatesStatement, Expect::Deferred, |requests| {
+            requests.allocate_statement(database);
+            Ok(())
+        })?;
+    }
+    let handle = unused.unwrap_or(Statement::LAST);
+    writer.ask(Expect::Response, |requests| {
+        requests.prepare(transaction, handle, sql.as_bytes(), described_by(&ITEMS))
+    })?;
+    writer.ask(Expect::Response, |requests| {
+        requests.statement_info(handle, described_by(&PLAN))
+    })
 }
 
 /// Whether a statement may write, by its kind and by what the server says of its plan. What the server did not explain may.

@@ -68,6 +68,8 @@ pub(crate) struct Shared {
     lost: RefCell<Option<Lost>>,
     pub(crate) listening: Listening,
     pub(crate) cache: RefCell<Cache>,
+    /// Statements that were allocated and have no text.
+    unused: RefCell<Vec<Statement>>,
     pub(crate) automatic: Automatic,
     pub(crate) single: Singles,
 }
@@ -90,10 +92,16 @@ struct Expected {
 pub(crate) struct Writer<'a> {
     out: &'a mut BytesMut,
     expected: &'a mut Vec<Expected>,
+    database: Database,
     version: Version,
 }
 
 impl Writer<'_> {
+    /// The attached database.
+    pub(crate) fn database(&self) -> Database {
+        self.database
+    }
+
     /// One request whose answer the caller wants.
     pub(crate) fn ask(
         &mut self,
@@ -131,11 +139,11 @@ impl Writer<'_> {
         self.put(Whose::Nobody, effect, Expect::Response, write)
     }
 
-    /// Makes the last object a statement that nobody has. What the next request creates is the last object then, or, where that fails, this
-    /// is: whoever names the last object as a blob or a transaction is refused, and never has somebody else's. It is freed when its
-    /// number is known.
-    pub(crate) fn guard_last(&mut self, database: Database) -> Result<()> {
-        let effect = Effect::AllocatesStatement;
+    /// Makes the last object a statement that nobody has. Where the next request creates nothing, this still is the last object, and whoever
+    /// names that as a blob or a transaction is refused: it is never somebody else's. The next text is prepared in it.
+    pub(crate) fn guard_last(&mut self) -> Result<()> {
+        let database = self.database;
+        let effect = Effect::Guards;
         self.put(Whose::Nobody, effect, Expect::Deferred, |requests| {
             requests.allocate_statement(database);
             Ok(())
@@ -280,6 +288,7 @@ impl Shared {
         let mut writer = Writer {
             out: &mut out.bytes,
             expected: &mut expected,
+            database: self.database,
             version: self.version,
         };
         let written = write(&mut writer).and_then(|()| self.expect(ticket, &mut expected));
@@ -354,6 +363,7 @@ impl Shared {
                     Ok(())
                 })
             }),
+            Orphan::Guard(handle) => self.keep_unused(Statement(handle)),
             Orphan::Blob(handle) => self.told(|writer| {
                 writer.tell(Expect::Response, |requests| {
                     requests.cancel_blob(Blob(handle));
@@ -361,6 +371,31 @@ impl Shared {
                 })
             }),
         }
+    }
+
+    /// A statement that was allocated and has no text, if there is one.
+    pub(crate) fn take_unused(&self) -> Option<Statement> {
+        self.unused.borrow_mut().pop()
+    }
+
+    /// Keeps one for whoever prepares next. Many are freed at once, which is one write.
+    fn keep_unused(&self, statement: Statement) {
+        let mut unused = self.unused.borrow_mut();
+        unused.push(statement);
+        if unused.len() < limits::UNUSED_STATEMENTS_MAX {
+            return;
+        }
+        let gone = std::mem::take(&mut *unused);
+        drop(unused);
+        self.told(|writer| {
+            for statement in gone {
+                writer.tell(Expect::Deferred, |requests| {
+                    requests.free_statement(statement, Free::Drop);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        });
     }
 
     /// One of those who hold the connection goes. If besides it there is only the task, that may end. `holders` counts both.

@@ -64,6 +64,7 @@ impl Connection {
             lost: RefCell::new(None),
             listening: Listening::default(),
             cache: RefCell::new(Cache::new(connector.config().statement_cache)),
+            unused: RefCell::default(),
             automatic: Automatic::default(),
             single: Singles::default(),
         });

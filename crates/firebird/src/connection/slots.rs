@@ -38,6 +38,8 @@ pub(crate) enum Effect {
     Nothing,
     BeginsTransaction,
     AllocatesStatement,
+    /// Allocates a statement that nobody has asked for; see [`super::Writer::guard_last`].
+    Guards,
     OpensBlob,
     /// Begins a transaction for whichever statement needs one next.
     BeginsSpare,
@@ -58,6 +60,8 @@ pub(super) struct Token {
 pub(super) enum Orphan {
     Transaction(u32),
     Statement(u32),
+    /// A statement without a text.
+    Guard(u32),
     Blob(u32),
     /// A transaction for the next statement; none when it could not be begun.
     Spare(Option<u32>),
@@ -284,6 +288,7 @@ impl Effect {
             (Effect::AllocatesStatement, Ok(allocated)) => {
                 Some(Orphan::Statement(allocated.object))
             }
+            (Effect::Guards, Ok(allocated)) => Some(Orphan::Guard(allocated.object)),
             (Effect::OpensBlob, Ok(opened)) => Some(Orphan::Blob(opened.object)),
             (Effect::BeginsSpare, Ok(begun)) => Some(Orphan::Spare(Some(begun.object))),
             (Effect::BeginsSpare, Err(_)) => Some(Orphan::Spare(None)),

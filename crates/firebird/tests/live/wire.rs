@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tsumugi_firebird_proto::values::Value;
-use tsumugi_firebird_rig::Server;
+use tsumugi_firebird::Connection;
+use tsumugi_firebird_proto::values::{TextRules, Value};
+use tsumugi_firebird_rig::{Database, Server};
 
 use crate::{connect, int, run};
 
@@ -36,15 +37,63 @@ async fn proxy(port: u16) -> (u16, Rc<Cell<usize>>) {
     (here, counted)
 }
 
+/// A connection whose writes are counted.
+async fn counted(database: &Database<'_>) -> (Connection, Rc<Cell<usize>>) {
+    let (port, writes) = proxy(database.server().port()).await;
+    let there = format!(":{}/", database.server().port());
+    let url = database.url().replace(&there, &format!(":{port}/"));
+    (connect(&url).await.unwrap(), writes)
+}
+
+#[test]
+fn a_procedure_that_is_selected_from_costs_a_second_write_for_its_commit() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(
+            "create table t (n int); commit; set term ^;
+             create procedure p (n int) returns (m int) as begin insert into t values (:n); m = n; suspend; end^
+             set term ;^ commit;",
+        );
+        let (db, writes) = counted(&database).await;
+        let sql = "select m from p(?)";
+        let values = [Value::Integer(7)];
+        db.query(sql, &values).await.unwrap();
+        let before = writes.get();
+        for _ in 0..10 {
+            assert_eq!(int(&db.query(sql, &values).await.unwrap()), 7);
+        }
+        assert_eq!(writes.get() - before, 20);
+    });
+}
+
+#[test]
+fn a_blob_that_fits_one_answer_costs_one_write_to_read_and_one_to_close() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql("create table t (b blob); commit; insert into t values ('a blob'); commit;");
+        let (db, writes) = counted(&database).await;
+        let rows = db.query("select b from t", &[]).await.unwrap();
+        let row = rows.first().unwrap();
+        let Value::Blob(id) = row.field(0).unwrap().value(TextRules::default()) else {
+            panic!("it is a blob");
+        };
+        let before = writes.get();
+        for _ in 0..10 {
+            let mut blob = db.blob(id, None).await.unwrap();
+            assert_eq!(blob.read(100).await.unwrap(), b"a blob".as_slice());
+            drop(blob);
+            db.reset().await;
+        }
+        assert_eq!(writes.get() - before, 20);
+    });
+}
+
 #[test]
 fn a_statement_that_is_known_costs_one_write() {
     run(async {
         let database = Server::shared().database();
         database.isql("create table t (n int); commit;");
-        let (port, writes) = proxy(database.server().port()).await;
-        let there = format!(":{}/", database.server().port());
-        let url = database.url().replace(&there, &format!(":{port}/"));
-        let db = connect(&url).await.unwrap();
+        let (db, writes) = counted(&database).await;
         let insert = "insert into t values (?)";
         let select = "select n from t where n = ?";
         let values = [Value::Integer(1)];
