@@ -143,6 +143,10 @@ impl Transaction {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn immediate(&self, sql: &str) -> Result<()> {
+        // The server would give the number of a transaction that ended so to the next that begins.
+        if let Some(control) = control(sql) {
+            return Err(Error::Control(control));
+        }
         self.connection.room().await;
         let mut asked = self.connection.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
@@ -181,6 +185,34 @@ impl Transaction {
                 Ok(())
             })
         })
+    }
+}
+
+/// What a text does to its transaction behind the driver's back. What begins otherwise does nothing to it.
+fn control(sql: &str) -> Option<&'static str> {
+    let mut rest = sql;
+    loop {
+        rest = rest.trim_start();
+        rest = match rest {
+            comment if comment.starts_with("--") => comment.split_once('\n')?.1,
+            comment if comment.starts_with("/*") => comment.split_once("*/")?.1,
+            _ => break,
+        };
+    }
+    let mut words = rest
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase);
+    let mut next = || words.next().unwrap_or_default();
+    match next().as_str() {
+        "commit" => Some("COMMIT"),
+        "set" if next() == "transaction" => Some("SET TRANSACTION"),
+        "rollback" => match next().as_str() {
+            "to" => None,
+            "work" if next() == "to" => None,
+            _ => Some("ROLLBACK"),
+        },
+        _ => None,
     }
 }
 
@@ -243,5 +275,29 @@ impl Drop for Savepoint<'_> {
                 )
             })
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_transaction_is_no_text_of_it() {
+        for (sql, expected) in [
+            ("commit", Some("COMMIT")),
+            ("-- a\n /* b */COMMIT work;", Some("COMMIT")),
+            ("rollback", Some("ROLLBACK")),
+            ("rollback work", Some("ROLLBACK")),
+            ("ROLLBACK TO SAVEPOINT TSUMUGI_1", None),
+            ("rollback work to s", None),
+            ("set\ttransaction", Some("SET TRANSACTION")),
+            ("set generator g to 1", None),
+            ("SAVEPOINT TSUMUGI_1", None),
+            ("insert into commits values (1)", None),
+            ("-- commit", None),
+        ] {
+            assert_eq!(control(sql), expected, "{sql}");
+        }
     }
 }

@@ -79,9 +79,42 @@ fn statement(kind: u64) -> (&'static str, i64) {
     }
 }
 
+/// A transaction beside the statements, ended in one of all ways: how many rows it leaves.
+async fn transaction(db: &Connection, dice: &Dice, key: i32) -> Left {
+    let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+    let insert = "insert into kept values (?, ?, null)";
+    for value in 0..2 {
+        let values = [Value::Integer(key.into()), Value::Integer(value)];
+        transaction.query(insert, &values).await.unwrap();
+    }
+    match dice.below(4) {
+        0 => {
+            let times = usize::try_from(dice.below(3)).unwrap();
+            let ended = poll_times(transaction.commit(), times).await;
+            return if ended {
+                Left::Exactly(2)
+            } else {
+                Left::AllOrNone(2)
+            };
+        }
+        1 => drop(transaction),
+        2 => transaction.roll_back().await.unwrap(),
+        _ => {
+            transaction.commit().await.unwrap();
+            return Left::Exactly(2);
+        }
+    }
+    Left::Exactly(0)
+}
+
 async fn caller(db: &Connection, dice: &Dice, first: i32, left: &RefCell<BTreeMap<i32, Left>>) {
     let large = vec![7; 100_000];
     for key in first..first + ROUNDS {
+        if dice.below(8) == 0 {
+            let outcome = transaction(db, dice, key).await;
+            left.borrow_mut().insert(key, outcome);
+            continue;
+        }
         let (sql, rows) = statement(dice.below(9));
         let mut values = vec![Value::Integer(key.into())];
         if sql.matches('?').count() == 2 {
@@ -150,12 +183,24 @@ async fn callers_on_one_connection(database: &Database<'_>, seed: u64) {
     }
 }
 
+/// Histories of this test, each of 1,500 statements; `make soak` asks for more.
+fn histories() -> u64 {
+    let name = "TSUMUGI_AUTOMATIC_HISTORIES";
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}")),
+        Err(_) => 1,
+    }
+}
+
 #[test]
 fn each_of_many_callers_statements_is_kept_or_undone_alone() {
     run(async {
         let database = Server::shared().database();
         database.isql(SCHEMA);
-        callers_on_one_connection(&database, 88_172_645_463_325_252).await;
+        for history in 1..=histories() {
+            callers_on_one_connection(&database, 88_172_645_463_325_252 ^ history).await;
+            database.isql("delete from kept; commit;");
+        }
     });
 }
 
