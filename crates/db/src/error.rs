@@ -94,7 +94,8 @@ pub enum Error {
         /// What did not run.
         statement: Failed,
     },
-    /// The statement ran longer than it may and was stopped. What it changed is undone.
+    /// The statement ran longer than it may and was stopped. What it changed is undone, unless it stood alone on a server and had been
+    /// committed before it was stopped: then nobody has seen the answer.
     #[error("the statement was stopped after statement_timeout ({} ms); raise it or make the statement faster", .limit.as_millis())]
     Timeout {
         /// The limit.
