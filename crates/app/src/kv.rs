@@ -1,8 +1,6 @@
 //! The embedded key-value store as handlers use it: text, JSON, and values that are computed once and kept for a time.
-//! Knows no engine. Rule: of the requests of one worker that miss the same key, one computes and the others wait for what it stores.
+//! Knows no engine. Rule: of all of the process that miss the same key, one computes and the others wait for what it gives.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Notify;
+use tsumugi_kv::single_flight::{Joined, Lead, Outcome, SingleFlight};
 use tsumugi_kv::{Database, SetMode, Spec, Write, Written};
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
+use crate::lineage::{Line, Within};
 use crate::plugin::Worker;
 
 /// A store, which all workers of the process have together. Cheap to clone. What is not here is on [`Database`], which it
@@ -22,11 +21,7 @@ use crate::plugin::Worker;
 #[derive(Clone, Debug)]
 pub struct Kv {
     database: Rc<Database>,
-    flights: Flights,
 }
-
-/// Keys that are being computed, with who wants to know.
-type Flights = Rc<RefCell<HashMap<Bytes, Rc<Notify>>>>;
 
 impl Kv {
     /// Opens the store at `place`: a folder with options after `#`, `memory:NAME` for one in memory, or `#capacity=64m` for one in memory
@@ -36,10 +31,7 @@ impl Kv {
         let database = worker.offload(move || Database::open(&spec)).await??;
         let database = Rc::new(database);
         Ledger::here().keep(&database);
-        Ok(Kv {
-            database,
-            flights: Flights::default(),
-        })
+        Ok(Kv { database })
     }
 
     /// The value of a key as text.
@@ -99,8 +91,16 @@ impl Kv {
         }
     }
 
-    /// The value of a key, which is JSON. When there is none, what `compute` gives is stored for `ttl`; other requests of this worker
-    /// that want the key wait meanwhile. When it gives an error or is dropped, nothing is stored and the next one computes.
+    /// The value of a key, which is JSON. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
+    /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of those who wait
+    /// computes next. A value that cannot be stored is given all the same, and logged.
+    ///
+    /// `compute` may fetch other keys. Where two computations would wait for each other, one of them computes the other's value for
+    /// itself; so does a task that `compute` spawned by [`Worker::spawn`](crate::Worker::spawn).
+    ///
+    /// # Errors
+    /// What `compute` gives; [`FetchNested`](tsumugi_kv::Error::FetchNested) when it fetches its own key; when the store cannot be read, its
+    /// value is no JSON of a `T`, or [`FETCH_WAITERS_MAX`](tsumugi_kv::limits::FETCH_WAITERS_MAX) wait already.
     pub async fn fetch<T>(
         &self,
         key: impl Into<Bytes>,
@@ -111,20 +111,55 @@ impl Kv {
         T: Serialize + DeserializeOwned,
     {
         let key = key.into();
-        let _duty = loop {
-            if let Some(bytes) = self.database.get(&key)? {
-                return parsed(&bytes);
-            }
-            match Duty::take(&self.flights, &key) {
-                Ok(duty) => break duty,
-                Err(landed) => landed.notified().await,
-            }
+        if let Some(bytes) = self.database.get(&key)? {
+            return parsed(&bytes);
+        }
+        let line = Line::begin();
+        let lead = match self.join(&key, &line).await? {
+            Turn::Value(bytes) => return parsed(&bytes),
+            Turn::Compute(lead) => lead,
         };
-        let value = compute().await?;
-        let json = serde_json::to_vec(&value).map_err(Error::other)?;
-        self.set(key.clone(), json, Some(ttl)).await?;
+        let value = Within::new(line, async { compute().await }).await?;
+        let json = Bytes::from(serde_json::to_vec(&value).map_err(Error::other)?);
+        if let Err(error) = self.set(key, json.clone(), Some(ttl)).await {
+            tracing::warn!(target: "app", "fetch could not store what its block answered: {error}");
+        }
+        if let Some(lead) = lead {
+            lead.land(&json);
+        }
         Ok(value)
     }
+
+    /// The value that another computes, or the duty to compute it.
+    async fn join(&self, key: &Bytes, line: &Line) -> Result<Turn> {
+        let flights = SingleFlight::of_process();
+        let joined = flights.join(&self.database.flights(), key.clone(), line.lineage());
+        let lead = match joined {
+            Ok(Joined::Lead(lead)) => lead,
+            Ok(Joined::Alone) => return Ok(Turn::Compute(None)),
+            Err(error) => return Err(error.into()),
+            Ok(Joined::Wait(waiting)) => match waiting.await {
+                Some(Outcome::Landed(bytes)) => return Ok(Turn::Value(bytes)),
+                Some(Outcome::Lead(lead)) => lead,
+                None => return Err(tsumugi_kv::Error::Closed.into()),
+            },
+        };
+        // It may have been stored since it was looked for.
+        Ok(match self.database.get(key)? {
+            Some(bytes) => {
+                lead.land(&bytes);
+                Turn::Value(bytes)
+            }
+            None => Turn::Compute(Some(lead)),
+        })
+    }
+}
+
+/// What a caller of `fetch` gets that found no value.
+enum Turn {
+    Value(Bytes),
+    /// The duty, unless nobody waits for it.
+    Compute(Option<Lead>),
 }
 
 impl Deref for Kv {
@@ -137,33 +172,4 @@ impl Deref for Kv {
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(Error::other)
-}
-
-/// The computation of a key. Dropping it wakes those who wait.
-struct Duty {
-    flights: Flights,
-    key: Bytes,
-}
-
-impl Duty {
-    /// The duty, or what tells that another's has ended.
-    fn take(flights: &Flights, key: &Bytes) -> std::result::Result<Duty, Rc<Notify>> {
-        let mut known = flights.borrow_mut();
-        if let Some(flight) = known.get(key) {
-            return Err(Rc::clone(flight));
-        }
-        known.insert(key.clone(), Rc::default());
-        Ok(Duty {
-            flights: Rc::clone(flights),
-            key: key.clone(),
-        })
-    }
-}
-
-impl Drop for Duty {
-    fn drop(&mut self) {
-        if let Some(flight) = self.flights.borrow_mut().remove(&self.key) {
-            flight.notify_waiters();
-        }
-    }
 }

@@ -40,6 +40,7 @@ mod kv;
 mod layer;
 mod ledger;
 mod limits;
+mod lineage;
 mod loaded;
 mod plugin;
 mod program;

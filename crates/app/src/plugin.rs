@@ -13,6 +13,7 @@ use tsumugi_http::secret::Secret;
 
 use crate::db::Db;
 use crate::error::{Error, Result};
+use crate::lineage::{self, Within};
 use crate::loaded::Settings;
 
 /// The value that every worker makes for itself before its first request: connections, caches, counters. `Rc` and `Cell` are fine.
@@ -121,7 +122,10 @@ impl Worker {
 
     /// Runs a future on this worker, beside requests. It is dropped when the worker ends.
     pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
-        self.inner.spawn(future)
+        match lineage::spawned() {
+            Some(line) => self.inner.spawn(Within::new(line, future)),
+            None => self.inner.spawn(future),
+        }
     }
 
     /// Waits without keeping anybody else from running.

@@ -6,6 +6,7 @@ use std::future::poll_fn;
 use std::path::Path;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::Poll;
 
 use bytes::Bytes;
@@ -22,6 +23,7 @@ use crate::pending::Pending;
 use crate::range::{Range, Seek, Sought};
 use crate::registry::{self, Closed};
 use crate::search::{SearchMode, search};
+use crate::single_flight::Place;
 use crate::spec::Spec;
 use crate::sweeper;
 use crate::watch::Watch;
@@ -39,7 +41,11 @@ pub(crate) struct Open {
     shared: Arc<Shared>,
     waiters: Arc<Waiters>,
     closed: Arc<Closed>,
+    /// What tells it from all that the process has opened.
+    number: u64,
 }
+
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 impl Drop for Open {
     fn drop(&mut self) {
@@ -90,6 +96,7 @@ impl Database {
                 shared,
                 waiters: Arc::default(),
                 closed,
+                number: NUMBERS.fetch_add(1, Relaxed),
             }),
         })
     }
@@ -121,6 +128,12 @@ impl Database {
             false => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
         };
         place.to_string_lossy().into()
+    }
+
+    /// What computations of its values are told by.
+    #[must_use]
+    pub fn flights(&self) -> Place {
+        Place::Database(self.open.number)
     }
 
     /// Whether the database is in memory, where nothing here blocks but for moments.

@@ -113,6 +113,9 @@ pub enum Error {
         /// The system's error.
         source: Arc<io::Error>,
     },
+    /// What computes a value asks for the value of the same key. Fix it: it would wait for itself.
+    #[error("the block of fetch fetches the same key again: it would wait for itself")]
+    FetchNested,
     /// The database was closed while the call waited. The write may or may not have taken place.
     #[error("the database was closed")]
     Closed,

@@ -35,6 +35,7 @@ mod range;
 mod record;
 mod registry;
 mod search;
+pub mod single_flight;
 mod spec;
 mod sweeper;
 mod watch;

@@ -58,6 +58,9 @@ pub const WATCHES_MAX: usize = 4_096;
 /// Callers of one database that may wait to be notified.
 pub const WAITERS_MAX: usize = 65_536;
 
+/// Callers of `fetch` in the process that may wait for values that others compute.
+pub const FETCH_WAITERS_MAX: usize = 65_536;
+
 /// Writes that may wait for the thread of a database on disk; one more is refused at once.
 pub const QUEUE_WRITES_MAX: usize = 65_536;
 /// Bytes that may wait for it. A write that is larger is taken when nothing else waits.

@@ -12,21 +12,19 @@ use std::time::Duration;
 use tsumugi_db::{Database, Watched};
 pub use tsumugi_front::Mode;
 use tsumugi_http::secret::Secret;
+use tsumugi_kv::single_flight::Runner;
 use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
 use tsumugi_worker::{Observer, Sample, Watch, Worker};
 
 use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
-use crate::flights::Runner;
 use crate::frames;
 use crate::limits::Limits;
 use crate::natives::kv::Store;
 use crate::natives::standard::last_match::LastMatch;
 use crate::program::Shared;
 use crate::web::Web;
-
-static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// How an application is run.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +75,7 @@ pub(crate) struct Host {
     pub last_match: LastMatch,
     jobs: Cell<u64>,
     /// The VM among those of the process.
-    number: u64,
+    runner: Runner,
     /// The jobs that wait for branches of theirs, by branch.
     parents: RefCell<HashMap<u64, u64>>,
     /// Names that JSON made Symbols of.
@@ -151,7 +149,7 @@ impl Host {
     pub fn lineage(&self) -> Vec<Runner> {
         let parents = self.parents.borrow();
         let jobs = std::iter::successors(Some(self.job.get()), |job| parents.get(job).copied());
-        jobs.map(|job| (self.number, job)).collect()
+        jobs.map(|job| self.runner.member(job)).collect()
     }
 
     /// Opens a VM and loads the prelude into it.
@@ -184,7 +182,7 @@ impl Host {
             transactions: RefCell::default(),
             last_match: LastMatch::default(),
             jobs: Cell::new(0),
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            runner: Runner::unique(),
             parents: RefCell::default(),
             json_symbols: RefCell::default(),
             stores: RefCell::default(),

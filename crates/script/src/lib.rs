@@ -10,7 +10,6 @@ mod driver;
 mod error;
 mod exchange;
 mod finish;
-mod flights;
 mod frames;
 mod host;
 mod json;

@@ -42,9 +42,6 @@ pub(crate) const KV_SEARCH_MAX: usize = 10_000;
 /// Calls under way on one stream to a store of another server.
 pub(crate) const KV_CALLS: usize = 64;
 
-/// Fibres of the process that wait for values that `kv.fetch` computes elsewhere.
-pub(crate) const FETCH_WAITERS_MAX: usize = 65_536;
-
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
+use tsumugi_kv::single_flight::{Joined, Lead, Outcome, SingleFlight};
 use tsumugi_kv::{SetMode, Write};
 use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
 
@@ -14,9 +15,7 @@ use super::reads::value;
 use super::store::{Backend, Store, embedded, store};
 use super::writes::{at_once, submit};
 use crate::answer::{Answer, answer, raise as raised};
-use crate::flights::{self, Joined, Lead, Outcome};
 use crate::host::Host;
-use crate::limits::FETCH_WAITERS_MAX;
 use crate::natives::standard::read_json_with_symbols;
 use crate::natives::{Maybe, Natives, wrong_type};
 
@@ -98,7 +97,9 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
         key: key.clone(),
         lead,
     };
-    match flights::join(&store.place, key.clone(), host.lineage()) {
+    let flights = SingleFlight::of_process();
+    let joined = flights.join(&store.flights, key.clone(), host.lineage());
+    match joined.map_err(|error| raise(scope, &error))? {
         Joined::Lead(lead) => {
             let Backend::Embedded(database) = &store.backend else {
                 let host = Rc::downgrade(host);
@@ -114,16 +115,6 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
             }
         }
         Joined::Alone => begin(scope, computing(None)).map(Maybe::Value),
-        Joined::Nested => {
-            let message = "the block of fetch fetches the same key again: it would wait for itself";
-            Err(scope.error("KV::UsageError", message))
-        }
-        Joined::TooMany => {
-            let message = format!(
-                "fetch_waiters_max ({FETCH_WAITERS_MAX}) is reached: so many fibres wait for values being computed"
-            );
-            Err(scope.error("KV::QueueFull", message))
-        }
         Joined::Wait(waiting) => {
             let host = Rc::downgrade(host);
             Ok(Maybe::Wait(Box::pin(async move {

@@ -54,7 +54,7 @@ fn class(error: &Error) -> &'static str {
         Error::ValueTooLong { .. } => "KV::ValueTooLong",
         Error::NotANumber { .. } => "KV::NotANumber",
         Error::TooMany { .. } => "KV::LimitExceeded",
-        Error::Pattern { .. } | Error::Spec { .. } => "KV::UsageError",
+        Error::Pattern { .. } | Error::Spec { .. } | Error::FetchNested => "KV::UsageError",
         Error::Full { .. } => "KV::Full",
         Error::QueueFull { .. } => "KV::QueueFull",
         Error::DiskFull { .. } => "KV::DiskFull",

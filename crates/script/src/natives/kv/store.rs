@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tsumugi_kv::Database;
+use tsumugi_kv::single_flight::Place;
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_rpc::{Client, Target};
 
@@ -14,8 +15,10 @@ use crate::natives::wrong_type;
 /// What a `KV` object carries, in an `Rc`.
 pub(crate) struct Store {
     pub backend: Backend,
-    /// What tells this store from others of the process.
+    /// What tells this store from others of the process, for people.
     pub place: Arc<str>,
+    /// And for computations of its values.
+    pub flights: Place,
     /// How long what is stored through this object lives unless a call says otherwise.
     pub ttl: Option<Duration>,
 }
@@ -24,14 +27,17 @@ impl Store {
     pub(super) fn embedded(database: Database, ttl: Option<Duration>) -> Store {
         Store {
             place: database.place(),
+            flights: database.flights(),
             backend: Backend::Embedded(database),
             ttl,
         }
     }
 
     pub(super) fn remote(client: Client, link: Link) -> Store {
+        let place: Arc<str> = format!("{}/{}", link.target, client.index()).into();
         Store {
-            place: format!("{}/{}", link.target, client.index()).into(),
+            flights: Place::Service(Arc::clone(&place)),
+            place,
             backend: Backend::Remote { client, link },
             ttl: None,
         }

@@ -1,0 +1,494 @@
+//! One computation at a time for each key of a store, over all workers and both faces of the process: who comes later waits for the outcome.
+//! Knows no record and stores nothing. Rule: a leader that lands nothing makes exactly one of the waiting the next leader, and no
+//! computation waits for one that waits for it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+use crate::limits::FETCH_WAITERS_MAX;
+
+/// What can compute and wait: a job of a VM, a computation of a handler in Rust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Runner {
+    group: u64,
+    number: u64,
+}
+
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
+impl Runner {
+    /// One that the process has no other of.
+    #[must_use]
+    pub fn unique() -> Runner {
+        let group = NUMBERS.fetch_add(1, Relaxed);
+        Runner { group, number: 0 }
+    }
+
+    /// One of those that this one stands for, as a VM does for its jobs, numbered from 1.
+    #[must_use]
+    pub fn member(self, number: u64) -> Runner {
+        Runner {
+            group: self.group,
+            number,
+        }
+    }
+}
+
+/// Who asks for a value, and the runners that wait for it, itself first.
+#[derive(Clone, Debug)]
+pub struct Lineage {
+    /// All of them.
+    pub runners: Vec<Runner>,
+    /// How many of them, from the first on, wait for certain. The others may.
+    pub certain: usize,
+}
+
+impl From<Vec<Runner>> for Lineage {
+    /// All wait for certain.
+    fn from(runners: Vec<Runner>) -> Lineage {
+        let certain = runners.len();
+        Lineage { runners, certain }
+    }
+}
+
+/// A store among those of the process, in memory, on disk or behind a service.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A database of this process, by its number.
+    Database(u64),
+    /// A database of another server, by its address.
+    Service(Arc<str>),
+}
+
+/// A key of a store.
+type Id = (Place, Bytes);
+
+/// What became of an attempt to compute.
+#[derive(Debug)]
+pub enum Joined {
+    /// The caller computes.
+    Lead(Lead),
+    /// Another one does.
+    Wait(Waiting),
+    /// Who computes it waits for the caller, or may do so: neither could go on. The caller computes for itself.
+    Alone,
+}
+
+/// What a wait ends with.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The value that the leader landed.
+    Landed(Bytes),
+    /// The leader landed nothing; now it is the turn of who waited.
+    Lead(Lead),
+}
+
+#[derive(Debug)]
+struct Flight {
+    leader: Runner,
+    waiters: VecDeque<Waiter>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    number: u64,
+    lineage: Vec<Runner>,
+    sender: oneshot::Sender<Outcome>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    flights: HashMap<Id, Flight>,
+    /// What the branches of a runner, and it itself, wait for.
+    blocked: HashMap<Runner, Vec<Id>>,
+    numbers: u64,
+    waiting: usize,
+}
+
+/// The computations under way. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct SingleFlight(Arc<Mutex<Table>>);
+
+static PROCESS: LazyLock<SingleFlight> = LazyLock::new(SingleFlight::default);
+
+impl SingleFlight {
+    /// Those of the process, which `fetch` of both faces is about.
+    #[must_use]
+    pub fn of_process() -> &'static SingleFlight {
+        &PROCESS
+    }
+
+    /// A panic elsewhere leaves the table whole: every change of it is one step.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Joins the computation of a key, or begins it.
+    ///
+    /// # Errors
+    /// [`Error::FetchNested`] when the caller computes this key already, further out, and [`Error::QueueFull`] when
+    /// [`FETCH_WAITERS_MAX`] wait already.
+    pub fn join(&self, place: &Place, key: Bytes, lineage: impl Into<Lineage>) -> Result<Joined> {
+        let Lineage {
+            runners: lineage,
+            certain,
+        } = lineage.into();
+        let Some(asking) = lineage.first().copied() else {
+            return Ok(Joined::Alone);
+        };
+        let id: Id = (place.clone(), key);
+        let mut table = self.table();
+        let Some(leader) = table.flights.get(&id).map(|flight| flight.leader) else {
+            let flight = Flight {
+                leader: asking,
+                waiters: VecDeque::new(),
+            };
+            table.flights.insert(id.clone(), flight);
+            return Ok(Joined::Lead(self.lead(id)));
+        };
+        let place = lineage.iter().position(|runner| *runner == leader);
+        if place.is_some_and(|place| place < certain) {
+            return Err(Error::FetchNested);
+        }
+        if place.is_some() || table.waits_for(leader, &lineage) {
+            return Ok(Joined::Alone);
+        }
+        if table.waiting >= FETCH_WAITERS_MAX {
+            return Err(Error::QueueFull {
+                what: "callers of fetch",
+                limit: "FETCH_WAITERS_MAX",
+                max: FETCH_WAITERS_MAX,
+            });
+        }
+        Ok(Joined::Wait(self.wait(&mut table, id, lineage)))
+    }
+
+    fn lead(&self, id: Id) -> Lead {
+        Lead {
+            id: Some(id),
+            flights: self.clone(),
+        }
+    }
+
+    fn wait(&self, table: &mut Table, id: Id, lineage: Vec<Runner>) -> Waiting {
+        let (sender, receiver) = oneshot::channel();
+        table.numbers += 1;
+        table.waiting += 1;
+        let number = table.numbers;
+        for runner in &lineage {
+            table.blocked.entry(*runner).or_default().push(id.clone());
+        }
+        if let Some(flight) = table.flights.get_mut(&id) {
+            flight.waiters.push_back(Waiter {
+                number,
+                lineage,
+                sender,
+            });
+        }
+        Waiting {
+            id,
+            number,
+            receiver,
+            flights: self.clone(),
+        }
+    }
+}
+
+impl Table {
+    /// Does `leader`, or a branch of it, wait for one of `lineage`, over however many others?
+    fn waits_for(&self, leader: Runner, lineage: &[Runner]) -> bool {
+        let mut seen: HashSet<Runner> = HashSet::from([leader]);
+        let mut next = vec![leader];
+        while let Some(runner) = next.pop() {
+            let blocked = self.blocked.get(&runner).into_iter().flatten();
+            for leader in blocked
+                .filter_map(|id| self.flights.get(id))
+                .map(|flight| flight.leader)
+            {
+                if lineage.contains(&leader) {
+                    return true;
+                }
+                if seen.insert(leader) {
+                    next.push(leader);
+                }
+            }
+        }
+        false
+    }
+
+    fn unblock(&mut self, id: &Id, lineage: &[Runner]) {
+        self.waiting -= 1;
+        for runner in lineage {
+            let Some(blocked) = self.blocked.get_mut(runner) else {
+                continue;
+            };
+            if let Some(at) = blocked.iter().position(|other| other == id) {
+                blocked.swap_remove(at);
+            }
+            if blocked.is_empty() {
+                self.blocked.remove(runner);
+            }
+        }
+    }
+
+    /// Makes the first of the waiting the leader; without any the flight is over.
+    fn succeed(&mut self, id: &Id) -> Option<oneshot::Sender<Outcome>> {
+        let next = self.flights.get_mut(id)?.waiters.pop_front();
+        let Some(waiter) = next else {
+            self.flights.remove(id);
+            return None;
+        };
+        self.unblock(id, &waiter.lineage);
+        if let (Some(flight), Some(leader)) = (self.flights.get_mut(id), waiter.lineage.first()) {
+            flight.leader = *leader;
+        }
+        Some(waiter.sender)
+    }
+}
+
+/// The duty to compute. Dropped, it goes to the next.
+#[derive(Debug)]
+pub struct Lead {
+    /// None once it is over.
+    id: Option<Id>,
+    flights: SingleFlight,
+}
+
+impl Lead {
+    /// Gives the value to all who wait.
+    pub fn land(mut self, value: &Bytes) {
+        let Some(id) = self.id.take() else {
+            return;
+        };
+        let waiters = {
+            let mut table = self.flights.table();
+            let flight = table.flights.remove(&id);
+            let waiters = flight.map(|flight| flight.waiters).unwrap_or_default();
+            for waiter in &waiters {
+                table.unblock(&id, &waiter.lineage);
+            }
+            waiters
+        };
+        for waiter in waiters {
+            // Who does not wait any more needs no value.
+            drop(waiter.sender.send(Outcome::Landed(value.clone())));
+        }
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else {
+            return;
+        };
+        loop {
+            let next = self.flights.table().succeed(&id);
+            let Some(sender) = next else {
+                return;
+            };
+            let lead = self.flights.lead(id.clone());
+            match sender.send(Outcome::Lead(lead)) {
+                Err(Outcome::Lead(mut refused)) => refused.id = None,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// A place among those who wait. Dropped, it is free; a turn that came meanwhile goes to the next.
+#[derive(Debug)]
+pub struct Waiting {
+    id: Id,
+    number: u64,
+    receiver: oneshot::Receiver<Outcome>,
+    flights: SingleFlight,
+}
+
+impl Future for Waiting {
+    /// None never comes while the process lives.
+    type Output = Option<Outcome>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.receiver).poll(context).map(Result::ok)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut table = self.flights.table();
+        let Some(flight) = table.flights.get_mut(&self.id) else {
+            return;
+        };
+        let number = self.number;
+        let at = flight
+            .waiters
+            .iter()
+            .position(|waiter| waiter.number == number);
+        if let Some(waiter) = at.and_then(|at| flight.waiters.remove(at)) {
+            table.unblock(&self.id, &waiter.lineage);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    const PLACE: Place = Place::Database(1);
+
+    fn runners(lineage: &[(u64, u64)]) -> Vec<Runner> {
+        let runner = |(group, number): &(u64, u64)| Runner {
+            group: *group,
+            number: *number,
+        };
+        lineage.iter().map(runner).collect()
+    }
+
+    fn asked(flights: &SingleFlight, key: &'static str, lineage: &[(u64, u64)]) -> Result<Joined> {
+        flights.join(&PLACE, Bytes::from(key), runners(lineage))
+    }
+
+    fn lead(joined: Result<Joined>) -> Lead {
+        match joined {
+            Ok(Joined::Lead(lead)) => lead,
+            _ => panic!("no lead"),
+        }
+    }
+
+    fn wait(joined: Result<Joined>) -> Waiting {
+        match joined {
+            Ok(Joined::Wait(waiting)) => waiting,
+            _ => panic!("no wait"),
+        }
+    }
+
+    fn now(waiting: &mut Waiting) -> Option<Outcome> {
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(waiting).poll(&mut context) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn all_waiters_get_the_landed_value() {
+        let flights = SingleFlight::default();
+        let first = lead(asked(&flights, "k", &[(1, 1)]));
+        let mut others = [(1, 2), (2, 1)].map(|runner| wait(asked(&flights, "k", &[runner])));
+        first.land(&Bytes::from("v"));
+        for other in &mut others {
+            assert!(matches!(now(other), Some(Outcome::Landed(value)) if value == "v"));
+        }
+        drop(lead(asked(&flights, "k", &[(1, 1)])));
+    }
+
+    #[test]
+    fn a_waiter_takes_over_when_nothing_lands() {
+        let flights = SingleFlight::default();
+        let first = lead(asked(&flights, "k", &[(1, 1)]));
+        let mut second = wait(asked(&flights, "k", &[(1, 2)]));
+        let gone = wait(asked(&flights, "k", &[(1, 3)]));
+        let mut fourth = wait(asked(&flights, "k", &[(1, 4)]));
+        drop(gone);
+        drop(first);
+        assert!(now(&mut fourth).is_none());
+        let Some(Outcome::Lead(next)) = now(&mut second) else {
+            panic!("it is not the second's turn");
+        };
+        drop(next);
+        assert!(matches!(now(&mut fourth), Some(Outcome::Lead(_))));
+    }
+
+    #[test]
+    fn a_turn_that_is_not_taken_goes_to_the_next() {
+        let flights = SingleFlight::default();
+        let first = lead(asked(&flights, "k", &[(1, 1)]));
+        let second = wait(asked(&flights, "k", &[(1, 2)]));
+        let mut third = wait(asked(&flights, "k", &[(1, 3)]));
+        drop(first);
+        drop(second);
+        assert!(matches!(now(&mut third), Some(Outcome::Lead(_))));
+    }
+
+    #[test]
+    fn a_runner_that_would_wait_for_itself_gets_an_error() {
+        let flights = SingleFlight::default();
+        let outer = lead(asked(&flights, "k", &[(1, 1)]));
+        assert!(matches!(
+            asked(&flights, "k", &[(1, 1)]),
+            Err(Error::FetchNested)
+        ));
+        // A branch of the same job.
+        assert!(matches!(
+            asked(&flights, "k", &[(1, 5), (1, 1)]),
+            Err(Error::FetchNested)
+        ));
+        assert!(matches!(
+            asked(&flights, "other", &[(1, 1)]),
+            Ok(Joined::Lead(_))
+        ));
+        drop(outer);
+    }
+
+    #[test]
+    fn a_runner_whose_leader_may_wait_for_it_computes_alone() {
+        let flights = SingleFlight::default();
+        let outer = lead(asked(&flights, "k", &[(1, 1)]));
+        let ask = |lineage, certain| {
+            let runners = runners(lineage);
+            flights.join(&PLACE, Bytes::from("k"), Lineage { runners, certain })
+        };
+        assert!(matches!(ask(&[(2, 1), (1, 1)], 1), Ok(Joined::Alone)));
+        assert!(matches!(ask(&[(2, 1), (1, 1)], 2), Err(Error::FetchNested)));
+        drop(outer);
+    }
+
+    #[test]
+    fn runners_that_would_wait_for_each_other_compute_alone() {
+        let flights = SingleFlight::default();
+        let one = lead(asked(&flights, "one", &[(1, 1)]));
+        let two = lead(asked(&flights, "two", &[(1, 2)]));
+        let three = lead(asked(&flights, "three", &[(1, 3)]));
+        let blocked = wait(asked(&flights, "two", &[(1, 9), (1, 1)]));
+        let more = wait(asked(&flights, "three", &[(1, 2)]));
+        assert!(matches!(
+            asked(&flights, "one", &[(1, 3)]),
+            Ok(Joined::Alone)
+        ));
+        drop(blocked);
+        assert!(matches!(
+            asked(&flights, "one", &[(1, 3)]),
+            Ok(Joined::Wait(_))
+        ));
+        drop((one, two, three, more));
+    }
+
+    #[test]
+    fn waiters_have_a_bound_that_is_named() {
+        let flights = SingleFlight::default();
+        let first = lead(asked(&flights, "k", &[(1, 1)]));
+        let runner = |number| (2, number as u64);
+        let mut waiting: Vec<Waiting> = (0..FETCH_WAITERS_MAX)
+            .map(|number| wait(asked(&flights, "k", &[runner(number)])))
+            .collect();
+        let error = asked(&flights, "k", &[(3, 1)]).unwrap_err();
+        assert!(error.to_string().contains("FETCH_WAITERS_MAX"), "{error}");
+        // Of another key, one can still lead.
+        drop(lead(asked(&flights, "other", &[(3, 1)])));
+        waiting.pop();
+        drop(wait(asked(&flights, "k", &[(3, 1)])));
+        first.land(&Bytes::new());
+        drop(waiting);
+        let table = flights.table();
+        assert!(table.flights.is_empty() && table.blocked.is_empty() && table.waiting == 0);
+    }
+}
