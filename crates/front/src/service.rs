@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use http::header::ACCEPT_ENCODING;
+use http::header::{ACCEPT_ENCODING, ALLOW};
+use http::{HeaderValue, Method, StatusCode};
 use tsumugi_http::access_log::{Entry, Lane};
 use tsumugi_http::compress::{Accepted, Compression};
 use tsumugi_http::{
@@ -113,6 +114,9 @@ impl<A: Application> Handler for Door<A> {
     }
 
     async fn handle(&self, request: Box<Request>) -> Response {
+        if request.uri.path() == "*" {
+            return of_server(&request.method);
+        }
         let app = self.app.current();
         let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
         let accepted = accepts.then(|| Accepted::of(&request.headers));
@@ -133,6 +137,15 @@ impl<A: Application> Handler for Door<A> {
             lane.record(finished, entry);
         }
     }
+}
+
+/// The answer to a request about the server itself, `OPTIONS *` (RFC 9110 section 9.3.7).
+fn of_server(method: &Method) -> Response {
+    if method != Method::OPTIONS {
+        return Response::refusal(StatusCode::BAD_REQUEST, "only OPTIONS can be asked about *");
+    }
+    let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    Response::new(StatusCode::NO_CONTENT, "").with(ALLOW, methods)
 }
 
 impl<P: Program> tsumugi_worker::Service for Service<P> {

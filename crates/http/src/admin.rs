@@ -5,7 +5,7 @@ use std::{cell::Cell, future::pending, io, net, os::unix, pin::Pin, rc::Rc, sync
 
 use http::{
     HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -123,7 +123,8 @@ impl Handler for Pages {
 
     async fn handle(&self, request: Box<Request>) -> Response {
         if request.method != Method::GET && request.method != Method::HEAD {
-            return Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+            return Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
+                .with(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         let response = match request.uri.path() {
             "/healthz" => Response::text(StatusCode::OK, "alive\n"),

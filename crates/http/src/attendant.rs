@@ -4,12 +4,12 @@
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Wake, Waker, ready},
     time::{Duration, Instant},
 };
 
@@ -18,6 +18,7 @@ use tokio::time::Sleep;
 use crate::{
     limits::Limits,
     vitals::{Vitals, Wait},
+    wire::Presence,
 };
 
 /// What is attended.
@@ -55,10 +56,14 @@ pub(crate) struct Attendant<'a, S> {
     limits: Rc<Limits>,
     shutdown: Pin<&'a mut S>,
     timer: Pin<&'a mut Sleep>,
+    /// Whether the client is there, while nobody reads.
+    presence: Option<Weak<dyn Presence>>,
     /// When the timer fires.
     armed: Option<Instant>,
     /// When the present wait began.
     since: Instant,
+    /// When something of a stream moved last. Only on HTTP/2.
+    active_at: Instant,
     bell: Option<Arc<Bell>>,
     phase: Phase,
 }
@@ -76,11 +81,18 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
             limits,
             shutdown,
             timer,
+            presence: None,
             armed: None,
             since: Instant::now(),
+            active_at: Instant::now(),
             bell: None,
             phase: Phase::Open,
         }
+    }
+
+    /// From now on the client is looked for while a handler is at work.
+    pub(crate) fn set_presence(&mut self, presence: Weak<dyn Presence>) {
+        self.presence = Some(presence);
     }
 
     /// Polls a connection to its end. `None` when it took too long and is to be dropped.
@@ -97,6 +109,9 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
             }
             if let Poll::Ready(output) = conversation.as_mut().poll(cx) {
                 return Poll::Ready(Some(output));
+            }
+            if self.look_for_client(cx).is_ready() {
+                return Poll::Ready(None);
             }
             self.review().map(|()| None)
         })
@@ -128,6 +143,23 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
         )
     }
 
+    /// Ready when the connection is lost. A client that only sends nothing more may wait for its answer.
+    fn look_for_client(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.vitals.is_unwatched() {
+            return Poll::Pending;
+        }
+        let Some(presence) = self.presence.as_ref().and_then(Weak::upgrade) else {
+            return Poll::Pending;
+        };
+        match ready!(presence.poll_end(cx)) {
+            Ok(()) => {
+                self.vitals.set_half_closed();
+                Poll::Pending
+            }
+            Err(_) => Poll::Ready(()),
+        }
+    }
+
     /// Looks after whoever rang. Ready when the connection has taken too long.
     fn answer<C: Conversation>(&mut self, mut conversation: Pin<&mut C>) -> Poll<()> {
         let waker = self.waker();
@@ -149,6 +181,7 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
                 // Nobody is interrupted, so this end can be a polite one.
                 self.phase = Phase::WindingDown;
                 self.since = Instant::now();
+                self.active_at = self.since;
                 conversation.wind_down();
                 Poll::Pending
             }
@@ -176,13 +209,22 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
         if self.vitals.note(wait) {
             self.since = Instant::now();
         }
+        if self.vitals.take_activity() {
+            self.active_at = Instant::now();
+        }
+        let since = match wait {
+            // What is of the connection, such as the answer to a PING, ends no wait for a stream.
+            Wait::Request if self.vitals.is_multiplexed() => self.active_at,
+            _ => self.since,
+        };
         let limit_ms = match wait {
             Wait::Header => self.limits.header_timeout_ms,
             Wait::Request if self.phase == Phase::Open => self.limits.keep_alive_ms,
             Wait::Request => self.limits.send_timeout_ms,
             Wait::Room => self.limits.send_timeout_ms,
+            Wait::Answer => self.limits.half_close_ms,
             Wait::Linger => self.limits.linger_ms,
         };
-        Some((wait, self.since + Duration::from_millis(limit_ms)))
+        Some((wait, since + Duration::from_millis(limit_ms)))
     }
 }

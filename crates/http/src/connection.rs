@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::request::Parts;
+use http::{HeaderValue, Version, header::CONNECTION, request::Parts};
 use hyper::{
     body::Incoming,
     rt::bounds::Http2ServerConnExec,
@@ -26,6 +26,7 @@ use crate::{
     account::Finished,
     attendant::{Attendant, Conversation},
     body::{Completion, ResponseBody},
+    host,
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
     outbox::{self, Outbox},
     request::{Request, RequestBody, RequestNumbers},
@@ -45,7 +46,8 @@ pub trait Handler: 'static {
 
     /// Answers one request. When the client goes away (or resets the stream) before there is a response, the future is dropped at the
     /// point where it waits: whatever must happen then belongs into a `Drop`. A client that has already sent more on the connection
-    /// (the rest of a body that nobody read, or further requests) is noticed only when that has been read.
+    /// (the rest of a body that nobody read, or further requests) is noticed only when that has been read. On HTTP/1 one that only closes
+    /// its sending side has [`half_close_ms`](Limits::half_close_ms) left, since it may wait for the answer.
     fn handle(&self, request: Box<Request>) -> impl Future<Output = Response>;
 
     /// Called once for every request when it is over, however it ended.
@@ -121,6 +123,8 @@ impl<E: Spawn> Server<E> {
         // The attendant keeps the times, with one timer for a connection instead of one for each request.
         http1
             .header_read_timeout(None)
+            // The attendant sees the end of what a client sends, and whether it is more than that.
+            .half_close(true)
             .max_header_size(limits.header_bytes_max)
             .max_buf_size(buffer_bytes.max(limits.header_bytes_max));
         if limits.headers_max != HYPER_HEADERS_MAX {
@@ -189,6 +193,7 @@ impl<E: Spawn> Server<E> {
                 _ => return,
             },
         };
+        let presence = wire.presence();
         let io = TokioIo::new(wire);
         let service = service(
             handler,
@@ -200,6 +205,7 @@ impl<E: Spawn> Server<E> {
         );
         let ended = match protocol {
             Sniffed::Http1 => {
+                attendant.set_presence(presence);
                 let mut connection = self.http1.serve_connection(io, service);
                 let ended = attendant.attend(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, vitals.take_switch()) {
@@ -225,7 +231,9 @@ impl<E: Spawn> Server<E> {
             Some(Ok(())) => {}
             Some(Err(error)) => tracing::debug!(%error, "connection failed"),
             None => {
-                tracing::debug!("connection closed: the client took longer than the limits allow")
+                tracing::debug!(
+                    "connection closed: the client has gone or took longer than the limits allow"
+                )
             }
         }
     }
@@ -252,11 +260,12 @@ fn service<H: Handler>(
                 method,
                 uri,
                 version,
-                headers,
+                mut headers,
                 ..
             },
             body,
         ) = request.into_parts();
+        let host = host::settle(&method, &uri, version, &mut headers);
         let body = RequestBody::new(body, &limits, &vitals);
         // Boxed: it goes through many futures, each of which would hold it twice.
         let request = Box::new(Request {
@@ -272,6 +281,14 @@ fn service<H: Handler>(
         let completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
         let outbox = Rc::clone(&outbox);
         async move {
+            if let Err(error) = host {
+                let mut refusal = Response::from_error(&error);
+                if version < Version::HTTP_2 {
+                    let close = HeaderValue::from_static("close");
+                    refusal.headers.insert(CONNECTION, close);
+                }
+                return Ok(completion.respond(refusal));
+            }
             let response = {
                 let mut handling = pin!(completion.handler.handle(request));
                 let handled = poll_fn(|cx| {

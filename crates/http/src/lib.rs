@@ -26,6 +26,8 @@ mod error;
 pub mod exposition;
 mod figures;
 mod files;
+pub mod frames;
+mod host;
 pub mod json;
 mod limits;
 pub mod multipart;

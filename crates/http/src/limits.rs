@@ -20,6 +20,9 @@ pub struct Limits {
     pub keep_alive_ms: u64,
     /// Longest time a client may take no byte of a response that waits for it. The connection is closed after it.
     pub send_timeout_ms: u64,
+    /// Longest time that a client on HTTP/1 which has closed its sending side waits for the next bytes of its answer: from here it looks
+    /// like one that has gone. After it the connection is closed and the handler is dropped; 0 drops it at once.
+    pub half_close_ms: u64,
     /// Longest time, after the server has closed its side early, to read and discard what the client still sends, so
     /// that the client can read the answer.
     pub linger_ms: u64,
@@ -65,6 +68,7 @@ impl Default for Limits {
             tls_handshake_ms: 10_000,
             keep_alive_ms: 75_000,
             send_timeout_ms: 60_000,
+            half_close_ms: 5_000,
             linger_ms: 1_000,
             linger_bytes_max: 1024 * 1024,
             body_bytes_max: 16 * 1024 * 1024,

@@ -163,6 +163,7 @@ impl RequestBody {
             return RequestBody(Source::Empty);
         }
         let (limits, vitals) = (Rc::clone(limits), Rc::clone(vitals));
+        vitals.body_begins();
         RequestBody(Source::Connection(Box::new(Arriving {
             incoming,
             end: End::Ahead,
@@ -307,6 +308,7 @@ impl Arriving {
 
 impl Drop for Arriving {
     fn drop(&mut self) {
+        self.vitals.body_ends();
         let unread = match (self.end, self.incoming.size_hint().exact()) {
             (End::Reached, _) | (End::Ahead, Some(0)) => return,
             (End::Ahead, Some(left)) if left <= BODY_SKIPPED_BYTES_MAX => Unread::Little,

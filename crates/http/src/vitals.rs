@@ -15,6 +15,8 @@ pub(crate) enum Wait {
     Header,
     /// The next request.
     Request,
+    /// The answer to a request whose client sends nothing more, and may have gone.
+    Answer,
     /// Room in the socket.
     Room,
     /// The client's end, after ours.
@@ -37,6 +39,12 @@ pub(crate) struct Vitals {
     in_flight: Cell<u32>,
     /// Those of them whose client has taken nothing for too long.
     stalled: Cell<u32>,
+    /// Requests whose body may still be on the way to their handlers.
+    arriving: Cell<u32>,
+    /// The client has closed its sending side.
+    half_closed: Cell<bool>,
+    /// Something of a stream has moved since this was asked last. Only on HTTP/2.
+    active: Cell<bool>,
     /// The connection's task.
     task: RefCell<Option<Waker>>,
     /// Bytes came that are not yet part of a request. Only on HTTP/1: frames of HTTP/2 come at any time.
@@ -59,6 +67,9 @@ impl Vitals {
         Vitals {
             in_flight: Cell::new(0),
             stalled: Cell::new(0),
+            arriving: Cell::new(0),
+            half_closed: Cell::new(false),
+            active: Cell::new(false),
             task: RefCell::new(None),
             header_begun: Cell::new(true),
             multiplexed: Cell::new(false),
@@ -87,10 +98,12 @@ impl Vitals {
         self.in_flight.set(self.in_flight.get().saturating_add(1));
         self.unread.set(Unread::Nothing);
         self.header_begun.set(false);
+        self.active.set(true);
         self.noted.set(None);
     }
 
     pub(crate) fn request_ended(&self) {
+        self.active.set(true);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
         self.header_begun.set(false);
         self.noted.set(None);
@@ -128,12 +141,45 @@ impl Vitals {
         self.blocked.set(true);
     }
 
-    /// Progress restarts the time that the client has. On HTTP/2 that is so even without a request in flight: the end of a response may
-    /// still be on its way.
+    /// Progress restarts the time that the client has.
     pub(crate) fn bytes_written(&self) {
-        if self.blocked.replace(false) || self.multiplexed.get() {
+        if self.blocked.replace(false) || self.half_closed.get() {
             self.noted.set(None);
         }
+    }
+
+    pub(crate) fn is_multiplexed(&self) -> bool {
+        self.multiplexed.get()
+    }
+
+    /// Some of a stream's frames leave. The end of a response may be on its way long after its request has ended here.
+    pub(crate) fn stream_moved(&self) {
+        self.active.set(true);
+    }
+
+    /// Whether something of a stream has moved since the last call.
+    pub(crate) fn take_activity(&self) -> bool {
+        self.active.replace(false)
+    }
+
+    pub(crate) fn body_begins(&self) {
+        self.arriving.set(self.arriving.get().saturating_add(1));
+    }
+
+    pub(crate) fn body_ends(&self) {
+        self.arriving.set(self.arriving.get().saturating_sub(1));
+    }
+
+    /// Whether nobody else would notice that the client goes: its request is whole, and the answer takes its time.
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.in_flight.get() > 0
+            && self.arriving.get() == 0
+            && !self.multiplexed.get()
+            && !self.half_closed.get()
+    }
+
+    pub(crate) fn set_half_closed(&self) {
+        self.half_closed.set(true);
     }
 
     pub(crate) fn body_given_up(&self, unread: Unread) {
@@ -166,7 +212,7 @@ impl Vitals {
         } else if self.blocked.get() {
             Some(Wait::Room)
         } else if self.in_flight.get() > self.stalled.get() {
-            None
+            self.half_closed.get().then_some(Wait::Answer)
         } else if self.header_begun.get() {
             Some(Wait::Header)
         } else {

@@ -7,7 +7,7 @@ use std::{
     io::{self, IoSlice},
     mem::MaybeUninit,
     pin::Pin,
-    rc::Rc,
+    rc::{Rc, Weak},
     task::{Context, Poll, Waker, ready},
     time::Duration,
 };
@@ -19,6 +19,7 @@ use tokio::{
 };
 
 use crate::{
+    frames::Frames,
     limits::{POSTPONED_BYTES_MAX, SNIFF_BYTES_MAX},
     outbox::{Exit, Outbox},
     vitals::Vitals,
@@ -36,15 +37,25 @@ pub(crate) enum Sniffed {
 pub(crate) struct Wire<I> {
     socket: Rc<Socket<I>>,
     outbox: Rc<Outbox>,
-    /// Bytes that were read ahead.
-    ahead: Bytes,
+    /// Where in a frame of HTTP/2 the bytes that leave are.
+    frames: Frames,
     shutdown: Shutdown,
+}
+
+/// Whether the client is still there, for whoever waits for something else.
+pub(crate) trait Presence {
+    /// Ready when the client has closed its sending side, or the connection is lost. What comes instead is read again later.
+    fn poll_end(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
 /// What the connection and the outbox write to, each in its own time.
 struct Socket<I> {
     io: RefCell<I>,
     vitals: Rc<Vitals>,
+    /// Bytes that were read ahead.
+    ahead: RefCell<Bytes>,
+    /// The end was read ahead.
+    is_at_end: Cell<bool>,
     /// Whether bytes of this connection lie in the outbox.
     is_postponed: Cell<bool>,
     /// What left the outbox and found no room.
@@ -95,6 +106,23 @@ impl<I: AsyncWrite + Unpin> Socket<I> {
     }
 }
 
+impl<I: AsyncRead + AsyncWrite + Unpin> Presence for Socket<I> {
+    fn poll_end(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.ahead.borrow().is_empty() {
+            return Poll::Pending; // a client that has sent more is looked for when that has been read
+        }
+        let mut memory = [MaybeUninit::uninit(); SNIFF_BYTES_MAX];
+        let mut buffer = ReadBuf::uninit(&mut memory);
+        ready!(Pin::new(&mut *self.io.borrow_mut()).poll_read(cx, &mut buffer))?;
+        if buffer.filled().is_empty() {
+            self.is_at_end.set(true);
+            return Poll::Ready(Ok(()));
+        }
+        self.ahead.replace(Bytes::copy_from_slice(buffer.filled()));
+        Poll::Pending
+    }
+}
+
 impl<I: AsyncWrite + Unpin> Exit for Socket<I> {
     fn send(&self, bytes: &[u8]) {
         self.is_postponed.set(false);
@@ -139,6 +167,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
         let socket = Socket {
             io: RefCell::new(io),
             vitals,
+            ahead: RefCell::default(),
+            is_at_end: Cell::new(false),
             is_postponed: Cell::new(false),
             unsent: RefCell::default(),
             failed: RefCell::new(None),
@@ -146,7 +176,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
         Wire {
             socket: Rc::new(socket),
             outbox,
-            ahead: Bytes::new(),
+            frames: Frames::default(),
             shutdown: Shutdown::Sending,
         }
     }
@@ -162,7 +192,12 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
             return None;
         };
         let socket = Rc::into_inner(self.socket)?;
-        Some((socket.io.into_inner(), self.ahead))
+        Some((socket.io.into_inner(), socket.ahead.into_inner()))
+    }
+
+    /// What tells whether the client is there.
+    pub(crate) fn presence(&self) -> Weak<dyn Presence> {
+        Rc::<Socket<I>>::downgrade(&self.socket)
     }
 
     fn poll_io_read(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
@@ -186,13 +221,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
             if buffer.filled().is_empty() {
                 return Poll::Ready(Ok(None));
             }
-            self.ahead = if self.ahead.is_empty() {
+            let mut ahead = self.socket.ahead.borrow_mut();
+            *ahead = if ahead.is_empty() {
                 Bytes::copy_from_slice(buffer.filled())
             } else {
-                [&self.ahead, buffer.filled()].concat().into()
+                [&ahead, buffer.filled()].concat().into()
             };
-            let known = self.ahead.len().min(PREFACE.len());
-            if self.ahead.get(..known) != PREFACE.get(..known) {
+            let known = ahead.len().min(PREFACE.len());
+            if ahead.get(..known) != PREFACE.get(..known) {
                 return Poll::Ready(Ok(Some(Sniffed::Http1)));
             }
             if known == PREFACE.len() {
@@ -219,10 +255,18 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
 
     /// Postpones a small write; a large one leaves at once, behind what was postponed.
     fn poll_write_slices(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let written = ready!(self.poll_slices(cx, slices))?;
+        if self.socket.vitals.is_multiplexed() && self.frames.advance(slices, written) {
+            self.socket.vitals.stream_moved();
+        }
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_slices(&self, cx: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         ready!(self.socket.poll_unsent(cx))?;
         let total: usize = slices.iter().map(|slice| slice.len()).sum();
         if total <= POSTPONED_BYTES_MAX {
@@ -244,11 +288,16 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncRead for Wire<I> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if !this.ahead.is_empty() {
-            let length = this.ahead.len().min(buffer.remaining());
-            buffer.put_slice(this.ahead.get(..length).unwrap_or_default());
-            this.ahead.advance(length);
+        let mut ahead = this.socket.ahead.borrow_mut();
+        if !ahead.is_empty() {
+            let length = ahead.len().min(buffer.remaining());
+            buffer.put_slice(ahead.get(..length).unwrap_or_default());
+            ahead.advance(length);
             this.socket.vitals.bytes_read();
+            return Poll::Ready(Ok(()));
+        }
+        drop(ahead);
+        if this.socket.is_at_end.get() {
             return Poll::Ready(Ok(()));
         }
         let filled = buffer.filled().len();
@@ -262,7 +311,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncRead for Wire<I> {
 
 impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
@@ -270,7 +319,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {

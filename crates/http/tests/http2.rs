@@ -12,7 +12,7 @@ use bytes::Bytes;
 use h2::client::SendRequest;
 use http::{Method, StatusCode};
 use rig::{GET, Rig, rig, rig_with};
-use tokio::{net::TcpStream, task::spawn_local};
+use tokio::{io::AsyncWriteExt, net::TcpStream, task::spawn_local};
 use tsumugi_http::{Body, Limits, Outcome, Request, Response};
 
 async fn connect(rig: &Rig) -> (SendRequest<Bytes>, Rc<Cell<bool>>) {
@@ -247,6 +247,111 @@ fn idle_connections_are_told_and_closed() {
             "{:?}",
             begun.elapsed()
         );
+    });
+}
+
+/// A connection on which frames come that are of no stream, and how many it took.
+fn check_idle(frame: &'static [u8]) {
+    let limits = Limits {
+        keep_alive_ms: 300,
+        send_timeout_ms: 300,
+        header_timeout_ms: 300,
+        ..Limits::default()
+    };
+    for asks_first in [true, false] {
+        rig_with(limits.clone(), async |_: Request| {
+            Response::text(StatusCode::OK, "x")
+        })
+        .run(async |rig: &Rig| {
+            const GET_HEADERS: &[u8] = b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01x";
+            let mut stream = TcpStream::connect(rig.address).await.unwrap();
+            let hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+            stream.write_all(hello).await.unwrap();
+            if asks_first {
+                stream.write_all(GET_HEADERS).await.unwrap();
+                rig.until(|| rig.finished().len() == 1).await;
+            } else {
+                rig.until(|| rig.open() == 1).await;
+            }
+            // What the server answers is read, so that it never waits for room.
+            let (mut reader, mut writer) = stream.into_split();
+            spawn_local(async move {
+                let _ = tokio::io::copy(&mut reader, &mut tokio::io::sink()).await;
+            });
+            while rig.open() > 0 {
+                let _ = writer.write_all(frame).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+    }
+}
+
+#[test]
+fn ping_keeps_no_idle_connection_open() {
+    check_idle(b"\0\0\x08\x06\0\0\0\0\0pingpong");
+}
+
+#[test]
+fn settings_keep_no_idle_connection_open() {
+    check_idle(b"\0\0\0\x04\0\0\0\0\0");
+}
+
+#[test]
+fn window_updates_keep_no_idle_connection_open() {
+    check_idle(b"\0\0\x04\x08\0\0\0\0\0\0\0\0\x01");
+}
+
+#[test]
+fn ping_beside_a_stream_ends_neither() {
+    let limits = Limits {
+        keep_alive_ms: 100,
+        ..Limits::default()
+    };
+    rig_with(limits, async |_: Request| {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        Response::text(StatusCode::OK, "x")
+    })
+    .run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "x");
+    });
+}
+
+#[test]
+fn host_is_that_of_the_authority() {
+    let handler = async |request: Request| {
+        let host = request
+            .headers
+            .get("host")
+            .map(|host| host.to_str().unwrap().to_owned());
+        Response::text(StatusCode::OK, format!("{host:?}"))
+    };
+    rig(handler).run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let mut check = async |host: &[&str], status: u16, body: &str| {
+            let mut request = request(Method::GET, "/");
+            for host in host {
+                request.headers_mut().append("host", host.parse().unwrap());
+            }
+            let (answer, _) = client.send_request(request, true).unwrap();
+            let answer = answer.await.unwrap();
+            assert_eq!(answer.status(), status, "{host:?}");
+            assert!(body_of(answer).await.unwrap().contains(body), "{host:?}");
+        };
+        check(&[], 200, "Some(\"localhost\")").await;
+        check(&["localhost"], 200, "Some(\"localhost\")").await;
+        check(&["LOCALHOST:80"], 200, "LOCALHOST").await;
+        check(
+            &["other"],
+            400,
+            "malformed request: Host and :authority differ",
+        )
+        .await;
+        check(&["localhost", "localhost"], 400, "more than one Host").await;
+        check(&["a b"], 400, "malformed Host").await;
     });
 }
 

@@ -334,8 +334,12 @@ fn one_header_more_than_the_limit_is_431() {
             ..Limits::default()
         };
         rig_with(limits, hello).run(async |rig: &Rig| {
-            let get =
-                |headers: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(headers));
+            let get = |headers: usize| {
+                format!(
+                    "GET / HTTP/1.1\r\nHost: x\r\n{}\r\n",
+                    "A: b\r\n".repeat(headers - 1)
+                )
+            };
             assert!(
                 rig.ask(&get(headers_max))
                     .await
@@ -358,9 +362,9 @@ fn one_byte_more_than_the_limit_in_the_headers_is_431() {
     };
     rig_with(limits, hello).run(async |rig: &Rig| {
         let get = |length: usize| {
-            let frame = "GET / HTTP/1.1\r\nA: \r\n\r\n";
+            let frame = "GET / HTTP/1.1\r\nHost: x\r\nA: \r\n\r\n";
             format!(
-                "GET / HTTP/1.1\r\nA: {}\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\nA: {}\r\n\r\n",
                 "x".repeat(length - frame.len())
             )
         };

@@ -55,6 +55,10 @@ impl Conditions {
         self.range.is_some()
     }
 
+    pub(crate) fn ignore_range(&mut self) {
+        (self.range, self.if_range) = (None, None);
+    }
+
     pub(crate) fn decide(&self, version: &Version) -> Decision {
         if self.is_unchanged(version) {
             return Decision::Unchanged;

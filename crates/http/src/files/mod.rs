@@ -90,7 +90,11 @@ struct Wish {
 
 impl Wish {
     fn of(request: &Request) -> Wish {
-        let conditions = Conditions::of(&request.headers);
+        let mut conditions = Conditions::of(&request.headers);
+        // RFC 9110 section 14.2: a range is defined for GET only.
+        if request.method != Method::GET {
+            conditions.ignore_range();
+        }
         // Parts are parts of the file itself, never of its encoded sibling.
         let accepted = match conditions.has_range() {
             true => Accepted::default(),

@@ -242,6 +242,16 @@ impl Client {
         self.read_answer().await
     }
 
+    /// Says that nothing more is sent; answers still come.
+    pub async fn close_sending(&mut self) {
+        self.stream.shutdown().await.unwrap();
+    }
+
+    /// Leaves as one does whose process is killed with bytes unread: the server gets a reset.
+    pub fn reset(self) {
+        self.stream.set_zero_linger().unwrap();
+    }
+
     /// One answer with a content length.
     pub async fn read_answer(&mut self) -> String {
         let mut answer = self.read_until("\r\n\r\n").await;

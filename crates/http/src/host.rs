@@ -1,0 +1,194 @@
+//! Which host a request is for: RFC 9112 section 3.2 and RFC 9113 section 8.3.1. Knows no name of a host of ours.
+//! Rule: a handler finds one valid `Host`, which is that of the target where the target names one; what leaves two answers is refused.
+
+use std::net::Ipv6Addr;
+
+use http::{
+    HeaderMap, HeaderValue, Method, Uri, Version,
+    header::HOST,
+    uri::{Authority, Scheme},
+};
+
+use crate::error::{Error, Result};
+
+/// Sees that there is one host, and has `Host` name it.
+pub(crate) fn settle(
+    method: &Method,
+    uri: &Uri,
+    version: Version,
+    headers: &mut HeaderMap,
+) -> Result<()> {
+    let mut fields = headers.get_all(HOST).iter();
+    let (host, other) = (fields.next(), fields.next());
+    if other.is_some() {
+        return Err(Error::Malformed("request: it has more than one Host"));
+    }
+    if host.is_some_and(|host| !is_valid(host.as_bytes())) {
+        return Err(Error::Malformed("Host"));
+    }
+    // CONNECT names where to connect to, not whom it asks.
+    let target = uri.authority().filter(|_| *method != Method::CONNECT);
+    match (host, target) {
+        (None, None) if version > Version::HTTP_10 => {
+            Err(Error::Malformed("request: it has no Host"))
+        }
+        (None, Some(_)) if version == Version::HTTP_11 => {
+            Err(Error::Malformed("request: it has no Host"))
+        }
+        (_, None) => Ok(()),
+        (_, Some(target)) if !is_valid(target.as_str().as_bytes()) => {
+            Err(Error::Malformed("host of the request's target"))
+        }
+        (Some(host), Some(target)) if version == Version::HTTP_2 => {
+            match is_same(host.as_bytes(), target, uri.scheme()) {
+                true => Ok(()),
+                false => Err(Error::Malformed("request: Host and :authority differ")),
+            }
+        }
+        (_, Some(target)) => {
+            let host = HeaderValue::from_str(target.as_str());
+            headers.insert(HOST, host.map_err(|_| Error::Malformed("Host"))?);
+            Ok(())
+        }
+    }
+}
+
+/// `uri-host [ ":" port ]` of RFC 3986 section 3.2, which may be empty.
+fn is_valid(host: &[u8]) -> bool {
+    let (name, rest) = match host.first() {
+        Some(b'[') => {
+            let Some(end) = host.iter().position(|byte| *byte == b']') else {
+                return false;
+            };
+            let (literal, rest) = host.split_at(end);
+            if !is_address(literal.get(1..).unwrap_or_default()) {
+                return false;
+            }
+            (&[][..], rest.get(1..).unwrap_or_default())
+        }
+        _ => {
+            let end = host.iter().position(|byte| *byte == b':');
+            host.split_at(end.unwrap_or(host.len()))
+        }
+    };
+    let port = rest.strip_prefix(b":");
+    is_name(name)
+        && (rest.is_empty() || port.is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
+}
+
+/// An address of version 6, or of a version to come.
+fn is_address(literal: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(literal) else {
+        return false;
+    };
+    if let Some((version, address)) = text
+        .strip_prefix(['v', 'V'])
+        .and_then(|text| text.split_once('.'))
+    {
+        let plain = |byte: u8| is_plain(byte) || byte == b':';
+        return !version.is_empty()
+            && version.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && !address.is_empty()
+            && address.bytes().all(plain);
+    }
+    text.parse::<Ipv6Addr>().is_ok()
+}
+
+fn is_name(mut name: &[u8]) -> bool {
+    while let Some((first, rest)) = name.split_first() {
+        name = match (first, rest) {
+            (b'%', [high, low, rest @ ..])
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                rest
+            }
+            (byte, rest) if is_plain(*byte) => rest,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// Unreserved characters and the delimiters within a part.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte)
+}
+
+/// Whether both name the same host and port.
+fn is_same(host: &[u8], target: &Authority, scheme: Option<&Scheme>) -> bool {
+    let usual: &[u8] = match scheme {
+        Some(scheme) if *scheme == Scheme::HTTPS => b":443",
+        _ => b":80",
+    };
+    fn bare<'h>(host: &'h [u8], usual: &[u8]) -> &'h [u8] {
+        let host = host.strip_suffix(usual).unwrap_or(host);
+        host.strip_suffix(b":").unwrap_or(host)
+    }
+    let target = target.as_str().as_bytes();
+    bare(host, usual).eq_ignore_ascii_case(bare(target, usual))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_is_a_name_or_an_address_with_or_without_a_port() {
+        for host in [
+            "",
+            "a",
+            "a.example",
+            "a.example:8080",
+            "a:",
+            "127.0.0.1:1",
+            "[::1]",
+            "[::1]:443",
+            "a_b",
+            "a%20b",
+            "xn--bcher-kva.example",
+            "[v1.a:b]",
+        ] {
+            assert!(is_valid(host.as_bytes()), "{host}");
+        }
+        for host in [
+            "a b",
+            "a/b",
+            "a?b",
+            "a#b",
+            "user@a",
+            "a:b",
+            "a:1:2",
+            "[::1",
+            "[::1]x",
+            "[]",
+            "[1.2.3.4]",
+            "a%2",
+            "a%zz",
+            "a\\b",
+            "é",
+            "a<b",
+            "[v.a]",
+            "::1",
+            "a:80 ",
+        ] {
+            assert!(!is_valid(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn usual_port_and_case_of_a_host_do_not_matter() {
+        let check = |host: &str, target: &'static str, scheme: Scheme, same: bool| {
+            let target = Authority::from_static(target);
+            assert_eq!(
+                is_same(host.as_bytes(), &target, Some(&scheme)),
+                same,
+                "{host} {target}"
+            );
+        };
+        check("A.example", "a.example", Scheme::HTTP, true);
+        check("a.example:80", "a.example", Scheme::HTTP, true);
+        check("a.example", "a.example:443", Scheme::HTTPS, true);
+        check("a.example:80", "a.example", Scheme::HTTPS, false);
+        check("a.example", "b.example", Scheme::HTTP, false);
+    }
+}
