@@ -5,3 +5,6 @@ pub const LAST_LINES_MS_MAX: u64 = 1_000;
 
 /// Worker threads of one server.
 pub const WORKERS_MAX: usize = 1_024;
+
+/// Bytes of one event in the log: what a client sent may be part of it. A longer one loses its middle.
+pub const LOG_EVENT_BYTES_MAX: usize = 16 << 10;

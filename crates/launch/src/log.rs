@@ -1,23 +1,57 @@
 //! What a program that serves writes to a terminal: its log, through the queue that never makes a worker wait, and errors.
-//! Rule: `TSUMUGI_LOG` has the last word on what is shown.
+//! Rule: `TSUMUGI_LOG` has the last word on what is shown, and no event is longer than its limit, whatever a client put into it.
 
 use std::backtrace::Backtrace;
-use std::io::IsTerminal as _;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _, Write};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tracing_subscriber::EnvFilter;
 use tsumugi_worker::{ERRORS, OUTPUT};
 
-use crate::limits::LAST_LINES_MS_MAX;
+use crate::limits::{LAST_LINES_MS_MAX, LOG_EVENT_BYTES_MAX};
 
 /// Begins the log. `level` is what is shown unless `TSUMUGI_LOG` says otherwise.
 pub fn begin_log(level: &str) {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("TSUMUGI_LOG").unwrap_or_else(|_| level.into()))
-        .with_writer(|| &ERRORS)
+        .with_writer(|| Events)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
+}
+
+/// Standard error as the log writes to it: one write for each event.
+struct Events;
+
+impl Write for Events {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        // What is dropped is counted, and nobody could do more about it.
+        let _ = ERRORS.write(&shortened(event));
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An event with its middle left out when it is too long: the end has the frames of an error and the fields.
+fn shortened(event: &[u8]) -> Cow<'_, [u8]> {
+    if event.len() <= LOG_EVENT_BYTES_MAX {
+        return Cow::Borrowed(event);
+    }
+    // Not inside of a character.
+    let is_boundary = |at: &usize| event.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let head = LOG_EVENT_BYTES_MAX / 2;
+    let head = (0..=head).rev().find(is_boundary).unwrap_or(head);
+    let tail = event.len() - LOG_EVENT_BYTES_MAX / 4;
+    let tail = (tail..event.len()).find(is_boundary).unwrap_or(tail);
+    let note = format!(
+        " … {} bytes left out (log_event_bytes_max is {LOG_EVENT_BYTES_MAX}) … ",
+        tail - head
+    );
+    Cow::Owned([&event[..head], note.as_bytes(), &event[tail..]].concat())
 }
 
 /// Waits a moment for what is queued for the standard streams.
@@ -53,4 +87,31 @@ pub fn story(error: &anyhow::Error) -> String {
         story.push_str(&cause);
     }
     story
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_one_byte_more_than_the_limit_loses_its_middle_and_says_so() {
+        let fits = "x".repeat(LOG_EVENT_BYTES_MAX);
+        assert_eq!(*shortened(fits.as_bytes()), *fits.as_bytes());
+        let event = format!("begin{}end", "日".repeat(16 << 20));
+        for event in [
+            event.as_str(),
+            &format!("begin{}", "x".repeat(LOG_EVENT_BYTES_MAX - 4)),
+        ] {
+            let text = String::from_utf8(shortened(event.as_bytes()).into_owned()).unwrap();
+            assert!(text.len() <= LOG_EVENT_BYTES_MAX, "{}", text.len());
+            assert!(text.starts_with("begin") && text.ends_with(&event[event.len() - 3..]));
+            let (head, rest) = text.split_once(" … ").unwrap();
+            let (note, tail) = rest.split_once(" … ").unwrap();
+            let left_out = event.len() - head.len() - tail.len();
+            assert!(
+                note.starts_with(&format!("{left_out} bytes left out")),
+                "{note}"
+            );
+        }
+    }
 }

@@ -1,10 +1,11 @@
-//! What throwaway servers of every kind share: their processes and somebody who ends them for sure, free ports, a place for templates, a command beside them. It knows no server.
+//! What throwaway servers of every kind share: their processes and somebody who ends them for sure, free ports, a place for templates, a command beside them; and how the time of work grows. It knows no server.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
 mod beside;
+pub mod growth;
 mod guard;
 mod limits;
 mod process;

@@ -1,4 +1,4 @@
-//! How often something is looked at again, how long a server may take to stop, what is shown of its log. How long it may take to start is
+//! How often something is looked at again, how long a server may take to stop, what is shown of its log, how fast time may grow. How long it may take to start is
 //! its own crate's. Rule: units are in the type or the name.
 
 use std::time::Duration;
@@ -14,3 +14,12 @@ pub const END_SEEN_MAX: Duration = Duration::from_secs(1);
 
 /// Lines of a server's log that a failure shows.
 pub const LOG_LINES_MAX: usize = 60;
+
+/// How many times as long sixteen times as many bytes may take: in proportion it is 16, with a logarithm some 20.
+pub const GROWTH_RATIO_MAX: u32 = 40;
+
+/// CPU time for a mebibyte that is no finding, whatever less took: below it a page fault is a large part.
+pub const GROWTH_FLOOR: Duration = Duration::from_millis(10);
+
+/// The variable of the environment that asks for 16 MiB too.
+pub const GROWTH_LONG: &str = "TSUMUGI_GROWTH_LONG";

@@ -72,6 +72,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-sql",
             "tsumugi-firebird-rig",
             "tsumugi-pg-rig",
+            "tsumugi-rig",
         ],
     ),
     // It measures from outside, over sockets: the command carries it and it knows nothing of ours.
@@ -115,6 +116,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-http",
             "tsumugi-kv",
             "tsumugi-pg-proto",
+            "tsumugi-rig",
             "tsumugi-rpc",
             "tsumugi-sql",
         ],

@@ -1,0 +1,144 @@
+//! Whether work on bytes of a client takes time in proportion to them: shapes that hurt parsers, and the CPU time of a thread at two
+//! sizes or three. It knows no parser. Rule: what is compared is growth, never a duration with a duration of another machine.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::limits::{GROWTH_FLOOR, GROWTH_LONG, GROWTH_RATIO_MAX};
+
+/// The two sizes that are always compared, in bytes.
+const SIZES: [usize; 2] = [64 << 10, 1 << 20];
+
+/// The size of the long form.
+const LONG: usize = 16 << 20;
+
+/// Pieces whose repetition is a shape: a name, the piece, and what stands before and behind the repetition.
+const SHAPES: &[(&str, &[u8], &[u8], &[u8])] = &[
+    ("digits", b"9", b"", b""),
+    ("zeros", b"0", b"", b"1"),
+    ("digits after a point", b"7", b"0.", b""),
+    ("an exponent", b"9", b"1e", b""),
+    ("numbers", b"123456789,", b"[", b"1]"),
+    ("long numbers", LONG_NUMBER, b"[", b"1]"),
+    ("letters", b"a", b"", b""),
+    ("letters and another", b"a", b"", b"b"),
+    ("spaces", b" ", b"x", b"x"),
+    ("lines", b"\r\n", b"", b""),
+    ("percent signs", b"%", b"", b""),
+    ("percent codes", b"%41", b"", b""),
+    ("ampersands", b"&", b"", b""),
+    ("equals signs", b"=", b"", b""),
+    ("pairs", b"a=b&", b"", b"c=d"),
+    ("names in brackets", b"[a]", b"x", b"=1"),
+    ("quotes", b"\"", b"", b""),
+    ("backslashes", b"\\", b"\"", b"\""),
+    ("opening brackets", b"[", b"", b""),
+    ("opening braces", b"{\"a\":", b"", b"1"),
+    ("parentheses", b"(", b"", b""),
+    ("commas", b",", b"", b""),
+    ("semicolons", b"a=b; ", b"", b"c=d"),
+    ("empty strings", b"\"\",", b"[", b"1]"),
+    ("escapes", b"\\u00e9", b"\"", b"\""),
+    ("points", b".", b"", b""),
+    ("slashes", b"/a", b"", b""),
+    ("steps back", b"../", b"/", b""),
+    ("dashes", b"-", b"", b""),
+    ("boundaries", b"\r\n--cut", b"--cut", b"--"),
+    (
+        "almost boundaries",
+        b"\r\n--cu",
+        b"--cut\r\n\r\n",
+        b"\r\n--cut--",
+    ),
+    (
+        "line ends without boundaries",
+        b"\r\n--",
+        b"--cut\r\n\r\n",
+        b"\r\n--cut--",
+    ),
+    ("angle brackets", b"<", b"", b""),
+    ("entities", b"&lt;", b"", b""),
+    ("comments", b"/*", b"", b""),
+    ("dollars", b"$a$", b"", b""),
+    ("long characters", "日本語".as_bytes(), b"", b""),
+    ("accents", "é".as_bytes(), b"", b""),
+    ("invalid bytes", b"\xff", b"", b""),
+    ("cut characters", b"\xe6\x97", b"", b""),
+    ("nul", b"\0", b"", b""),
+    ("words", b"lorem ipsum ", b"", b"dolor"),
+];
+
+const LONG_NUMBER: &[u8] = &{
+    let mut number = [b'8'; 4_000];
+    number[3_999] = b',';
+    number
+};
+
+/// Bytes of the shape that hurts: at most `size` of them, and almost as many.
+fn shape(&(_, piece, before, behind): &(&str, &[u8], &[u8], &[u8]), size: usize) -> Vec<u8> {
+    let room = size - before.len() - behind.len();
+    [before, &piece.repeat(room / piece.len()), behind].concat()
+}
+
+/// CPU time that this thread has used.
+fn used() -> Duration {
+    let clock = ClockId::CLOCK_THREAD_CPUTIME_ID;
+    Duration::from(clock_gettime(clock).expect("a thread has a clock"))
+}
+
+/// What the work takes; the shortest of some runs, because others disturb caches.
+async fn took(runs: usize, bytes: &[u8], work: &mut impl AsyncFnMut(&[u8])) -> Duration {
+    let mut shortest = Duration::MAX;
+    for _ in 0..runs {
+        let before = used();
+        work(bytes).await;
+        shortest = shortest.min(used() - before);
+    }
+    shortest
+}
+
+/// What grows faster than its input, one line for each shape, after `work` was given every shape in every size. It is to be done on
+/// this thread.
+pub async fn excess_of_tasks(entry: &str, mut work: impl AsyncFnMut(&[u8])) -> Vec<String> {
+    let mut lines = Vec::new();
+    let larger = SIZES.into_iter().skip(1);
+    let long = std::env::var_os(GROWTH_LONG).map(|_| LONG);
+    let larger: Vec<usize> = larger.chain(long).collect();
+    for described in SHAPES {
+        let small = shape(described, SIZES[0]);
+        let first = took(2, &small, &mut work).await;
+        for &size in &larger {
+            let bytes = shape(described, size);
+            let times = u32::try_from(size / SIZES[0]).unwrap_or(u32::MAX);
+            let allowed = (first * times / 16 * GROWTH_RATIO_MAX).max(GROWTH_FLOOR * times / 16);
+            if took(1, &bytes, &mut work).await <= allowed {
+                continue;
+            }
+            // Again, also what it is compared with: a disturbance is not repeated.
+            let first = first.max(took(1, &small, &mut work).await);
+            let allowed = (first * times / 16 * GROWTH_RATIO_MAX).max(GROWTH_FLOOR * times / 16);
+            let taken = took(2, &bytes, &mut work).await;
+            if taken > allowed {
+                let (name, ..) = described;
+                lines.push(format!(
+                    "{entry}: {name}: {first:?} for {} bytes, {taken:?} for {size}",
+                    SIZES[0]
+                ));
+                break;
+            }
+        }
+    }
+    lines
+}
+
+/// As [`excess_of_tasks`], for work that never waits.
+pub fn excess(entry: &str, mut work: impl FnMut(&[u8])) -> Vec<String> {
+    let task = pin!(excess_of_tasks(entry, async |bytes: &[u8]| work(bytes)));
+    match task.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(lines) => lines,
+        Poll::Pending => unreachable!("nothing waits"),
+    }
+}
