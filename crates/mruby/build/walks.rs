@@ -86,4 +86,26 @@ pub const CORRECTIONS: &[super::Correction] = &[
         "    iv_foreach(mrb, t, inspect_i, &str);\n",
         "    mrb_value names = mrb_ary_new_capa(mrb, (mrb_int)len);\n    iv_foreach(mrb, t, names_i, &names);\n    for (mrb_int i = 0; i < RARRAY_LEN(names); i++) {\n      mrb_sym name = mrb_symbol(RARRAY_PTR(names)[i]);\n      mrb_value value;\n      if (iv_get(mrb, obj->iv, name, &value)) inspect_i(mrb, name, value, &str);\n    }\n",
     ),
+    // The format may be changed by what is formatted: the rest is read from a copy, which shares its bytes.
+    (
+        "mrbgems/mruby-sprintf/src/sprintf.c",
+        "  mrb_ensure_string_type(mrb, fmt);\n  p = RSTRING_PTR(fmt);\n",
+        "  mrb_ensure_string_type(mrb, fmt);\n  fmt = mrb_str_dup(mrb, fmt);\n  p = RSTRING_PTR(fmt);\n",
+    ),
+    // An element is held while it is asked for one conversion after the other, and the pair that is found while its key is compared.
+    (
+        "src/array.c",
+        "      if (!mrb_immediate_p(val)) {\n        tmp = mrb_check_string_type(mrb, val);\n",
+        "      if (!mrb_immediate_p(val)) {\n        mrb_gc_protect(mrb, val);\n        tmp = mrb_check_string_type(mrb, val);\n",
+    ),
+    (
+        "mrbgems/mruby-array-ext/src/array.c",
+        "  for (i = 0; i < RARRAY_LEN(ary); i++) {\n    v = mrb_check_array_type(mrb, RARRAY_PTR(ary)[i]);\n    if (",
+        "  int ai = mrb_gc_arena_save(mrb);\n  for (i = 0; i < RARRAY_LEN(ary); i++) {\n    mrb_gc_arena_restore(mrb, ai);\n    v = mrb_check_array_type(mrb, RARRAY_PTR(ary)[i]);\n    mrb_gc_protect(mrb, v);\n    if (",
+    ),
+    (
+        "mrbgems/mruby-array-ext/src/array.c",
+        "  for (i = 0; i < RARRAY_LEN(ary); i++) {\n    v = RARRAY_PTR(ary)[i];\n    if (mrb_array_p(v) &&\n        RARRAY_LEN(v) > 1 &&",
+        "  int ai = mrb_gc_arena_save(mrb);\n  for (i = 0; i < RARRAY_LEN(ary); i++) {\n    mrb_gc_arena_restore(mrb, ai);\n    v = RARRAY_PTR(ary)[i];\n    mrb_gc_protect(mrb, v);\n    if (mrb_array_p(v) &&\n        RARRAY_LEN(v) > 1 &&",
+    ),
 ];

@@ -2,6 +2,8 @@
 //! random and the collector runs: no crash, and nothing that was collected is reached. Each walk is made from a seed, which is
 //! printed when it fails; `TSUMUGI_WALK_SEED=N` repeats one, `TSUMUGI_WALKS=N` runs so many (400 usually).
 
+mod cases;
+
 use tsumugi_mruby::{Call, Options, Reply, Result, Scope, Value, Vm, Waits};
 
 const WALKS: &str = include_str!("walks.rb");
@@ -24,6 +26,11 @@ WALKS[:array].merge!(
 )
 WALKS[:object].merge!(native_variables: ->(c, o, w) { Held.variables(c) { w.spoil } })
 "#;
+
+fn run<'s>(scope: &'s Scope<'_>, source: &str) -> Result<'s, Value<'s>> {
+    let program = scope.compile(source.as_bytes(), "walks.rb", 1);
+    scope.run(program.unwrap_or_else(|errors| panic!("{errors:?}")))
+}
 
 type Native = for<'s> fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Value<'s>>;
 
@@ -122,10 +129,7 @@ fn walk(seed: i64, count: i64, mode: &str) {
         define(scope);
         let generational = format!("GC.generational_mode = {mode}");
         for source in [WALKS, NATIVES, &generational] {
-            let program = scope.compile(source.as_bytes(), "walks.rb", 1);
-            let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
-            let ran = scope.run(program);
-            ran.unwrap_or_else(|raised| panic!("{}", scope.report(raised)));
+            run(scope, source).unwrap_or_else(|raised| panic!("{}", scope.report(raised)));
         }
         for seed in seed..seed + count {
             scope.nested(|scope| one(scope, seed));
