@@ -167,6 +167,11 @@ impl<'w, 't> Walk<'w, 't> {
         while at < tokens.len() {
             let token = tokens[at];
             let called = reads(tokens, at + 1, &["("]);
+            if is_field(tokens, at) {
+                self.field(name, function, token, called);
+                at += 1;
+                continue;
+            }
             if called && TAKERS.contains(&token.text) {
                 self.name(name, function, token, called);
                 at = after_group(tokens, at + 1);
@@ -186,6 +191,15 @@ impl<'w, 't> Walk<'w, 't> {
             self.used.insert(known);
         } else if let Some(function) = self.shim.find(within.path, token.text) {
             self.enter(token.text, function);
+        } else {
+            self.field(from, within, token, called);
+        }
+    }
+
+    /// A word that names no function of the shim: it is called through a pointer, or is none of ours.
+    fn field(&mut self, from: &'t str, within: &'w Function<'t>, token: Token<'t>, called: bool) {
+        if let Some((known, _)) = self.list.get_key_value(token.text) {
+            self.used.insert(known);
         } else if called {
             self.findings.push(Finding::new(
                 within.path,
@@ -197,6 +211,15 @@ impl<'w, 't> Walk<'w, 't> {
             ));
         }
     }
+}
+
+/// Whether the word at `at` is a field, which may be called as a function is.
+fn is_field(tokens: &[Token<'_>], at: usize) -> bool {
+    let before = |words: &[&str]| {
+        let start = at.checked_sub(words.len());
+        start.is_some_and(|start| reads(tokens, start, words))
+    };
+    before(&["."]) || before(&["-", ">"])
 }
 
 #[cfg(test)]
@@ -263,6 +286,25 @@ mod tests {
             &[&format!(
                 "crates/mruby/shim/a.c:2: body calls mrb_str_new {message}"
             )],
+        );
+    }
+
+    #[test]
+    fn a_field_is_no_function_of_its_name_but_may_be_called() {
+        let inner = "static void hook(mrb_state *mrb) { mrb_raise(mrb); }";
+        check(
+            &format!(
+                "{inner} int ts_a(ts_vm *vm) {{ protect(vm); vm->hook = 1; return vm.hook; }}"
+            ),
+            "",
+            &[],
+        );
+        check(
+            &format!("{inner} int ts_a(ts_vm *vm) {{ protect(vm); vm->hook(vm->mrb); }}"),
+            "",
+            &[
+                "crates/mruby/shim/a.c:1: ts_a calls hook below a Rust frame: run it by `protect`, or prove that it cannot raise and name it in crates/mruby/shim/cannot_raise.txt",
+            ],
         );
     }
 
