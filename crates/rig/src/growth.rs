@@ -71,6 +71,26 @@ const SHAPES: &[(&str, &[u8], &[u8], &[u8])] = &[
     ("words", b"lorem ipsum ", b"", b"dolor"),
 ];
 
+/// Which shapes are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shapes {
+    /// All: for what parses.
+    All,
+    /// Those that differ for what takes any text.
+    Text,
+}
+
+const TEXT: [&str; 8] = [
+    "digits",
+    "letters and another",
+    "spaces",
+    "lines",
+    "commas",
+    "words",
+    "long characters",
+    "invalid bytes",
+];
+
 const LONG_NUMBER: &[u8] = &{
     let mut number = [b'8'; 4_000];
     number[3_999] = b',';
@@ -102,12 +122,17 @@ async fn took(runs: usize, bytes: &[u8], work: &mut impl AsyncFnMut(&[u8])) -> D
 
 /// What grows faster than its input, one line for each shape, after `work` was given every shape in every size. It is to be done on
 /// this thread.
-pub async fn excess_of_tasks(entry: &str, mut work: impl AsyncFnMut(&[u8])) -> Vec<String> {
+pub async fn excess_of_tasks(
+    entry: &str,
+    shapes: Shapes,
+    mut work: impl AsyncFnMut(&[u8]),
+) -> Vec<String> {
     let mut lines = Vec::new();
     let larger = SIZES.into_iter().skip(1);
     let long = std::env::var_os(GROWTH_LONG).map(|_| LONG);
     let larger: Vec<usize> = larger.chain(long).collect();
-    for described in SHAPES {
+    let chosen = |name: &str| shapes == Shapes::All || TEXT.contains(&name);
+    for described in SHAPES.iter().filter(|(name, ..)| chosen(name)) {
         let small = shape(described, SIZES[0]);
         let first = took(2, &small, &mut work).await;
         for &size in &larger {
@@ -136,7 +161,11 @@ pub async fn excess_of_tasks(entry: &str, mut work: impl AsyncFnMut(&[u8])) -> V
 
 /// As [`excess_of_tasks`], for work that never waits.
 pub fn excess(entry: &str, mut work: impl FnMut(&[u8])) -> Vec<String> {
-    let task = pin!(excess_of_tasks(entry, async |bytes: &[u8]| work(bytes)));
+    let task = pin!(excess_of_tasks(
+        entry,
+        Shapes::All,
+        async |bytes: &[u8]| work(bytes)
+    ));
     match task.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(lines) => lines,
         Poll::Pending => unreachable!("nothing waits"),

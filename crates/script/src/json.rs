@@ -6,8 +6,8 @@ use tsumugi_mruby::{Kind, Raise, Result, Scope, Value, text};
 use crate::limits::JSON_BYTES_MAX;
 use crate::natives::{database, rows};
 
-/// Values written before the watchdog is asked again.
-const VALUES_BETWEEN_CHECKS: usize = 1_024;
+/// Values written, or made, before the watchdog is asked again.
+pub(crate) const VALUES_BETWEEN_CHECKS: usize = 1_024;
 
 /// Appends `value` to `out`. Raises for what JSON cannot hold and for nesting beyond `depth_max`.
 pub(crate) fn write<'s>(

@@ -6,6 +6,9 @@ pub(crate) const CANCELS_MAX: usize = 16;
 /// Bytes of one JSON text, give or take its last value.
 pub(crate) const JSON_BYTES_MAX: usize = 64 << 20;
 
+/// Bytes of a String: what mruby is built with (`MRB_STR_LENGTH_MAX`). Natives that multiply a text stop there too.
+pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
+
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 

@@ -8,6 +8,7 @@ mod calls;
 mod contexts;
 mod cookies;
 mod ending;
+mod hostile;
 mod pool;
 mod sessions;
 mod stored_sessions;

@@ -8,6 +8,8 @@ use tsumugi_http::json::{Error, Event, Parser};
 use tsumugi_mruby::{Kind, Raise, Result, Root, Scope, Value};
 
 use crate::host::Host;
+use crate::json::VALUES_BETWEEN_CHECKS;
+use crate::limits::JSON_BYTES_MAX;
 use crate::natives::{Natives, wrong_type};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -23,7 +25,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         });
         let built = Parser::new(&text, limits.json_depth_max)
             .map_err(Fault::from)
-            .and_then(|parser| Builder { parser, symbols }.document(scope));
+            .and_then(|parser| Builder::new(parser, symbols).document(scope));
         built.map_err(|fault| fault.raise(scope))
     })?;
     natives.plain("json_generate", |host, scope, call| {
@@ -31,7 +33,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let depth_max = host.settings.limits.json_depth_max;
         crate::json::write(scope, call.argument(0), depth_max, &mut out)?;
         if call.argument(1).truthy() {
-            out = pretty(&out);
+            let message = || format!("the JSON exceeds {JSON_BYTES_MAX} bytes (json_bytes_max)");
+            out = pretty(&out).ok_or_else(|| scope.error("ArgumentError", message()))?;
         }
         scope.string(out)
     })
@@ -47,7 +50,7 @@ pub(crate) fn read<'s>(
         .map_err(Fault::from)
         .and_then(|parser| {
             let symbols = None;
-            Builder { parser, symbols }.document(scope)
+            Builder::new(parser, symbols).document(scope)
         });
     built.map_err(|fault| fault.raise(scope))
 }
@@ -66,7 +69,7 @@ pub(crate) fn read_with_symbols<'s>(
                 known: &host.json_symbols,
                 max: limits.json_symbols_max,
             });
-            Builder { parser, symbols }.document(scope)
+            Builder::new(parser, symbols).document(scope)
         });
     built.map_err(|fault| fault.raise(scope))
 }
@@ -137,9 +140,19 @@ impl Place<'_> {
 struct Builder<'t> {
     parser: Parser<'t>,
     symbols: Option<Symbols<'t>>,
+    /// Made so far.
+    values: usize,
 }
 
 impl<'t> Builder<'t> {
+    fn new(parser: Parser<'t>, symbols: Option<Symbols<'t>>) -> Self {
+        Builder {
+            parser,
+            symbols,
+            values: 0,
+        }
+    }
+
     fn document<'s>(&mut self, scope: &'s Scope<'_>) -> Built<Value<'s>> {
         let holder = scope.array(1).map_err(|raise| raised(scope, raise))?;
         while let Some(event) = self.parser.event()? {
@@ -149,6 +162,12 @@ impl<'t> Builder<'t> {
     }
 
     fn put(&mut self, scope: &Scope<'_>, place: Place<'_>, event: Event<'t>) -> Built<()> {
+        self.values += 1;
+        if self.values.is_multiple_of(VALUES_BETWEEN_CHECKS) {
+            scope
+                .check_interrupt()
+                .map_err(|raise| raised(scope, raise))?;
+        }
         let made = match event {
             Event::Null => Ok(Value::nil()),
             Event::Boolean(value) => Ok(Value::boolean(value)),
@@ -224,9 +243,10 @@ fn symbol<'s>(scope: &'s Scope<'_>, symbols: &Symbols<'_>, name: String) -> Buil
     Ok(symbol)
 }
 
-/// Compact JSON with two spaces an indentation, as `JSON.pretty_generate` has it.
-fn pretty(compact: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(compact.len() * 2);
+/// Compact JSON with two spaces an indentation, as `JSON.pretty_generate` has it. Nothing when it becomes too long: an element of two
+/// bytes may get an indentation of hundreds.
+fn pretty(compact: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(compact.len());
     let mut depth = 0_usize;
     let mut quoted = false;
     let mut escaped = false;
@@ -235,6 +255,9 @@ fn pretty(compact: &[u8]) -> Vec<u8> {
         out.resize(out.len() + 2 * depth, b' ');
     };
     for (i, byte) in compact.iter().copied().enumerate() {
+        if out.len() > JSON_BYTES_MAX {
+            return None;
+        }
         if quoted {
             out.push(byte);
             quoted = escaped || byte != b'"';
@@ -267,5 +290,5 @@ fn pretty(compact: &[u8]) -> Vec<u8> {
             }
         }
     }
-    out
+    Some(out)
 }

@@ -367,6 +367,7 @@ pub(super) fn find<'s>(
     text: &Rc<str>,
     from: usize,
 ) -> Result<'s, Option<Matched>> {
+    scope.check_interrupt()?; // a text may have millions of matches
     let found = pattern.regex.captures_from_pos(&**text, from);
     let found = found.map_err(|error| gave_up(scope, &error))?;
     Ok(found.map(|found| Matched {

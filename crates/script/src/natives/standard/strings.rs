@@ -2,6 +2,7 @@
 
 use tsumugi_mruby::{Result, Scope, Value};
 
+use crate::limits::STRING_BYTES_MAX;
 use crate::natives::{Natives, text, wrong_type};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -31,11 +32,18 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 if !chunk.invalid().is_empty() {
                     out.push_str(&with);
                 }
+                if out.len() > STRING_BYTES_MAX {
+                    return None;
+                }
             }
-            out
+            Some(out)
         });
         match scrubbed {
-            Some(scrubbed) => scope.string(scrubbed),
+            Some(Some(scrubbed)) => scope.string(scrubbed),
+            Some(None) => Err(scope.error(
+                "ArgumentError",
+                format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})"),
+            )),
             None => Err(wrong_type(scope, given, "the text", "a String")),
         }
     })

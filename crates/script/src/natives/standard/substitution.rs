@@ -10,6 +10,7 @@ use super::regexp::{
     Classes, Matched, Pattern, after, byte_at, character_at, find, group, method, pattern, publish,
     utf8,
 };
+use crate::limits::STRING_BYTES_MAX;
 use crate::natives::Natives;
 
 pub(super) fn install<'s>(
@@ -31,6 +32,11 @@ pub(super) fn install<'s>(
             let (start, end) = whole(&matched);
             out.push_str(text.get(copied..start).unwrap_or_default());
             fill(&pieces, &matched, &mut out);
+            if out.len() > STRING_BYTES_MAX {
+                let message =
+                    format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
+                return Err(scope.error("ArgumentError", message));
+            }
             copied = end;
             last = Some(matched);
             Ok(call.argument(2).truthy())
@@ -135,30 +141,36 @@ fn walk<'s>(
     Ok(())
 }
 
-/// The match that begins last, at or before a byte.
+/// The match that begins last, at or before a byte. A text without one is searched in tails, each twice as long as the one before, so
+/// that it is read twice in all; the matches of the first tail that has any are gone through.
 fn last_before<'s>(
     scope: &'s Scope<'s>,
     pattern: &Rc<Pattern>,
     text: &Rc<str>,
     from: usize,
 ) -> Result<'s, Option<Matched>> {
-    let starts = text
-        .char_indices()
-        .map(|(byte, _)| byte)
-        .chain([text.len()]);
-    let starts: Vec<usize> = starts.take_while(|byte| *byte <= from).collect();
-    let mut end = starts.len();
-    while end > 0 {
-        // Tries ever longer tails; a match that begins later than its tail spares the rest of the search.
-        let Some(start) = starts.get(end - 1).copied() else {
-            break;
-        };
-        match find(scope, pattern, text, start)? {
-            Some(matched) if whole(&matched).0 <= from => return Ok(Some(matched)),
-            _ => end -= 1,
+    let at_or_before = |matched: &Matched| whole(matched).0 <= from;
+    let mut start = from;
+    let mut width = 1;
+    loop {
+        let mut last = find(scope, pattern, text, start)?.filter(at_or_before);
+        while let Some(matched) = &last {
+            let (begin, _) = whole(matched);
+            let next = after(text, (begin, begin));
+            let later = (next <= from)
+                .then(|| find(scope, pattern, text, next))
+                .transpose()?;
+            match later.flatten().filter(at_or_before) {
+                Some(later) => last = Some(later),
+                None => return Ok(last),
+            }
         }
+        if start == 0 {
+            return Ok(None);
+        }
+        start = text.floor_char_boundary(from.saturating_sub(width));
+        width *= 2;
     }
-    Ok(None)
 }
 
 /// The parts between matches, with the groups of each match; without a limit, empty parts at the end go.
