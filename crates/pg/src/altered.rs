@@ -1,11 +1,12 @@
-//! Row types that were altered after they had been looked up, as by `ALTER TABLE … ADD COLUMN`. Decodes nothing for a caller.
-//! Rule: an answer is never lost for this: what cannot be looked up again stays as it was.
+//! Tables and row types that were altered after they had been looked up, as by `ALTER TABLE … ADD COLUMN`. Decodes nothing for a caller.
+//! Rule: an answer is never lost for this: what cannot be looked up again stays as it was. And never is one read as what it is not.
 
 use std::rc::Rc;
 
 use tsumugi_pg_proto::types::{Format, Kind, Oid, Type, print};
 
 use crate::connection::Connection;
+use crate::error::Result;
 use crate::rows::Rows;
 use crate::statement::{Column, Description};
 
@@ -40,6 +41,26 @@ impl Connection {
             }
             _ => (rows, description),
         }
+    }
+}
+
+impl Connection {
+    /// The rows of a statement that was executed without a name, as the server described them when it executed it: the one that was
+    /// described before may have been about another table of the same name.
+    pub(crate) async fn as_executed(
+        &self,
+        sql: &str,
+        hints: &[Oid],
+        rows: Rows,
+        description: &Rc<Description>,
+    ) -> Result<(Rows, Rc<Description>)> {
+        let columns = match rows.description()? {
+            Some(described) if !described.is(&description.columns) => described.columns(),
+            _ => return Ok((rows, Rc::clone(description))),
+        };
+        self.0.cache.borrow_mut().forget(sql, hints);
+        let renewed = Rc::new(description.with_columns(self, columns).await?);
+        Ok((rows.described_by(&renewed.columns), renewed))
     }
 }
 

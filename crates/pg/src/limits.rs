@@ -82,3 +82,7 @@ pub const BATCH_ROWS_MAX: u32 = 10_000;
 
 /// Rows of the first batch at most, before it is known how large they are.
 pub const BATCH_ROWS_FIRST: u32 = 100;
+
+/// How often a statement is prepared in all when its tables change between its preparation and its execution each time. After that the
+/// server's error is the caller's.
+pub const STALE_TRIES_MAX: u32 = 8;

@@ -9,6 +9,7 @@ use tsumugi_pg_proto::connection::Shape;
 
 use crate::connection::{Connection, Haste, Whole};
 use crate::error::{Error, Result};
+use crate::limits::STALE_TRIES_MAX;
 use crate::query::{Parameters, rows, staleness};
 use crate::rows::Rows;
 use crate::statement::Description;
@@ -39,7 +40,7 @@ impl Connection {
     /// With [`Atomicity::All`] there is [`Error::RolledBack`] for all others than the one that failed; an error that comes when all
     /// have run, such as a deferred constraint's, is the last one's.
     ///
-    /// A statement whose tables have changed since it was prepared is prepared and run once more outside of transactions: with
+    /// A statement whose tables have changed since it was prepared is prepared and run again outside of transactions: with
     /// [`Atomicity::All`] together with all others, of which nothing is left; otherwise by itself, unless something else than a
     /// SELECT has overtaken it.
     ///
@@ -57,22 +58,20 @@ impl Connection {
         match atomicity {
             Atomicity::Each => {
                 let outcomes = self.pipeline_each(statements, &descriptions).await?;
-                Ok(self
-                    .all_up_to_date(statements, descriptions, outcomes)
-                    .await)
+                self.all_up_to_date(statements, descriptions, outcomes)
+                    .await
             }
             Atomicity::All => {
-                let reply = self.ask_all(statements, &descriptions).await?;
-                if !self.all_may_run_again(statements, &reply)? {
-                    let outcomes = split(&reply, &descriptions)?;
-                    return Ok(self
-                        .all_up_to_date(statements, descriptions, outcomes)
-                        .await);
+                let (mut descriptions, mut tries) = (descriptions, 1);
+                let mut reply = self.ask_all(statements, &descriptions).await?;
+                while self.all_may_run_again(statements, &reply)? && tries < STALE_TRIES_MAX {
+                    descriptions = self.prepare_all(statements).await?;
+                    reply = self.ask_all(statements, &descriptions).await?;
+                    tries += 1;
                 }
-                let descriptions = self.prepare_all(statements).await?;
-                let reply = self.ask_all(statements, &descriptions).await?;
-                self.all_may_run_again(statements, &reply)?;
-                split(&reply, &descriptions)
+                let outcomes = split(&reply, &descriptions)?;
+                self.all_up_to_date(statements, descriptions, outcomes)
+                    .await
             }
         }
     }
@@ -82,18 +81,24 @@ impl Connection {
         statements: &[Statement<'_>],
         descriptions: Vec<Rc<Description>>,
         mut outcomes: Vec<Result<Rows>>,
-    ) -> Vec<Result<Rows>> {
+    ) -> Result<Vec<Result<Rows>>> {
         for ((outcome, description), statement) in
             outcomes.iter_mut().zip(descriptions).zip(statements)
         {
-            if let (Ok(rows), true) = (&outcome, description.holds_rows) {
-                let (rows, _) = self
+            let Ok(rows) = outcome else { continue };
+            let mut description = description;
+            if description.usable_name().is_empty() {
+                let executed = self.as_executed(statement.sql, &[], rows.clone(), &description);
+                (*rows, description) = Box::pin(executed).await?;
+            }
+            if description.holds_rows {
+                let (renewed, _) = self
                     .up_to_date(statement.sql, &[], rows.clone(), description)
                     .await;
-                *outcome = Ok(rows);
+                *rows = renewed;
             }
         }
-        outcomes
+        Ok(outcomes)
     }
 
     /// A text that is repeated is looked up once.

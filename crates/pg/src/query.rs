@@ -15,6 +15,7 @@ use tsumugi_pg_proto::types::{Encode, EncodeError, Encoded, Format, Oid, Type};
 use crate::cache::Known;
 use crate::connection::{Connection, Haste, Pooling, Ticket, Whole};
 use crate::error::{Error, Result};
+use crate::limits::STALE_TRIES_MAX;
 use crate::rows::Rows;
 use crate::statement::{Columns, Description};
 
@@ -125,7 +126,7 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Prepares and runs a statement; once more when the server says, before it has begun to execute it, that what was prepared no
+    /// Prepares and runs a statement; again when the server says, before it has begun to execute it, that what was prepared no
     /// longer fits.
     pub(crate) async fn run<B: Binding>(
         &self,
@@ -133,8 +134,9 @@ impl Connection {
         hints: &[Oid],
         values: &B,
     ) -> Result<(Rows, Rc<Description>)> {
-        let mut stale = Stale::FirstTry;
+        let mut tries = 0;
         loop {
+            tries += 1;
             let description = self.prepare(sql, hints).await?;
             self.room().await;
             let answer = self.ask(1, Haste::WithOthers, |mut request, ticket| {
@@ -146,16 +148,24 @@ impl Connection {
             let reply = answer.await?;
             if let Some(error) = staleness(&reply, 1)? {
                 self.0.cache.borrow_mut().forget(sql, hints);
-                if stale == Stale::Again && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
+                if tries > 1 && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
                     return Err(Error::Forgotten(error));
                 }
-                if reply.status != TransactionStatus::Idle || stale == Stale::Again {
+                if reply.status != TransactionStatus::Idle || tries >= STALE_TRIES_MAX {
                     return Err(Error::Server(error));
                 }
-                stale = Stale::Again;
                 continue;
             }
-            let rows = rows(reply, &description)?;
+            let mut rows = rows(reply, &description)?;
+            let mut description = description;
+            if description.usable_name().is_empty() {
+                let executed = Box::pin(self.as_executed(sql, hints, rows, &description));
+                let executed = executed.await?;
+                if !Rc::ptr_eq(&executed.1, &description) {
+                    values.check(&executed.1)?;
+                }
+                (rows, description) = executed;
+            }
             if description.holds_rows {
                 // Boxed, so that the future of all others stays small.
                 let renewed = Box::pin(self.up_to_date(sql, hints, rows, description));
@@ -310,6 +320,10 @@ impl Connection {
             Some((first, _)) => ResultFormats::All(*first),
             None => ResultFormats::All(Format::Binary),
         })?;
+        if name.is_empty() {
+            // The table may have changed since the statement was described.
+            request.describe_portal("")?;
+        }
         Ok(())
     }
 
@@ -359,12 +373,6 @@ impl<P: Parameters + ?Sized> Binding for Each<'_, P> {
         }
         Ok(())
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stale {
-    FirstTry,
-    Again,
 }
 
 /// Somebody prepares a statement. If that comes to nothing, the next caller tries.
@@ -439,9 +447,12 @@ pub(crate) fn staleness(reply: &Whole, statements: usize) -> Result<Option<Box<S
 
 /// Whether the server refuses a prepared statement in these words. It is for who has seen no BindComplete for it.
 pub(crate) fn is_stale(error: &ServerError) -> bool {
+    let routine = error.routine.as_deref();
     error.code == SqlState::INVALID_SQL_STATEMENT_NAME
         || (error.code == SqlState::FEATURE_NOT_SUPPORTED
-            && error.routine.as_deref() == Some("RevalidateCachedQuery"))
+            && routine == Some("RevalidateCachedQuery"))
+        // It has another number of columns than we asked formats for.
+        || (error.code == SqlState::PROTOCOL_VIOLATION && routine == Some("PortalSetResultFormat"))
 }
 
 /// Whether one of so many statements failed and was not executed. The server answers Bind with BindComplete before it looks at the

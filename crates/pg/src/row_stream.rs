@@ -1,19 +1,22 @@
 //! Rows in batches, fetched while they are used: a portal that is executed a piece at a time. For a connection of one's own.
 //! Rule: the server sends the next batch when it is asked for, so a slow reader costs it a portal and us one batch.
 
-use bytes::Bytes;
+use std::cell::Cell;
 use std::rc::Rc;
+
+use bytes::Bytes;
 
 use tsumugi_pg_proto::backend::{Header, Message, TransactionStatus, tag};
 use tsumugi_pg_proto::connection::{Messages, Shape};
 use tsumugi_pg_proto::frontend;
+use tsumugi_pg_proto::types::{Type, TypeRef};
 
 use crate::connection::{Connection, Part, Parts};
 use crate::error::{Error, Result};
-use crate::limits::{BATCH_BYTES, BATCH_ROWS_FIRST, BATCH_ROWS_MAX};
-use crate::query::Parameters;
+use crate::limits::{BATCH_BYTES, BATCH_ROWS_FIRST, BATCH_ROWS_MAX, STALE_TRIES_MAX};
+use crate::query::{Parameters, is_stale};
 use crate::rows::Rows;
-use crate::statement::Columns;
+use crate::statement::{Column, Columns, Described, Description};
 
 /// Rows on their way. Dropped before its end it tells the server to stop.
 pub struct RowStream {
@@ -26,6 +29,8 @@ pub struct RowStream {
     bytes: u64,
     next_rows: Option<u32>,
     rows_max: u32,
+    /// What the caller is told instead of the first rows.
+    failed: Option<Error>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,28 +62,103 @@ impl Connection {
         values: &P,
         rows_max: u32,
     ) -> Result<RowStream> {
-        let description = self.prepare(sql, &[]).await?;
-        self.room().await;
-        let parts = self.ask_parts(|mut request, ticket| {
-            self.write_closing(&mut request)?;
-            self.write_bind(&mut request, sql, &description, values)?;
-            request.execute("", rows_max.max(1))?;
-            Ok(request.flush(ticket, Shape::Streamed)?)
-        })?;
-        Ok(RowStream {
-            connection: self.clone(),
-            parts,
-            columns: Rc::clone(&description.columns),
-            state: State::Coming,
-            rows: 0,
-            bytes: 0,
-            next_rows: None,
-            rows_max: BATCH_ROWS_MAX,
-        })
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let description = self.prepare(sql, &[]).await?;
+            self.room().await;
+            let described = Cell::new(false);
+            let parts = self.ask_parts(|mut request, ticket| {
+                self.write_closing(&mut request)?;
+                described.set(description.usable_name().is_empty());
+                self.write_bind(&mut request, sql, &description, values)?;
+                request.execute("", rows_max.max(1))?;
+                Ok(request.flush(ticket, Shape::Streamed)?)
+            })?;
+            let mut stream = RowStream {
+                connection: self.clone(),
+                parts,
+                columns: Rc::clone(&description.columns),
+                state: State::Coming,
+                rows: 0,
+                bytes: 0,
+                next_rows: None,
+                rows_max: BATCH_ROWS_MAX,
+                failed: None,
+            };
+            let error = match stream.begin(&description, described.get()).await? {
+                Begun::Yes => return Ok(stream),
+                Begun::Refused(error) => error,
+            };
+            // Nothing was executed, so nothing is done twice.
+            let stale = error.server().is_some_and(is_stale);
+            if stale {
+                self.0.cache.borrow_mut().forget(sql, &[]);
+            }
+            let may_repeat = stale && self.status() == TransactionStatus::Idle;
+            if !may_repeat || tries >= STALE_TRIES_MAX {
+                stream.failed = Some(error);
+                return Ok(stream);
+            }
+        }
     }
 }
 
+/// What the server says before it executes the statement of a stream.
+enum Begun {
+    Yes,
+    /// It executes nothing of it.
+    Refused(Error),
+}
+
 impl RowStream {
+    /// Waits until the server has bound the statement, and said what its rows are where it was asked.
+    async fn begin(&mut self, description: &Rc<Description>, described: bool) -> Result<Begun> {
+        loop {
+            let Some(Part::Messages { tag, bytes }) = self.parts.next().await? else {
+                return Ok(Begun::Yes);
+            };
+            match tag {
+                tag::BIND_COMPLETE if !described => return Ok(Begun::Yes),
+                tag::ROW_DESCRIPTION | tag::NO_DATA => {
+                    let row = Messages::new(&bytes).find_map(|message| match message {
+                        Ok(Message::RowDescription(row)) => Some(row),
+                        _ => None,
+                    });
+                    self.is_described(&Described(row), description);
+                    return Ok(Begun::Yes);
+                }
+                tag::ERROR_RESPONSE => {
+                    self.finish();
+                    self.parts.drain().await?;
+                    return Ok(Begun::Refused(server_error(&bytes)?));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The columns are those of the rows that come. On a connection that reads rows nothing can be asked, so types that are not built in
+    /// stay unknown if they are new.
+    fn is_described(&mut self, described: &Described<'_>, description: &Description) {
+        if described.is(&description.columns) {
+            return;
+        }
+        let known = |oid| {
+            let mut columns = description.columns.iter();
+            let column = columns.find(|column| column.ty.oid() == oid);
+            let known = column.map(|column| column.ty.clone());
+            known.or_else(|| Type::from_oid(oid).map(TypeRef::from))
+        };
+        let columns = described.columns().into_iter();
+        let columns = columns.map(|(name, oid, format)| Column {
+            name: name.into(),
+            ty: known(oid).unwrap_or_else(|| Type::unknown(oid).into()),
+            format,
+        });
+        self.columns = Rc::new(Columns::new(columns.collect()));
+    }
+
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &Rc<Columns> {
         &self.columns
@@ -89,6 +169,9 @@ impl RowStream {
     /// # Errors
     /// As [`Connection::query`]. There are no more rows after one.
     pub async fn next(&mut self) -> Result<Option<Rows>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         loop {
             if self.state == State::Suspended {
                 self.ask_for_more()?;

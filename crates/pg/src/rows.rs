@@ -11,7 +11,7 @@ use tsumugi_pg_proto::connection::Messages;
 use tsumugi_pg_proto::types::Decode;
 
 use crate::error::{Error, Result};
-use crate::statement::Columns;
+use crate::statement::{Columns, Described};
 
 /// The rows of a result, or of one batch of a stream, and what the server says the statement did.
 #[derive(Clone)]
@@ -40,6 +40,19 @@ impl Rows {
     pub(crate) fn described_by(mut self, columns: &Rc<Columns>) -> Self {
         self.columns = Rc::clone(columns);
         self
+    }
+
+    /// What the server says of the rows in this very answer; none where it was not asked.
+    pub(crate) fn description(&self) -> Result<Option<Described<'_>>> {
+        for message in Messages::new(&self.bytes) {
+            match message.map_err(Error::Protocol)? {
+                Message::RowDescription(row) => return Ok(Some(Described(Some(row)))),
+                Message::NoData => return Ok(Some(Described(None))),
+                Message::DataRow(_) | Message::CommandComplete(_) => break,
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// How many rows there are.

@@ -97,6 +97,34 @@ impl Description {
         }
     }
 
+    /// The same statement with other columns, which no name stands for.
+    pub(crate) async fn with_columns(
+        &self,
+        connection: &Connection,
+        described: Vec<(String, Oid, Format)>,
+    ) -> Result<Self> {
+        let mut columns = Vec::with_capacity(described.len());
+        for (name, oid, format) in described {
+            let ty = connection.type_of(oid).await?;
+            columns.push(Column {
+                name: name.into(),
+                format,
+                ty,
+            });
+        }
+        Ok(Description {
+            name: None,
+            text: Box::default(),
+            typed: OnceCell::new(),
+            let_go: Cell::new(true),
+            parameters: self.parameters.clone(),
+            oids: self.oids.clone(),
+            formats: columns.iter().map(|column| column.format).collect(),
+            holds_rows: columns.iter().any(|column| holds_rows(&column.ty)),
+            columns: Rc::new(Columns::new(columns.into())),
+        })
+    }
+
     /// The name that the server knows it by; `""` when it has to be sent with each execution.
     pub(crate) fn usable_name(&self) -> &str {
         if self.let_go.get() { "" } else { &self.text }
@@ -133,6 +161,28 @@ impl Description {
     /// The columns; none for a statement that returns no rows.
     pub fn columns(&self) -> &Rc<Columns> {
         &self.columns
+    }
+}
+
+/// What the server says of the rows of a portal; none for a statement that returns no rows.
+pub(crate) struct Described<'a>(pub(crate) Option<RowDescription<'a>>);
+
+impl Described<'_> {
+    /// Whether they are rows of these columns.
+    pub(crate) fn is(&self, columns: &Columns) -> bool {
+        let fields = || self.0.iter().flat_map(|row| row.fields());
+        let same = |(field, column): (Field<'_>, &Column)| {
+            field.name() == *column.name
+                && field.type_oid == column.ty.oid()
+                && field.format == column.format
+        };
+        fields().count() == columns.len() && fields().zip(columns.iter()).all(same)
+    }
+
+    pub(crate) fn columns(&self) -> Vec<(String, Oid, Format)> {
+        let fields = self.0.iter().flat_map(|row| row.fields());
+        let columns = fields.map(|field| (field.name().into_owned(), field.type_oid, field.format));
+        columns.collect()
     }
 }
 

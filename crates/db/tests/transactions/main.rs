@@ -2,6 +2,7 @@
 //! Rule: each test runs on SQLite, PostgreSQL and Firebird and expects the same.
 
 mod calls;
+mod histories;
 mod savepoints;
 
 use std::future::poll_fn;

@@ -349,3 +349,140 @@ fn what_a_pipeline_did_before_a_stale_statement_is_done_once() {
         }
     });
 }
+
+#[test]
+fn a_statement_without_a_name_is_read_as_what_it_was_when_it_ran() {
+    run(async {
+        // As behind a pooler, where each execution is prepared anew.
+        let db = open("?statement_cache=0").await;
+        db.script("create temp table t(a int, b int); insert into t values (1, 2)")
+            .await
+            .unwrap();
+        let sql = "select * from t";
+        let names = |rows: &tsumugi_pg::Rows| {
+            let columns = rows.columns().iter();
+            columns
+                .map(|column| column.name.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let statements = [Statement { sql, values: &() }; 2];
+        for (change, expected, text) in [
+            ("select 1", "a b", "1"),
+            ("alter table t add c text default 'x'", "a b c", "1"),
+            ("alter table t drop a", "b c", "2"),
+            ("alter table t drop b", "c", "x"),
+            (
+                "alter table t alter c drop default, alter c type bytea using '\\x00'",
+                "c",
+                "[0]",
+            ),
+            (
+                "create type pg_temp.pair as (x int); alter table t add d pg_temp.pair default row(7)",
+                "c d",
+                "[0]",
+            ),
+        ] {
+            db.script(change).await.unwrap();
+            // Each way at first, with what is known of the statement from before.
+            for way in 0..4 {
+                let rows = match way {
+                    0 => db.query(sql, &()).await.unwrap(),
+                    1 => db
+                        .pipeline(&statements, Atomicity::All)
+                        .await
+                        .unwrap()
+                        .remove(1)
+                        .unwrap(),
+                    2 => db
+                        .pipeline(&statements, Atomicity::Each)
+                        .await
+                        .unwrap()
+                        .remove(0)
+                        .unwrap(),
+                    _ => {
+                        let mut stream = db.stream(sql, &()).await.unwrap();
+                        let rows = stream.next().await.unwrap().unwrap();
+                        assert!(stream.next().await.unwrap().is_none());
+                        rows
+                    }
+                };
+                assert_eq!(names(&rows), expected, "{change}, {way}");
+                let row = rows.first().unwrap().unwrap();
+                let first = match (text, &*rows.columns().column(0).unwrap().name) {
+                    ("x", _) => row.value::<&str>(0).unwrap().to_owned(),
+                    (_, "c") => format!("{:?}", row.value::<&[u8]>(0).unwrap()),
+                    _ => row.value::<i32>(0).unwrap().to_string(),
+                };
+                assert_eq!(first, text, "{change}, {way}");
+            }
+        }
+        is_clean(&db).await;
+    });
+}
+
+#[test]
+fn a_statement_of_a_changed_table_is_not_mixed_up_while_others_prepare_it_anew() {
+    run(async {
+        let db = Rc::new(open("").await);
+        db.script("create temp table t(a int); insert into t values (1)")
+            .await
+            .unwrap();
+        for round in 0..30 {
+            let readers = (0..8).map(|_| {
+                let db = Rc::clone(&db);
+                tokio::task::spawn_local(async move {
+                    for _ in 0..3 {
+                        let rows = db.query("select * from t", &()).await.unwrap();
+                        let row = rows.first().unwrap().unwrap();
+                        let last = rows.columns().len() - 1;
+                        assert_eq!(
+                            row.value::<i32>(last).unwrap(),
+                            i32::try_from(last).unwrap() + 1
+                        );
+                    }
+                })
+            });
+            let readers: Vec<_> = readers.collect();
+            for part in 0..3 {
+                let number = round * 3 + part + 2;
+                db.script(&format!("alter table t add c{number} int default {number}"))
+                    .await
+                    .unwrap();
+            }
+            for reader in readers {
+                reader.await.unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_stream_of_a_changed_table_is_prepared_anew_outside_a_transaction() {
+    run(async {
+        let db = open("").await;
+        db.script("create temp table t(a int); insert into t values (1)")
+            .await
+            .unwrap();
+        let read = async || {
+            let mut stream = db.stream("select * from t", &()).await?;
+            let rows = stream.next().await?.unwrap();
+            assert!(stream.next().await?.is_none());
+            Ok::<_, Error>(rows.columns().len())
+        };
+        assert_eq!(read().await.unwrap(), 1);
+        db.script("alter table t add b int").await.unwrap();
+        assert_eq!(read().await.unwrap(), 2);
+        db.script("deallocate all").await.unwrap();
+        assert_eq!(read().await.unwrap(), 2);
+        let transaction = db.begin(Default::default()).await.unwrap();
+        db.script("alter table t add c int").await.unwrap();
+        assert_eq!(code(read().await), "0A000");
+        transaction.roll_back().await.unwrap();
+        assert_eq!(read().await.unwrap(), 2);
+        // What it raises itself comes with its rows.
+        let mut failing = db.stream("select 1 / 0", &()).await.unwrap();
+        assert_eq!(code(failing.next().await), "22012");
+        is_clean(&db).await;
+    });
+}
