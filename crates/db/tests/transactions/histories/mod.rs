@@ -3,6 +3,7 @@
 //! runs one again. Rule: what is acknowledged is there once, what failed is not, what was left is there wholly or not at all, a transaction
 //! stands or falls as one, everybody reads what was acknowledged before, and no caller gets an error for what another did.
 
+mod open;
 mod program;
 mod run;
 mod sql;

@@ -9,21 +9,19 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tsumugi_db::{
-    Atomicity, Database, Error, Options, RowStream, Rows, Savepoint, Transaction,
-    TransactionOptions, ValueRef, values,
-};
+use tsumugi_db::{Atomicity, Database, Error, Options, Rows, TransactionOptions, ValueRef, values};
 
+use super::open::Open;
 use super::program::{Act, End, Inner, Leave, Program, Step};
-use super::sql;
-use crate::{Kind, NUMBERS};
+use super::sql::{self, Altered};
+use crate::Kind;
 
 /// No history takes so long, unless something hangs.
 const HANGS: Duration = Duration::from_secs(120);
 /// Longer than all waiting for a connection.
 const POOL: &str = "acquire_timeout_ms=100000&statement_timeout_ms=60000&pool_min=0";
 
-type Outcome = Result<(), String>;
+pub(super) type Outcome = Result<(), String>;
 
 /// What the model knows of numbers that stand or fall together.
 struct Group {
@@ -32,7 +30,7 @@ struct Group {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+pub(super) enum Fate {
     /// Acknowledged: once in the table.
     Present,
     /// Refused or undone: not in the table.
@@ -43,17 +41,21 @@ enum Fate {
 
 pub(super) struct History {
     db: Database,
-    kind: Kind,
+    pub(super) kind: Kind,
     next_id: Cell<i64>,
     groups: RefCell<Vec<Group>>,
-    altered: Cell<u64>,
+    /// How the table is that is altered again and again.
+    altered: Cell<Altered>,
 }
 
 /// The end of a call: none when the caller left.
-type Ended<T> = Option<Result<T, Error>>;
+pub(super) type Ended<T> = Option<Result<T, Error>>;
 
 /// Awaits a call, or leaves it.
-async fn call<T>(leave: Leave, future: impl Future<Output = Result<T, Error>>) -> Ended<T> {
+pub(super) async fn call<T>(
+    leave: Leave,
+    future: impl Future<Output = Result<T, Error>>,
+) -> Ended<T> {
     match leave {
         Leave::Never => Some(future.await),
         Leave::Millis(ms) => timeout(Duration::from_millis(ms), future).await.ok(),
@@ -75,7 +77,7 @@ async fn call<T>(leave: Leave, future: impl Future<Output = Result<T, Error>>) -
     }
 }
 
-async fn pass(turns: u64) {
+pub(super) async fn pass(turns: u64) {
     for _ in 0..turns {
         tokio::task::yield_now().await;
     }
@@ -88,7 +90,7 @@ fn integer(rows: &Rows) -> i64 {
     }
 }
 
-fn told<T>(what: &str, outcome: &Result<T, Error>) -> String {
+pub(super) fn told<T>(what: &str, outcome: &Result<T, Error>) -> String {
     match outcome {
         Ok(_) => format!("{what}: acknowledged"),
         Err(error) => format!(
@@ -100,7 +102,7 @@ fn told<T>(what: &str, outcome: &Result<T, Error>) -> String {
 }
 
 /// What a statement by itself must come to.
-fn is_refused(act: Act, kind: Kind) -> bool {
+pub(super) fn is_refused(act: Act, kind: Kind) -> bool {
     match act {
         Act::Duplicate | Act::Raise => true,
         Act::CommitAndRaise => kind == Kind::Postgres,
@@ -117,12 +119,17 @@ impl History {
     ) -> Outcome {
         let url = format!("{url}?{POOL}&pool={}", program.connections);
         let db = Database::connect(&url, Options::default()).await.unwrap();
+        let rows = db.query(sql::ALTERED, []).await.unwrap();
+        let altered = match rows.columns().names().any(|name| name == sql::RENAMED) {
+            true => Altered::Yes,
+            false => Altered::No,
+        };
         let history = Rc::new(History {
             db: db.clone(),
             kind,
             next_id: Cell::new(*next_id),
             groups: RefCell::default(),
-            altered: Cell::new(u64::try_from(*next_id).unwrap()),
+            altered: Cell::new(altered),
         });
         let first = *next_id;
         let callers = program.callers.iter().cloned().map(|steps| {
@@ -155,18 +162,18 @@ impl History {
         outcome
     }
 
-    fn new_id(&self) -> i64 {
+    pub(super) fn new_id(&self) -> i64 {
         let id = self.next_id.get();
         self.next_id.set(id + 1);
         id
     }
 
-    fn note(&self, ids: Vec<i64>, fate: Fate) {
+    pub(super) fn note(&self, ids: Vec<i64>, fate: Fate) {
         self.groups.borrow_mut().push(Group { ids, fate });
     }
 
     /// What is certain of all numbers so far.
-    fn certain(&self) -> Vec<(i64, Fate)> {
+    pub(super) fn certain(&self) -> Vec<(i64, Fate)> {
         let groups = self.groups.borrow();
         let certain = groups.iter().filter(|group| group.fate != Fate::Either);
         let each = certain.flat_map(|group| group.ids.iter().map(|id| (*id, group.fate)));
@@ -184,8 +191,12 @@ impl History {
             Step::Read => self.read().await,
             Step::Stream(batches) => self.stream(batches).await,
             Step::Alter => {
-                self.altered.set(self.altered.get() + 1);
-                let sql = format!("alter table p add c{} int", self.altered.get());
+                let from = self.altered.get();
+                self.altered.set(match from {
+                    Altered::No => Altered::Yes,
+                    Altered::Yes => Altered::No,
+                });
+                let sql = sql::alteration(self.kind, from);
                 let altered = self.db.execute(sql, []).await;
                 altered
                     .as_ref()
@@ -193,10 +204,9 @@ impl History {
                     .map_err(|_| told("Alter", &altered))
             }
             Step::ReadAltered => {
-                let rows = self.db.query("select * from p", []).await;
+                let rows = self.db.query(sql::ALTERED, []).await;
                 match &rows {
-                    Ok(found) if found.len() == 1 => Ok(()),
-                    Ok(found) => Err(format!("{} rows in a table of one", found.len())),
+                    Ok(found) => is_whole(found),
                     Err(_) => Err(told("ReadAltered", &rows)),
                 }
             }
@@ -323,17 +333,7 @@ impl History {
     async fn transaction(&self, inner: Vec<Inner>, end: End) -> Outcome {
         let begun = self.db.begin(TransactionOptions::default()).await;
         let tx = begun.map_err(|error| format!("begin: {} {error}", error.kind()))?;
-        let mut open = Open {
-            history: self,
-            tx: &tx,
-            ids: Vec::new(),
-            undone: Vec::new(),
-            marks: Vec::new(),
-            outlived: Vec::new(),
-            stream: None,
-            read: 0,
-            state: State::Good,
-        };
+        let mut open = Open::new(self, &tx);
         let mut outcome = Ok(());
         for step in inner {
             outcome = open.step(step).await;
@@ -378,392 +378,31 @@ impl History {
     }
 }
 
-fn numbers(rows: &Rows) -> impl Iterator<Item = i64> {
+/// The table that is altered has one row, whatever its columns are.
+pub(super) fn is_whole(rows: &Rows) -> Outcome {
+    let row = rows.first().filter(|_| rows.len() == 1);
+    let values: Option<Vec<_>> = row.map(|row| row.values().collect());
+    match values.as_deref() {
+        Some([ValueRef::Integer(1), ValueRef::Integer(7)]) => Ok(()),
+        other => Err(format!("the altered table was read as {other:?}")),
+    }
+}
+
+pub(super) fn numbers(rows: &Rows) -> impl Iterator<Item = i64> {
     rows.iter().map(|row| match row.value(0) {
         Some(ValueRef::Integer(id)) => id,
         other => panic!("{other:?}"),
     })
 }
 
-fn count(found: &[i64], id: i64) -> i64 {
+pub(super) fn count(found: &[i64], id: i64) -> i64 {
     i64::try_from(found.iter().filter(|other| **other == id).count()).unwrap()
 }
 
-fn judge(id: i64, fate: Fate, count: i64) -> Outcome {
+pub(super) fn judge(id: i64, fate: Fate, count: i64) -> Outcome {
     let expected = i64::from(fate == Fate::Present);
     match fate == Fate::Either || count == expected {
         true => Ok(()),
         false => Err(format!("{id} is {fate:?} and there {count} times")),
     }
-}
-
-/// What a transaction takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Good,
-    /// PostgreSQL takes nothing more until a savepoint is gone back to.
-    Failed,
-    /// A call was left.
-    Over,
-}
-
-/// A transaction, and what the model says of it.
-struct Open<'a> {
-    history: &'a History,
-    tx: &'a Transaction,
-    /// The numbers that are in it.
-    ids: Vec<i64>,
-    undone: Vec<i64>,
-    /// Its savepoints, and how many numbers were in it when each was made.
-    marks: Vec<(Savepoint, usize)>,
-    /// Those whose outer ones have ended.
-    outlived: Vec<Savepoint>,
-    stream: Option<RowStream>,
-    /// Rows that the stream has given.
-    read: usize,
-    state: State,
-}
-
-impl Open<'_> {
-    async fn step(&mut self, step: Inner) -> Outcome {
-        match step {
-            Inner::Statement(act, leave) => self.statement(act, leave).await,
-            Inner::Pipeline(leave) => self.pipeline(leave).await,
-            Inner::Read => self.read().await,
-            Inner::ReadAltered => self.read_altered().await,
-            Inner::Savepoint(leave) => self.savepoint(leave).await,
-            Inner::Release(which, leave) => self.end_savepoint(which, leave, Way::Release).await,
-            Inner::RollBackTo(which, leave) => {
-                self.end_savepoint(which, leave, Way::RollBack).await
-            }
-            Inner::DropSavepoint(which) => self.drop_savepoint(which),
-            Inner::OpenStream => self.open_stream().await,
-            Inner::NextRows(leave) => self.next_rows(leave).await,
-            Inner::DropStream => {
-                self.stream = None;
-                Ok(())
-            }
-            Inner::Yield(turns) => {
-                pass(turns).await;
-                Ok(())
-            }
-        }
-    }
-
-    /// What a call must come to that would succeed by itself. None when the caller left.
-    fn expect<T>(
-        &mut self,
-        what: &str,
-        ended: Ended<T>,
-    ) -> Result<Option<Result<T, Error>>, String> {
-        let Some(outcome) = ended else {
-            self.state = State::Over;
-            return Ok(None);
-        };
-        let expected = match (self.state, &self.stream) {
-            (State::Over, _) => Some("TransactionRolledBack"),
-            (_, Some(_)) => Some("UsageError"),
-            (State::Failed, None) => Some("Error"),
-            (State::Good, None) => None,
-        };
-        // What is over says so, or that a stream is in the way.
-        let agrees = match (&outcome, expected) {
-            (Ok(_), None) => true,
-            (Err(error), Some(expected)) => {
-                let usage = self.state == State::Over && self.stream.is_some();
-                error.kind() == expected || (usage && error.kind() == "UsageError")
-            }
-            // The act itself may be refused: who called says whether.
-            (Err(_), None) => true,
-            (Ok(_), Some(_)) => false,
-        };
-        match agrees {
-            true => Ok(Some(outcome)),
-            false => Err(told(
-                &format!("{what} in a transaction that is {:?}", self.state),
-                &outcome,
-            )),
-        }
-    }
-
-    fn takes_statements(&self) -> bool {
-        self.state == State::Good && self.stream.is_none()
-    }
-
-    async fn statement(&mut self, act: Act, leave: Leave) -> Outcome {
-        let id = self.history.new_id();
-        let kind = self.history.kind;
-        let sql = sql::of(act, kind);
-        let ended = match id % 2 {
-            0 => call(leave, self.tx.query(sql, values![id]))
-                .await
-                .map(|outcome| outcome.map(drop)),
-            _ => call(leave, self.tx.execute(sql, values![id]))
-                .await
-                .map(|outcome| outcome.map(drop)),
-        };
-        self.undone.push(id);
-        let takes = self.takes_statements();
-        let Some(outcome) = self.expect(&format!("{act:?}"), ended)? else {
-            return Ok(());
-        };
-        if !takes {
-            return Ok(());
-        }
-        let refused = is_refused(act, kind);
-        if outcome.is_err() != refused {
-            return Err(told(&format!("{act:?} in a transaction"), &outcome));
-        }
-        match refused {
-            true => self.refused(),
-            false => {
-                self.undone.pop();
-                self.ids.push(id);
-            }
-        }
-        Ok(())
-    }
-
-    fn refused(&mut self) {
-        if self.history.kind == Kind::Postgres {
-            self.state = State::Failed;
-        }
-    }
-
-    async fn pipeline(&mut self, leave: Leave) -> Outcome {
-        let ids: Vec<i64> = (0..2).map(|_| self.history.new_id()).collect();
-        let sql = sql::of(Act::Insert, self.history.kind);
-        let statements = ids.iter().map(|id| (sql.into(), values![*id])).collect();
-        self.undone.extend(&ids);
-        let ended = call(leave, self.tx.pipeline(statements)).await;
-        // Of several statements each has its own error, unless none could be asked.
-        let ended = ended.map(|outcomes| {
-            outcomes.and_then(|outcomes| outcomes.into_iter().collect::<Result<Vec<Rows>, _>>())
-        });
-        let takes = self.takes_statements();
-        let outcome = match (ended, self.state) {
-            (Some(Err(Error::RolledBack { .. })), State::Failed) => return Ok(()),
-            (ended, _) => self.expect("Pipeline", ended)?,
-        };
-        match outcome {
-            Some(Ok(_)) => {
-                self.undone.truncate(self.undone.len() - ids.len());
-                self.ids.extend(ids);
-                Ok(())
-            }
-            Some(outcome) if takes => Err(told("Pipeline in a transaction", &outcome)),
-            _ => Ok(()),
-        }
-    }
-
-    async fn read(&mut self) -> Outcome {
-        let sql = "select id from w where id > 0";
-        let certain = self.history.certain();
-        let rows = Some(self.tx.query(sql, []).await);
-        let takes = self.takes_statements();
-        let Some(rows) = self.expect("Read", rows)?.filter(|_| takes) else {
-            return Ok(());
-        };
-        let Ok(rows) = &rows else {
-            return Err(told("Read in a transaction", &rows));
-        };
-        let found: Vec<i64> = numbers(rows).collect();
-        for (id, fate) in certain {
-            judge(id, fate, count(&found, id))
-                .map_err(|said| format!("in a transaction {said}"))?;
-        }
-        for id in &self.ids {
-            judge(*id, Fate::Present, count(&found, *id))
-                .map_err(|said| format!("of its own {said}"))?;
-        }
-        for id in &self.undone {
-            judge(*id, Fate::Absent, count(&found, *id))
-                .map_err(|said| format!("of its own {said}"))?;
-        }
-        Ok(())
-    }
-
-    /// On PostgreSQL the first such statement after a change of the table may fail, as the documentation says.
-    async fn read_altered(&mut self) -> Outcome {
-        let rows = Some(self.tx.query("select * from p", []).await);
-        let takes = self.takes_statements();
-        match self.expect("ReadAltered", rows)? {
-            Some(Err(error)) if takes => {
-                let stale = error.code().as_deref() == Some("0A000");
-                if !(stale && self.history.kind == Kind::Postgres) {
-                    return Err(told("ReadAltered in a transaction", &Err::<(), _>(error)));
-                }
-                self.refused();
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    async fn savepoint(&mut self, leave: Leave) -> Outcome {
-        let ended = call(leave, self.tx.savepoint()).await;
-        let takes = self.takes_statements();
-        match self.expect("Savepoint", ended)? {
-            Some(Ok(savepoint)) => {
-                self.marks.push((savepoint, self.ids.len()));
-                Ok(())
-            }
-            Some(failed) if takes => Err(told("Savepoint", &failed)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Takes a savepoint out, and lets those within it outlive it.
-    fn take_mark(&mut self, which: u64) -> Option<(Savepoint, usize)> {
-        let at = usize::try_from(which)
-            .unwrap()
-            .checked_rem(self.marks.len())?;
-        let mut marks = self.marks.drain(at..);
-        let mark = marks.next();
-        self.outlived.extend(marks.map(|(savepoint, _)| savepoint));
-        mark
-    }
-
-    fn go_back_to(&mut self, length: usize) {
-        self.undone.extend(self.ids.drain(length..));
-        if self.state == State::Failed {
-            self.state = State::Good;
-        }
-    }
-
-    async fn end_savepoint(&mut self, which: u64, leave: Leave, way: Way) -> Outcome {
-        let Some((savepoint, length)) = self.take_mark(which) else {
-            return Ok(());
-        };
-        let ended = match way {
-            Way::Release => call(leave, savepoint.release()).await,
-            Way::RollBack => call(leave, savepoint.roll_back()).await,
-        };
-        let can = match way {
-            Way::Release => self.state == State::Good,
-            // It is what a failed transaction takes.
-            Way::RollBack => self.state != State::Over,
-        };
-        let can = can && self.stream.is_none();
-        if let (Some(outcome), true) = (&ended, can) {
-            if outcome.is_err() {
-                return Err(told(&format!("{way:?}"), outcome));
-            }
-            if way == Way::RollBack {
-                self.go_back_to(length);
-            }
-            return Ok(());
-        }
-        // What could not be ended was dropped, by which it is undone.
-        if self.expect(&format!("{way:?}"), ended)?.is_some() && self.state != State::Over {
-            self.go_back_to(length);
-        }
-        Ok(())
-    }
-
-    fn drop_savepoint(&mut self, which: u64) -> Outcome {
-        if which == 0 {
-            self.outlived.pop();
-        }
-        if let Some((savepoint, length)) = self.take_mark(which) {
-            drop(savepoint);
-            if self.state != State::Over {
-                self.go_back_to(length);
-            }
-        }
-        Ok(())
-    }
-
-    async fn open_stream(&mut self) -> Outcome {
-        let stream = Some(self.tx.stream(self.history.kind.numbers(), []).await);
-        let takes = self.takes_statements();
-        let failed = self.state == State::Failed && self.stream.is_none();
-        let opened = match stream {
-            // On PostgreSQL what the statement itself comes to comes with its rows.
-            Some(Ok(stream)) if failed => {
-                self.stream = Some(stream);
-                return Ok(());
-            }
-            stream => self.expect("OpenStream", stream)?,
-        };
-        match opened {
-            Some(Ok(stream)) => {
-                (self.stream, self.read) = (Some(stream), 0);
-                Ok(())
-            }
-            Some(Err(error)) if takes => Err(told("OpenStream", &Err::<(), _>(error))),
-            _ => Ok(()),
-        }
-    }
-
-    async fn next_rows(&mut self, leave: Leave) -> Outcome {
-        let Some(stream) = &mut self.stream else {
-            return Ok(());
-        };
-        let ended = call(leave, stream.next()).await;
-        match ended {
-            None => Ok(()),
-            Some(Ok(Some(rows))) => {
-                self.read += rows.len();
-                // After its last rows it may be in the way or not.
-                if self.read == NUMBERS {
-                    self.stream = None;
-                }
-                Ok(())
-            }
-            Some(Ok(None)) => Err(format!("a stream ended after {} rows", self.read)),
-            Some(Err(error)) => {
-                self.stream = None;
-                match self.state {
-                    State::Good => Err(told("NextRows", &Err::<(), _>(error))),
-                    State::Failed | State::Over => Ok(()),
-                }
-            }
-        }
-    }
-
-    async fn end(mut self, end: End) -> Outcome {
-        let ended = match end {
-            End::Commit(leave) => call(leave, self.tx.commit()).await,
-            End::RollBack(leave) => call(leave, self.tx.roll_back()).await,
-            End::Drop => None,
-        };
-        let fate = match (end, ended) {
-            (End::Drop | End::RollBack(_), None) => Fate::Absent,
-            (End::Commit(_), None) if self.takes_statements() => Fate::Either,
-            (End::Commit(_), None) => Fate::Absent,
-            (End::RollBack(_), Some(outcome)) => {
-                let refused = self.stream.is_some() && self.state != State::Over;
-                if outcome.is_err() && !self.stream.is_some() || outcome.is_ok() && refused {
-                    return Err(told("RollBack", &outcome));
-                }
-                Fate::Absent
-            }
-            (End::Commit(_), Some(Err(Error::RolledBack { .. })))
-                if self.state == State::Failed =>
-            {
-                Fate::Absent
-            }
-            (End::Commit(_), ended) => match self.expect("Commit", ended)? {
-                Some(Ok(())) => Fate::Present,
-                Some(outcome) if self.takes_statements() => return Err(told("Commit", &outcome)),
-                _ => Fate::Absent,
-            },
-            (End::Drop, Some(_)) => unreachable!("nothing was called"),
-        };
-        let history = self.history;
-        let ids = std::mem::take(&mut self.ids);
-        let undone = std::mem::take(&mut self.undone);
-        // What became of the transaction is certain for others once it has gone.
-        drop(self);
-        history.note(ids, fate);
-        history.note(undone, Fate::Absent);
-        Ok(())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Release,
-    RollBack,
 }

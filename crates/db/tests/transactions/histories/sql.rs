@@ -8,14 +8,14 @@ use crate::Kind;
 
 const SQLITE: &str = "
 create table w(id integer not null, k integer unique); create index w_id on w(id); insert into w values (0, 0);
-create table p(a integer); insert into p values (1);
+create table p(a integer, b integer); insert into p values (1, 7);
 create table r(id integer);
 create trigger ra after insert on r begin insert into w(id) values (new.id); select raise(abort, 'no'); end;
 ";
 
 const POSTGRES: &str = "
 create table w(id int not null, k int unique); create index on w(id); insert into w values (0, 0);
-create table p(a int); insert into p values (1);
+create table p(a int, b int); insert into p values (1, 7);
 create function wr(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); return n; end $$;
 create function ra(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); raise exception 'no'; end $$;
 create function slow(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); perform pg_sleep(0.02); return n; end $$;
@@ -27,7 +27,7 @@ create procedure cr(n int) language plpgsql as
 const FIREBIRD: &str = "
 create table w(id integer not null, k integer unique);
 create index w_id on w(id);
-create table p(a integer);
+create table p(a integer, b integer);
 create exception no_way 'no';
 create procedure wr(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; end;
 create procedure ra(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; exception no_way; end;
@@ -35,8 +35,30 @@ create procedure slow(n integer) returns (m integer) as declare i integer = 0;
     begin insert into w(id) values (:n); while (i < 100000) do i = i + 1; m = n; suspend; end;
 create procedure wp(n integer) as begin insert into w(id) values (:n); end;
 insert into w values (0, 0);
-insert into p values (1);
+insert into p values (1, 7);
 ";
+
+/// Reads the table that is altered.
+pub(super) const ALTERED: &str = "select * from p";
+/// What one of its columns is called half of the time, where its type is not what changes.
+pub(super) const RENAMED: &str = "renamed";
+
+/// Whether that table is as it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Altered {
+    No,
+    Yes,
+}
+
+/// The next alteration of that table, there and back.
+pub(super) fn alteration(kind: Kind, from: Altered) -> &'static str {
+    match (kind, from) {
+        (Kind::Postgres, Altered::No) => "alter table p alter column b type int8",
+        (Kind::Postgres, Altered::Yes) => "alter table p alter column b type int4",
+        (_, Altered::No) => "alter table p rename column b to renamed",
+        (_, Altered::Yes) => "alter table p rename column renamed to b",
+    }
+}
 
 pub(super) async fn set_up(db: &Database, kind: Kind) {
     let script = match kind {
