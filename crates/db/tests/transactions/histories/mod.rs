@@ -96,3 +96,9 @@ fn on_postgresql_every_history_is_that_of_the_model() {
     let database = tsumugi_pg_rig::Server::shared().database();
     check(Kind::Postgres, &database.url());
 }
+
+#[test]
+fn on_firebird_every_history_is_that_of_the_model() {
+    let database = tsumugi_firebird_rig::Server::shared().database();
+    check(Kind::Firebird, &database.url());
+}

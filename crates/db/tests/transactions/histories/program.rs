@@ -58,6 +58,8 @@ pub(super) enum Act {
     Duplicate,
     /// Inserts it in code that raises an error afterwards.
     Raise,
+    /// The same after it has given a row. Not in a transaction, where Firebird keeps what was done until that row was fetched.
+    RaiseLate,
     /// Inserts it, commits, and raises an error as of a statement that must be prepared anew.
     CommitAndRaise,
 }
@@ -225,6 +227,7 @@ fn act(dice: &mut Dice, kind: Kind) -> Act {
 
 fn step(dice: &mut Dice, kind: Kind) -> Step {
     match dice.below(20) {
+        0 if dice.one_in(4) => Step::Statement(Act::RaiseLate, leave(dice)),
         0..=6 => Step::Statement(act(dice, kind), leave(dice)),
         7 => Step::Pipeline {
             atomic: dice.one_in(2),

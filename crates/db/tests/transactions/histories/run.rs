@@ -104,7 +104,7 @@ pub(super) fn told<T>(what: &str, outcome: &Result<T, Error>) -> String {
 /// What a statement by itself must come to.
 pub(super) fn is_refused(act: Act, kind: Kind) -> bool {
     match act {
-        Act::Duplicate | Act::Raise => true,
+        Act::Duplicate | Act::Raise | Act::RaiseLate => true,
         Act::CommitAndRaise => kind == Kind::Postgres,
         _ => false,
     }

@@ -30,7 +30,8 @@ create index w_id on w(id);
 create table p(a integer, b integer);
 create exception no_way 'no';
 create procedure wr(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; end;
-create procedure ra(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; exception no_way; end;
+create procedure ra(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; exception no_way; suspend; end;
+create procedure late(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; exception no_way; end;
 create procedure slow(n integer) returns (m integer) as declare i integer = 0;
     begin insert into w(id) values (:n); while (i < 100000) do i = i + 1; m = n; suspend; end;
 create procedure wp(n integer) as begin insert into w(id) values (:n); end;
@@ -98,8 +99,9 @@ pub(super) fn of(act: Act, kind: Kind) -> &'static str {
             "insert into w(id, k) select cast(? as integer), cast(null as integer) from rdb$database \
              union all select -1, 0 from rdb$database"
         }
-        (Act::Raise, Kind::Sqlite) => "insert into r values (?)",
-        (Act::Raise, Kind::Postgres) => "select ra(?)",
+        (Act::RaiseLate, Kind::Firebird) => "select * from late(?)",
+        (Act::Raise | Act::RaiseLate, Kind::Sqlite) => "insert into r values (?)",
+        (Act::Raise | Act::RaiseLate, Kind::Postgres) => "select ra(?)",
         (Act::Raise, Kind::Firebird) => "select * from ra(?)",
         (Act::CommitAndRaise, Kind::Postgres) => "call cr(?)",
     }
