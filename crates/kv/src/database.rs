@@ -12,7 +12,7 @@ use std::task::Poll;
 use bytes::Bytes;
 
 use crate::clock::Clock;
-use crate::disk::Disk;
+use crate::disk::{Disk, replace_copy};
 use crate::engine::{Engine, Pair, Shared};
 use crate::error::Result;
 use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX};
@@ -264,6 +264,14 @@ impl Database {
         self.open.engine.backup(folder)
     }
 
+    /// [`backup`](Self::backup) to a folder that may hold an earlier one, which is there until this one is whole and then replaced.
+    ///
+    /// # Errors
+    /// When the folder holds something else, or a process has the earlier backup open.
+    pub fn replace_backup(&self, folder: &Path) -> Result<()> {
+        replace_copy(folder, |folder| self.backup(folder))
+    }
+
     /// The changes of the keys that begin with `prefix`, from now on.
     pub fn watch(&self, prefix: impl Into<Bytes>) -> Result<Watch> {
         self.open.shared.watches.watch(prefix.into())
@@ -276,7 +284,7 @@ impl Database {
     }
 
     /// Applies a write, and again after every notice about `key` while nothing came of it (it was missing, or not as expected) and `over`
-    /// is not ready. Then the last answer holds.
+    /// is not ready; then once more, since a record may have come without a notice. The last answer holds.
     pub async fn submit_until(
         &self,
         write: Write,
@@ -296,7 +304,7 @@ impl Database {
                 Poll::Pending => over.as_mut().poll(context).map(|()| true),
             });
             if is_over.await {
-                return written;
+                return self.submit(write).await;
             }
         }
     }

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod cursor;
 mod database;
 mod decide;
 mod disk;
@@ -42,6 +43,7 @@ mod watch;
 mod write;
 
 pub use clock::Clock;
+pub use cursor::{Cursor, Move, Moved, Present};
 pub use database::Database;
 pub use engine::Pair;
 pub use error::{Error, Result};

@@ -181,6 +181,38 @@ fn of_backups_to_one_name_one_is_made_and_is_whole() {
 }
 
 #[test]
+fn a_backup_replaces_an_earlier_one_that_is_not_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    let copy = folder.path().join("copy");
+    for count in [10, 20, 5] {
+        kv.submit_wait(Write::Clear).unwrap();
+        fill(&kv, 0..count);
+        kv.replace_backup(&copy).unwrap();
+        let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+        assert_eq!(restored.count().unwrap(), u64::from(count));
+        let error = kv.replace_backup(&copy).unwrap_err();
+        assert!(matches!(error, Error::Locked { .. }), "{error}");
+        assert!(restored.close());
+    }
+    // Several at once, and nothing beside is left of any.
+    std::thread::scope(|scope| {
+        let backups = [0; 4].map(|_| scope.spawn(|| kv.replace_backup(&copy)));
+        let made = backups.map(|backup| backup.join().unwrap());
+        assert!(made.iter().any(Result::is_ok), "{made:?}");
+    });
+    let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+    assert_eq!(restored.count().unwrap(), 5);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    let other = folder.path().join("letters");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("letter.txt"), "Dear").unwrap();
+    let error = kv.replace_backup(&other).unwrap_err();
+    assert!(error.to_string().contains("no database"), "{error}");
+    assert_eq!(fs::read(other.join("letter.txt")).unwrap(), b"Dear");
+}
+
+#[test]
 fn a_database_in_memory_is_backed_up_to_disk() {
     let folder = tempfile::tempdir().unwrap();
     let kv = Database::open(&Spec::memory()).unwrap();

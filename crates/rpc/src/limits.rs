@@ -107,6 +107,9 @@ pub(crate) const TOKEN_BYTES_MIN: usize = 16;
 /// Most bytes of a name or value in the parameters of Synchronize and Rebuild.
 pub(crate) const PARAMETER_BYTES_MAX: usize = 4 * 1024;
 
+/// How often a call with `retry_wait` looks for what came without a notice, in milliseconds; also when its time is over.
+pub(crate) const RETRY_LOOK_MS: u64 = 5_000;
+
 /// What a client bears with. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct ClientLimits {

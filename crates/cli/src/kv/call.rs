@@ -49,10 +49,11 @@ upper, upperinc, lower, lowerinc.";
 
 const BACKUP: &str = "\
 Examples:
-  tsumugi kv backup .bak                copies the folder casket.tkt to casket.tkt.bak, on the server
-  tsumugi kv backup                     to casket.tkt.backup-SECONDS
+  tsumugi kv backup daily               copies the folder casket.tkt to casket.tkt.backup.daily, on the server
+  tsumugi kv backup                     to casket.tkt.backup.YYYYMMDDhhmmss, in UTC
 
-The server goes on serving. The copy opens like any database: tsumugi kv casket.tkt.bak";
+The server goes on serving. A copy replaces an earlier one of its name, once it is whole. It opens like any
+database: tsumugi kv casket.tkt.backup.daily";
 
 const IMPORT: &str = "\
 Examples:

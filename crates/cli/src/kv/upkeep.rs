@@ -18,7 +18,7 @@ const USAGE: u8 = 2;
 /// `backup`
 #[derive(clap::Args)]
 pub struct Backup {
-    /// What the copy's name has beyond that of the database; made of the time by default
+    /// What the copy's name has behind that of the database and `.backup.`: letters, digits, - _ and .; the time by default
     #[arg(default_value = "")]
     suffix: String,
     #[command(flatten)]

@@ -327,14 +327,16 @@ fn a_list_that_nobody_reads_to_the_end_ends_well() {
 fn a_backup_opens() {
     let served = Served::start();
     served.check(&["set", "a", "1"], 0, "");
-    served.check(&["backup", ".bak"], 0, "");
+    served.check(&["backup", "daily"], 0, "");
+    served.check(&["set", "a", "2"], 0, "");
+    served.check(&["backup", "daily"], 0, "");
     served.check(&["backup", "--index", "1"], 1, "PRECONDITION");
-    let copy = served.folder.path().join("casket.tkt.bak");
+    let copy = served.folder.path().join("casket.tkt.backup.daily");
     assert!(copy.is_dir());
     served.check(&["remove", "a"], 0, "");
     let copy = copy.to_str().unwrap();
     let other = Served::with(&["--", copy]);
-    other.check(&["list"], 0, "a\t1\n");
+    other.check(&["list"], 0, "a\t2\n");
 }
 
 #[test]

@@ -25,8 +25,6 @@ SIZE = 80 * 1024 * 1024
 OPTIONS = [
     ("grpc.max_receive_message_length", SIZE),
     ("grpc.max_send_message_length", SIZE),
-    # A UNIX socket's path is no authority of HTTP/2.
-    ("grpc.default_authority", "localhost"),
 ]
 channel = grpc.insecure_channel(target, options=OPTIONS)
 stub = rpc.DBMServiceStub(channel)

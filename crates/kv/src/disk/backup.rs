@@ -3,16 +3,20 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 
 use super::layout::{META_KEY, Meta, expiry_key, record_key};
 use super::overlay;
-use super::store::{CommitError, Store, broken, failed};
+use super::store::{CommitError, Store, broken, failed, lock_copy};
 use crate::error::Result;
 use crate::limits::{BACKUP_BYTES, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX};
 use crate::record::Record;
 use crate::spec::{Durability, Spec};
+
+/// Tells the replacements of this process from each other.
+static REPLACEMENTS: AtomicU64 = AtomicU64::new(0);
 
 /// Makes a database on disk in a new folder; returns how many records it has. A folder that was not finished is not left.
 pub(crate) fn write_copy(
@@ -39,6 +43,60 @@ pub(crate) fn write_copy(
         drop(std::fs::remove_dir_all(&partial));
     }
     written
+}
+
+/// Makes a copy by `write` and gives it the name of `folder`, where it takes the place of an earlier copy that no process has open. Until
+/// then the earlier one is there; what a crash leaves of the change is an older or newer copy under `NAME.replaced-…` or `NAME.new-…`.
+pub(crate) fn replace_copy(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    if !is_there(folder)? {
+        return write(folder);
+    }
+    // Before the work of copying, as well as when it is done.
+    drop(lock_copy(folder)?);
+    let number = REPLACEMENTS.fetch_add(1, Relaxed);
+    let beside = |what: &str| {
+        let mut name = folder.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{what}-{}-{number}", std::process::id()));
+        folder.with_file_name(name)
+    };
+    let (new, old) = (beside("new"), beside("replaced"));
+    write(&new)?;
+    let replaced = take_place(folder, &new, &old);
+    if replaced.is_err() {
+        // The error that kept the copy from its name says more than one about what it left.
+        drop(std::fs::remove_dir_all(&new));
+    }
+    replaced
+}
+
+fn is_there(folder: &Path) -> Result<bool> {
+    let exists = folder.try_exists();
+    exists.map_err(|error| failed("looking for", folder, error))
+}
+
+fn take_place(folder: &Path, new: &Path, old: &Path) -> Result<()> {
+    // Again when another backup was given the name in between.
+    while is_there(folder)? {
+        let lock = lock_copy(folder)?;
+        match std::fs::rename(folder, old) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(failed("renaming", folder, error));
+            }
+            _ => {}
+        }
+        let named = name_copy(new, folder);
+        drop(std::fs::remove_dir_all(old));
+        drop(lock);
+        match named {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
+                ) => {}
+            named => return named.map_err(|error| failed("naming", folder, error)),
+        }
+    }
+    name_copy(new, folder).map_err(|error| failed("naming", folder, error))
 }
 
 /// Makes the folder of a copy that is not finished, beside where it will be. Nobody else writes there.

@@ -22,7 +22,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 
-pub(crate) use self::backup::write_copy;
+pub(crate) use self::backup::{replace_copy, write_copy};
 use self::layout::{Meta, expiry_key, own_key, record_key, records_end};
 use self::store::{Sight, Store, broken, failed};
 use self::writer::{Job, Writer};

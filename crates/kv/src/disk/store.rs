@@ -403,6 +403,17 @@ fn lock(path: &Path) -> Result<File> {
     }
 }
 
+/// Keeps other processes from a copy that is to be replaced; refuses what is none, or is open.
+pub(super) fn lock_copy(path: &Path) -> Result<File> {
+    match marker(path)? {
+        Some(_) => lock(path),
+        None => Err(broken(
+            path,
+            "what is there is no database, and is not replaced",
+        )),
+    }
+}
+
 fn marker(path: &Path) -> Result<Option<String>> {
     let file = path.join(MARKER);
     match fs::read(&file) {

@@ -9,21 +9,21 @@ use tsumugi_kv::{Desired, Expected, Range, RekeySource, Seek, SetMode, Write};
 use crate::engines::each_engine;
 
 /// Random numbers that are the same each time (xorshift).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % end
     }
 
-    fn key(&mut self) -> Bytes {
+    pub fn key(&mut self) -> Bytes {
         Bytes::from(format!("k{}", self.below(40)))
     }
 
-    fn value(&mut self) -> Bytes {
+    pub fn value(&mut self) -> Bytes {
         let length = self.below(30);
         let byte = self.below(256) as u8;
         Bytes::from(vec![byte; length as usize])

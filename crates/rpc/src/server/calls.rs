@@ -500,7 +500,7 @@ impl DbmService for Calls {
                 };
                 let done = match (synchronized, folder) {
                     (Ok(()), Some(folder)) => {
-                        let backup = move |database: &Database| database.backup(&folder);
+                        let backup = move |database: &Database| database.replace_backup(&folder);
                         self.offloaded(database, backup).await?
                     }
                     (synchronized, _) => synchronized,

@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 use tsumugi_worker::Worker;
 
+use super::authority::Mask;
 use super::door::Door;
 use super::outbound::{Piece, Progress};
 use super::vigil::Vigil;
@@ -57,8 +58,8 @@ impl Connections {
         }
     }
 
-    /// Serves a connection to its end. After `shutdown` resolves, calls that have begun are finished and the connection closes.
-    pub(crate) async fn serve<I, S>(&self, io: I, door: Rc<Door>, shutdown: S)
+    /// Serves a connection to its end; with a mask, what the client names as its authority does not matter. After `shutdown` resolves, calls that have begun are finished and the connection closes.
+    pub(crate) async fn serve<I, S>(&self, io: I, mask: Option<Mask>, door: Rc<Door>, shutdown: S)
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
         S: Future<Output = ()>,
@@ -69,6 +70,7 @@ impl Connections {
             io,
             at: Rc::clone(&heard),
             vigil: Rc::clone(&self.vigil),
+            mask,
         };
         let shaken = tokio::select! {
             shaken = tokio::time::timeout(self.preface, self.http2.handshake(io)) => shaken,
@@ -264,6 +266,7 @@ struct Heard<I> {
     io: I,
     at: Rc<Cell<Instant>>,
     vigil: Rc<Vigil>,
+    mask: Option<Mask>,
 }
 
 impl<I: AsyncRead + Unpin> AsyncRead for Heard<I> {
@@ -272,8 +275,14 @@ impl<I: AsyncRead + Unpin> AsyncRead for Heard<I> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
+        let filled = buffer.filled().len();
         let read = Pin::new(&mut self.io).poll_read(context, buffer);
         if read.is_ready() {
+            if let Some(mask) = &mut self.mask
+                && let Some(new) = buffer.filled_mut().get_mut(filled..)
+            {
+                mask.apply(new);
+            }
             let now = Instant::now();
             self.at.set(now);
             self.vigil.came(now);

@@ -1,5 +1,5 @@
 //! Iterate: a place in the order of one database, moved and read by the requests of a stream. One answer for each request.
-//! A place is found when it is looked at, so that a record that comes or goes meanwhile is no trouble.
+//! Where a cursor is says the store; a record that comes or goes meanwhile moves none.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,7 +8,9 @@ use bytes::Bytes;
 use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
-use tsumugi_kv::{self as kv, Database, Desired, Expected, Pending, Seek, Sought, Write, Written};
+use tsumugi_kv::{
+    self as kv, Desired, Expected, Move, Moved, Pair, Pending, Present, Seek, Write, Written,
+};
 
 use super::budget::Claim;
 use super::calls::Calls;
@@ -17,14 +19,6 @@ use crate::code::Code;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::iterate_request::OpType;
 use crate::proto::{IterateRequest, IterateResponse, StatusProto};
-
-/// Where a cursor is.
-#[derive(Clone, Debug)]
-enum Place {
-    Nowhere,
-    /// At the record that is found this way, if there is one.
-    Sought(Seek),
-}
 
 /// A stream of requests to one cursor.
 pub(crate) struct Iteration {
@@ -43,8 +37,9 @@ pub(crate) struct Iteration {
 
 struct Cursor {
     index: i32,
-    database: Database,
-    place: Place,
+    place: kv::Cursor,
+    /// The record that a step has read, while the next one is farther away than one turn looks.
+    passed: Option<Pair>,
 }
 
 /// What comes of a request.
@@ -56,83 +51,70 @@ enum Step {
 }
 
 impl Cursor {
-    /// The record at the cursor.
-    fn record(&self) -> kv::Result<Sought> {
-        match &self.place {
-            Place::Nowhere => Ok(Sought::Nothing),
-            Place::Sought(seek) => self.database.seek_step(seek),
-        }
-    }
-
     fn operate(&mut self, request: IterateRequest) -> Step {
         let Ok(operation) = OpType::try_from(request.operation) else {
             let refused = status(Code::InvalidArgument, "there is no such operation");
             return Step::Answer(bare(refused));
         };
-        let to = |seek| (Place::Sought(seek), success());
-        let (place, status) = match operation {
+        let key = || request.key.clone();
+        let to = match operation {
             OpType::OpNone => return Step::Answer(bare(success())),
-            OpType::OpFirst => to(Seek::First),
-            OpType::OpLast => to(Seek::Last),
-            OpType::OpJump => to(Seek::AtOrAfter(request.key)),
-            OpType::OpJumpLower if request.jump_inclusive => to(Seek::AtOrBefore(request.key)),
-            OpType::OpJumpLower => to(Seek::Before(request.key)),
-            OpType::OpJumpUpper if request.jump_inclusive => to(Seek::AtOrAfter(request.key)),
-            OpType::OpJumpUpper => to(Seek::After(request.key)),
-            _ => return self.operate_on_record(operation, request),
+            OpType::OpFirst => Move::To(Seek::First),
+            OpType::OpLast => Move::To(Seek::Last),
+            OpType::OpJump => Move::Jump(key()),
+            OpType::OpJumpLower if request.jump_inclusive => Move::To(Seek::AtOrBefore(key())),
+            OpType::OpJumpLower => Move::To(Seek::Before(key())),
+            OpType::OpJumpUpper if request.jump_inclusive => Move::To(Seek::AtOrAfter(key())),
+            OpType::OpJumpUpper => Move::To(Seek::After(key())),
+            OpType::OpNext => Move::Next,
+            OpType::OpPrevious => Move::Previous,
+            OpType::OpGet | OpType::OpSet | OpType::OpRemove | OpType::OpStep => {
+                return self.operate_on_record(operation, request);
+            }
         };
-        self.place = place;
-        Step::Answer(bare(status))
+        Step::Answer(bare(match self.place.go(&to) {
+            Ok(Moved::Done) => success(),
+            Ok(Moved::Missing) => missing(),
+            Ok(Moved::Farther) => return Step::Unfinished(request),
+            Err(error) => of_error(&error),
+        }))
     }
 
     fn operate_on_record(&mut self, operation: OpType, request: IterateRequest) -> Step {
-        let (key, value) = match self.record() {
-            Ok(Sought::Found(record)) => record,
-            Ok(Sought::Farther(seek)) => {
-                self.place = Place::Sought(seek);
-                return Step::Unfinished(request);
-            }
-            Ok(Sought::Nothing) => {
-                // There is nothing beyond the end, whatever comes.
-                self.place = Place::Nowhere;
-                return Step::Answer(bare(missing()));
-            }
-            Err(error) => return Step::Answer(bare(of_error(&error))),
+        let (key, value) = match (self.passed.take(), operation) {
+            (Some(pair), OpType::OpStep) => pair,
+            _ => match self.place.record() {
+                Ok(Present::Record(pair)) => pair,
+                Ok(Present::Farther) => return Step::Unfinished(request),
+                Ok(Present::Missing) => return Step::Answer(bare(missing())),
+                Err(error) => return Step::Answer(bare(of_error(&error))),
+            },
         };
-        let write = match operation {
-            OpType::OpNext | OpType::OpStep => {
-                self.place = Place::Sought(Seek::After(key.clone()));
-                None
-            }
-            OpType::OpPrevious => {
-                self.place = Place::Sought(Seek::Before(key.clone()));
-                None
-            }
+        match operation {
             OpType::OpSet => {
-                self.place = Place::Sought(Seek::AtOrAfter(key.clone()));
-                Some(Write::CompareExchange {
-                    key: key.clone(),
+                let write = Write::CompareExchange {
+                    key,
                     expected: Expected::Any,
                     desired: Desired::Put(kept(request.value), None),
-                })
+                };
+                return Step::Write(self.place.database().submit(write));
             }
             OpType::OpRemove => {
-                self.place = Place::Sought(Seek::After(key.clone()));
-                Some(Write::remove(key.clone()))
+                return Step::Write(self.place.database().submit(Write::remove(key)));
             }
-            // A place that was found from the other side is this record from now on.
-            _ => {
-                self.place = Place::Sought(Seek::AtOrAfter(key.clone()));
-                None
-            }
-        };
-        if let Some(write) = write {
-            return Step::Write(self.database.submit(write));
+            OpType::OpStep => match self.place.go(&Move::Next) {
+                Ok(Moved::Farther) => {
+                    self.passed = Some((key, value));
+                    return Step::Unfinished(request);
+                }
+                Ok(Moved::Done | Moved::Missing) => {}
+                Err(error) => return Step::Answer(bare(of_error(&error))),
+            },
+            _ => {}
         }
-        let told = matches!(operation, OpType::OpGet | OpType::OpStep);
-        let shown = |bytes: Bytes, omitted: bool| match (told, omitted) {
-            (true, false) => bytes,
-            _ => Bytes::new(),
+        let shown = |bytes: Bytes, is_omitted: bool| match is_omitted {
+            true => Bytes::new(),
+            false => bytes,
         };
         Step::Answer(IterateResponse {
             status: Some(success()),
@@ -180,8 +162,8 @@ impl Iteration {
             Some(cursor) if cursor.index == index => cursor,
             other => other.insert(Cursor {
                 index,
-                database: self.calls.lane().database(index)?.clone(),
-                place: Place::Nowhere,
+                place: kv::Cursor::new(self.calls.lane().database(index)?.clone()),
+                passed: None,
             }),
         };
         Ok(cursor.operate(request))

@@ -1,6 +1,7 @@
 //! The server: databases served to clients of Tkrzw-RPC on workers, each connection on the worker that accepted it.
 //! Knows no listener and opens no database: both are given. Certificates and tokens are read again at each reload.
 
+mod authority;
 mod budget;
 mod calls;
 mod codec;
@@ -34,6 +35,7 @@ use tsumugi_http::{Acceptor, Protocol, Tls, admin};
 use tsumugi_kv::Database;
 use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, Worker};
 
+use self::authority::Mask;
 use self::calls::Calls;
 pub(crate) use self::codec::SmallBuffers;
 use self::connection::Connections;
@@ -215,7 +217,8 @@ impl tsumugi_worker::Service for Service {
             Peer::Unix => None,
         };
         let Some(acceptor) = acceptor else {
-            self.connections.serve(stream, door, shutdown).await;
+            let mask = (peer == Peer::Unix).then(Mask::default);
+            self.connections.serve(stream, mask, door, shutdown).await;
             drop(slot);
             return;
         };
@@ -228,7 +231,9 @@ impl tsumugi_worker::Service for Service {
             () = self.worker.drain_started() => return,
         };
         match shaken {
-            Ok((stream, Protocol::Http2)) => self.connections.serve(stream, door, shutdown).await,
+            Ok((stream, Protocol::Http2)) => {
+                self.connections.serve(stream, None, door, shutdown).await;
+            }
             Ok(_) => tracing::debug!(%peer, "no connection: the client does not offer h2 by ALPN"),
             Err(error) => tracing::debug!(%peer, %error, "no TLS connection"),
         }

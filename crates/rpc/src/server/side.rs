@@ -39,7 +39,11 @@ const HEALTH: &str = "/grpc.health.v1.Health/";
 
 impl Side {
     pub(crate) fn new() -> Result<Side> {
-        let describe = || Builder::configure().register_encoded_file_descriptor_set(DESCRIPTOR);
+        let describe = || {
+            Builder::configure()
+                .register_encoded_file_descriptor_set(DESCRIPTOR)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
         let refused = |error: tonic_reflection::server::Error| Error::Descriptor(error.to_string());
         let (new, old) = (
             describe().build_v1().map_err(refused)?,

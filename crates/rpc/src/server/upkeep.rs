@@ -40,18 +40,42 @@ fn beside(database: &Database, suffix: &str) -> Result<PathBuf, StatusProto> {
             "a database in memory has no place for a backup",
         ));
     }
-    // The client chooses a name beside the database, not a place elsewhere.
-    if suffix.contains(['/', '\0']) {
-        return Err(refused("the suffix of a backup holds no slash"));
-    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let name = backup_name(suffix, now.unwrap_or_default().as_secs());
     let mut folder = database.spec().path.clone().into_os_string();
-    if suffix.is_empty() {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        folder.push(format!(".backup-{}", now.unwrap_or_default().as_secs()));
-    } else {
-        folder.push(suffix);
-    }
+    folder.push(name);
     Ok(folder.into())
+}
+
+/// What a backup's name has beyond that of the database. The client chooses a name beside it, not a place elsewhere: as in Tkrzw,
+/// other characters than these are left out, and the time in UTC stands for nothing.
+fn backup_name(suffix: &str, now_s: u64) -> String {
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_.".contains(*letter);
+    let plain: String = suffix.chars().filter(is_plain).collect();
+    match plain.is_empty() {
+        true => format!(".backup.{}", date(now_s)),
+        false => format!(".backup.{plain}"),
+    }
+}
+
+/// `YYYYMMDDhhmmss` in UTC.
+fn date(unix_s: u64) -> String {
+    let (days, time) = (unix_s / 86_400, unix_s % 86_400);
+    // Years begin in March here, so that the day that some have more is their last.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, years) = match month {
+        0..10 => (month + 3, 0),
+        _ => (month - 9, 1),
+    };
+    let year = era * 400 + year_of_era + years;
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
 }
 
 /// How a search looks, and how many keys it returns at most; 0 for as many as there may be.
@@ -83,6 +107,26 @@ mod tests {
             .err()
             .map_or(0, |status| status.code);
         assert_eq!(Code::of(code), expected, "{name}={value}");
+    }
+
+    #[test]
+    fn backups_are_named_as_by_tkrzw() {
+        for (suffix, expected) in [
+            ("daily", ".backup.daily"),
+            (".bak", ".backup..bak"),
+            ("../../etc/x y", ".backup.....etcxy"),
+            ("", ".backup.20240229235959"),
+            ("///", ".backup.20240229235959"),
+        ] {
+            assert_eq!(backup_name(suffix, 1_709_251_199), expected, "{suffix}");
+        }
+        for (unix_s, expected) in [
+            (0, "19700101000000"),
+            (951_826_154, "20000229120914"),
+            (4_102_444_800, "21000101000000"),
+        ] {
+            assert_eq!(date(unix_s), expected);
+        }
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Calls that wait for a notice and try again: CompareExchange and PopFirst with `retry_wait`. Knows no wire format.
 //! How long they wait is decided here, how it is done in the store.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use tokio::time::Instant;
 use tsumugi_kv::{self as kv, Database, QUEUE_KEY, Write, Written};
 
 use super::lane::Lane;
+use crate::limits::RETRY_LOOK_MS;
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +33,8 @@ pub(crate) fn notify(database: &Database, subject: Subject<'_>) {
     database.notify(&subject.key());
 }
 
-/// Writes, again after every notice while nothing came of it and `retry_wait` seconds have not passed. Ends early in a drain.
+/// Writes, again after every notice, every `RETRY_LOOK_MS` and at the end, while nothing came of it and `retry_wait` seconds have not
+/// passed. Ends early in a drain.
 pub(crate) async fn write(
     lane: &Lane,
     database: &Database,
@@ -40,11 +45,22 @@ pub(crate) async fn write(
     let Some(wait) = lane.wait(retry_wait) else {
         return database.submit(write).await;
     };
-    let over = async {
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = lane.drain() => {}
+    let end = Instant::now() + wait;
+    loop {
+        let look = end.min(Instant::now() + Duration::from_millis(RETRY_LOOK_MS));
+        let mut is_last = look == end;
+        let over = async {
+            tokio::select! {
+                () = tokio::time::sleep_until(look) => {}
+                () = lane.drain() => is_last = true,
+            }
+        };
+        // What comes without a notice is found by these looks.
+        let written = database.submit_until(write.clone(), subject.key(), over);
+        let written = written.await;
+        let came = !matches!(written, Ok(Written::Mismatch { .. } | Written::Missing));
+        if came || is_last {
+            return written;
         }
-    };
-    database.submit_until(write, subject.key(), over).await
+    }
 }

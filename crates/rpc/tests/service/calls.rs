@@ -410,3 +410,66 @@ fn too_long_a_key_is_the_databases_answer() {
         );
     });
 }
+
+/// Waits for `wait` on one call while another says nothing of what it does.
+fn without_notice<T>(
+    wait: Duration,
+    call: impl AsyncFn(&Client) -> T,
+    other: impl AsyncFn(&Client),
+) -> T {
+    let rig = Rig::start();
+    on_loop(async {
+        let (kv, beside) = (rig.client(), rig.client());
+        let later = async {
+            tokio::time::sleep(wait / 4).await;
+            other(&beside).await;
+        };
+        tokio::join!(call(&kv), later).0
+    })
+}
+
+async fn push_in_silence(kv: &Client) {
+    let request = PushLastRequest {
+        value: "job".into(),
+        wtime: -1.0,
+        ..PushLastRequest::default()
+    };
+    let answer: PushLastResponse = kv.call("PushLast", &request).await.unwrap();
+    assert_eq!(answer.status.unwrap().code, 0);
+}
+
+#[test]
+fn a_call_that_waits_looks_once_more_when_its_time_is_over() {
+    let wait = Duration::from_millis(200);
+    let popped = without_notice(
+        wait,
+        async |kv| kv.pop_first(wait).await.unwrap(),
+        push_in_silence,
+    );
+    assert_eq!(popped.unwrap().1, "job");
+    let exchanged = without_notice(
+        wait,
+        async |kv| {
+            let expected = Expected::Value("ready".into());
+            let mut exchange = Exchange::new("k", expected, Desired::Remove);
+            exchange.wait = wait;
+            kv.compare_exchange(exchange).await.unwrap()
+        },
+        async |kv| assert!(kv.set("k", "ready", OVER).await.unwrap()),
+    );
+    assert!(exchanged.exchanged);
+}
+
+#[test]
+fn a_call_that_waits_long_sees_in_between_what_came_without_a_notice() {
+    let popped = without_notice(
+        Duration::from_millis(200),
+        async |kv| {
+            let popped = kv.pop_first(Duration::from_secs(3_600));
+            let popped = tokio::time::timeout(Duration::from_secs(60), popped);
+            popped.await.expect("a look").unwrap()
+        },
+        push_in_silence,
+    );
+    assert_eq!(popped.unwrap().1, "job");
+}

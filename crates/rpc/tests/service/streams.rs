@@ -281,6 +281,64 @@ fn a_cursor_changes_and_removes_where_it_is() {
     );
 }
 
+/// Does what `work` says between requests to one cursor, whose answers it sees.
+fn beside(records: usize, work: impl AsyncFn(&Client, &mut Cursor)) {
+    with(async |kv| {
+        for number in 0..records {
+            let key = number.to_string();
+            kv.set(key, "v", SetMode::Overwrite).await.unwrap();
+        }
+        let stream = kv.iterate(10).await.unwrap();
+        let mut cursor = Cursor(stream);
+        work(&kv, &mut cursor).await;
+    });
+}
+
+struct Cursor(tsumugi_rpc::client::Duplex<IterateRequest, IterateResponse>);
+
+impl Cursor {
+    /// The key, or the code.
+    async fn ask(&mut self, word: &str) -> Result<Bytes, Code> {
+        self.0.send(&step(word)).await.unwrap();
+        let answer = self.0.receive().await.unwrap().unwrap();
+        match Code::of(answer.status.unwrap().code) {
+            Code::Success => Ok(answer.key),
+            code => Err(code),
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_removes_each_record_by_another_call_leaves_none() {
+    beside(10, async |kv, cursor| {
+        cursor.ask("first").await.unwrap();
+        while let Ok(key) = cursor.ask("get").await {
+            kv.remove(key).await.unwrap();
+            cursor.ask("next").await.unwrap();
+        }
+        assert_eq!(kv.count().await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_last_record_removed_by_another_call_leaves_the_cursor_nowhere() {
+    beside(3, async |kv, cursor| {
+        cursor.ask("last").await.unwrap();
+        kv.remove("2").await.unwrap();
+        assert_eq!(cursor.ask("get").await, Err(Code::NotFound));
+        assert_eq!(cursor.ask("next").await, Err(Code::NotFound));
+        // What comes before the cursor is seen by going back, and what comes behind it by going on.
+        cursor.ask("jump:1").await.unwrap();
+        kv.set("0x", "v", SetMode::Overwrite).await.unwrap();
+        kv.set("1x", "v", SetMode::Overwrite).await.unwrap();
+        cursor.ask("previous").await.unwrap();
+        assert_eq!(cursor.ask("get").await.unwrap(), "0x");
+        for expected in ["0x", "1", "1x"] {
+            assert_eq!(cursor.ask("step").await.unwrap(), expected);
+        }
+    });
+}
+
 #[test]
 fn another_database_is_another_cursor() {
     with(async |kv| {

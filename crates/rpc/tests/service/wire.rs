@@ -283,6 +283,10 @@ fn health_and_reflection_answer_beside_the_databases() {
             let told = bare.call_at(&path, &[b(7, "")]).await;
             let text = String::from_utf8_lossy(&told.messages[0]).into_owned();
             assert!(text.contains("tkrzw_rpc.DBMService"), "{version}: {text}");
+            assert!(text.contains("grpc.health.v1.Health"), "{version}: {text}");
+            let told = bare.call_at(&path, &[b(4, "grpc.health.v1.Health")]).await;
+            let text = String::from_utf8_lossy(&told.messages[0]).into_owned();
+            assert!(text.contains("HealthCheckResponse"), "{version}: {text}");
         }
     });
 }
