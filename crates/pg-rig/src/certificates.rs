@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, SignatureAlgorithm,
+    date_time_ymd,
 };
 
 use crate::account::Account;
-use crate::server::Tls;
+use crate::server::{Dates, Tls};
 use crate::user::User;
 
 /// Files in PEM.
@@ -53,14 +54,21 @@ impl Certificates {
                 .unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
             path
         };
-        let (authority, authority_pem) = authority("authority", signature);
-        let (stranger, stranger_pem) = self::authority("stranger", signature);
-        let (server, server_key) = signed(
-            names,
-            "server",
-            ExtendedKeyUsagePurpose::ServerAuth,
-            &authority,
-        );
+        let dates = match tls {
+            Tls::AuthorityOf(dates) => dates,
+            _ => Dates::Now,
+        };
+        let (authority, authority_pem) = authority("authority", signature, dates);
+        let (stranger, stranger_pem) = self::authority("stranger", signature, Dates::Now);
+        let (server, server_key) = match tls {
+            Tls::SelfSigned(dates) => self_signed(names, dates),
+            _ => signed(
+                names,
+                "server",
+                ExtendedKeyUsagePurpose::ServerAuth,
+                &authority,
+            ),
+        };
         let client = |by: &Authority| {
             signed(
                 &[],
@@ -90,8 +98,37 @@ impl Certificates {
 
 type Authority = Issuer<'static, KeyPair>;
 
-fn authority(name: &str, signature: &'static SignatureAlgorithm) -> (Authority, String) {
+/// A certificate that is its own authority, and its key.
+fn self_signed(names: &[&str], dates: Dates) -> (String, String) {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut parameters = CertificateParams::new(names).expect("the names fit");
+    parameters
+        .distinguished_name
+        .push(DnType::CommonName, "localhost");
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    set_dates(&mut parameters, dates);
+    let key = KeyPair::generate().expect("ring makes such keys");
+    let certificate = parameters.self_signed(&key).expect("the parameters fit");
+    (certificate.pem(), key.serialize_pem())
+}
+
+fn set_dates(parameters: &mut CertificateParams, dates: Dates) {
+    let (from, to) = match dates {
+        Dates::Now => return,
+        Dates::Past => (2001, 2011),
+        Dates::Future => (2090, 2099),
+    };
+    parameters.not_before = date_time_ymd(from, 1, 1);
+    parameters.not_after = date_time_ymd(to, 1, 1);
+}
+
+fn authority(
+    name: &str,
+    signature: &'static SignatureAlgorithm,
+    dates: Dates,
+) -> (Authority, String) {
     let mut parameters = CertificateParams::default();
+    set_dates(&mut parameters, dates);
     parameters.distinguished_name.push(DnType::CommonName, name);
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

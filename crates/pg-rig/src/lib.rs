@@ -22,5 +22,6 @@ mod world;
 
 pub use self::certificates::Certificates;
 pub use self::pooler::Pooler;
-pub use self::server::{Database, Options, Server, Tls};
+pub use self::programs::find as find_program;
+pub use self::server::{Database, Dates, Options, Server, Tls};
 pub use self::user::User;

@@ -37,6 +37,17 @@ const SETTINGS: [(&str, &str); 11] = [
 /// The signal for PostgreSQL's immediate shutdown; it ends PgBouncer too.
 pub(crate) const IMMEDIATE: &str = "QUIT";
 
+/// When a certificate is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dates {
+    /// Now.
+    Now,
+    /// Until long ago.
+    Past,
+    /// From a year to come on.
+    Future,
+}
+
 /// Whether the server speaks TLS, and what its certificate says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
@@ -49,6 +60,10 @@ pub enum Tls {
     LocalhostSha384,
     /// A certificate for another host.
     Elsewhere,
+    /// One for `localhost` that has signed itself, as `openssl req -x509` makes them.
+    SelfSigned(Dates),
+    /// One for `localhost` whose authority has these dates; its own are right.
+    AuthorityOf(Dates),
 }
 
 /// How a server is to be.

@@ -4,8 +4,8 @@
 
 use ring::digest::{Algorithm, SHA256, SHA384, SHA512, digest};
 
-const SEQUENCE: u8 = 0x30;
-const OBJECT_IDENTIFIER: u8 = 0x06;
+use super::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
+
 /// `[0]` of the parameters of RSASSA-PSS: the hash, SHA-1 when it is left out.
 const PSS_HASH: u8 = 0xa0;
 
@@ -105,28 +105,6 @@ fn hash(identifier: &[u8]) -> Option<Hash> {
     known
         .find(|(known, _)| *known == identifier)
         .map(|(_, hash)| *hash)
-}
-
-/// The contents of the element with this tag that `bytes` begin with, and what follows it.
-fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (first, rest) = bytes.split_first()?;
-    let (length, rest) = rest.split_first()?;
-    if *first != tag {
-        return None;
-    }
-    let (length, rest) = match usize::from(*length) {
-        short @ 0..=0x7f => (short, rest),
-        // Four bytes of length are more than any handshake carries.
-        long @ 0x81..=0x84 => {
-            let (digits, rest) = rest.split_at_checked(long - 0x80)?;
-            let length = digits
-                .iter()
-                .fold(0, |sum, digit| sum << 8 | usize::from(*digit));
-            (length, rest)
-        }
-        _ => return None,
-    };
-    rest.split_at_checked(length)
 }
 
 #[cfg(test)]

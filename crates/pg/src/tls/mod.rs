@@ -3,6 +3,7 @@
 //! Rule: modes check what libpq's check; a file of roots that is there is always used.
 
 mod binding;
+mod der;
 mod verify;
 
 use std::io;

@@ -1,6 +1,6 @@
 //! The TLS matrix: each mode with each kind of server and each set of roots.
 
-use tsumugi_pg_rig::{Options, Server, Tls, User};
+use tsumugi_pg_rig::{Dates, Options, Server, Tls, User};
 
 use crate::{connect, process, text};
 
@@ -136,6 +136,57 @@ async fn a_server_with_the_certificate_of_another() {
         files.authority.display()
     );
     assert!(connect(&words).await.unwrap().stream.is_encrypted());
+}
+
+/// What libpq makes of it: whether it connects.
+fn libpq(words: &str) -> Result<(), String> {
+    let program = tsumugi_pg_rig::find_program("psql");
+    let output = std::process::Command::new(program)
+        .args(["--no-psqlrc", "--no-password", "-c", "select 1", words])
+        .output()
+        .unwrap();
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// A server whose certificate, or whose authority, is trusted by name and has these dates: as libpq takes it, so do we.
+async fn check_dates(tls: Tls, expected: Option<&str>) {
+    let server = Options::default().tls(tls).start();
+    let files = server.certificates().clone();
+    let roots = match tls {
+        Tls::SelfSigned(_) => &files.server,
+        _ => &files.authority,
+    };
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let words = format!(
+            "host=localhost port={} user=postgres dbname=postgres sslmode={mode} sslrootcert={}",
+            server.port(),
+            roots.display()
+        );
+        let (ours, theirs) = (connect(&words).await, libpq(&words));
+        assert_eq!(ours.is_ok(), theirs.is_ok(), "{words}: {theirs:?}");
+        assert_eq!(ours.is_ok(), expected.is_none(), "{words}");
+        if let Some(expected) = expected {
+            let text = text(ours);
+            assert!(text.contains(expected), "{words}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
+    let (past, future) = (
+        "invalid peer certificate: certificate expired",
+        "invalid peer certificate: certificate not valid yet",
+    );
+    check_dates(Tls::SelfSigned(Dates::Now), None).await;
+    check_dates(Tls::SelfSigned(Dates::Past), Some(past)).await;
+    check_dates(Tls::SelfSigned(Dates::Future), Some(future)).await;
+    check_dates(Tls::AuthorityOf(Dates::Now), None).await;
+    check_dates(Tls::AuthorityOf(Dates::Past), Some(past)).await;
+    check_dates(Tls::AuthorityOf(Dates::Future), Some(future)).await;
 }
 
 #[tokio::test]
