@@ -5,6 +5,8 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod full;
+
 use std::fs;
 
 use rig::Rig;
