@@ -103,6 +103,8 @@ soak: bench-build ## the demo while database backends die, mixed load, parking, 
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
+	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
+	TSUMUGI_WALKS=5000 cargo test --package tsumugi-script --test walks -- --nocapture
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 KILL_ROUNDS=200 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear:: kill::
 
 # In few builds: packages built together agree on the features of what they share, so that it is compiled once for all of them. The last
