@@ -12,13 +12,20 @@ end
 plugin(:kv) { KV.open }
 
 module Full
+  # Pieces that become smaller and smaller, in Strings that exist before, so that nothing bigger is needed on the way.
   def self.fill
-    $full = []
-    [1 << 20, 1 << 14, 1 << 10, 100, 40, 24].each do |size|
+    places = Array.new(6_000) { "" }
+    pieces = [1 << 20, 1 << 16, 1 << 12, 1 << 9, 100, 30].map { |size| "x" * size }
+    $full = [places, pieces]
+    i = 0
+    pieces.each do |piece|
       begin
-        $full << "x" * size while true
+        while i < places.size
+          places[i] << piece
+          i += 1
+        end
       rescue NoMemoryError
-        nil
+        i += 1
       end
     end
   end
@@ -41,7 +48,7 @@ get("/insert") { list = names.first(2_000).map { |n| { name: n } }; context = se
 get("/get_multi") { list = names; context = self; Full.with { context.kv.get_multi(*list).size }.to_s }
 get("/json") { list = names; Full.with { JSON.generate(list).size }.to_s }
 get("/nested") do
-  deep = []
+  deep = (0...2_000).to_h { |i| ["key #{i}", "value #{i}"] }
   97.times { deep = [deep, "beside"] }
   Full.fill
   deep
