@@ -1,12 +1,17 @@
 //! Everything of mruby's that walks over a container, and every walk of the binding's own, while Ruby changes the container at
 //! random and the collector runs: no crash, and nothing that was collected is reached. Each walk is made from a seed, which is
-//! printed when it fails; `TSUMUGI_WALK_SEED=N` repeats one, `TSUMUGI_WALKS=N` runs so many (400 usually).
+//! printed when it fails; `TSUMUGI_WALK_SEED=N` repeats one, `TSUMUGI_WALKS=N` runs so many in each test (300 usually).
 
 mod cases;
 
 use tsumugi_mruby::{Call, Options, Reply, Result, Scope, Value, Vm, Waits};
 
 const WALKS: &str = include_str!("walks.rb");
+
+/// What the collector does on the way: everything at once, only what is young, or a step now and then.
+const WHOLE: &str = "GC.generational_mode = false";
+const GENERATIONS: &str = "GC.generational_mode = true";
+const STEPS: &str = "Churn.in_steps";
 
 /// Walks of the binding, as natives: `Held.…` hands out what Rust took before the block ran.
 const NATIVES: &str = r#"
@@ -127,8 +132,7 @@ fn walk(seed: i64, count: i64, mode: &str) {
     let vm = Vm::open(Options::default()).unwrap();
     vm.enter(|scope| {
         define(scope);
-        let generational = format!("GC.generational_mode = {mode}");
-        for source in [WALKS, NATIVES, &generational] {
+        for source in [WALKS, NATIVES, mode] {
             run(scope, source).unwrap_or_else(|raised| panic!("{}", scope.report(raised)));
         }
         for seed in seed..seed + count {
@@ -154,22 +158,25 @@ fn one(scope: &Scope<'_>, seed: i64) {
     walked.unwrap_or_else(|raised| failed(&name, raised));
 }
 
-#[test]
-fn what_is_walked_over_may_change_at_any_moment() {
+/// Walks in one mode of the collector.
+fn check(mode: &str) {
     match number("TSUMUGI_WALK_SEED") {
-        Some(seed) => walk(seed, 1, "false"),
-        None => walk(1, number("TSUMUGI_WALKS").unwrap_or(400), "false"),
+        Some(seed) => walk(seed, 1, mode),
+        None => walk(1, number("TSUMUGI_WALKS").unwrap_or(300), mode),
     }
 }
 
 #[test]
+fn what_is_walked_over_may_change_at_any_moment() {
+    check(WHOLE);
+}
+
+#[test]
 fn what_is_walked_over_may_change_with_generations_too() {
-    match number("TSUMUGI_WALK_SEED") {
-        Some(seed) => walk(seed, 1, "true"),
-        None => walk(
-            1_000_000,
-            number("TSUMUGI_WALKS").unwrap_or(400) / 4,
-            "true",
-        ),
-    }
+    check(GENERATIONS);
+}
+
+#[test]
+fn what_is_walked_over_may_change_during_a_collection() {
+    check(STEPS);
 }

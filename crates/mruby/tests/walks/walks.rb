@@ -12,9 +12,18 @@ class Chance
   def once_in?(number) = below(number) == 0
 end
 
-# Collects, and takes the place of everything that was collected.
+# Collects, and takes the place of everything that was collected; or makes objects only, so that a collection goes on in steps.
 module Churn
+  def self.in_steps
+    GC.interval_ratio = 100 # the next begins when one has ended
+    @turn = 0
+  end
+
   def self.stir
+    if @turn && (@turn += 1) % 4 != 0
+      $stepped = Array.new(400) { |i| "churned #{i}" }
+      return
+    end
     $churned = nil
     GC.start
     free = ObjectSpace.count_objects[:FREE] || 0
