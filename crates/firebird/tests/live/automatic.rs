@@ -5,7 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions};
+use tsumugi_firebird::limits::SPARE_TRANSACTIONS_MAX;
+use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions, Wait};
 use tsumugi_firebird_proto::values::{TextRules, Value};
 use tsumugi_firebird_rig::{Database, Server};
 
@@ -281,5 +282,84 @@ fn a_transaction_that_was_not_begun_executes_nothing_elsewhere() {
         assert_eq!(int(&rows), 0);
         db.reset().await;
         is_usable(&db).await;
+    });
+}
+
+#[test]
+fn rows_that_are_locked_outside_of_a_transaction_are_free_again() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let (db, other) = (open(&database).await, open(&database).await);
+        let options = TransactionOptions {
+            wait: Wait::No,
+            ..TransactionOptions::default()
+        };
+        for sql in [
+            "select n from counted with lock",
+            "select n from counted for update",
+            "select n from counted for update with lock",
+        ] {
+            for _ in 0..2 {
+                assert_eq!(int(&db.query(sql, &[]).await.unwrap()), 0, "{sql}");
+                let next = other.begin(options).await.unwrap();
+                next.query("update counted set n = 1", &[]).await.unwrap();
+                next.roll_back().await.unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_statement_whose_rows_were_not_taken_is_undone_and_others_go_on() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let db = open(&database).await;
+        let values = [Value::Integer(1)];
+        let reply = db.reply("select * from writing(?)", &values).await.unwrap();
+        assert_eq!(reply.rows().len(), 3);
+        let count = "select count(*) from kept";
+        assert_eq!(int(&db.query(count, &[]).await.unwrap()), 0);
+        let insert = "insert into kept values (1, 1, null)";
+        let (inserted, ()) = tokio::join!(db.query(insert, &[]), async {
+            tokio::task::yield_now().await;
+            drop(reply);
+        });
+        // It would have been refused, or have waited for itself, beside the row of the first.
+        assert_eq!(inserted.unwrap().affected(), 1);
+        assert_eq!(int(&db.query(count, &[]).await.unwrap()), 1);
+    });
+}
+
+#[test]
+fn transactions_that_are_kept_for_statements_end_when_none_comes() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let (db, other) = (open(&database).await, open(&database).await);
+        let me = "select current_connection from rdb$database";
+        let me = int(&db.query(me, &[]).await.unwrap());
+        let open_now = async || {
+            db.reset().await;
+            let sql = "select count(*) from mon$transactions where mon$attachment_id = ?";
+            let look = other.begin(TransactionOptions::default()).await.unwrap();
+            let rows = look.query(sql, &[Value::Integer(me)]).await.unwrap();
+            look.roll_back().await.unwrap();
+            int(&rows)
+        };
+        assert_eq!(open_now().await, 1);
+        let inserts = (0..40).map(async |key| {
+            let insert = "insert into kept values (?, 1, null)";
+            db.query(insert, &[Value::Integer(key)]).await.unwrap();
+        });
+        futures_util::future::join_all(inserts).await;
+        let kept = open_now().await;
+        let most = i64::try_from(SPARE_TRANSACTIONS_MAX).unwrap() + 1;
+        assert!((2..=most).contains(&kept), "{kept}");
+        db.end_unused_spares();
+        assert_eq!(open_now().await, kept);
+        db.end_unused_spares();
+        assert_eq!(open_now().await, 1);
     });
 }
