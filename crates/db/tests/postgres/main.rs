@@ -5,6 +5,7 @@ mod connections;
 mod dropped;
 mod kinds;
 mod load;
+mod procedures;
 mod shared;
 
 use std::rc::Rc;

@@ -135,3 +135,37 @@ fn a_table_that_changed_since_the_last_time_is_no_error() {
         ],
     );
 }
+
+#[test]
+fn a_procedure_that_commits_and_fails_like_a_stale_statement_has_run_once() {
+    check_on(
+        Engine::Postgres,
+        "db.execute_script \"create table ran(n int); create procedure p() language plpgsql as
+           'begin insert into ran values (1); commit; raise exception using errcode = ''26000''; end'\"
+         def ran
+           failed = begin; yield; :fine; rescue DB::Error => e; e.class; end
+           n = db.query('select count(*) as n from ran').first[:n]
+           db.execute 'delete from ran'
+           [failed, n]
+         end",
+        &[
+            ("ran { db.execute 'call p()' }", r#"["DB::Error",1]"#),
+            ("ran { db.query 'call p()' }", r#"["DB::Error",1]"#),
+            ("ran { db.pipeline { |p| p.execute 'call p()' } }", r#"["DB::Error",1]"#),
+            (
+                "ran { db.pipeline { |p| p.execute 'call p()'; p.query 'select 1' } }",
+                r#"["DB::Error",1]"#,
+            ),
+            (
+                "ran { db.pipeline(atomic: true) { |p| p.execute 'call p()'; p.query 'select 1' } }",
+                r#"["DB::Error",1]"#,
+            ),
+            ("ran { db.connection { db.execute 'call p()' } }", r#"["DB::Error",1]"#),
+            // Within a transaction nobody may commit.
+            (
+                "ran { db.transaction(retries: 3) { db.execute 'call p()' } }",
+                r#"["DB::Error",0]"#,
+            ),
+        ],
+    );
+}

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use crate::{BOTH, Engine, Served, check, check_on};
+use crate::{ALL, BOTH, Engine, Served, check, check_on};
 
 const TABLE: &str = "db.execute_script 'create table t(n integer primary key)'\n";
 
@@ -207,6 +207,40 @@ fn a_savepoint_is_undone_alone() {
             ("db.transaction(savepoint: true) { db[:t].insert(n: 5) }; all", "[1,3,5]"),
         ],
     );
+}
+
+#[test]
+fn a_savepoint_left_while_a_stream_is_open_is_undone() {
+    let setup = "db.create(:t) { integer :n }
+        def all = db[:t].order(:n).pluck(:n)
+        20.times { |n| db[:t].insert(n: 100 + n) }";
+    for engine in ALL {
+        check_on(
+            engine,
+            setup,
+            &[
+                (
+                    "db.transaction do
+                       db[:t].insert(n: 1)
+                       stream = nil
+                       begin
+                         db.transaction(savepoint: true) do
+                           db[:t].insert(n: 2)
+                           stream = db.stream('select n from t')
+                           raise 'no'
+                         end
+                       rescue RuntimeError
+                         stream.each { |row| break }
+                       end
+                       db[:t].insert(n: 3)
+                     end
+                     all.reject { |n| n >= 100 }",
+                    "[1,3]",
+                ),
+                ("all.size", "22"),
+            ],
+        );
+    }
 }
 
 #[test]
