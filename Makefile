@@ -96,12 +96,13 @@ bench-allocator: ## build the server with the allocator of the system, which ben
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
-soak: bench-build ## the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
+soak: bench-build ## the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage --test torn -- --nocapture
 	LARGE_MIB=1024 cargo test --release --package tsumugi-kv --test large -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::
+	TSUMUGI_HISTORIES=10000 cargo test --package tsumugi-db --test transactions -- --nocapture histories::
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
 	TSUMUGI_WALKS=5000 cargo test --package tsumugi-script --test walks -- --nocapture

@@ -117,6 +117,8 @@ pub(super) enum End {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) connections: u64,
+    /// What else the URL says.
+    pub(super) options: &'static str,
     pub(super) callers: Vec<Vec<Step>>,
 }
 
@@ -126,6 +128,11 @@ impl Program {
         let steps = |dice: &mut Dice| (0..2 + dice.below(6)).map(|_| step(dice, kind)).collect();
         Program {
             connections: 1 + dice.below(2),
+            options: match kind == Kind::Postgres && dice.one_in(4) {
+                // As behind a pooler: each execution is prepared anew.
+                true => "&statement_cache=0",
+                false => "",
+            },
             callers: (0..callers).map(|_| steps(dice)).collect(),
         }
     }
@@ -171,7 +178,7 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "on {} connections", self.connections)?;
+        writeln!(f, "on {} connections{}", self.connections, self.options)?;
         for (number, caller) in self.callers.iter().enumerate() {
             writeln!(f, "caller {number}:")?;
             for step in caller {

@@ -101,6 +101,12 @@ pub(super) fn told<T>(what: &str, outcome: &Result<T, Error>) -> String {
     }
 }
 
+/// On Firebird a statement that nobody waits for and that does not stop is ended with its connection; of those that share that, and were not
+/// sent, it says so.
+fn is_unsent<T>(outcome: &Result<T, Error>, kind: Kind) -> bool {
+    kind == Kind::Firebird && matches!(outcome, Err(Error::Lost { ran: false, .. }))
+}
+
 /// What a statement by itself must come to.
 pub(super) fn is_refused(act: Act, kind: Kind) -> bool {
     match act {
@@ -117,7 +123,12 @@ impl History {
         url: &str,
         next_id: &mut i64,
     ) -> Outcome {
-        let url = format!("{url}?{POOL}&pool={}", program.connections);
+        let Program {
+            connections,
+            options,
+            ..
+        } = program;
+        let url = format!("{url}?{POOL}&pool={connections}{options}");
         let db = Database::connect(&url, Options::default()).await.unwrap();
         let rows = db.query(sql::ALTERED, []).await.unwrap();
         let altered = match rows.columns().names().any(|name| name == sql::RENAMED) {
@@ -207,6 +218,7 @@ impl History {
                 let rows = self.db.query(sql::ALTERED, []).await;
                 match &rows {
                     Ok(found) => is_whole(found),
+                    unsent if is_unsent(unsent, self.kind) => Ok(()),
                     Err(_) => Err(told("ReadAltered", &rows)),
                 }
             }
@@ -232,6 +244,7 @@ impl History {
         let refused = is_refused(act, self.kind);
         let stays = !refused || (act == Act::CommitAndRaise && self.kind == Kind::Postgres);
         let fate = match &ended {
+            Some(outcome) if is_unsent(outcome, self.kind) => Fate::Absent,
             None if stays => Fate::Either,
             Some(outcome) if outcome.is_err() != refused => {
                 return Err(told(&format!("{act:?}"), outcome));
@@ -281,11 +294,17 @@ impl History {
             }
             return Ok(());
         };
+        if is_unsent(&outcomes, self.kind) {
+            self.note(ids, Fate::Absent);
+            return Ok(());
+        }
         let Ok(outcomes) = &outcomes else {
             return Err(told("Pipeline", &outcomes));
         };
         for ((outcome, id), act) in outcomes.iter().zip(ids).zip(acts) {
-            let fails = act == Act::Duplicate || (atomic && refused.is_some());
+            let fails = act == Act::Duplicate
+                || (atomic && refused.is_some())
+                || is_unsent(outcome, self.kind);
             if outcome.is_err() != fails {
                 return Err(told(&format!("{act:?} in a pipeline"), outcome));
             }
@@ -301,6 +320,9 @@ impl History {
         };
         let sql = "select count(*) from w where id = ?";
         let rows = self.db.query(sql, values![id]).await;
+        if is_unsent(&rows, self.kind) {
+            return Ok(());
+        }
         let Ok(rows) = &rows else {
             return Err(told("Read", &rows));
         };
