@@ -161,7 +161,20 @@ fn main() -> ExitCode {
         Command::Kv(arguments) if arguments.is_server() => "info",
         _ => "warn,tsumugi_db=debug",
     };
-    tsumugi_launch::begin_log(level);
+    let log_file = match &arguments.command {
+        Command::Kv(arguments) => arguments.log_file(),
+        _ => None,
+    };
+    match log_file.map(|path| tsumugi_launch::begin_log_in(level, path)) {
+        None => tsumugi_launch::begin_log(level),
+        Some(Ok(())) => {}
+        Some(Err(error)) => {
+            // Nobody is left to tell when it cannot be written.
+            let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_launch::story(&error));
+            return ExitCode::FAILURE;
+        }
+    }
+    let is_in_file = log_file.is_some();
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Check(arguments) => check::check(&arguments),
@@ -175,8 +188,12 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
+        let text = format!("tsumugi: {}", tsumugi_launch::story(&error));
         // Nobody is left to tell when it cannot be written.
-        let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_launch::story(&error));
+        let _ = writeln!(&ERRORS, "{text}");
+        if is_in_file {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
         ExitCode::FAILURE
     });
     tsumugi_launch::end_log();

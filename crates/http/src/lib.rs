@@ -45,6 +45,7 @@ mod stream;
 mod switch;
 mod tls;
 pub mod upload;
+mod version;
 mod vitals;
 pub mod websocket;
 mod wire;
@@ -63,4 +64,5 @@ pub use self::{
     stream::{Receiver, Sender, StreamAborted},
     switch::{Switch, Upgraded},
     tls::{Acceptor, Tls},
+    version::{VERSION_1, begins_with_version_1, version_hint},
 };

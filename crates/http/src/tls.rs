@@ -16,6 +16,7 @@ use rustls::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
+use crate::version::{VERSION_1, begins_with_version_1};
 use crate::{
     connection::Protocol,
     error::{Error, Result},
@@ -64,6 +65,9 @@ impl Tls {
     /// Reads the files as they are now. Blocks, so it is nothing for a worker's thread.
     pub fn read(&self) -> Result<Acceptor> {
         let chain = read_chain(&self.certificate)?;
+        if begins_with_version_1(&chain) {
+            return Err(unusable(&self.certificate, VERSION_1));
+        }
         let key = read_key(&self.key)?;
         let clients = match &self.client_authority {
             Some(path) => client_verifier(path)?,

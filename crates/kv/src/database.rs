@@ -12,9 +12,9 @@ use std::task::Poll;
 use bytes::Bytes;
 
 use crate::clock::Clock;
-use crate::disk::{Disk, replace_copy};
+use crate::disk::{Disk, is_database, replace_copy};
 use crate::engine::{Engine, Pair, Shared};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX};
 use crate::memory::Memory;
 use crate::metrics::{Counters, Snapshot};
@@ -65,6 +65,12 @@ impl Database {
     /// [`open`](Self::open) with another clock for times to live; one that joins an open database keeps that one's.
     pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
         spec.validate()?;
+        if spec.read_only && !spec.is_in_memory() && !is_database(&spec.path)? {
+            return Err(Error::Broken {
+                path: spec.path.clone(),
+                reason: "there is none, and with read_only none is made".to_owned(),
+            });
+        }
         registry::join_or_open(spec, |closed| Self::start(spec, clock, closed))
     }
 
@@ -73,8 +79,7 @@ impl Database {
             tracing::warn!(
                 path = %spec.path.display(),
                 setting = %ignored.name,
-                known = ignored.known,
-                "a setting of a database has no meaning here",
+                "a setting of a database tunes nothing here",
             );
         }
         let shared = Arc::new(Shared {
@@ -237,9 +242,18 @@ impl Database {
     /// Applies a write. The answer is there at once for a database in memory, and after the commit for one on disk; dropping
     /// it does not take the write back. Writes of one thread are applied in their order.
     pub fn submit(&self, write: Write) -> Pending {
+        if self.spec().read_only {
+            return Pending::ready(Err(self.read_only()));
+        }
         match write.check(self.spec().value_max) {
             Ok(()) => self.open.engine.submit(write),
             Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    fn read_only(&self) -> Error {
+        Error::ReadOnly {
+            path: self.spec().path.clone(),
         }
     }
 
@@ -255,6 +269,9 @@ impl Database {
 
     /// Puts what is on disk in better order. Blocks the thread, for long.
     pub fn rebuild(&self) -> Result<()> {
+        if self.spec().read_only {
+            return Err(self.read_only());
+        }
         self.open.engine.rebuild()
     }
 

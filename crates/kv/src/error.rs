@@ -89,6 +89,12 @@ pub enum Error {
         /// What does not fit.
         reason: String,
     },
+    /// The database takes no writes, as its specification says. Open it without `read_only`.
+    #[error("the database {} is read-only (read_only)", .path.display())]
+    ReadOnly {
+        /// The database's folder, or its name in memory.
+        path: PathBuf,
+    },
     /// Another process has the database open. End it, or ask it over its service.
     #[error("the database {} is open in another process", .path.display())]
     Locked {

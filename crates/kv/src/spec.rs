@@ -31,15 +31,13 @@ pub enum WhenFull {
     Refuse,
 }
 
-/// A setting that this store has no use for.
+/// A setting that tunes a structure of Tkrzw's, which this store has not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ignored {
     /// Its name, such as `num_buckets`.
     pub name: String,
     /// Its value, as written.
     pub value: String,
-    /// Whether Tkrzw knows it. Otherwise it may be a mistake in writing.
-    pub known: bool,
 }
 
 /// One database: where it is and how it is kept.
@@ -59,6 +57,8 @@ pub struct Spec {
     pub cache: u64,
     /// Longest value in bytes.
     pub value_max: usize,
+    /// Whether writes are refused, with [`Error::ReadOnly`]. A database on disk must be there then.
+    pub read_only: bool,
     /// Settings without a meaning here, to be named in a warning.
     pub ignored: Vec<Ignored>,
 }
@@ -69,17 +69,15 @@ const MEMORY_PREFIXES: [&str; 2] = [":memory:", "memory:"];
 const MEMORY_ENDINGS: [&str; 4] = [".tkmt", ".tkmb", ".tkmc", ".tkmh"];
 /// The one among them that is a cache.
 const CACHE_ENDING: &str = ".tkmc";
-/// Settings of Tkrzw's that tune structures this store does not have.
-const TKRZW_SETTINGS: [&str; 37] = [
+/// Settings of Tkrzw's that tune structures this store does not have, and change nothing that a caller could see.
+const TUNING: [&str; 27] = [
     "access_options",
     "align_pow",
     "block_size",
     "cache_buckets",
-    "cap_rec_num",
     "fbp_capacity",
     "file",
     "insert_in_order",
-    "key_comparator",
     "lock_mem_buckets",
     "max_branches",
     "max_cached_pages",
@@ -87,28 +85,54 @@ const TKRZW_SETTINGS: [&str; 37] = [
     "max_level",
     "max_page_size",
     "min_read_size",
-    "no_create",
     "no_lock",
     "no_wait",
     "num_buckets",
     "num_shards",
     "offset_width",
     "page_update_mode",
-    "record_comp_mode",
     "record_crc_mode",
     "restore_mode",
     "sort_mem_size",
     "step_unit",
-    "sync_hard",
-    "truncate",
     "ulog_cache_size",
-    "ulog_dbm_index",
-    "ulog_max_file_size",
-    "ulog_prefix",
-    "ulog_server_id",
     "update_mode",
     "wait",
 ];
+
+/// Settings of Tkrzw's that would change what is stored, or how: the values that mean what this store does anyway, and what to do instead
+/// of the others.
+const MEANT: [(&str, &[&str], &str); 12] = [
+    ("cap_rec_num", &[], "bound its bytes by capacity"),
+    (
+        "cipher_key",
+        &[],
+        "nothing is encrypted here: use a disk that is",
+    ),
+    (
+        "key_comparator",
+        &["lexical", "lexicalkeycomparator"],
+        "keys are ordered byte by byte",
+    ),
+    (
+        "no_create",
+        &["false"],
+        "a database that is missing is made, but for read_only",
+    ),
+    (
+        "record_comp_mode",
+        &["none"],
+        "records are neither compressed nor encrypted: use a disk that is",
+    ),
+    ("sync_hard", &["false"], "say durability=disk"),
+    ("truncate", &["false"], "clear it once it is open"),
+    ("ulog_dbm_index", &[], NO_LOG),
+    ("ulog_max_file_size", &[], NO_LOG),
+    ("ulog_prefix", &[], NO_LOG),
+    ("ulog_server_id", &[], NO_LOG),
+    ("writable", &["true"], "say read_only=true"),
+];
+const NO_LOG: &str = "no log of updates is kept";
 
 impl Spec {
     /// A database in memory that only its own clones share, with the default capacity.
@@ -121,6 +145,7 @@ impl Spec {
             when_full: WhenFull::Refuse,
             cache: CACHE_BYTES_DEFAULT,
             value_max: VALUE_BYTES_DEFAULT,
+            read_only: false,
             ignored: Vec::new(),
         }
     }
@@ -202,11 +227,12 @@ impl Spec {
                 self.value_max = usize::try_from(bytes(name, value)?)
                     .map_err(|_| refused("value_max is out of range"))?;
             }
-            _ => self.ignored.push(Ignored {
+            "read_only" => self.read_only = truth(name, value)?,
+            _ if TUNING.contains(&name) => self.ignored.push(Ignored {
                 name: name.to_owned(),
                 value: value.to_owned(),
-                known: TKRZW_SETTINGS.contains(&name),
             }),
+            _ => same(name, value)?,
         }
         Ok(())
     }
@@ -269,13 +295,15 @@ impl FromStr for Spec {
         let mut spec = Self::memory();
         spec.path = PathBuf::from(path);
         let mut chosen = Chosen::default();
-        for setting in settings.split(',').map(str::trim) {
+        for (at, setting) in settings.split(',').map(str::trim).enumerate() {
             if setting.is_empty() {
                 continue;
             }
+            // It may be the end of a secret that holds a comma: not shown.
             let Some((name, value)) = setting.split_once('=') else {
                 return Err(refused(format!(
-                    "`{setting}` is not of the form name=value"
+                    "setting {} is not of the form name=value",
+                    at + 1
                 )));
             };
             spec.set(name.trim(), value.trim(), &mut chosen)?;
@@ -310,7 +338,10 @@ impl fmt::Display for Spec {
                 write!(f, ",{name}={}", Amount(value))?;
             }
         }
-        for Ignored { name, value, .. } in &self.ignored {
+        if self.read_only {
+            f.write_str(",read_only=true")?;
+        }
+        for Ignored { name, value } in &self.ignored {
             write!(f, ",{name}={value}")?;
         }
         Ok(())
@@ -389,6 +420,30 @@ fn when_full(value: &str) -> Result<WhenFull> {
         "refuse" => Ok(WhenFull::Refuse),
         _ => Err(refused(format!(
             "when_full={value} is neither evict nor refuse"
+        ))),
+    }
+}
+
+fn truth(name: &str, value: &str) -> Result<bool> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(refused(format!("{name} is neither true nor false"))),
+    }
+}
+
+/// Whether a setting means what this store does anyway. Its value may be a secret, and is not shown.
+fn same(name: &str, value: &str) -> Result<()> {
+    let Some((_, same, advice)) = MEANT.iter().find(|(known, _, _)| *known == name) else {
+        let ours = "dbm, durability, capacity, when_full, cache, value_max, read_only";
+        return Err(refused(format!(
+            "`{name}` is no setting of a database; there are {ours}"
+        )));
+    };
+    match same.contains(&&*value.to_ascii_lowercase()) {
+        true => Ok(()),
+        false => Err(refused(format!(
+            "the value of `{name}` cannot be had: {advice}"
         ))),
     }
 }
@@ -478,21 +533,40 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_here_is_kept_for_a_warning() {
-        let spec: Spec = "casket.tkh#num_buckets=2m, colour=red".parse().unwrap();
-        let ignored: Vec<(&str, &str, bool)> = spec
-            .ignored
-            .iter()
-            .map(|one| (one.name.as_str(), one.value.as_str(), one.known))
-            .collect();
-        assert_eq!(
-            ignored,
-            [("num_buckets", "2m", true), ("colour", "red", false)]
-        );
+    fn what_only_tunes_is_kept_for_a_warning() {
+        for name in TUNING {
+            let spec: Spec = format!("casket.tkh#{name}=2m").parse().unwrap();
+            assert_eq!(spec.ignored.len(), 1, "{name}");
+            assert_eq!(
+                (&*spec.ignored[0].name, &*spec.ignored[0].value),
+                (name, "2m")
+            );
+        }
         check(
-            "casket.tkh#num_buckets=2m, colour=red",
-            Ok("casket.tkh#durability=process,num_buckets=2m,colour=red"),
+            "casket.tkh#num_buckets=2m, align_pow=4",
+            Ok("casket.tkh#durability=process,num_buckets=2m,align_pow=4"),
         );
+    }
+
+    #[test]
+    fn what_has_a_meaning_is_done_or_refused_and_never_shown() {
+        for (name, same, advice) in MEANT {
+            for value in same {
+                check(&format!("a#{name}={value}"), Ok("a#durability=process"));
+            }
+            let error = format!("a#{name}=s3cret").parse::<Spec>().unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(name) && text.contains(advice), "{text}");
+            assert!(!text.contains("s3cret"), "{text}");
+        }
+        check("a#record_comp_mode=aes,cipher_key=s3cret", Err("encrypted"));
+        check("a#colour=red", Err("`colour` is no setting"));
+        check("a#READ_ONLY=true", Err("no setting"));
+        check(
+            "a#read_only=true",
+            Ok("a#durability=process,read_only=true"),
+        );
+        check("a#read_only=yes", Err("neither true nor false"));
     }
 
     #[test]

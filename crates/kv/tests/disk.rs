@@ -114,7 +114,40 @@ fn a_folder_with_something_else_is_left_alone() {
     fs::remove_dir_all(&path).unwrap();
     fs::write(&path, "a hash database of another program").unwrap();
     let error = Database::open(&spec(folder.path(), Durability::Process)).unwrap_err();
-    assert!(error.to_string().contains("it is a file"), "{error}");
+    let text = error.to_string();
+    for piece in ["it is a file", "tkrzw_dbm_util export", "tsumugi kv import"] {
+        assert!(text.contains(piece), "{text}");
+    }
+}
+
+#[test]
+fn a_database_that_is_read_only_is_read_and_neither_made_nor_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(folder.path(), Durability::Process);
+    spec.read_only = true;
+    let error = Database::open(&spec).unwrap_err();
+    assert!(error.to_string().contains("none is made"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    fill(&open(folder.path()), 0..10);
+    let kv = Database::open(&spec).unwrap();
+    for write in [
+        Write::set("a", "1"),
+        Write::remove("a"),
+        Write::Clear,
+        Write::PopFirst,
+    ] {
+        let error = kv.submit_wait(write).unwrap_err();
+        assert!(matches!(error, Error::ReadOnly { .. }), "{error}");
+    }
+    assert!(matches!(kv.rebuild(), Err(Error::ReadOnly { .. })));
+    assert_eq!(kv.count().unwrap(), 10);
+    kv.backup(&folder.path().join("copy")).unwrap();
+    // With other settings it is another database.
+    let writable = Spec::disk(&spec.path, Durability::Process);
+    assert!(matches!(
+        Database::open(&writable),
+        Err(Error::Conflict { .. })
+    ));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 mod front;
 mod limit;
 mod limits;
+mod listen;
 mod log;
 mod options;
 pub mod table;
@@ -14,5 +15,6 @@ pub mod table;
 pub use front::bind;
 pub use limit::{Limit, LimitError, Limited, Limits, Row, WORKER, assigned, row};
 pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
-pub use log::{begin_log, end_log, story, streams_apart};
+pub use listen::Listen;
+pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
 pub use options::{Options, Prepared, workers};

@@ -3,7 +3,9 @@
 
 use std::backtrace::Backtrace;
 use std::borrow::Cow;
+use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -14,10 +16,26 @@ use crate::limits::{LAST_LINES_MS_MAX, LOG_EVENT_BYTES_MAX};
 
 /// Begins the log. `level` is what is shown unless `TSUMUGI_LOG` says otherwise.
 pub fn begin_log(level: &str) {
+    begin(level, std::io::stderr().is_terminal());
+}
+
+/// Begins the log at the end of a file.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn begin_log_in(level: &str, path: &Path) -> Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let started = file.and_then(|file| ERRORS.start_to(file));
+    started.with_context(|| format!("cannot write the log to {}", path.display()))?;
+    begin(level, false);
+    Ok(())
+}
+
+fn begin(level: &str, is_colored: bool) {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("TSUMUGI_LOG").unwrap_or_else(|_| level.into()))
         .with_writer(|| Events)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(is_colored)
         .init();
 }
 

@@ -15,14 +15,15 @@ use tsumugi_worker::{Address, Config, Handle, Scheduling, Server, Signals, Worke
 use crate::front::FrontOptions;
 use crate::limit::{Limit, Limited, Limits};
 use crate::limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
+use crate::listen::Listen;
 use crate::log::streams_apart;
 
 /// Options of a server.
 #[derive(clap::Args)]
 pub struct Options<T: Limited> {
-    /// Where to listen: 127.0.0.1:8080, [::1]:8080 or unix:/path; may be repeated
+    /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080 or unix:/path; may be repeated
     #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    listen: Vec<Address>,
+    listen: Vec<Listen>,
     /// Worker threads; the number of cores by default
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<NonZeroUsize>,
@@ -80,7 +81,7 @@ impl<T: Limited> Options<T> {
     pub fn prepare(self) -> Result<Prepared<T>> {
         streams_apart()?;
         let mut config = Config {
-            listen: self.listen,
+            listen: Listen::addresses(self.listen),
             scheduling: self.scheduling,
             signals: Signals::Handle,
             ..Config::default()

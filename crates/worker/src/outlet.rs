@@ -54,7 +54,19 @@ impl Outlet {
             Stream::Output => ("standard output", io::stdout().as_fd().try_clone_to_owned()),
             Stream::Errors => ("standard error", io::stderr().as_fd().try_clone_to_owned()),
         };
-        let queue = Queue::start(name, File::from(file?))?;
+        self.begin(name, File::from(file?))
+    }
+
+    /// [`start`](Self::start), with a file in place of the stream.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start_to(&self, file: File) -> io::Result<()> {
+        self.begin("the log file", file)
+    }
+
+    fn begin(&self, name: &'static str, file: File) -> io::Result<()> {
+        let queue = Queue::start(name, file)?;
         // Whoever was faster has a thread; that of this queue ends with its sender.
         let _ = self.queue.set(queue);
         Ok(())

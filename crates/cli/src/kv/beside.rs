@@ -8,19 +8,20 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::Tls;
+use tsumugi_launch::Listen;
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
 use tsumugi_worker::{Address, Config, Exit, Handle, Scheduling, Server, Signals};
 
 use super::limit::Limit;
-use super::serve::{limits_for, open, tell};
+use super::serve::{Access, limits_for, open, tell};
 
 /// Options about the key-value service.
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Options {
-    /// Serve the databases of --kv-database to clients of Tkrzw-RPC, too: 127.0.0.1:1978, [::1]:1978 or unix:/path; may be repeated
+    /// Serve the databases of --kv-database to clients of Tkrzw-RPC, too: 127.0.0.1:1978, [::1]:1978, localhost:1978 or unix:/path; may be repeated
     #[arg(long, value_name = "ADDR", requires = "kv_database")]
-    kv_listen: Vec<Address>,
+    kv_listen: Vec<Listen>,
     /// A database of --kv-listen, as PATH#NAME=VALUE,…: the one that the application has with KV.open of this path; may be repeated
     #[arg(long, value_name = "DATABASE", requires = "kv_listen")]
     kv_database: Vec<String>,
@@ -52,16 +53,17 @@ impl Options {
         if self.kv_listen.is_empty() {
             return Ok(None);
         }
-        for address in &self.kv_listen {
+        let listen = Listen::addresses(self.kv_listen);
+        for address in &listen {
             let Address::Tcp(tcp) = address else { continue };
             ensure!(
                 tls.is_some() || tcp.ip().is_loopback(),
                 "{tcp} is reached by other machines and would be served without TLS; give --tls-cert and --tls-key, or a loopback address to --kv-listen"
             );
         }
-        let databases = open(&self.kv_database)?;
+        let databases = open(&self.kv_database, Access::Full)?;
         let mut config = Config {
-            listen: self.kv_listen,
+            listen,
             signals: Signals::Handle,
             workers,
             // Its clients wait for it, and it for nobody on this machine.

@@ -16,6 +16,7 @@ mod transfer;
 mod upkeep;
 mod words;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -34,6 +35,11 @@ impl Arguments {
     /// Whether this is the server.
     pub fn is_server(&self) -> bool {
         self.call.is_none()
+    }
+
+    /// Where the server's log goes, if not to standard error.
+    pub fn log_file(&self) -> Option<&Path> {
+        self.serve.log_file()
     }
 }
 

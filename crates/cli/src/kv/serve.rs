@@ -2,14 +2,14 @@
 //! What cannot be opened, read or bound is told before anything is served.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use tsumugi_http::{Tls, admin};
 use tsumugi_kv::{Database, Spec};
-use tsumugi_launch::{bind, streams_apart};
+use tsumugi_launch::{Listen, bind, streams_apart};
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
 use tsumugi_rpc::{Limits, MESSAGE_BYTES_DEFAULT};
 use tsumugi_worker::{Address, Config, Scheduling, Server, Signals};
@@ -23,9 +23,9 @@ pub struct Options {
     /// The databases, as PATH#NAME=VALUE,…; one in memory by default
     #[arg(value_name = "DATABASE")]
     databases: Vec<String>,
-    /// Where to listen: 127.0.0.1:1978, [::1]:1978 or unix:/path; may be repeated
+    /// Where to listen: 127.0.0.1:1978, [::1]:1978, localhost:1978 or unix:/path; may be repeated
     #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:1978")]
-    listen: Vec<Address>,
+    listen: Vec<Listen>,
     /// Worker threads; the number of cores by default
     #[arg(long, value_name = "N", value_parser = tsumugi_launch::workers)]
     workers: Option<NonZeroUsize>,
@@ -55,16 +55,43 @@ pub struct Options {
     /// Another value for a limit, under the name that its error message gives it; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<Limit>,
+    /// Refuse every write to the databases, which must be there
+    #[arg(long, alias = "read_only")]
+    read_only: bool,
+    /// Write the number of the process into this file, once it listens; it is removed at the end
+    #[arg(long, alias = "pid_file", value_name = "FILE")]
+    pid_file: Option<PathBuf>,
+    /// Write the log to the end of this file, and not to standard error
+    #[arg(long, alias = "log_file", value_name = "FILE")]
+    log_file: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn log_file(&self) -> Option<&Path> {
+        self.log_file.as_deref()
+    }
+}
+
+/// What clients may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Full,
+    Read,
 }
 
 /// Serves until a signal.
-pub fn run(arguments: Options) -> Result<ExitCode> {
+pub fn run(mut arguments: Options) -> Result<ExitCode> {
     let tls = tls(&arguments)?;
-    ensure_guarded(&arguments)?;
+    let listen = Listen::addresses(std::mem::take(&mut arguments.listen));
+    ensure_guarded(&arguments, &listen)?;
     streams_apart()?;
-    let databases = open(&arguments.databases)?;
+    let access = match arguments.read_only {
+        true => Access::Read,
+        false => Access::Full,
+    };
+    let databases = open(&arguments.databases, access)?;
     let mut config = Config {
-        listen: arguments.listen,
+        listen,
         signals: Signals::Handle,
         // Its clients wait for it, and it for nobody on this machine.
         scheduling: Scheduling::Inherited,
@@ -92,6 +119,7 @@ pub fn run(arguments: Options) -> Result<ExitCode> {
         limits,
     })?;
     let server = Server::bind(config)?;
+    let _pid_file = arguments.pid_file.map(PidFile::write).transpose()?;
     for (index, database) in databases.iter().enumerate() {
         tracing::info!("database {index}: {}", database.spec());
     }
@@ -119,11 +147,11 @@ fn tls(arguments: &Options) -> Result<Option<Tls>> {
 }
 
 /// What other machines reach is served in the clear only when that is said.
-fn ensure_guarded(arguments: &Options) -> Result<()> {
+fn ensure_guarded(arguments: &Options, listen: &[Address]) -> Result<()> {
     if arguments.tls_cert.is_some() || arguments.insecure {
         return Ok(());
     }
-    for address in &arguments.listen {
+    for address in listen {
         if let Address::Tcp(tcp) = address {
             ensure!(
                 tcp.ip().is_loopback(),
@@ -135,17 +163,40 @@ fn ensure_guarded(arguments: &Options) -> Result<()> {
 }
 
 /// Opens the databases, one after the other; recovery takes the time it takes.
-pub fn open(texts: &[String]) -> Result<Vec<Database>> {
-    if texts.is_empty() {
-        return Ok(vec![Database::open(&Spec::memory())?]);
-    }
-    let open = |text: &String| {
-        let spec: Spec = text
-            .parse()
-            .with_context(|| format!("cannot open the database {text}"))?;
-        Database::open(&spec).with_context(|| format!("cannot open the database {text}"))
+pub fn open(texts: &[String], access: Access) -> Result<Vec<Database>> {
+    let open = |text: &str| {
+        // A setting may be a secret that is refused.
+        let path = text.rsplit_once('#').map_or(text, |(path, _)| path);
+        let open = || {
+            let mut spec: Spec = text.parse()?;
+            spec.read_only |= access == Access::Read;
+            Database::open(&spec)
+        };
+        open().with_context(|| format!("cannot open the database {path}"))
     };
-    texts.iter().map(open).collect()
+    match texts {
+        [] => Ok(vec![open("")?]),
+        texts => texts.iter().map(|text| open(text)).collect(),
+    }
+}
+
+/// A file with the number of the process, while it lives.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn write(path: PathBuf) -> Result<PidFile> {
+        std::fs::write(&path, format!("{}\n", std::process::id()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(PidFile(path))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.0) {
+            tracing::debug!(%error, "the file with the number of the process was not removed");
+        }
+    }
 }
 
 /// A message may be as large as the largest value that may be stored, whatever the databases take.

@@ -208,7 +208,7 @@ fn what_cannot_be_served_is_told_before_anything_is() {
         (&["--limit", "speed=1"], "there is no limit"),
         (
             &["a.tkt#durability=eternal"],
-            "cannot open the database a.tkt#durability=eternal",
+            "cannot open the database a.tkt: ",
         ),
         (
             &["/dev/null/casket.tkt"],
@@ -234,6 +234,83 @@ fn settings_without_a_meaning_are_named_and_the_database_opens() {
         "{warning}"
     );
     served.word_after("listening on tkrzw+unix:kv.sock");
+}
+
+#[test]
+fn a_setting_that_is_refused_does_not_show_its_value() {
+    for settings in [
+        "record_comp_mode=aes,cipher_key=s3cret",
+        "cipher_key=s3cret",
+        "durability=disk,key=s3cret",
+        "s3cret",
+    ] {
+        let text = refused(&[
+            "--listen",
+            "unix:kv.sock",
+            &format!("casket.tkt#{settings}"),
+        ]);
+        assert!(text.contains("casket.tkt"), "{text}");
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
+#[test]
+fn the_log_and_the_number_of_the_process_are_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("kv.log"), "of before\n").unwrap();
+    let arguments = [
+        "--listen",
+        "localhost:0",
+        "--listen",
+        "unix:kv.sock",
+        "--pid_file",
+        "kv.pid",
+        "--log_file",
+        "kv.log",
+    ];
+    let mut served = serve(&folder, &arguments);
+    let log = || std::fs::read_to_string(path("kv.log")).unwrap();
+    while !log().contains("tkrzw+unix:kv.sock") {
+        assert!(served.child.try_wait().unwrap().is_none(), "{}", log());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(log().starts_with("of before\n") && log().contains("tkrzw://127.0.0.1:"));
+    assert!(!log().contains('\u{1b}'));
+    let pid = std::fs::read_to_string(path("kv.pid")).unwrap();
+    assert_eq!(pid, format!("{}\n", served.child.id()));
+    let killed = Command::new("kill").args(["-TERM", pid.trim()]).status();
+    assert!(killed.unwrap().success());
+    assert!(served.child.wait().unwrap().success());
+    assert!(!path("kv.pid").exists());
+    let mut errors = String::new();
+    served.log.read_to_string(&mut errors).unwrap();
+    assert_eq!(errors, "");
+}
+
+#[test]
+fn a_server_that_is_read_only_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--listen", "unix:kv.sock", "--read_only", "casket.tkt"];
+    let text = String::from_utf8(command(&folder, &arguments).output().unwrap().stderr).unwrap();
+    assert!(text.contains("none is made"), "{text}");
+    let word = |words: &[&str]| {
+        let words = [words, &["--address", "unix:kv.sock"]].concat();
+        command(&folder, &words).output().unwrap()
+    };
+    let mut served = serve(&folder, &["--listen", "unix:kv.sock", "casket.tkt"]);
+    served.word_after("listening on tkrzw+unix:");
+    assert!(word(&["set", "a", "1"]).status.success());
+    drop(served);
+    let mut served = serve(&folder, &arguments);
+    served.word_after("listening on tkrzw+unix:");
+    assert!(word(&["get", "a"]).status.success());
+    let refused = word(&["set", "a", "2"]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        !refused.status.success() && text.contains("read-only"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -136,6 +136,7 @@ fn copy_to(
     let spec = Spec {
         path: folder.to_owned(),
         durability: Durability::Process,
+        read_only: false,
         ..spec.clone()
     };
     let (store, mut meta) = Store::open(&spec, None)?;

@@ -24,6 +24,7 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 
 pub(crate) use self::backup::{replace_copy, write_copy};
 use self::layout::{Meta, expiry_key, own_key, record_key, records_end};
+pub(crate) use self::store::is_database;
 use self::store::{Sight, Store, broken, failed};
 use self::writer::{Job, Writer};
 use crate::engine::{Engine, Read, Shared, write_bytes};

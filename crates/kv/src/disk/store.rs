@@ -34,6 +34,9 @@ const ENGINE_FILES: [&str; 3] = ["version", "keyspaces/0/current", "keyspaces/1/
 /// The engine's own records, and ours.
 const ENGINE_KEYSPACES: [&str; 2] = ["keyspaces/0", "keyspaces/1"];
 
+/// What a user of Tkrzw does with a file of its.
+const A_FILE: &str = "it is a file, and a database on disk is a folder; the records of a file of Tkrzw's come here by `tkrzw_dbm_util export FILE records.flat` and `tsumugi kv import --format flat records.flat`";
+
 /// Threads of the engine that flush and compact: two, as one of them leaves compaction to the other.
 const ENGINE_THREADS: usize = 2;
 /// Bytes that are collected in memory before they become a table.
@@ -89,9 +92,7 @@ impl Store {
     pub(super) fn open(spec: &Spec, keep: Option<u64>) -> Result<(Self, Meta)> {
         let path = &spec.path;
         fs::create_dir_all(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
-                broken(path, "it is a file, and a database on disk is a folder")
-            }
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => broken(path, A_FILE),
             _ => failed("making", path, error),
         })?;
         Self::open_locked(spec, keep, Arc::new(lock(path)?), None)
@@ -400,6 +401,16 @@ fn lock(path: &Path) -> Result<File> {
             path: path.to_owned(),
         }),
         Err(TryLockError::Error(error)) => Err(failed("locking", &file, error)),
+    }
+}
+
+/// Whether a folder holds a database.
+pub(crate) fn is_database(path: &Path) -> Result<bool> {
+    match fs::metadata(path.join(MARKER)) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(broken(path, A_FILE)),
+        Err(error) => Err(failed("looking for", path, error)),
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
+use tsumugi_http::version_hint;
 
 use super::target::Target;
 use super::tls::Tls;
@@ -227,7 +228,12 @@ impl Link {
         };
         let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
         let connector = TlsConnector::from(tls.config());
-        Ok(Box::pin(connector.connect(name, stream).await?))
+        let shaken = connector.connect(name, stream).await;
+        let explained = |error| match version_hint(&error) {
+            Some(hint) => io::Error::other(hint),
+            None => error,
+        };
+        Ok(Box::pin(shaken.map_err(explained)?))
     }
 }
 

@@ -7,6 +7,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
+use tsumugi_http::{VERSION_1, begins_with_version_1};
 
 use crate::error::{Error, Result};
 
@@ -46,8 +47,12 @@ impl Tls {
                 // What the parser says may quote the file, so it stays unsaid.
                 let private = PrivateKeyDer::from_pem_slice(&bytes)
                     .map_err(|_| unusable(key, "it holds no PEM private key"))?;
+                let chain = chain(certificate)?;
+                if begins_with_version_1(&chain) {
+                    return Err(unusable(certificate, VERSION_1));
+                }
                 config
-                    .with_client_auth_cert(chain(certificate)?, private)
+                    .with_client_auth_cert(chain, private)
                     .map_err(|error| unusable(certificate, error))?
             }
         };

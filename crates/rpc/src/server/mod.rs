@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tonic_health::ServingStatus;
 use tsumugi_http::exposition::{Exposition, Kind};
-use tsumugi_http::{Acceptor, Protocol, Tls, admin};
+use tsumugi_http::{Acceptor, Protocol, Tls, admin, version_hint};
 use tsumugi_kv::Database;
 use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, Worker};
 
@@ -235,7 +235,10 @@ impl tsumugi_worker::Service for Service {
                 self.connections.serve(stream, None, door, shutdown).await;
             }
             Ok(_) => tracing::debug!(%peer, "no connection: the client does not offer h2 by ALPN"),
-            Err(error) => tracing::debug!(%peer, %error, "no TLS connection"),
+            Err(error) => match version_hint(&error) {
+                Some(hint) => tracing::info!(%peer, "no TLS connection: {hint}"),
+                None => tracing::debug!(%peer, %error, "no TLS connection"),
+            },
         }
         drop(slot);
     }

@@ -35,7 +35,9 @@ pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
         | Error::Pattern { .. }
         | Error::Spec { .. } => Code::InvalidArgument,
         Error::Broken { .. } => Code::BrokenData,
-        Error::Locked { .. } | Error::Conflict { .. } | Error::Closed => Code::Precondition,
+        Error::Locked { .. } | Error::Conflict { .. } | Error::ReadOnly { .. } | Error::Closed => {
+            Code::Precondition
+        }
         Error::Full { .. }
         | Error::QueueFull { .. }
         | Error::DiskFull { .. }

@@ -1,9 +1,12 @@
 //! Who may come in, and how it ends: TLS, certificates of clients, tokens, drain, loss of the server.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tempfile::TempDir;
 use tsumugi_http::Tls as ServerTls;
 use tsumugi_rpc::client::{Identity, Options, Tls};
@@ -270,5 +273,73 @@ fn a_server_that_is_not_there_is_told_within_the_time_to_connect() {
         let target = format!("tkrzw+unix:{}", folder.path().join("nobody.sock").display());
         let error = client(&target, None, None).echo("x").await.unwrap_err();
         assert!(matches!(error, Error::Connect { .. }), "{error}");
+    });
+}
+
+/// A certificate of X.509 version 1, its key and its authority.
+fn version_1(file: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/service/version1");
+    folder.join(file)
+}
+
+#[test]
+fn a_certificate_of_version_1_is_refused_with_what_to_do() {
+    let (certificate, key) = (version_1("leaf.pem"), version_1("leaf.key"));
+    let server = ServerTls::new(certificate.clone(), key.clone()).unwrap();
+    let identity = Identity {
+        certificate: &certificate,
+        key: &key,
+    };
+    let client = Tls::read(&version_1("ca.pem"), Some(identity));
+    let errors = [
+        server.read().err().unwrap().to_string(),
+        client.unwrap_err().to_string(),
+    ];
+    for text in errors {
+        for piece in ["leaf.pem", "version 1", "subjectAltName"] {
+            assert!(text.contains(piece), "{text}");
+        }
+    }
+}
+
+/// An error with its causes.
+fn story(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", story(cause)),
+        None => error.to_string(),
+    }
+}
+
+#[test]
+fn a_client_is_told_that_its_server_has_a_certificate_of_version_1() {
+    on_loop(async {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::from_pem_file(version_1("leaf.key")).unwrap();
+        let key = provider.key_provider.load_private_key(key).unwrap();
+        let leaf = CertificateDer::from_pem_file(version_1("leaf.pem")).unwrap();
+        let certified = rustls::sign::CertifiedKey::new(vec![leaf], key);
+        let resolver = rustls::sign::SingleCertAndKey::from(certified);
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(resolver));
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serve = async {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                drop(acceptor.accept(stream).await);
+            }
+        };
+        let tls = Tls::read(&version_1("ca.pem"), None).unwrap();
+        let kv = client(&format!("tkrzw+tls://localhost:{port}"), Some(tls), None);
+        let error = tokio::select! {
+            answer = kv.get("a") => answer.unwrap_err(),
+            () = serve => unreachable!("it ends with the answer"),
+        };
+        let text = story(&error);
+        assert!(text.contains("X.509 version 1"), "{text}");
     });
 }

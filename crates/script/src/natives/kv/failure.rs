@@ -54,7 +54,10 @@ fn class(error: &Error) -> &'static str {
         Error::ValueTooLong { .. } => "KV::ValueTooLong",
         Error::NotANumber { .. } => "KV::NotANumber",
         Error::TooMany { .. } => "KV::LimitExceeded",
-        Error::Pattern { .. } | Error::Spec { .. } | Error::FetchNested => "KV::UsageError",
+        Error::Pattern { .. }
+        | Error::Spec { .. }
+        | Error::FetchNested
+        | Error::ReadOnly { .. } => "KV::UsageError",
         Error::Full { .. } => "KV::Full",
         Error::QueueFull { .. } => "KV::QueueFull",
         Error::DiskFull { .. } => "KV::DiskFull",
