@@ -107,12 +107,26 @@ const CORRECTIONS: &[Correction] = &[
         "    else if (key == IV_EMPTY) {\n      t->size++;\n      keys[pos] = sym;",
         "    else if (key == IV_EMPTY) {\n      if (t->alloc > 8 && t->size >= t->alloc / 4 * 3) {\n        iv_rehash(mrb, t);\n        iv_put(mrb, t, sym, val);\n        return;\n      }\n      t->size++;\n      keys[pos] = sym;",
     ),
+    // CVE-2025-7207: a scope must have as many registers as it has variables. See SECURITY.md.
+    (
+        "mrbgems/mruby-compiler/core/codegen.c",
+        "  s->nlocals = s->sp;",
+        "  s->nlocals = s->nregs = s->sp;",
+    ),
     // Who has no such method is told, in CRuby's words: most of the time it is nil.
     (
         "src/class.c",
         "  mrb_no_method_error(mrb, name, args, \"undefined method '%n'\", name);",
         "  if (!mrb_test(self) || mrb_true_p(self)) {\n    mrb_no_method_error(mrb, name, args, \"undefined method '%n' for %Y\", name, self);\n  }\n  if (mrb_class_p(self) || mrb_module_p(self)) {\n    mrb_no_method_error(mrb, name, args, \"undefined method '%n' for %s %C\", name, mrb_class_p(self) ? \"class\" : \"module\", mrb_class_ptr(self));\n  }\n  mrb_no_method_error(mrb, name, args, \"undefined method '%n' for an instance of %T\", name, self);",
     ),
+];
+
+/// What other versions have and known defects are in, by file: SECURITY.md says of these that they are not here.
+const ABSENT: &[(&str, &str)] = &[
+    ("mrbgems/mruby-array-ext/src/array.c", "ary_fill_exec"),
+    ("src/array.c", "sort_cmp"),
+    ("mrbgems/mruby-compiler/core/codegen.c", "NODE_PAT_PIN"),
+    ("mrbgems/mruby-compiler/core/parse.y", "prism"),
 ];
 
 fn main() {
@@ -131,6 +145,13 @@ fn main() {
     let source = out.join("source");
     let original = mruby_source(&here);
     copy(&original, &source, &corrected(&original));
+    for (file, name) in ABSENT {
+        let text = fs::read_to_string(source.join(file)).expect("mruby's sources are text");
+        assert!(
+            !text.contains(name),
+            "{file} of mruby has {name}: look into SECURITY.md, which says it has not"
+        );
+    }
     let build = out.join(format!("build-{:016x}", configuration(&here)));
     build_mruby(&source, &here, &build);
     build_shim(&source, &build);
