@@ -287,6 +287,30 @@ fn handlers_of_clients_that_go_are_dropped() {
 }
 
 #[test]
+fn requests_for_the_server_or_for_no_host_never_reach_the_application() {
+    let rig = Rig::start(1);
+    let status = |request: &str| {
+        let mut stream = TcpStream::connect(rig.address).unwrap();
+        let limit = Some(Duration::from_secs(30));
+        stream.set_read_timeout(limit).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        // It sends nothing more, and waits for its answer.
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(status("GET /who HTTP/1.1\r\nhost: x\r\n\r\n"), "200");
+    assert_eq!(status("OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n"), "204");
+    assert_eq!(status("GET /who HTTP/1.1\r\n\r\n"), "400");
+    assert_eq!(
+        status("GET /who HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n"),
+        "400"
+    );
+    drop(rig.drain());
+}
+
+#[test]
 fn a_reload_makes_plugins_anew_and_stops_the_old_ones() {
     let rig = Rig::start(2);
     rig.ask("/who");

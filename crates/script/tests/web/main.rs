@@ -12,4 +12,5 @@ mod hostile;
 mod pool;
 mod sessions;
 mod stored_sessions;
+mod targets;
 mod upstream;
