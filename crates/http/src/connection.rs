@@ -227,15 +227,18 @@ impl<E: Spawn> Server<E> {
                     .await
             }
         };
-        match ended {
-            Some(Ok(())) => {}
-            Some(Err(error)) => tracing::debug!(%error, "connection failed"),
-            None => {
-                tracing::debug!(
-                    "connection closed: the client has gone or took longer than the limits allow"
-                )
-            }
-        }
+        log_end(ended);
+    }
+}
+
+/// Says in the log why a connection has ended, unless it was at an end.
+fn log_end(ended: Option<hyper::Result<()>>) {
+    match ended {
+        Some(Ok(())) => {}
+        Some(Err(error)) => tracing::debug!(%error, "connection failed"),
+        None => tracing::debug!(
+            "connection closed: the client has gone or took longer than the limits allow"
+        ),
     }
 }
 

@@ -10,93 +10,37 @@ use crate::on_each;
 type Cell = (&'static str, Json, &'static [Engine]);
 
 fn statements() -> Vec<Cell> {
-    let all: &[Engine] = &[Sqlite, Postgres, Firebird];
-    let servers: &[Engine] = &[Postgres, Firebird];
-    let postgres: &[Engine] = &[Postgres];
-    let long = "x".repeat(11);
-    vec![
-        // Out of the range of its parameter, or of another kind.
-        (
-            "update people set age = ? where id = 1",
-            json!(99_999_999_999_i64),
-            servers,
-        ),
-        (
-            "update people set age = ? where id = 1",
-            json!("99999999999"),
-            servers,
-        ),
-        (
-            "update people set age = ? where id = 1",
-            json!("99999999999999999999999"),
-            servers,
-        ),
-        (
-            "update people set age = ? where id = 1",
-            json!("old"),
-            servers,
-        ),
-        ("update people set age = ? where id = 1", json!(""), servers),
-        (
-            "update people set age = ? where id = 1",
-            json!(1.5),
-            postgres,
-        ),
-        (
-            "update people set age = ? where id = 1",
-            json!(1e300),
-            servers,
-        ),
-        (
-            "update people set age = ? where id = 1",
-            json!({ "a": 1 }),
-            servers,
-        ),
-        (
-            "update people set age = ? where id = 1",
-            json!([1]),
-            servers,
-        ),
-        // Too long.
-        (
-            "update people set name = ? where id = 1",
-            json!(long),
-            servers,
-        ),
-        (
-            "update people set name = ? where id = 1",
-            json!("é".repeat(11)),
-            servers,
-        ),
-        // Not a date, or none there is.
-        (
-            "update people set born = ? where id = 1",
-            json!("soon"),
-            servers,
-        ),
-        (
-            "update people set born = ? where id = 1",
-            json!("2023-02-29"),
-            servers,
-        ),
-        (
-            "update people set born = ? where id = 1",
-            json!("99999-01-01"),
-            &[Firebird],
-        ),
-        // No character that the database has.
-        (
-            "update people set name = ? where id = 1",
-            json!("a\0b"),
-            postgres,
-        ),
+    const AGE: &str = "update people set age = ? where id = 1";
+    const NAME: &str = "update people set name = ? where id = 1";
+    const BORN: &str = "update people set born = ? where id = 1";
+    const KEY: &str = "insert into people (id, name) values (?, 'a')";
+    const SERVERS: &[Engine] = &[Postgres, Firebird];
+    let of = |sql: &'static str, refuse: &'static [Engine], values: Vec<Json>| {
+        values.into_iter().map(move |value| (sql, value, refuse))
+    };
+    // Out of the range of its parameter, or of another kind.
+    let numbers = vec![
+        json!(99_999_999_999_i64),
+        json!("99999999999"),
+        json!("99999999999999999999999"),
+        json!("old"),
+        json!(""),
+        json!(1e300),
+        json!({ "a": 1 }),
+        json!([1]),
+    ];
+    let long = vec![json!("x".repeat(11)), json!("é".repeat(11))];
+    // Not a date, or none there is.
+    let dates = vec![json!("soon"), json!("2023-02-29")];
+    let cells = of(AGE, SERVERS, numbers)
+        .chain(of(AGE, &[Postgres], vec![json!(1.5)]))
+        .chain(of(NAME, SERVERS, long))
+        .chain(of(NAME, &[Postgres], vec![json!("a\0b")]))
+        .chain(of(BORN, SERVERS, dates))
+        .chain(of(BORN, &[Firebird], vec![json!("99999-01-01")]))
         // The key of SQLite's table is a whole number.
-        (
-            "insert into people (id, name) values (?, 'a')",
-            json!("first"),
-            all,
-        ),
-    ]
+        .chain(of(KEY, &[Sqlite, Postgres, Firebird], vec![json!("first")]));
+    cells.collect()
 }
 
 /// What only one database can be asked.
