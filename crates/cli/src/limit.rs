@@ -34,11 +34,32 @@ impl Limited for Ruby {
         client: connect_ms_max call_ms_max addresses_max connections_per_host_max connections_max idle_per_host_max idle_max
         idle_ms_max header_bytes_max response_bytes_max
     );
+
+    /// Every body that is read becomes a String of the VM: half of its memory is for them.
+    fn settle(&self, http: &mut tsumugi_http::Limits, is_given: impl Fn(&str) -> bool) {
+        if !is_given("bodies_bytes_max") {
+            http.bodies_bytes_max = self.vm_bytes_max as u64 / 2;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tsumugi_launch::Limit;
+
+    fn check(given: &[&str], bodies_bytes_max: u64) {
+        let given: Vec<Limit<Ruby>> = given.iter().map(|text| text.parse().unwrap()).collect();
+        let limits = Limit::settle(&given, tsumugi_worker::Limits::default()).unwrap();
+        assert_eq!(limits.http.bodies_bytes_max, bodies_bytes_max);
+    }
+
+    #[test]
+    fn bodies_may_take_half_of_the_vm_unless_their_limit_is_given() {
+        check(&[], 128 << 20);
+        check(&["vm_bytes_max=8_000_000"], 4_000_000);
+        check(&["bodies_bytes_max=5", "vm_bytes_max=8000000"], 5);
+    }
 
     #[test]
     fn every_limit_of_ruby_has_its_name_here() {

@@ -65,6 +65,10 @@ pub(crate) struct Column {
     pub vm_bytes: AtomicU64,
     pub vm_objects: AtomicU64,
     pub requests: AtomicU64,
+    /// Bytes of request bodies in memory.
+    pub bodies_bytes: AtomicU64,
+    /// Requests refused because their bodies found no room.
+    pub bodies_refused: AtomicU64,
     pub databases: Databases,
     pub stores: Stores,
 }
@@ -131,6 +135,7 @@ impl admin::Desk for Desk {
         let figures: Vec<&Figures> = columns.iter().map(|column| &column.figures).collect();
         Figures::write(&figures, &mut text);
         write_vms(&columns, &mut text);
+        write_bodies(&columns, &mut text);
         let databases = columns
             .iter()
             .map(|column| (column.worker, &column.databases));
@@ -156,6 +161,27 @@ impl admin::Desk for Desk {
         }
         text
     }
+}
+
+/// Figures of request bodies in memory, as old as those of VMs.
+fn write_bodies(columns: &[Arc<Column>], text: &mut Exposition) {
+    let mut family = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
+        text.family(name, Kind::of_name(name), help);
+        for column in columns {
+            let worker = column.worker.to_string();
+            text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));
+        }
+    };
+    family(
+        "tsumugi_request_bodies_bytes",
+        "Bytes of the bodies of requests under way that are in memory.",
+        |column| &column.bodies_bytes,
+    );
+    family(
+        "tsumugi_request_bodies_refused_total",
+        "Requests refused because bodies_bytes_max was in memory.",
+        |column| &column.bodies_refused,
+    );
 }
 
 /// Figures of the VMs, as old as the worker's last look at them: up to a second.

@@ -66,11 +66,14 @@ impl<P: Program> Service<P> {
         let apps = Rc::clone(&self.apps);
         let drain = self.worker.drain_started();
         let shown = Arc::clone(&column);
+        let bodies = Rc::clone(self.server.bodies());
         drop(self.worker.spawn(async move {
             loop {
                 let alive: Vec<_> = apps.borrow().iter().filter_map(Weak::upgrade).collect();
                 shown.look(alive.iter().map(|app| app.show()).collect());
                 drop(alive);
+                shown.bodies_bytes.store(bodies.bytes(), Relaxed);
+                shown.bodies_refused.store(bodies.refused(), Relaxed);
                 tokio::time::sleep(FIGURES_EVERY).await;
             }
         }));

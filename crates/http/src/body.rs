@@ -16,6 +16,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::{
     account::{Account, Finished, Outcome},
+    bodies::Load,
     connection::Handler,
     request::Request,
     response::{Body, Response},
@@ -30,6 +31,8 @@ pub(crate) struct Completion<H: Handler> {
     version: Version,
     finished: Finished,
     note: H::Note,
+    /// The request's body in memory.
+    pub(crate) load: Option<Rc<Load>>,
 }
 
 impl<H: Handler> Completion<H> {
@@ -50,6 +53,7 @@ impl<H: Handler> Completion<H> {
             version: request.version,
             finished,
             note,
+            load: None,
         }
     }
 
@@ -92,8 +96,10 @@ impl<H: Handler> Completion<H> {
                 .headers
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Body::Stream(receiver) = &response.body {
-            receiver.attach(Rc::clone(&self.vitals));
+        match &response.body {
+            Body::Stream(receiver) => receiver.attach(Rc::clone(&self.vitals)),
+            // No handler is left that could hold the request's body.
+            _ => self.load = None,
         }
         self.finished.status = response.status;
         self.finished.account = response.account;

@@ -25,6 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::{
     account::Finished,
     attendant::{Attendant, Conversation},
+    bodies::Bodies,
     body::{Completion, ResponseBody},
     host,
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
@@ -108,6 +109,7 @@ pub struct Server<E> {
     http1: http1::Builder,
     http2: http2::Builder<Executor<E>>,
     limits: Rc<Limits>,
+    bodies: Rc<Bodies>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     spawn: E,
@@ -138,6 +140,7 @@ impl<E: Spawn> Server<E> {
         Server {
             http1,
             http2,
+            bodies: Rc::new(Bodies::new(limits.bodies_bytes_max)),
             limits: Rc::new(limits),
             numbers: Rc::new(RequestNumbers::new()),
             outbox: Rc::default(),
@@ -148,6 +151,11 @@ impl<E: Spawn> Server<E> {
     /// The limits.
     pub fn limits(&self) -> &Rc<Limits> {
         &self.limits
+    }
+
+    /// The bodies of requests that are in memory.
+    pub fn bodies(&self) -> &Rc<Bodies> {
+        &self.bodies
     }
 
     /// A connection's socket, with the outbox that all of them share.
@@ -199,6 +207,7 @@ impl<E: Spawn> Server<E> {
             handler,
             Rc::clone(&vitals),
             Rc::clone(&self.limits),
+            Rc::clone(&self.bodies),
             Rc::clone(&self.numbers),
             Rc::clone(&self.outbox),
             origin.peer,
@@ -247,6 +256,7 @@ fn service<H: Handler>(
     handler: Rc<H>,
     vitals: Rc<Vitals>,
     limits: Rc<Limits>,
+    bodies: Rc<Bodies>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     peer: Option<SocketAddr>,
@@ -269,7 +279,8 @@ fn service<H: Handler>(
             body,
         ) = request.into_parts();
         let host = host::settle(&method, &uri, version, &mut headers);
-        let body = RequestBody::new(body, &limits, &vitals);
+        let body = RequestBody::new(body, &limits, &vitals, &bodies);
+        let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
         let request = Box::new(Request {
             method,
@@ -281,7 +292,8 @@ fn service<H: Handler>(
             received_at,
             number: numbers.take(),
         });
-        let completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
+        let mut completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
+        completion.load = load;
         let outbox = Rc::clone(&outbox);
         async move {
             if let Err(error) = host {

@@ -17,6 +17,17 @@ pub enum Error {
         /// Its value, in bytes or in items.
         limit: u64,
     },
+    /// The bodies of other requests fill what a limit allows of this worker's memory. Nothing more is read and the connection closes;
+    /// later there may be room.
+    #[error(
+        "the bodies of the requests under way fill {name} ({limit} bytes); try again later or raise {name}"
+    )]
+    Crowded {
+        /// The name of the limit.
+        name: &'static str,
+        /// Its value, in bytes.
+        limit: u64,
+    },
     /// The client stopped sending its body. The connection closes.
     #[error(
         "no more of the request body came within body_timeout_ms ({limit_ms} ms); send it faster or raise body_timeout_ms"
@@ -108,6 +119,7 @@ impl Error {
     pub fn status(&self) -> StatusCode {
         match self {
             Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::Crowded { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Error::Timeout { .. } => StatusCode::REQUEST_TIMEOUT,
             Error::Closed | Error::Stalled { .. } | Error::Malformed(_) => StatusCode::BAD_REQUEST,
             Error::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,

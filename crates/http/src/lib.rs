@@ -18,6 +18,7 @@ pub mod access_log;
 mod account;
 pub mod admin;
 mod attendant;
+mod bodies;
 mod body;
 pub mod compress;
 mod connection;
@@ -52,6 +53,7 @@ mod wire;
 
 pub use self::{
     account::{Account, Finished, Outcome},
+    bodies::Bodies,
     connection::{Handler, Origin, Protocol, Server, Spawn, SpawnLocal},
     error::{Error, Result},
     figures::Figures,

@@ -30,6 +30,9 @@ pub struct Limits {
     pub linger_bytes_max: usize,
     /// Most bytes in the body of a request, unless the reader asks for another bound; more is answered with 413.
     pub body_bytes_max: u64,
+    /// Most bytes of request bodies in memory on one worker, of all requests that are not yet answered; one that needs more is answered
+    /// with 503.
+    pub bodies_bytes_max: u64,
     /// Longest time between two pieces of a request body; after it the reader gets an error that means 408.
     pub body_timeout_ms: u64,
     /// Most bytes that a connection buffers in each direction on HTTP/1, and for each stream on HTTP/2. At least 8,192.
@@ -72,6 +75,7 @@ impl Default for Limits {
             linger_ms: 1_000,
             linger_bytes_max: 1024 * 1024,
             body_bytes_max: 16 * 1024 * 1024,
+            bodies_bytes_max: 128 * 1024 * 1024,
             body_timeout_ms: 15_000,
             connection_buffer_bytes_max: 64 * 1024,
             stream_buffer_bytes_max: 64 * 1024,

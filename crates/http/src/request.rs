@@ -20,6 +20,7 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use crate::{
+    bodies::{Bodies, Load},
     error::{Error, Result},
     limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, Limits, REQUEST_ID_BYTES_MAX},
     spare,
@@ -153,15 +154,22 @@ struct Arriving {
     end: End,
     limits: Rc<Limits>,
     vitals: Rc<Vitals>,
+    load: Rc<Load>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl RequestBody {
-    pub(crate) fn new(incoming: Incoming, limits: &Rc<Limits>, vitals: &Rc<Vitals>) -> RequestBody {
+    pub(crate) fn new(
+        incoming: Incoming,
+        limits: &Rc<Limits>,
+        vitals: &Rc<Vitals>,
+        bodies: &Rc<Bodies>,
+    ) -> RequestBody {
         if incoming.is_end_stream() {
             return RequestBody(Source::Empty);
         }
+        let load = Rc::new(Load::new(bodies));
         let (limits, vitals) = (Rc::clone(limits), Rc::clone(vitals));
         vitals.body_begins();
         RequestBody(Source::Connection(Box::new(Arriving {
@@ -169,8 +177,31 @@ impl RequestBody {
             end: End::Ahead,
             limits,
             vitals,
+            load,
             timer: None,
         })))
+    }
+
+    /// What of it is in memory, for who keeps it until the request is answered.
+    pub(crate) fn load(&self) -> Option<Rc<Load>> {
+        match &self.0 {
+            Source::Connection(arriving) => Some(Rc::clone(&arriving.load)),
+            Source::Empty | Source::Memory(_) => None,
+        }
+    }
+
+    /// So many bytes of it have come and stay in memory. One for which there is no room is given up.
+    pub(crate) fn keep(&mut self, bytes: usize) -> Result<()> {
+        match &mut self.0 {
+            Source::Connection(arriving) => {
+                let added = arriving.load.add(bytes);
+                if added.is_err() {
+                    arriving.end = End::Failed;
+                }
+                added
+            }
+            Source::Empty | Source::Memory(_) => Ok(()),
+        }
     }
 
     /// A body that is already in memory, for requests that do not come from a connection.
@@ -200,6 +231,7 @@ impl RequestBody {
     /// of it is read.
     pub async fn read_all_within(&mut self, name: &'static str, bytes_max: u64) -> Result<Bytes> {
         self.check_length(name, bytes_max)?;
+        self.check_room()?;
         let Some(first) = self.piece_within(name, bytes_max, 0).await? else {
             return Ok(Bytes::new());
         };
@@ -225,6 +257,21 @@ impl RequestBody {
         }
     }
 
+    /// An error when what it says of its length does not fit beside the bodies that are there.
+    fn check_room(&mut self) -> Result<()> {
+        let length = self.length().unwrap_or(0);
+        match &mut self.0 {
+            Source::Connection(arriving) => {
+                let checked = arriving.load.check(length);
+                if checked.is_err() {
+                    arriving.end = End::Failed;
+                }
+                checked
+            }
+            Source::Empty | Source::Memory(_) => Ok(()),
+        }
+    }
+
     async fn piece_within(
         &mut self,
         name: &'static str,
@@ -236,7 +283,8 @@ impl RequestBody {
             Some(piece) if (before + piece.len()) as u64 > bytes_max => {
                 Err(self.too_large(name, bytes_max))
             }
-            _ => Ok(piece),
+            Some(bytes) => self.keep(bytes.len()).map(|()| piece),
+            None => Ok(piece),
         }
     }
 

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ALLOW, CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_VERSION, UPGRADE},
+    header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE},
 };
 
 use crate::{
@@ -113,9 +113,15 @@ impl Response {
         self
     }
 
-    /// A refusal: a small text that says why.
+    /// A refusal: a small text that says why; 503 with the time after which another attempt makes sense (RFC 9110 section 10.2.3).
     pub fn refusal(status: StatusCode, reason: &str) -> Response {
-        Response::text(status, format!("{reason}\n"))
+        let refusal = Response::text(status, format!("{reason}\n"));
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                refusal.with(RETRY_AFTER, HeaderValue::from_static("1"))
+            }
+            _ => refusal,
+        }
     }
 
     /// A refusal for what went wrong while the request was read. What is not the client's doing is not told to it.
@@ -154,6 +160,6 @@ impl Response {
 
     /// 503.
     pub fn unavailable() -> Response {
-        Response::text(StatusCode::SERVICE_UNAVAILABLE, "service unavailable\n")
+        Response::refusal(StatusCode::SERVICE_UNAVAILABLE, "service unavailable")
     }
 }

@@ -13,6 +13,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 
 use crate::{
+    bodies::Load,
     error::{Error, Result},
     limits::{Limits, SPOOL_WRITE_BYTES},
     multipart::{Event, Parser, PartHead},
@@ -68,6 +69,7 @@ pub async fn read_form<O: Offload>(
 ) -> Result<Vec<Part<O>>> {
     let mut parser = Parser::new(content_type, limits)?;
     body.check_length("upload_bytes_max", limits.upload_bytes_max)?;
+    let load = body.load();
     let mut received = 0;
     let mut parts = Vec::new();
     let mut open: Option<(PartHead, Collector<'_, O>)> = None;
@@ -76,6 +78,7 @@ pub async fn read_form<O: Offload>(
         if received > limits.upload_bytes_max {
             return Err(body.too_large("upload_bytes_max", limits.upload_bytes_max));
         }
+        body.keep(piece.len())?;
         parser.feed(&piece);
         while let Some(event) = parser.event()? {
             match event {
@@ -85,6 +88,7 @@ pub async fn read_form<O: Offload>(
                         Collector {
                             memory: BytesMut::new(),
                             spooled: None,
+                            load: load.as_deref(),
                             limits,
                             directory,
                             offload,
@@ -116,6 +120,7 @@ pub async fn read_form<O: Offload>(
 struct Collector<'a, O: Offload> {
     memory: BytesMut,
     spooled: Option<Spooled<O>>,
+    load: Option<&'a Load>,
     limits: &'a Limits,
     directory: &'a Path,
     offload: &'a O,
@@ -151,6 +156,9 @@ impl<O: Offload> Collector<'_, O> {
     async fn write(&mut self) -> Result<()> {
         let bytes = self.memory.split().freeze();
         let length = bytes.len() as u64;
+        if let Some(load) = self.load {
+            load.remove(bytes.len());
+        }
         if let Some(spooled) = &mut self.spooled {
             let (file, offset) = (spooled.file(), spooled.length);
             self.offload

@@ -255,6 +255,38 @@ fn a_body_past_the_limit_is_413_before_it_is_read() {
 }
 
 #[test]
+fn bodies_of_all_requests_past_their_limit_are_503_until_there_is_room() {
+    let limits = Limits {
+        bodies_bytes_max: 1000,
+        ..Limits::default()
+    };
+    rig_with(limits, echo).run(async |rig: &Rig| {
+        let post = |length: usize, sent: usize| {
+            let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+            head + &"x".repeat(sent)
+        };
+        let mut slow = rig.connect().await;
+        slow.send(&post(800, 700)).await;
+        let mut answer = String::new();
+        for _ in 0..100 {
+            answer = rig.connect().await.ask(&post(400, 400)).await;
+            if !answer.starts_with("HTTP/1.1 200 ") {
+                break;
+            }
+        }
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
+        assert!(answer.contains("bodies_bytes_max (1000 bytes)"), "{answer}");
+        let answer = rig.connect().await.ask(&post(200, 200)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let answer = slow.ask(&"x".repeat(100)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let answer = rig.connect().await.ask(&post(1000, 1000)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    });
+}
+
+#[test]
 fn a_chunked_body_past_the_limit_is_413() {
     let limits = Limits {
         body_bytes_max: 1000,

@@ -14,6 +14,11 @@ pub trait Limited: Clone + Default + 'static {
 
     /// What development mode does, for the help.
     const DEV: &'static str;
+
+    /// Sets the limits of HTTP whose defaults depend on those of what is served. `is_given` says which limits the operator has set.
+    fn settle(&self, http: &mut tsumugi_http::Limits, is_given: impl Fn(&str) -> bool) {
+        let _ = (http, is_given);
+    }
 }
 
 /// The limits of a server.
@@ -84,7 +89,8 @@ pub const WORKER: &[Row<tsumugi_worker::Limits>] = limited!(
 
 const HTTP: &[Row<tsumugi_http::Limits>] = limited!(
     headers_max tls_handshake_ms header_bytes_max header_timeout_ms keep_alive_ms send_timeout_ms half_close_ms linger_ms
-    linger_bytes_max body_bytes_max body_timeout_ms connection_buffer_bytes_max stream_buffer_bytes_max streams_max parameters_max parts_max
+    linger_bytes_max body_bytes_max bodies_bytes_max body_timeout_ms connection_buffer_bytes_max stream_buffer_bytes_max streams_max
+    parameters_max parts_max
     part_header_bytes_max field_bytes_max upload_memory_max upload_bytes_max websocket_message_bytes_max websocket_idle_ms
     websocket_close_ms
 );
@@ -126,6 +132,23 @@ impl<T: Limited> Limit<T> {
         let app = || row(T::LIMITS, name).map(|(name, set)| (name, Setter::App(set)));
         let http = || row(HTTP, name).map(|(name, set)| (name, Setter::Http(set)));
         worker.or_else(app).or_else(http)
+    }
+
+    /// The limits that an operator has set, and the defaults of the others.
+    ///
+    /// # Errors
+    /// When a value is beyond what its limit's type can hold.
+    pub fn settle(given: &[Limit<T>], worker: tsumugi_worker::Limits) -> anyhow::Result<Limits<T>> {
+        let mut limits = Limits {
+            worker,
+            ..Limits::default()
+        };
+        for limit in given {
+            limit.apply(&mut limits)?;
+        }
+        let Limits { http, app, .. } = &mut limits;
+        app.settle(http, |name| given.iter().any(|limit| limit.name == name));
+        Ok(limits)
     }
 
     /// Puts the value where it is enforced.

@@ -96,13 +96,7 @@ impl<T: Limited> Options<T> {
             false => Mode::Production,
         };
         let front = self.front.open(mode)?;
-        let mut limits = Limits {
-            worker: config.limits,
-            ..Limits::default()
-        };
-        for limit in &self.limits {
-            limit.apply(&mut limits)?;
-        }
+        let limits = Limit::settle(&self.limits, config.limits)?;
         config.limits = limits.worker;
         let workers = config.workers;
         Ok(Prepared {

@@ -92,7 +92,9 @@ module Tsumugi
 
     def __failed(exception)
       case exception
-      when Refused then text("#{exception.message}\n", status: exception.status)
+      when Refused
+        header "retry-after", "1" if exception.status == 503
+        text("#{exception.message}\n", status: exception.status)
       when Invalid then json({ errors: exception.errors }, status: 422)
       when Halt then exception.result
       when Cancelled, Overrun then raise exception
