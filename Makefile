@@ -39,6 +39,7 @@ test: ## set up, then format, clippy, tidy and every test; ends with "N passed, 
 
 check: valgrind deny doc windows ## the slower checks: mruby's tests under valgrind, licences, documentation, the PostgreSQL crates for Windows
 
+# Among them tests/faults.rs, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
 valgrind:
 	@scripts/setup test
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
@@ -96,8 +97,10 @@ bench-allocator: ## build the server with the allocator of the system, which ben
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
-soak: bench-build ## the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
+soak: bench-build ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
+	TSUMUGI_FAULTS=full cargo test --package tsumugi-mruby --test faults
+	TSUMUGI_FAULTS=full cargo test --package tsumugi-script --test faults
 	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage --test torn -- --nocapture
 	LARGE_MIB=1024 cargo test --release --package tsumugi-kv --test large -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::

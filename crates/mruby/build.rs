@@ -12,6 +12,8 @@ use std::{env, fs};
 mod arena;
 #[path = "build/bounds.rs"]
 mod bounds;
+#[path = "build/memory.rs"]
+mod memory;
 #[path = "build/walks.rs"]
 mod walks;
 
@@ -28,10 +30,11 @@ const SHIM: [&str; 5] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 4] = [
+const CORRECTED: [&[Correction]; 5] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
+    memory::CORRECTIONS,
     walks::CORRECTIONS,
 ];
 
@@ -163,13 +166,18 @@ fn main() {
     println!("cargo:rustc-link-lib=m");
 }
 
-/// A number for what the build is configured with: minirake does not see that a define has changed.
+/// A number for what the build is configured with: minirake sees neither that a define has changed, nor that its own library has.
 fn configuration(here: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     for file in ["build_config.rb", "defines.txt"] {
         fs::read(here.join(file))
             .expect("stands beside build.rs")
             .hash(&mut hasher);
+    }
+    for (file, _, right) in CORRECTED.into_iter().flatten() {
+        if file.starts_with("lib/") {
+            right.hash(&mut hasher);
+        }
     }
     hasher.finish()
 }

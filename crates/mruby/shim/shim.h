@@ -45,6 +45,8 @@ typedef struct ts_field { mrb_value value; const char *bytes; size_t len; } ts_f
 
 /* Provided by Rust. */
 void *ts_host_realloc(void *memory, void *pointer, size_t size);
+void *ts_host_realloc_or_fail(void *memory, void *pointer, size_t size);
+void *ts_host_realloc_exempt(void *memory, void *pointer, size_t size);
 int ts_host_dispatch(void *host, int64_t index, mrb_value self, mrb_int argc, const mrb_value *argv,
                      mrb_value block, mrb_value *out);
 void ts_host_drop_data(void *pointer);

@@ -21,10 +21,17 @@
 
 #define vm_of(mrb) ((ts_vm *)(mrb)->ud)
 
+/* mrb is NULL for the first allocation. */
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *memory) {
-  if (mrb && mrb->gc.arena_resized) return ts_host_realloc_exempt(memory, pointer, size);
+  if (mrb && (mrb->gc.exempt || mrb->gc.arena_resized)) return ts_host_realloc_exempt(memory, pointer, size);
   return ts_host_realloc(memory, pointer, size);
 }
+/* Of a VM with faults (src/faults.rs). */
+static void *allocate_or_fail(mrb_state *mrb, void *pointer, size_t size, void *memory) {
+  if (mrb && (mrb->gc.exempt || mrb->gc.arena_resized)) return ts_host_realloc_exempt(memory, pointer, size);
+  return ts_host_realloc_or_fail(memory, pointer, size);
+}
+void ts_exempt(ts_vm *vm, int change) { vm->mrb->gc.exempt += (uint32_t)change; }
 
 static int is_own(const char *file) { return strncmp(file, TS_OWN_FILE_PREFIX, strlen(TS_OWN_FILE_PREFIX)) == 0; }
 
@@ -133,17 +140,23 @@ void ts_entered(ts_vm *vm) { enter(vm); }
 
 /* Compiles the program that resumes a fibre. It runs at the base of the root context, where no C frame is in between:
    from 3.2 on, Fiber#resume refuses to be called below one. */
+static struct RProc *compiled(mrb_state *mrb, mrbc_context *cxt, const char *source) {
+  struct mrb_parser_state *parser = mrb_parse_string(mrb, source, cxt);
+  if (!parser) return NULL;
+  struct RProc *proc = mrb_generate_code(mrb, parser);
+  mrb_parser_free(parser);
+  return proc;
+}
 static void make_pump(ts_vm *vm) {
   mrb_state *mrb = vm->mrb;
+  mrb->gc.exempt++;
   mrbc_context *cxt = mrbc_context_new(mrb);
   mrbc_filename(mrb, cxt, TS_OWN_FILE_PREFIX "pump");
-  struct mrb_parser_state *locals = mrb_parse_string(mrb, "f = nil; v = nil", cxt);
-  mrb_generate_code(mrb, locals);
-  mrb_parser_free(locals);
-  struct mrb_parser_state *parser = mrb_parse_string(mrb, "f.resume(v)", cxt);
-  vm->pump = mrb_obj_value(mrb_generate_code(mrb, parser));
-  mrb_parser_free(parser);
+  mrb->gc.exempt--;
+  struct RProc *pump = compiled(mrb, cxt, "f = nil; v = nil") ? compiled(mrb, cxt, "f.resume(v)") : NULL;
   mrbc_context_free(mrb, cxt);
+  if (!pump) mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
+  vm->pump = mrb_obj_value(pump);
   mrb_gc_register(mrb, vm->pump);
 }
 
@@ -174,9 +187,11 @@ static mrb_value fiber_yield(mrb_state *mrb, mrb_value self) {
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
   (void)mrb;
+  MRB_SET_FROZEN_FLAG(mrb->nomem_err); /* or the backtrace of one would stand in all that follow */
   make_pump(vm);
   vm->roots = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->roots);
+  mrb_ary_push(mrb, vm->roots, mrb_obj_value(mrb->nomem_err)); /* root.rs: the first slot */
   struct RClass *module = mrb_define_module(mrb, "Tsumugi");
   vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
   mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
@@ -186,12 +201,12 @@ static mrb_value setup(mrb_state *mrb, void *p) {
   return mrb_nil_value();
 }
 
-ts_vm *ts_open(void *host, void *memory) {
+ts_vm *ts_open(void *host, void *memory, int faulty) {
   ts_vm *vm = calloc(1, sizeof *vm);
   if (!vm) return NULL;
   vm->host = host;
   ts_choose_hash_key();
-  vm->mrb = mrb_open_allocf(allocate, memory);
+  vm->mrb = mrb_open_allocf(faulty ? allocate_or_fail : allocate, memory);
   if (!vm->mrb) { free(vm); return NULL; }
   vm->mrb->ud = vm;
   mrb_value made;
@@ -201,6 +216,7 @@ ts_vm *ts_open(void *host, void *memory) {
 
 void ts_close(ts_vm *vm) {
   vm->mrb->code_fetch_hook = NULL;
+  ts_exempt(vm, 1); /* what closing allocates */
   mrb_close(vm->mrb);
   free(vm);
 }
@@ -315,10 +331,12 @@ int ts_call(ts_vm *vm, mrb_value self, uint32_t sym, mrb_int argc, const mrb_val
 struct program { const char *source; size_t len; const char *file; int32_t line; void *errors; };
 static mrb_value compile_body(mrb_state *mrb, void *p) {
   struct program *a = p;
+  mrb->gc.exempt++;
   mrbc_context *cxt = mrbc_context_new(mrb);
   cxt->capture_errors = TRUE;
   cxt->lineno = (uint16_t)a->line;
   mrbc_filename(mrb, cxt, a->file);
+  mrb->gc.exempt--;
   struct mrb_parser_state *parser = mrb_parse_nstring(mrb, a->source, a->len, cxt);
   struct RProc *proc = NULL;
   if (parser && parser->nerr > 0) {
@@ -330,11 +348,11 @@ static mrb_value compile_body(mrb_state *mrb, void *p) {
   } else if (parser) {
     proc = mrb_generate_code(mrb, parser);
     if (!proc) ts_host_syntax_error(a->errors, a->line, 0, "the program is too large or too deeply nested to compile");
-  } else {
-    ts_host_syntax_error(a->errors, a->line, 0, "out of memory");
   }
   if (parser) mrb_parser_free(parser);
   mrbc_context_free(mrb, cxt);
+  mrb->exc = NULL; /* the compiler leaves what it raised for itself */
+  if (!parser) mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
   if (!proc) return mrb_nil_value();
   proc->upper = NULL;
   MRB_PROC_SET_TARGET_CLASS(proc, mrb->object_class);
@@ -358,7 +376,6 @@ static mrb_value resume_body(mrb_state *mrb, void *p) {
     __atomic_store_n(&mrb->code_fetch_hook, hook, __ATOMIC_RELEASE);
   }
   mrb_value result = mrb_vm_run(mrb, mrb_proc_ptr(vm->pump), mrb_top_self(mrb), 3);
-  vm->throws = 0; /* a fibre that could not be resumed raised an error of its own */
   if (mrb->exc) {
     mrb_value exception = mrb_obj_value(mrb->exc);
     mrb->exc = NULL;
@@ -370,7 +387,18 @@ static mrb_value resume_body(mrb_state *mrb, void *p) {
 int ts_resume(ts_vm *vm, mrb_value fiber, mrb_value value, int raises, mrb_value *out) {
   struct resume r = { fiber, value, raises };
   enter(vm);
-  return protect(vm, resume_body, &r, out);
+  int status = protect(vm, resume_body, &r, out);
+  vm->throws = 0; /* a fibre that could not be resumed raised an error of its own */
+  return status;
+}
+/* Empties the stack of a fibre that yielded, but for self. For a loop that sets its variables before it reads them: what it worked
+   on last is not kept until it works again. */
+void ts_forget(mrb_value fiber) {
+  struct mrb_context *c = ((struct RFiber *)mrb_ptr(fiber))->cxt;
+  if (!c || c->status != MRB_FIBER_SUSPENDED) return;
+  mrb_value *end = c->ci->stack + mrb_ci_nregs(c->ci);
+  if (end > c->stend) end = c->stend;
+  for (mrb_value *value = c->stbase + 1; value < end; value++) SET_NIL_VALUE(*value);
 }
 int ts_at_rest(ts_vm *vm) { return vm->mrb->c == vm->mrb->root_c && vm->mrb->c->ci == vm->mrb->c->cibase; }
 

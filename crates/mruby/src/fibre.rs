@@ -22,6 +22,14 @@ impl Scope<'_> {
         self.resume_with(fiber, Input::Raised(raised))
     }
 
+    /// Lets go of what a fibre that yielded refers to, but for its self and what its block closes over. For a loop that sets its
+    /// variables anew when it is resumed.
+    pub fn forget(&self, fiber: Value<'_>) {
+        assert_eq!(fiber.kind(), Kind::Fiber, "forget takes a Fiber");
+        // SAFETY: the tag was checked; nothing is allocated.
+        unsafe { sys::ts_forget(fiber.raw) };
+    }
+
     fn resume_with(&self, fiber: Value<'_>, input: Input<'_>) -> Result<'_, Value<'_>> {
         assert_eq!(fiber.kind(), Kind::Fiber, "resume takes a Fiber");
         // SAFETY: reads the VM's state.

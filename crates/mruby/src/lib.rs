@@ -17,6 +17,7 @@
 mod carried;
 mod compound;
 mod entries;
+pub mod faults;
 mod fibre;
 mod global;
 mod held;

@@ -7,6 +7,8 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
+use crate::faults::Faults;
+
 /// Bytes before each block that hold its size. They keep the block aligned for everything mruby stores (asserted in the shim);
 /// more would put the next block into another line of the cache.
 const HEADER: usize = 8;
@@ -16,22 +18,30 @@ const REFUSALS_BEFORE_RESERVE: u32 = 2;
 /// What a VM has allocated and may allocate, in bytes.
 pub struct Memory {
     used: Cell<usize>,
-    used_max: Cell<usize>,
+    used_max: usize,
     reserve: usize,
     refusals: Cell<u32>,
+    /// Of a VM that was opened with them.
+    faults: Option<Faults>,
     /// What is allocated now is not refused.
     exempt: Cell<bool>,
 }
 
 impl Memory {
-    pub(crate) fn new(used_max: usize, reserve: usize) -> Self {
+    pub(crate) fn new(used_max: usize, reserve: usize, faults: Option<Faults>) -> Self {
         Memory {
             used: Cell::new(0),
-            used_max: Cell::new(used_max),
+            used_max,
             reserve,
             refusals: Cell::new(0),
+            faults,
             exempt: Cell::new(false),
         }
+    }
+
+    /// Does this VM allocate by [`ts_host_realloc_or_fail`]?
+    pub(crate) fn has_faults(&self) -> bool {
+        self.faults.is_some()
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -43,14 +53,9 @@ impl Memory {
         self.refusals.set(0);
     }
 
-    /// Lifts the limit. Called before the VM is closed, which must not fail.
-    pub(crate) fn unlimit(&self) {
-        self.used_max.set(usize::MAX / 2);
-    }
-
     fn admits(&self, growth: usize) -> bool {
         let wanted = self.used.get().saturating_add(growth);
-        if wanted <= self.used_max.get() {
+        if wanted <= self.used_max {
             if self.refusals.get() < REFUSALS_BEFORE_RESERVE {
                 self.refusals.set(0);
             }
@@ -60,7 +65,7 @@ impl Memory {
             return true;
         }
         if self.refusals.get() >= REFUSALS_BEFORE_RESERVE {
-            return wanted <= self.used_max.get() + self.reserve;
+            return wanted <= self.used_max + self.reserve;
         }
         self.refusals.set(self.refusals.get() + 1);
         false
@@ -90,7 +95,29 @@ unsafe extern "C" fn ts_host_realloc(
     }
 }
 
-/// The same for what must not be refused: the table of values that native code holds, which grows as a Vec of Rust's would.
+/// The same for a VM with faults, some of whose allocations fail.
+///
+/// # Safety
+/// As for [`ts_host_realloc`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ts_host_realloc_or_fail(
+    memory: *mut c_void,
+    pointer: *mut c_void,
+    size: usize,
+) -> *mut c_void {
+    // SAFETY: as in `ts_host_realloc`.
+    let grows = unsafe { pointer.is_null() || size > size_of_block(pointer.cast()) };
+    // SAFETY: the VM was opened with a pointer to its `Memory`, which outlives it.
+    let faults = unsafe { &(*memory.cast::<Memory>()).faults };
+    if size > 0 && grows && faults.as_ref().is_some_and(Faults::fails) {
+        return null_mut();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { ts_host_realloc(memory, pointer, size) }
+}
+
+/// The same for what must not be refused: the table of values that native code holds, which grows as a Vec of Rust's would, and what
+/// is small and bounded and nobody could go on without.
 ///
 /// # Safety
 /// As for [`ts_host_realloc`].
@@ -107,6 +134,13 @@ unsafe extern "C" fn ts_host_realloc_exempt(
     let block = unsafe { ts_host_realloc(memory, pointer, size) };
     exempt.set(before);
     block
+}
+
+/// # Safety
+/// `pointer` came from [`allocate`] or [`resize`].
+unsafe fn size_of_block(pointer: *mut u8) -> usize {
+    // SAFETY: HEADER bytes before a block of ours hold its size.
+    unsafe { pointer.sub(HEADER).cast::<usize>().read() }
 }
 
 fn layout(size: usize) -> Option<Layout> {

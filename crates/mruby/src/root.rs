@@ -1,11 +1,17 @@
 //! Values that outlive their scope: slots of one Array that the collector never frees.
+//! Rule: a slot that could not be filled is free again; the first slot holds the VM's own NoMemoryError and is never freed.
 
 use std::rc::{Rc, Weak};
 
 use crate::scope::Scope;
 use crate::sys;
-use crate::value::Value;
+use crate::value::{Raise, Result, Value};
 use crate::vm::Inner;
+
+/// The slot of the VM's NoMemoryError, which the shim fills when it opens.
+const NO_MEMORY: i64 = 0;
+/// The first slot for values of Rust's.
+pub(crate) const FIRST_SLOT: i64 = NO_MEMORY + 1;
 
 /// A value kept alive until this is dropped.
 pub struct Root {
@@ -15,6 +21,9 @@ pub struct Root {
 
 impl Drop for Root {
     fn drop(&mut self) {
+        if self.slot == NO_MEMORY {
+            return;
+        }
         if let Some(inner) = self.vm.upgrade() {
             // SAFETY: the slot is in use, so it is within the array; nothing is allocated.
             unsafe { sys::ts_unroot(inner.raw.as_ptr(), self.slot) };
@@ -24,20 +33,33 @@ impl Drop for Root {
 }
 
 impl Scope<'_> {
-    /// Keeps a value alive beyond this scope.
-    pub fn root(&self, value: Value<'_>) -> Root {
+    /// Keeps a value alive beyond this scope. Raises NoMemoryError when there is no place for it.
+    pub fn root(&self, value: Value<'_>) -> Result<'_, Root> {
         let inner = &self.vm().inner;
         let slot = inner.free_roots.borrow_mut().pop().unwrap_or_else(|| {
             let slot = inner.roots.get();
             inner.roots.set(slot + 1);
             slot
         });
-        // SAFETY: the slot is free and within the array or next to its end.
+        // SAFETY: the slot is free, and within the array or beyond its end, which then grows.
         let rooted =
             self.protect(|out| unsafe { sys::ts_root(self.vm().raw(), slot, value.raw, out) });
-        assert!(rooted.is_ok(), "memory for a root");
+        if let Err(raised) = rooted {
+            inner.free_roots.borrow_mut().push(slot);
+            return Err(raised);
+        }
+        Ok(self.root_of(slot))
+    }
+
+    /// Keeps an exception alive beyond this scope; the VM's NoMemoryError in its stead when there is no place for it.
+    pub fn root_raised(&self, Raise(exception): Raise<'_>) -> Root {
+        self.root(exception)
+            .unwrap_or_else(|_| self.root_of(NO_MEMORY))
+    }
+
+    fn root_of(&self, slot: i64) -> Root {
         Root {
-            vm: Rc::downgrade(inner),
+            vm: Rc::downgrade(&self.vm().inner),
             slot,
         }
     }

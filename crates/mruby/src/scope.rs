@@ -117,12 +117,15 @@ impl<'vm> Scope<'vm> {
     /// The symbol of this name. Symbols are never freed: for names of the program only.
     pub fn intern(&self, name: &str) -> Symbol {
         self.vm.inner.names.symbol(name, || {
-            // SAFETY: the shim copies the name.
-            let symbol = self.protect(|out| unsafe {
-                sys::ts_intern(self.vm.raw(), name.as_ptr().cast(), name.len(), out)
+            // Names of the program are few; without them not even the error for a full VM can be made.
+            let symbol = self.vm.exempt(|| {
+                // SAFETY: the shim copies the name.
+                self.protect(|out| unsafe {
+                    sys::ts_intern(self.vm.raw(), name.as_ptr().cast(), name.len(), out)
+                })
             });
             let symbol = symbol.ok().and_then(Value::as_symbol);
-            symbol.expect("memory for a symbol")
+            symbol.expect("a symbol's memory is not limited")
         })
     }
 

@@ -41,8 +41,9 @@ pub const INTERRUPT_INSIST: c_int = 4;
 pub type Visit = unsafe extern "C" fn(*mut c_void, RawValue, RawValue);
 
 unsafe extern "C" {
-    pub fn ts_open(host: *mut c_void, memory: *mut c_void) -> *mut RawVm;
+    pub fn ts_open(host: *mut c_void, memory: *mut c_void, faulty: c_int) -> *mut RawVm;
     pub fn ts_close(vm: *mut RawVm);
+    pub fn ts_exempt(vm: *mut RawVm, change: c_int);
 
     pub fn ts_kind(v: RawValue) -> c_int;
     pub fn ts_bool(b: c_int) -> RawValue;
@@ -180,6 +181,7 @@ unsafe extern "C" {
         raises: c_int,
         out: *mut RawValue,
     ) -> c_int;
+    pub fn ts_forget(fiber: RawValue);
     pub fn ts_at_rest(vm: *mut RawVm) -> c_int;
     pub fn ts_where(vm: *mut RawVm, file: *mut *const c_char, line: *mut i32);
 

@@ -6,11 +6,13 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::faults::Faults;
 use crate::held::Held;
 use crate::interrupt::Interrupter;
 use crate::memory::Memory;
 use crate::names::Names;
 use crate::native::Native;
+use crate::root::FIRST_SLOT;
 use crate::scope::Scope;
 use crate::sys::{self, RawVm};
 
@@ -43,9 +45,27 @@ impl std::fmt::Display for OpenError {
 }
 impl std::error::Error for OpenError {}
 
+/// One entry into the VM. It is left however `f` ends: after a panic that is caught the next entry is the outermost again, or the
+/// reserve would stay open and the watchdog would take all that follows for this one.
+struct Entry<'a>(&'a Cell<u32>);
+
+impl<'a> Entry<'a> {
+    fn begin(depth: &'a Cell<u32>) -> Entry<'a> {
+        depth.set(depth.get() + 1);
+        Entry(depth)
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 type OnSlow = Box<dyn Fn(&str, u32)>;
 
 pub(crate) struct Inner {
+    opened: bool,
     pub(crate) raw: NonNull<RawVm>,
     memory: Box<Memory>,
     pub(crate) natives: RefCell<Vec<Rc<Native>>>,
@@ -72,23 +92,24 @@ impl Vm {
         let memory = Box::new(Memory::new(
             options.memory_bytes_max,
             options.memory_reserve_bytes,
+            Faults::of_this_thread(),
         ));
+        let faulty = c_int::from(memory.has_faults());
         let memory_pointer: *const Memory = &raw const *memory;
         // The host pointer is needed before the `Rc` exists, so it is filled in below through `Rc::new_cyclic`'s
         // stable address.
-        let mut opened = true;
         let inner = Rc::new_cyclic(|weak: &std::rc::Weak<Inner>| {
             let host = weak.as_ptr().cast::<c_void>().cast_mut();
             // SAFETY: `host` stays at this address as long as the VM is open; `memory` is boxed and outlives the VM.
-            let raw = unsafe { sys::ts_open(host, memory_pointer.cast_mut().cast()) };
-            opened = !raw.is_null();
+            let raw = unsafe { sys::ts_open(host, memory_pointer.cast_mut().cast(), faulty) };
             Inner {
+                opened: !raw.is_null(),
                 raw: NonNull::new(raw).unwrap_or(NonNull::dangling()),
                 memory,
                 natives: RefCell::default(),
                 names: Names::default(),
                 free_roots: RefCell::default(),
-                roots: Cell::new(0),
+                roots: Cell::new(FIRST_SLOT),
                 depth: Cell::new(0),
                 held: Held::default(),
                 borrowed: Cell::new(false),
@@ -96,11 +117,10 @@ impl Vm {
                 interrupter: Arc::new(Interrupter::new(raw)),
             }
         });
-        if opened {
-            return Ok(Vm { inner });
+        match inner.opened {
+            true => Ok(Vm { inner }),
+            false => Err(OpenError),
         }
-        std::mem::forget(inner); // its Drop would close what never opened; a start-up failure leaks a few bytes
-        Err(OpenError)
     }
 
     /// Runs `f` with a scope; every value made in it is released when it returns.
@@ -111,12 +131,8 @@ impl Vm {
             // SAFETY: the VM is open as long as `inner` lives.
             unsafe { sys::ts_entered(self.raw()) };
         }
-        self.inner.depth.set(depth + 1);
-        let scope = Scope::open(self);
-        let result = f(&scope);
-        drop(scope);
-        self.inner.depth.set(depth);
-        result
+        let _entry = Entry::begin(&self.inner.depth);
+        f(&Scope::open(self))
     }
 
     /// Called on this thread when an [`Interrupter::report`] finds the VM still running: file and line of the
@@ -135,10 +151,31 @@ impl Vm {
         self.inner.memory.used()
     }
 
+    /// Values that Rust keeps alive.
+    pub fn live_roots(&self) -> usize {
+        let made = usize::try_from(self.inner.roots.get() - FIRST_SLOT).unwrap_or(0);
+        made - self.inner.free_roots.borrow().len()
+    }
+
     /// Objects alive or not yet collected.
     pub fn live_objects(&self) -> usize {
         // SAFETY: the VM is open as long as `inner` lives.
         unsafe { sys::ts_live_objects(self.raw()) }
+    }
+
+    /// Runs `f`, whose allocations are not refused: for what is small and bounded, and nobody could go on without.
+    pub(crate) fn exempt<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Exempt(*mut RawVm);
+        impl Drop for Exempt {
+            fn drop(&mut self) {
+                // SAFETY: the VM is open: who called `exempt` holds a handle.
+                unsafe { sys::ts_exempt(self.0, -1) };
+            }
+        }
+        // SAFETY: the VM is open as long as `inner` lives.
+        unsafe { sys::ts_exempt(self.raw(), 1) };
+        let _exempt = Exempt(self.raw());
+        f()
     }
 
     pub(crate) fn raw(&self) -> *mut RawVm {
@@ -149,9 +186,15 @@ impl Vm {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.interrupter.close();
-        self.memory.unlimit();
-        // SAFETY: the last handle is gone and nothing runs in the VM (running code holds a handle).
-        unsafe { sys::ts_close(self.raw.as_ptr()) };
+        if self.opened {
+            // SAFETY: the last handle is gone and nothing runs in the VM (running code holds a handle).
+            unsafe { sys::ts_close(self.raw.as_ptr()) };
+        }
+        debug_assert!(
+            self.memory.used() == 0 || std::thread::panicking(),
+            "{} bytes of a VM are left when it is closed",
+            self.memory.used()
+        );
     }
 }
 

@@ -48,7 +48,7 @@ fn open(mode: &str, source: &str) -> (Vm, Root) {
             let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
             scope.run(program).unwrap();
         }
-        scope.root(scope.global(scope.intern("$fibre")))
+        scope.root(scope.global(scope.intern("$fibre"))).unwrap()
     });
     (vm, fibre)
 }

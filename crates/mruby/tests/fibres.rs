@@ -62,23 +62,27 @@ impl Loop {
                         .unwrap(),
                 )
                 .unwrap();
-            scope.root(scope.call(tsumugi, "spawn", &[]).unwrap())
+            scope
+                .root(scope.call(tsumugi, "spawn", &[]).unwrap())
+                .unwrap()
         });
         Loop { vm, fibre, done }
     }
 
     /// Starts a program; every wait is answered with what it asked for. Answers the result and the waits.
     fn run(&self, source: &str) -> (String, Vec<String>) {
-        let mut input = self
-            .vm
-            .enter(|scope| scope.root(scope.compile(source.as_bytes(), "app.rb", 1).unwrap()));
+        let mut input = self.vm.enter(|scope| {
+            scope
+                .root(scope.compile(source.as_bytes(), "app.rb", 1).unwrap())
+                .unwrap()
+        });
         let mut waits = Vec::new();
         loop {
             let (output, text) = self.vm.enter(|scope| {
                 let output = scope.resume(scope.rooted(&self.fibre), scope.rooted(&input));
                 let output = output.unwrap_or_else(|raised| panic!("{:?}", scope.report(raised)));
                 let text = scope.call(output, "inspect", &[]).unwrap();
-                (scope.root(output), scope.text(text).unwrap())
+                (scope.root(output).unwrap(), scope.text(text).unwrap())
             });
             if let Some(result) = self.done.take() {
                 return (result, waits);
@@ -308,14 +312,18 @@ fn ten_thousand_fibres_park_and_end() {
     let before = fibre.vm.memory_used();
     let spawn = |scope: &tsumugi_mruby::Scope<'_>| {
         let tsumugi = scope.constant("Tsumugi").unwrap();
-        scope.root(scope.call(tsumugi, "spawn", &[]).unwrap())
+        scope
+            .root(scope.call(tsumugi, "spawn", &[]).unwrap())
+            .unwrap()
     };
     let program = fibre.vm.enter(|scope| {
-        scope.root(
-            scope
-                .compile(b"[1].each { |i| wait i }", "app.rb", 1)
-                .unwrap(),
-        )
+        scope
+            .root(
+                scope
+                    .compile(b"[1].each { |i| wait i }", "app.rb", 1)
+                    .unwrap(),
+            )
+            .unwrap()
     });
     let parked: Vec<Root> = (0..10_000)
         .map(|_| {

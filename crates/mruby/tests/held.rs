@@ -213,7 +213,7 @@ fn elements_taken_at_the_limit_of_memory_skip_no_destructor() {
 #[test]
 fn what_is_rooted_is_read_at_the_limit_of_memory() {
     at_the_limit(|scope, list| {
-        let root = scope.root(list);
+        let root = scope.root(list).unwrap();
         let read = (0..scope.array_len(list)).map(|_| scope.rooted(&root));
         read.filter(|value| scope.array_len(*value) == 5_000)
             .count()

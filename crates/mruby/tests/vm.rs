@@ -222,15 +222,15 @@ fn rust_data_is_dropped_by_the_collector() {
 #[test]
 fn a_root_outlives_its_scope_and_frees_its_slot() {
     let vm = vm();
-    let root = vm.enter(|scope| scope.root(scope.string("kept").unwrap()));
+    let root = vm.enter(|scope| scope.root(scope.string("kept").unwrap()).unwrap());
     vm.enter(|scope| scope.collect());
     vm.enter(|scope| assert_eq!(scope.text(scope.rooted(&root)).unwrap(), "kept"));
     drop(root);
     for i in 0..1000 {
-        let root = vm.enter(|scope| scope.root(scope.integer(i)));
+        let root = vm.enter(|scope| scope.root(scope.integer(i)).unwrap());
         vm.enter(|scope| assert_eq!(scope.rooted(&root).as_integer(), Some(i)));
     }
-    let root = vm.enter(|scope| scope.root(Value::nil()));
+    let root = vm.enter(|scope| scope.root(Value::nil()).unwrap());
     drop(vm);
     drop(root); // after its VM: nothing to free
 }

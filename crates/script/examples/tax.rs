@@ -51,7 +51,7 @@ impl Ruby {
             scope.run(program).ok()?;
             let class = scope.constant("Handler").ok()?;
             scope.carries_data(class);
-            Some((scope.root(class), scope.intern("__run")))
+            Some((scope.root(class).ok()?, scope.intern("__run")))
         });
         let (class, run) = opened.ok_or("the handler does not load")?;
         Ok(Ruby { vm, class, run })

@@ -1,6 +1,6 @@
 //! A loaded application on one worker, answering requests.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use http::{Method, StatusCode};
 use tokio::task::JoinHandle;
 use tsumugi_http::{Captures, Match, Request, Response, Value};
-use tsumugi_mruby::{Root, Scope};
+use tsumugi_mruby::{Root, Scope, Vm};
 use tsumugi_worker::Worker;
 
 use crate::answer::answer;
@@ -50,6 +50,8 @@ impl App {
         load::program(&host, &path).await?;
         let routes = host.vm.enter(routes::read)?;
         let public = Rc::new(Public::read(&host).await?);
+        host.admission
+            .begin(&host.vm, host.settings.limits.vm_bytes_max);
         let stop_timers = Rc::new(Signal::default());
         Ok(Rc::new(App {
             host,
@@ -61,12 +63,20 @@ impl App {
     }
 
     /// Starts the timers of `every`. Called once the application is the one that answers.
-    pub fn start_timers(&self) {
-        let timers = self.host.vm.enter(|scope| timers::read(&self.host, scope));
+    ///
+    /// # Errors
+    /// When the VM has no room for them.
+    pub fn start_timers(&self) -> Result<(), Error> {
+        let timers = self.host.vm.enter(|scope| {
+            timers::read(&self.host, scope).map_err(|raised| Error::Raised {
+                report: scope.report(raised),
+            })
+        })?;
         let started = timers
             .into_iter()
             .map(|timer| timers::start(&self.host, timer, &self.stop_timers));
         self.timers.borrow_mut().extend(started);
+        Ok(())
     }
 
     /// The routes in the order of the file.
@@ -82,6 +92,12 @@ impl App {
     /// Whether responses may be compressed: `compress false` in the application file says no.
     pub fn compresses(&self) -> bool {
         self.public.compresses
+    }
+
+    /// The VM that the application runs in, for tests that look into it.
+    #[doc(hidden)]
+    pub fn vm(&self) -> &Vm {
+        &self.host.vm
     }
 
     /// Bytes that the VM has allocated.
@@ -108,8 +124,12 @@ impl App {
         }
         self.host.idle().await;
         let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
-            let Ended::Value(failures) = ended else {
-                return;
+            let failures = match ended {
+                Ended::Value(failures) => failures,
+                Ended::Raised(exception) => {
+                    let report = scope.report(tsumugi_mruby::Raise(exception));
+                    return tracing::error!("it could not stop its plugins: {report}");
+                }
             };
             for i in 0..scope.array_len(failures) {
                 let failure = scope.text(scope.array_at(failures, i)).unwrap_or_default();
@@ -167,6 +187,10 @@ impl App {
                 "requests_max is reached; try again later",
             ));
         };
+        let (vm, running) = (&self.host.vm, self.host.running.get());
+        if !self.host.admission.has_room(vm, running) {
+            return Begun::Answered(no_room(&self.host));
+        }
         let exchange = Rc::new(Exchange::new(request, captures, location));
         if pattern.is_none() {
             exchange.draft.borrow_mut().status = Some(StatusCode::NOT_FOUND);
@@ -220,17 +244,32 @@ impl App {
             let cookies_max = host.settings.http.parameters_max;
             sessions.guards(&request.method, &request.headers, cookies_max)
         });
+        let made = Cell::new(false);
         let context = {
-            let exchange = Rc::downgrade(&exchange);
+            let (made, exchange) = (&made, Rc::downgrade(&exchange));
             making(move |scope| {
                 let context = scope.wrap(scope.rooted(class), exchange)?;
-                match guarded {
-                    true => scope.call(scope.constant("Tsumugi::Guarded")?, "new", &[context]),
-                    false => Ok(context),
-                }
+                let context = match guarded {
+                    true => scope.call(scope.constant("Tsumugi::Guarded")?, "new", &[context])?,
+                    false => context,
+                };
+                made.set(true);
+                Ok(context)
             })
         };
-        match driver::start(host, Some(Rc::clone(&exchange)), None, context, finish) {
+        let Ok(fibre) = host.fibre() else {
+            return Begun::Answered(no_room(host));
+        };
+        match driver::start(
+            host,
+            fibre,
+            Some(Rc::clone(&exchange)),
+            None,
+            context,
+            finish,
+        ) {
+            // The handler has not begun.
+            Started::Done(_) if !made.get() => Begun::Answered(no_room(host)),
             Started::Done(finished) if finished.file.is_none() => {
                 Begun::Answered(respond(host, &exchange, finished, pattern, Duration::ZERO))
             }
@@ -324,6 +363,22 @@ impl Rest {
         }
         respond(&self.host, &self.exchange, finished, self.pattern, waited)
     }
+}
+
+/// The answer to a request for which the VM has no room.
+#[cold]
+fn no_room(host: &Host) -> Response {
+    if let Some(count) = host.admission.refuse() {
+        let max = host.settings.limits.vm_bytes_max;
+        let used = host.vm.memory_used();
+        tracing::warn!(
+            "vm_bytes_max ({max}) is nearly used up ({used}): {count} requests were answered 503"
+        );
+    }
+    Response::refusal(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "vm_bytes_max is nearly used up; try again later",
+    )
 }
 
 fn respond(

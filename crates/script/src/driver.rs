@@ -83,16 +83,16 @@ pub(crate) enum Started<T> {
     Parked(Parked),
 }
 
-/// Starts a job on an idle fibre; `parent` is the job that waits for it.
+/// Starts a job on a fibre of [`Host::fibre`]; `parent` is the job that waits for it.
 pub(crate) fn start<T>(
     host: &Rc<Host>,
+    fibre: Root,
     subject: Option<Rc<Exchange>>,
     parent: Option<u64>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
 ) -> Started<T> {
     let guard = host.begin_job(parent);
-    let fibre = host.fibre();
     host.subject.replace(subject);
     let step = host.resume(guard.number, &fibre, job, finish);
     let subject = host.subject.take();
@@ -116,14 +116,23 @@ pub(crate) fn start<T>(
     }
 }
 
-/// Runs a job to its end.
+/// Runs a job to its end. One that gets no fibre has raised.
 pub(crate) async fn run<T>(
     host: &Rc<Host>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     bounds: &Bounds,
     finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
 ) -> T {
-    match start(host, bounds.subject.clone(), bounds.parent, job, &finish) {
+    let fibre = match host.fibre() {
+        Ok(fibre) => fibre,
+        Err(exception) => {
+            return host
+                .vm
+                .enter(|scope| finish(scope, Ended::Raised(scope.rooted(&exception))));
+        }
+    };
+    let (subject, parent) = (bounds.subject.clone(), bounds.parent);
+    match start(host, fibre, subject, parent, job, &finish) {
         Started::Done(result) => result,
         Started::Parked(mut parked) => parked.drive(bounds, finish).await,
     }

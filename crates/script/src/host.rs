@@ -16,6 +16,7 @@ use tsumugi_kv::single_flight::Runner;
 use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
 use tsumugi_worker::{Observer, Sample, Watch, Worker};
 
+use crate::admission::Admission;
 use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
@@ -87,6 +88,7 @@ pub(crate) struct Host {
     /// What `DB.shared` finds.
     pub shared: RefCell<Shared>,
     pub web: Web,
+    pub admission: Admission,
     _watch: Watch,
 }
 
@@ -189,6 +191,7 @@ impl Host {
             databases: RefCell::default(),
             shared: RefCell::default(),
             web: Web::default(),
+            admission: Admission::default(),
             _watch: worker.watch(watchdog),
         });
         crate::load::prelude(&host)?;
@@ -198,18 +201,21 @@ impl Host {
         Ok(host)
     }
 
-    /// An idle fibre, or a new one.
-    pub fn fibre(&self) -> Root {
+    /// An idle fibre, or a new one; the exception when there is no memory for one.
+    pub fn fibre(&self) -> std::result::Result<Root, Root> {
         let idle = self.idle.borrow_mut().pop();
-        idle.unwrap_or_else(|| {
-            self.vm.enter(|scope| {
-                let tsumugi = scope.rooted(&self.known().tsumugi);
-                let fibre = scope
-                    .call(tsumugi, "fibre", &[])
-                    .expect("memory for a fibre");
-                scope.root(fibre)
-            })
-        })
+        idle.map_or_else(
+            || {
+                self.vm.enter(|scope| {
+                    let tsumugi = scope.rooted(&self.known().tsumugi);
+                    let fibre = scope.call(tsumugi, "fibre", &[]);
+                    fibre
+                        .and_then(|fibre| scope.root(fibre))
+                        .map_err(|raised| scope.root_raised(raised))
+                })
+            },
+            Ok,
+        )
     }
 
     /// Gives a fibre back whose job is done.
@@ -244,7 +250,7 @@ impl Host {
                 Err(raised) => scope.resume_raising(fibre, raised),
             };
             match resumed {
-                Ok(output) => self.after(scope, output, finish),
+                Ok(output) => self.after(scope, fibre, output, finish),
                 // What was raised in the fibre's own loop ends the fibre, for instance Overrun at an unlucky moment.
                 Err(raised) => Step::Lost(finish(scope, Ended::Raised(raised.0))),
             }
@@ -254,6 +260,7 @@ impl Host {
     fn after<T>(
         &self,
         scope: &Scope<'_>,
+        fibre: Value<'_>,
         output: Value<'_>,
         finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
     ) -> Step<T> {
@@ -264,6 +271,8 @@ impl Host {
             self.finished.take(),
             "a fibre yields for a wait or at the end of its job"
         );
+        // Or each idle fibre would keep its last result.
+        scope.forget(fibre);
         let thrown = scope.rooted(&self.known().thrown);
         if output.kind() == Kind::Object && scope.is_a(output, thrown) {
             let exception = scope.ivar(output, scope.intern("@exception"));
@@ -285,6 +294,21 @@ impl Host {
             number,
             is_branch: parent.is_some(),
         }
+    }
+
+    /// Collects once what is ready now has run, if nothing runs then: what large requests left is not kept for want of others.
+    #[cold]
+    fn collect_idle(self: &Rc<Self>) {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        let host = Rc::downgrade(self);
+        drop(self.worker.spawn(async move {
+            tokio::task::yield_now().await;
+            if let Some(host) = host.upgrade().filter(|host| host.running.get() == 0) {
+                host.admission.collect(&host.vm, 0);
+            }
+        }));
     }
 
     /// Keeps the text of a loaded file.
@@ -333,6 +357,9 @@ impl Drop for Job {
         self.host.running.set(self.host.running.get() - 1);
         if self.host.running.get() == 0 {
             self.host.ended.notify_waiters();
+            if self.host.admission.should_collect(&self.host.vm) {
+                self.host.collect_idle();
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn write<'s>(
         match scope.nested(|scope| {
             writer
                 .write(scope, value, 0)
-                .map_err(|raised| scope.root(raised.0))
+                .map_err(|raised| scope.root_raised(raised))
         }) {
             Ok(()) => return Ok(()),
             Err(root) => root,
@@ -133,7 +133,7 @@ impl Writer<'_> {
     ) -> Result<'s, ()> {
         let failed = scope.nested(|scope| {
             self.write(scope, scope.array_at(array, index), depth)
-                .map_err(|raised| scope.root(raised.0))
+                .map_err(|raised| scope.root_raised(raised))
         });
         failed.map_err(|root| Raise(scope.rooted(&root)))
     }

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod answer;
 mod app;
 mod console;

@@ -1,5 +1,7 @@
 //! The limits of running Ruby. Each has a default, a test at limit + 1 and an error that names it.
 
+use std::time::Duration;
+
 /// Waits that are cancelled at once after `cancel_ms_max`, before the fibre is given up.
 pub(crate) const CANCELS_MAX: usize = 16;
 
@@ -45,6 +47,15 @@ pub(crate) const KV_SEARCH_MAX: usize = 10_000;
 /// Calls under way on one stream to a store of another server.
 pub(crate) const KV_CALLS: usize = 64;
 
+/// The part of what an application leaves free of `vm_bytes_max` that requests which were let in end with: one in so many.
+pub(crate) const ROOM_TO_END_SHARE: usize = 8;
+
+/// The VM is collected for room at most one in so many parts of the time…
+pub(crate) const COLLECTION_SHARE: u32 = 20;
+
+/// … and not again before this.
+pub(crate) const COLLECTION_PAUSE_MIN: Duration = Duration::from_millis(20);
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -54,7 +65,8 @@ pub struct Limits {
     pub request_ms_max: u64,
     /// How long `ensure` may go on waiting after a cancellation, in milliseconds.
     pub cancel_ms_max: u64,
-    /// Bytes one VM may allocate.
+    /// Bytes one VM may allocate; beyond it Ruby gets NoMemoryError. Seven eighths of what the application leaves free of it are for
+    /// requests to begin with: then one more is answered 503.
     pub vm_bytes_max: usize,
     /// Idle fibres kept for reuse on one worker.
     pub idle_fibres_max: usize,

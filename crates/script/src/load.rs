@@ -123,7 +123,7 @@ pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
         let root = |path: &str| {
             scope
                 .constant(path)
-                .map(|value| scope.root(value))
+                .and_then(|value| scope.root(value))
                 .map_err(wrong)
         };
         Ok(Known {
@@ -181,7 +181,7 @@ fn compile(scope: &Scope<'_>, source: &str, name: &str) -> Result<Root, Error> {
     let class = scope.constant("Tsumugi::Program").map_err(raised)?;
     scope
         .call(class, "new", &[program])
-        .map(|job| scope.root(job))
+        .and_then(|job| scope.root(job))
         .map_err(raised)
 }
 

@@ -43,7 +43,7 @@ impl tsumugi_front::Program for Program {
     async fn load(&self, worker: &Worker) -> Result<Rc<App>, BoxError> {
         let app =
             App::load_sharing(worker, Rc::clone(&self.settings), Rc::clone(&self.shared)).await?;
-        app.start_timers();
+        app.start_timers()?;
         Ok(app)
     }
 }

@@ -53,7 +53,12 @@ pub(crate) fn read(scope: &Scope<'_>) -> Result<Routes, Error> {
     }
     let not_found = scope.constant("Tsumugi::NOT_FOUND").map_err(raised)?;
     let last = scope.array_len(not_found).checked_sub(1);
-    routes.not_found = last.map(|last| Rc::new(scope.root(scope.array_at(not_found, last))));
+    if let Some(last) = last {
+        let class = scope
+            .root(scope.array_at(not_found, last))
+            .map_err(raised)?;
+        routes.not_found = Some(Rc::new(class));
+    }
     Ok(routes)
 }
 
@@ -81,7 +86,10 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
         .filter_map(|segment| segment.strip_prefix([':', '*']))
         .map(Box::from)
         .collect();
-    let class = Rc::new(scope.root(scope.ivar(route, scope.intern("@handler"))));
+    let class = scope.root(scope.ivar(route, scope.intern("@handler")));
+    let class = Rc::new(class.map_err(|raised| Error::Raised {
+        report: scope.report(raised),
+    })?);
     let value = Route {
         class,
         names,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tsumugi_mruby::{Raise, Root, Scope};
+use tsumugi_mruby::{Raise, Result, Root, Scope};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds, Signal};
@@ -12,16 +12,14 @@ use crate::host::{Ended, Host};
 
 /// A timer as the application declared it.
 pub(crate) struct Timer {
-    object: Root,
+    object: Rc<Root>,
     period: Duration,
     location: String,
 }
 
 /// Reads the timers of this worker: `workers: :one` runs on the first.
-pub(crate) fn read(host: &Host, scope: &Scope<'_>) -> Vec<Timer> {
-    let Ok(declared) = scope.constant("Tsumugi::TIMERS") else {
-        return Vec::new();
-    };
+pub(crate) fn read<'s>(host: &Host, scope: &'s Scope<'_>) -> Result<'s, Vec<Timer>> {
+    let declared = scope.constant("Tsumugi::TIMERS")?;
     let declared = (0..scope.array_len(declared)).map(|i| scope.array_at(declared, i));
     let mine = declared.filter_map(|timer| {
         let ivar = |name: &str| scope.ivar(timer, scope.intern(name));
@@ -30,10 +28,12 @@ pub(crate) fn read(host: &Host, scope: &Scope<'_>) -> Vec<Timer> {
             .as_float()
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())?;
         let location = scope.text(ivar("@location")).unwrap_or_default();
-        (everywhere || host.worker.id() == 0).then(|| Timer {
-            object: scope.root(timer),
-            period,
-            location,
+        (everywhere || host.worker.id() == 0).then(|| {
+            Ok(Timer {
+                object: Rc::new(scope.root(timer)?),
+                period,
+                location,
+            })
         })
     });
     mine.collect()
@@ -59,9 +59,7 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<Signal>) -> JoinHan
 }
 
 async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) {
-    let object = host
-        .vm
-        .enter(|scope| scope.root(scope.rooted(&timer.object)));
+    let object = Rc::clone(&timer.object);
     let job = answer(move |scope| scope.call(scope.rooted(&object), "job", &[]));
     let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
         Ended::Value(_) => None,

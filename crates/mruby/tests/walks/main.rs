@@ -79,7 +79,7 @@ fn containers(define: &dyn Fn(&str, Native)) {
             let raised = scope.nested(|inner| {
                 taken.push(scope.array_at(array, i));
                 let called = inner.call(call.block, "call", &[]);
-                called.map(drop).map_err(|raised| inner.root(raised.0))
+                called.map(drop).map_err(|raised| inner.root_raised(raised))
             });
             raised.map_err(|root| tsumugi_mruby::Raise(scope.rooted(&root)))?;
         }

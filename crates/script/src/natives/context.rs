@@ -236,7 +236,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("stream", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         let media_type = text(scope, call.argument(1), "the content type")?;
-        let plan = StreamPlan::Block(scope.root(call.argument(2)));
+        let plan = StreamPlan::Block(scope.root(call.argument(2))?);
         plan_stream(scope, &exchange, &media_type, plan)
     })?;
     natives.plain("stream_rows", |_, scope, call| {

@@ -161,7 +161,7 @@ fn filled<'c>(
         // What is made on the way to these rows may be collected before the next ones.
         let pushed = scope.nested(|scope| {
             let pushed = push_some(scope, all, &mut iter, some, width, names, depth_max);
-            pushed.map_err(|raised| scope.root(raised.0))
+            pushed.map_err(|raised| scope.root_raised(raised))
         });
         pushed.map_err(|root| Raise(scope.rooted(&root)))?;
         scope.check_interrupt()?;
@@ -234,7 +234,7 @@ pub(super) fn values_at<'c>(
         let made = scope.nested(|scope| {
             let mut values = row.values().map(|one| value(scope, one, depth_max));
             let pushed = values.try_for_each(|one| scope.push(all, one?));
-            pushed.map_err(|raised| scope.root(raised.0))
+            pushed.map_err(|raised| scope.root_raised(raised))
         });
         made.map_err(|root| Raise(scope.rooted(&root)))?;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
-use tsumugi_mruby::{Kind, Reply, Result, Root, Scope, Value, Waits};
+use tsumugi_mruby::{Kind, Raise, Reply, Result, Root, Scope, Value, Waits};
 
 use super::{Natives, wrong_type};
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
@@ -49,7 +49,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         let tasks = (0..count)
             .map(|i| scope.root(scope.array_at(tasks, i)))
-            .collect();
+            .collect::<Result<'_, Vec<Root>>>()?;
         let parent = Some(host.job.get());
         let job = host.job.get();
         if host
@@ -136,8 +136,10 @@ async fn parallel(host: Rc<Host>, bounds: Bounds, tasks: Vec<Root>) -> Answer {
 
 async fn branch(host: &Rc<Host>, task: Root, bounds: &Bounds) -> std::result::Result<Root, Root> {
     let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-        Ended::Value(value) => Ok(scope.root(value)),
-        Ended::Raised(exception) => Err(scope.root(exception)),
+        Ended::Value(value) => scope
+            .root(value)
+            .map_err(|raised| scope.root_raised(raised)),
+        Ended::Raised(exception) => Err(scope.root_raised(Raise(exception))),
     };
     driver::run(host, driver::job_of(task), bounds, finish).await
 }
@@ -285,7 +287,7 @@ fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("channel_push", |_, scope, call| {
         let channel = channel(scope, call.argument(0))?;
-        let value = scope.root(call.argument(1));
+        let value = scope.root(call.argument(1))?;
         Ok(Box::pin(channel.push(value)) as Operation)
     })?;
     natives.waiting("channel_pop", |_, scope, call| {

@@ -9,6 +9,7 @@ mod contexts;
 mod cookies;
 mod ending;
 mod hostile;
+mod memory;
 mod pool;
 mod sessions;
 mod stored_sessions;

@@ -158,7 +158,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }) as Operation)
     })?;
     natives.waiting("db_next_rows", |_, scope, call| {
-        let holder = scope.root(call.argument(0));
+        let holder = scope.root(call.argument(0))?;
         let mut stream = super::rows::take_stream(scope, call.argument(0))?;
         Ok(Box::pin(async move {
             match stream.next().await {

@@ -20,7 +20,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
     let scope = natives.scope();
     let pipeline = scope.define_class(db, "Pipeline", scope.object_class())?;
     scope.carries_data(pipeline);
-    let class = scope.root(pipeline);
+    let class = scope.root(pipeline)?;
     natives.plain("db_pipeline_new", move |_, scope, _| {
         scope.wrap(scope.rooted(&class), Collected::default())
     })?;

@@ -107,7 +107,7 @@ impl Fault {
 }
 
 fn raised(scope: &Scope<'_>, raise: Raise<'_>) -> Fault {
-    Fault::Raised(scope.root(raise.0))
+    Fault::Raised(scope.root_raised(raise))
 }
 
 type Built<T> = std::result::Result<T, Fault>;

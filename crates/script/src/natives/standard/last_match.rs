@@ -29,7 +29,10 @@ impl LastMatch {
         }
         let found = scope.global(scope.intern("$~"));
         if owner != 0 && owner != ENDED && !found.is_nil() {
-            self.parked.borrow_mut().insert(owner, scope.root(found));
+            // Without memory for it the other job loses its match, as it does without memory for the match itself.
+            if let Ok(found) = scope.root(found) {
+                self.parked.borrow_mut().insert(owner, found);
+            }
         }
         let own = self.parked.borrow_mut().remove(&job);
         let value = own.map_or_else(Value::nil, |root| scope.rooted(&root));

@@ -75,7 +75,7 @@ fn locals<'s>(scope: &'s Scope<'s>, hash: Value<'s>) -> Result<'s, Vec<Symbol>> 
 }
 
 fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    let class = natives.scope().root(natives.data_class("Page")?);
+    let class = natives.scope().root(natives.data_class("Page")?)?;
     let open = Rc::new(Cell::new(0));
     natives.plain("page", move |_, scope, _| {
         let page = Page {

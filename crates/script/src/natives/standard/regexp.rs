@@ -56,8 +56,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let match_data = scope.define_class(Value::nil(), "MatchData", scope.object_class())?;
     scope.carries_data(match_data);
     let classes = Classes {
-        regexp: Rc::new(scope.root(regexp)),
-        match_data: Rc::new(scope.root(match_data)),
+        regexp: Rc::new(scope.root(regexp)?),
+        match_data: Rc::new(scope.root(match_data)?),
     };
     compiling(natives, regexp, &classes)?;
     asking(natives, regexp)?;
@@ -174,9 +174,8 @@ fn compiled<'s>(
             cache.kept.remove(&key);
         }
     }
-    cache
-        .kept
-        .insert(cache.key.clone(), (scope.root(made), cache.uses));
+    let kept = scope.root(made)?;
+    cache.kept.insert(cache.key.clone(), (kept, cache.uses));
     Ok(made)
 }
 
