@@ -398,7 +398,7 @@ void ts_forget(mrb_value fiber) {
   if (!c || c->status != MRB_FIBER_SUSPENDED) return;
   mrb_value *end = c->ci->stack + mrb_ci_nregs(c->ci);
   if (end > c->stend) end = c->stend;
-  for (mrb_value *value = c->stbase + 1; value < end; value++) SET_NIL_VALUE(*value);
+  for (mrb_value *value = c->stbase + 1; value < end; value++) *value = mrb_nil_value();
 }
 int ts_at_rest(ts_vm *vm) { return vm->mrb->c == vm->mrb->root_c && vm->mrb->c->ci == vm->mrb->c->cibase; }
 
