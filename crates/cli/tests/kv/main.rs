@@ -273,7 +273,7 @@ fn the_log_and_the_number_of_the_process_are_in_files() {
     let log = || std::fs::read_to_string(path("kv.log")).unwrap();
     while !log().contains("tkrzw+unix:kv.sock") {
         assert!(served.child.try_wait().unwrap().is_none(), "{}", log());
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
     assert!(log().starts_with("of before\n") && log().contains("tkrzw://127.0.0.1:"));
     assert!(!log().contains('\u{1b}'));
