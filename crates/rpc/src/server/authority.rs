@@ -410,7 +410,7 @@ mod tests {
             [&[0x40][..], &text(0, b":a")].concat(),
         ] {
             let block = frame(1, 4, &block(&name, text(CODED, b"%2Frun")));
-            check(&[block.clone()], &[block]);
+            check(std::slice::from_ref(&block), std::slice::from_ref(&block));
         }
         let data = frame(0, 0, &block(&[0x41], text(0, b"%2Frun")));
         check(&[data.clone(), data.clone()], &[data.clone(), data]);
