@@ -20,6 +20,13 @@ pub(super) enum Fault {
     Late,
 }
 
+impl Fault {
+    /// Whether the connection ended before anything went out that could be kept.
+    pub(super) fn is_unsent(&self) -> bool {
+        matches!(self, Fault::Driver(Driver::Lost { ran: Ran::No, .. }))
+    }
+}
+
 impl From<Driver> for Fault {
     fn from(error: Driver) -> Fault {
         Fault::Driver(error)

@@ -110,7 +110,15 @@ impl Pool {
             Err(missed) => return self.0.turned_away(sql, values, missed),
         };
         let begun = self.0.account.begun();
-        let outcome = self.0.run_on(&shared, effect, &sql, &values).await;
+        let mut outcome = self.0.run_on(&shared, effect, &sql, &values).await;
+        if outcome.as_ref().is_err_and(Fault::is_unsent) {
+            // The connection was ended for what somebody else had left running on it: the next one has nothing to do with that.
+            drop(shared);
+            match self.0.connections.shared().await {
+                Ok(shared) => outcome = self.0.run_on(&shared, effect, &sql, &values).await,
+                Err(missed) => return self.0.turned_away(sql, values, missed),
+            }
+        }
         self.0.ended(begun, &sql, &values, outcome)
     }
 
