@@ -15,8 +15,10 @@ const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 /// The size of the long form.
 const LONG: usize = 16 << 20;
 
-/// Pieces whose repetition is a shape: a name, the piece, and what stands before and behind the repetition.
-const SHAPES: &[(&str, &[u8], &[u8], &[u8])] = &[
+/// A piece whose repetition is a shape: a name, the piece, and what stands before and behind the repetition.
+type Shape = (&'static str, &'static [u8], &'static [u8], &'static [u8]);
+
+const SHAPES: &[Shape] = &[
     ("digits", b"9", b"", b""),
     ("zeros", b"0", b"", b"1"),
     ("digits after a point", b"7", b"0.", b""),
@@ -98,7 +100,7 @@ const LONG_NUMBER: &[u8] = &{
 };
 
 /// Bytes of the shape that hurts: at most `size` of them, and almost as many.
-fn shape(&(_, piece, before, behind): &(&str, &[u8], &[u8], &[u8]), size: usize) -> Vec<u8> {
+fn shape(&(_, piece, before, behind): &Shape, size: usize) -> Vec<u8> {
     let room = size - before.len() - behind.len();
     [before, &piece.repeat(room / piece.len()), behind].concat()
 }
