@@ -248,15 +248,39 @@ fn step(dice: &mut Dice, kind: Kind) -> Step {
         13 | 14 => Step::ReadAltered,
         15 => Step::Yield(1 + dice.below(3)),
         _ => {
-            let inner = (0..dice.below(9)).map(|_| inner(dice, kind)).collect();
+            let mut steps = Vec::new();
+            for _ in 0..dice.below(9) {
+                match dice.one_in(10) {
+                    true => steps.extend(savepoint_under_stream(dice)),
+                    false => steps.push(inner(dice, kind)),
+                }
+            }
             let end = match dice.below(6) {
                 0 => End::RollBack(rarely(dice)),
                 1 => End::Drop,
                 _ => End::Commit(leave(dice)),
             };
-            Step::Transaction(inner, end)
+            Step::Transaction(steps, end)
         }
     }
+}
+
+/// A savepoint that ends while a stream is open, which chance alone would rarely make.
+fn savepoint_under_stream(dice: &mut Dice) -> [Inner; 6] {
+    let never = Leave::Never;
+    let which = dice.below(3);
+    [
+        Inner::Savepoint(never),
+        Inner::Statement(Act::Insert, never),
+        Inner::OpenStream,
+        dice.pick(&[
+            Inner::DropSavepoint(which),
+            Inner::Release(which, never),
+            Inner::RollBackTo(which, never),
+        ]),
+        dice.pick(&[Inner::Yield(1), Inner::NextRows(never)]),
+        Inner::DropStream,
+    ]
 }
 
 fn inner(dice: &mut Dice, kind: Kind) -> Inner {
