@@ -72,6 +72,8 @@ impl Connection {
                 self.write_closing(&mut request)?;
                 described.set(description.usable_name().is_empty());
                 self.write_bind(&mut request, sql, &description, values)?;
+                // That it is bound is said before it runs, however long that takes.
+                frontend::flush(request.out());
                 request.execute("", rows_max.max(1))?;
                 Ok(request.flush(ticket, Shape::Streamed)?)
             })?;
