@@ -87,10 +87,12 @@ end
 # What cannot be read or written, as in CRuby.
 class IOError < StandardError; end
 
-# The VM makes these two without a message of their own, when there is no room to make one.
-{ NoMemoryError => "the memory of this worker's VM is used up (vm_bytes_max)",
-  SystemStackError => "stack level too deep" }.each do |klass, text|
-  klass.define_method(:message) { to_s == klass.name ? text : to_s }
+class NoMemoryError
+  # The VM makes its own when there is no room to make a message; that one names no limit.
+  def message
+    text = to_s
+    text == "Out of memory" || text == "NoMemoryError" ? "the memory of this worker's VM is used up (vm_bytes_max)" : text
+  end
 end
 
 module Kernel

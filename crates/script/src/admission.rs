@@ -69,12 +69,12 @@ impl Admission {
         vm.memory_used().saturating_sub(self.left.get()) > self.garbage_max.get()
     }
 
-    /// Collects, unless the last time was a short while ago: with many parked fibres it takes long, and finds little as long as
-    /// most of them are parked.
+    /// Collects, unless the last time was a short while ago and little has been added since: with many parked fibres it takes long,
+    /// and finds little as long as most of them are parked.
     pub fn collect(&self, vm: &Vm, running: usize) {
         let begin = Instant::now();
         let early = self.next.get().is_some_and(|next| begin < next);
-        if early && 2 * running >= self.ran.get() {
+        if early && 2 * running >= self.ran.get() && !self.should_collect(vm) {
             return;
         }
         self.ran.set(running);

@@ -28,7 +28,7 @@ pub(crate) enum StreamPlan {
 /// Where the rows come from.
 pub(crate) enum RowSource {
     /// They are fetched while they are sent.
-    Stream(RowStream),
+    Stream(Box<RowStream>),
     /// They are all there.
     Whole(Rows),
 }
@@ -58,7 +58,7 @@ pub(crate) fn start(
             drop(worker.spawn(async move {
                 let job = host.begin_job(None);
                 match rows {
-                    RowSource::Stream(rows) => send_rows(rows, format, sender, &what).await,
+                    RowSource::Stream(rows) => send_rows(*rows, format, sender, &what).await,
                     RowSource::Whole(rows) => send_whole(&rows, format, sender, &what).await,
                 }
                 drop(job);

@@ -108,7 +108,8 @@ fn ensure_runs_when_the_client_has_gone() {
 #[test]
 fn ten_thousand_clients_that_leave_cost_no_memory() {
     const ROUND: usize = 200;
-    let site = Site::start(LEAVING);
+    // Without the time that a client has which only said that it will send no more.
+    let site = Site::start_with(LEAVING, &["--limit", "half_close_ms=0"]);
     let mut control = site.connect();
     let mut left = 0;
     let mut leave = |rounds: usize| {

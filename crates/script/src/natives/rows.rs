@@ -33,7 +33,7 @@ pub(crate) type Unread = RefCell<Option<RowStream>>;
 pub(super) fn source<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowSource> {
     match packed(scope, value) {
         Some(rows) => Ok(RowSource::Whole(rows.clone())),
-        None => take_stream(scope, value).map(RowSource::Stream),
+        None => take_stream(scope, value).map(|rows| RowSource::Stream(Box::new(rows))),
     }
 }
 

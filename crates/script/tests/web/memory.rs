@@ -100,6 +100,7 @@ fn bytes(rig: &Rig) -> usize {
     bytes.text().parse().unwrap_or(usize::MAX)
 }
 
+#[expect(clippy::disallowed_methods, reason = "this thread serves nobody")]
 fn until(what: &str, done: impl Fn() -> bool) {
     for _ in 0..400 {
         if done() {
