@@ -17,7 +17,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind growth deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -37,12 +37,16 @@ test: ## set up, then format, clippy, tidy and every test; ends with "N passed, 
 	@scripts/setup test
 	@cargo xtask test
 
-check: valgrind deny doc windows ## the slower checks: mruby's tests under valgrind, licences, documentation, the PostgreSQL crates for Windows
+check: valgrind growth deny doc windows ## the slower checks: mruby's tests under valgrind, licences, documentation, the PostgreSQL crates for Windows
 
 # Among them tests/faults.rs, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
 valgrind:
 	@scripts/setup test
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
+
+# Ruby's natives over what clients send; `make test` has the parsers'.
+growth:
+	cargo test --package tsumugi-script --test growth
 
 # What needs the network comes last.
 deny:

@@ -71,7 +71,7 @@ impl Default for Limits {
             tls_handshake_ms: 10_000,
             keep_alive_ms: 75_000,
             send_timeout_ms: 60_000,
-            half_close_ms: 5_000,
+            half_close_ms: 2_000,
             linger_ms: 1_000,
             linger_bytes_max: 1024 * 1024,
             body_bytes_max: 16 * 1024 * 1024,

@@ -70,4 +70,21 @@ pub const CORRECTIONS: &[super::Correction] = &[
         "      gc->arena = (struct RBasic**)mrb_realloc(mrb, gc->arena, sizeof(struct RBasic*)*capa);\n      gc->arena_capa = capa;\n",
         "      struct RBasic **arena = (struct RBasic**)(mrb->allocf)(mrb, gc->arena, sizeof(struct RBasic*)*capa, mrb->allocf_ud);\n      if (arena) {\n        gc->arena = arena;\n        gc->arena_capa = capa;\n      }\n",
     ),
+    // A frame that native code called is left towards that code: what is raised while it is left goes there as well. It went to the
+    // loop that runs the frame, which took it for an error of the frame below and ended with the exception as its result.
+    (
+        "src/vm.c",
+        "            ci = cipop(mrb);\n            if (ci[1].cci == CINFO_SKIP && prev_jmp) {",
+        "            if (ci->cci == CINFO_SKIP && prev_jmp) mrb->jmp = prev_jmp;\n            ci = cipop(mrb);\n            if (ci[1].cci == CINFO_SKIP && prev_jmp) {",
+    ),
+    (
+        "src/vm.c",
+        "        acc = ci->cci;\n        ci = cipop(mrb);\n",
+        "        acc = ci->cci;\n        if (acc == CINFO_SKIP || acc == CINFO_DIRECT) mrb->jmp = prev_jmp;\n        ci = cipop(mrb);\n",
+    ),
+    (
+        "src/vm.c",
+        "          if (ci->cci > CINFO_NONE) {\n            ci = cipop(mrb);",
+        "          if (ci->cci > CINFO_NONE) {\n            mrb->jmp = prev_jmp;\n            ci = cipop(mrb);",
+    ),
 ];

@@ -210,7 +210,6 @@ const CUT: &[&str] = &[
 
 /// What works on an Array of as many elements.
 const ARRAYS: &[&str] = &[
-    "s.bytes.sort",
     "s.bytes.uniq",
     "s.bytes.each_slice(3).to_a",
     "s.bytes.each_cons(3).to_a",
@@ -305,7 +304,6 @@ const MATCHED: &[&str] = &[
     "s.scan(/./)",
     "s.scan(/\\w+/)",
     "s.scan('a')",
-    "s =~ /\\A\\s*(.*?)\\s*\\z/m",
     "s.match?(/(a+)+$/)",
     "s.match?(/^(([a-z])+.)+[A-Z]([a-z])+$/)",
     "s[/\\d+/]",
