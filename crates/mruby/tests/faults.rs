@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use tsumugi_mruby::faults::{Faults, Plan};
-use tsumugi_mruby::{Field, Options, Raise, Reply, Root, Scope, Value, Vm, Waits};
+use tsumugi_mruby::{Field, Kind, Options, Raise, Reply, Root, Scope, Value, Vm, Waits};
 
 /// Places of one program that a usual run tries; a full one tries all of them.
 const PLACES: u64 = 150;
@@ -312,4 +312,41 @@ fn a_vm_that_runs_out_of_memory_while_it_opens_leaves_nothing() {
         }
     }
     assert!(refused > seen / step, "{refused} of {seen}");
+}
+
+/// Methods that native code calls: their frames have to keep variables for a closure when they are left.
+const CLOSURES: &str = "module Frames; def self.answers = (text = 'x' * 40; proc { text }); \
+    def self.raises = (text = 'x' * 40; @kept = proc { text }; raise 'refused'); \
+    def self.nested = [1].map { |n| text = n.to_s; proc { text } }[0]; end; Frames";
+
+#[test]
+fn a_frame_that_cannot_be_left_raises_in_the_code_that_called_it() {
+    let faults = Faults::default();
+    let vm = open(&faults);
+    faults.plan(Plan::Never);
+    let name = run(&vm, CLOSURES);
+    assert_eq!(name, "Frames");
+    for method in ["answers", "raises", "nested"] {
+        let mut refused = 0;
+        for first in 1..60 {
+            vm.enter(|scope| {
+                let frames = scope.constant("Frames").expect("it is defined");
+                faults.plan(Plan::Run { first, count: 2 });
+                let answer = scope.call(frames, method, &[]);
+                let failed = faults.failed();
+                faults.plan(Plan::Never);
+                match answer {
+                    Ok(answer) => {
+                        assert_ne!(method, "raises", "{first}");
+                        assert_eq!(answer.kind(), Kind::Proc, "{method} {first}");
+                    }
+                    Err(Raise(exception)) => {
+                        assert_eq!(exception.kind(), Kind::Exception, "{method} {first}");
+                        refused += u64::from(failed > 0);
+                    }
+                }
+            });
+        }
+        assert!(refused > 0, "{method}");
+    }
 }
