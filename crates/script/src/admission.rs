@@ -55,12 +55,13 @@ impl Admission {
         self.left.set(used);
     }
 
-    /// Is there room for one more request beside so many jobs? Collects when there seems to be none, but seldom.
+    /// Is there room for one more request beside so many jobs? Collects when there seems to be none, but seldom. Beside no job there
+    /// always is: nobody else would give anything back, and what the application keeps can only be let go of by a request.
     pub fn has_room(&self, vm: &Vm, running: usize) -> bool {
         let used_max = self.used_max.get();
         vm.memory_used() <= used_max || {
             self.collect(vm, running);
-            vm.memory_used() <= used_max
+            running == 0 || vm.memory_used() <= used_max
         }
     }
 
