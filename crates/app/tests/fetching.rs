@@ -60,7 +60,7 @@ fn blocks_may_fetch_other_keys_but_not_their_own() {
 }
 
 #[test]
-fn two_that_need_each_others_keys_both_end() {
+fn two_fetches_that_need_each_others_keys_both_end() {
     alone("mutual", async |worker, kv| {
         let cross = |own: &'static str, other: &'static str, value: i64| {
             let (kv, worker) = (kv.clone(), worker.clone());
@@ -128,7 +128,7 @@ fn a_task_that_a_block_spawns_and_awaits_ends() {
 }
 
 #[test]
-fn of_many_at_once_on_all_workers_one_computes() {
+fn fetch_of_one_key_on_all_workers_computes_once() {
     const WORKERS: usize = 4;
     let begun = Barrier::new(WORKERS);
     let ended = Barrier::new(WORKERS);

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_a_transaction_is_no_text_of_it() {
+    fn text_that_ends_a_transaction_is_recognized() {
         for (sql, expected) in [
             ("commit", Some("COMMIT")),
             ("-- a\n /* b */COMMIT work;", Some("COMMIT")),

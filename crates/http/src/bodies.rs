@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_request_took_is_free_when_it_is_over() {
+    fn bytes_of_a_request_are_free_once_it_is_over() {
         let bodies = Rc::new(Bodies::new(10));
         let (first, second) = (Load::new(&bodies), Load::new(&bodies));
         first.add(6).unwrap();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_finds_room_is_too_large() {
+    fn body_larger_than_the_whole_limit_is_too_large() {
         let bodies = Rc::new(Bodies::new(10));
         let load = Load::new(&bodies);
         assert!(load.check(10).is_ok());

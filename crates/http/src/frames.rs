@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_apart_however_they_are_cut() {
+    fn frames_of_streams_are_recognized_in_pieces_of_any_size() {
         const PING: u8 = 6;
         let sent: [(u8, usize); 6] = [
             (4, 18),

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_told_by_its_field() {
+    fn certificate_without_a_version_field_is_of_version_1() {
         let with = |inner: &[u8]| {
             let long = [&[0x30, 0x82, 1, 0, 0x30, 0x81, 200][..], inner].concat();
             let short = [&[0x30, 20, 0x30, 18][..], inner].concat();

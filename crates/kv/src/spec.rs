@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_meaning_is_done_or_refused_and_never_shown() {
+    fn setting_that_has_a_meaning_is_done_or_refused_and_never_shown() {
         for (name, same, advice) in MEANT {
             for value in same {
                 check(&format!("a#{name}={value}"), Ok("a#durability=process"));

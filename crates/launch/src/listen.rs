@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_has_the_advice_of_addresses() {
+    fn text_that_is_no_name_is_refused_with_the_advice_of_addresses() {
         for (text, expected) in [
             ("8080", "write the address as well"),
             ("::1", "[::1]:8080"),

@@ -112,7 +112,7 @@ const MAKE_DEEP: &str = "
 ";
 
 #[test]
-fn what_is_nested_deeper_than_the_stack_is_an_error() {
+fn value_nested_deeper_than_the_stack_leaves_the_vm_usable() {
     // On a stack as small as any that a VM gets, so that what no rule of Ruby's bounds comes to its end.
     let thread = std::thread::Builder::new().stack_size(2 << 20);
     let work = || {
@@ -136,7 +136,7 @@ fn what_is_nested_deeper_than_the_stack_is_an_error() {
 }
 
 #[test]
-fn what_contains_itself_is_answered_or_an_error() {
+fn container_that_contains_itself_is_answered_or_raises() {
     for (source, expected) in [
         ("a.inspect", "[[...]]"),
         ("h.inspect", "{:k=>{...}}"),

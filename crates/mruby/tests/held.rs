@@ -104,7 +104,7 @@ fn arguments_of_a_native_stay_when_their_array_is_emptied() {
 }
 
 #[test]
-fn an_exception_that_a_fibre_was_resumed_with_stays_with_who_holds_it() {
+fn exception_that_a_fibre_is_resumed_with_outlives_a_collection() {
     let vm = open("");
     vm.enter(|scope| {
         scope
@@ -211,7 +211,7 @@ fn elements_taken_at_the_limit_of_memory_skip_no_destructor() {
 }
 
 #[test]
-fn what_is_rooted_is_read_at_the_limit_of_memory() {
+fn root_is_read_at_the_limit_of_memory() {
     at_the_limit(|scope, list| {
         let root = scope.root(list).unwrap();
         let read = (0..scope.array_len(list)).map(|_| scope.rooted(&root));

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_by_protect_may_raise() {
+    fn function_that_runs_by_protect_may_raise() {
         check(
             "static mrb_value body(mrb_state *mrb) { return mrb_str_new(mrb); }
              int ts_a(ts_vm *vm) { struct a a = { 1 }; return protect(vm, body, &a, out); }",

@@ -12,7 +12,7 @@ async fn times(db: &Database) -> usize {
 }
 
 #[test]
-fn what_committed_and_failed_has_run_once() {
+fn procedure_that_commits_and_fails_runs_once() {
     with("?pool=2", async |db| {
         db.execute_script(
             "create table ran(n int); create procedure p() language plpgsql as \

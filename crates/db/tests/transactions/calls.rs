@@ -181,7 +181,7 @@ fn rows_that_are_not_waited_for_leave_the_transaction_open() {
 }
 
 #[test]
-fn others_who_wait_in_a_transaction_learn_that_it_is_over() {
+fn calls_queued_in_a_transaction_that_ends_fail() {
     on_each("?pool=1&statement_timeout_ms=2000", async |db, place| {
         let tx = begin(db).await;
         insert(&tx, 1).await;

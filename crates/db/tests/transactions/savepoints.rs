@@ -24,17 +24,17 @@ fn check(end: impl AsyncFn(RowStream)) {
 }
 
 #[test]
-fn dropped_before_a_stream_that_is_dropped_it_is_undone() {
+fn savepoint_dropped_before_its_dropped_stream_is_undone() {
     check(async |stream| drop(stream));
 }
 
 #[test]
-fn dropped_before_a_stream_that_is_read_to_its_end_it_is_undone() {
+fn savepoint_dropped_before_its_stream_is_read_to_the_end_is_undone() {
     check(async |mut stream| while stream.next().await.unwrap().is_some() {});
 }
 
 #[test]
-fn what_is_done_after_the_stream_is_kept() {
+fn rows_inserted_after_a_dropped_savepoint_are_kept() {
     on_each("?pool=1", async |db, place| {
         let tx = begin(db).await;
         let savepoint = tx.savepoint().await.unwrap();
@@ -52,7 +52,7 @@ fn what_is_done_after_the_stream_is_kept() {
 }
 
 #[test]
-fn one_that_cannot_be_released_because_of_a_stream_is_undone() {
+fn savepoint_that_an_open_stream_keeps_from_release_is_undone() {
     on_each("?pool=1", async |db, place| {
         let tx = begin(db).await;
         insert(&tx, 1).await;
@@ -82,7 +82,7 @@ fn a_transaction_dropped_while_a_stream_is_open_is_rolled_back() {
 }
 
 #[test]
-fn one_that_outlives_the_one_around_it_is_over() {
+fn savepoint_that_outlives_its_outer_one_is_over() {
     on_each("?pool=1", async |db, place| {
         let tx = begin(db).await;
         for release in [true, false] {
@@ -104,7 +104,7 @@ fn one_that_outlives_the_one_around_it_is_over() {
 }
 
 #[test]
-fn what_was_rolled_back_to_can_be_gone_on_from() {
+fn transaction_goes_on_after_a_dropped_savepoint_undoes_an_error() {
     on_each("?pool=1", async |db, place| {
         let tx = begin(db).await;
         insert(&tx, 1).await;

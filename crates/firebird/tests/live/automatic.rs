@@ -206,7 +206,7 @@ fn each_of_many_callers_statements_is_kept_or_undone_alone() {
 }
 
 #[test]
-fn what_a_procedure_leaves_in_its_transaction_no_other_statement_sees() {
+fn rows_that_a_procedure_leaves_in_its_transaction_are_unseen_elsewhere() {
     run(async {
         let database = Server::shared().database();
         database.isql(SCHEMA);

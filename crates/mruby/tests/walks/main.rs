@@ -167,16 +167,16 @@ fn check(mode: &str) {
 }
 
 #[test]
-fn what_is_walked_over_may_change_at_any_moment() {
+fn walk_over_a_container_that_changes_reaches_nothing_stale() {
     check(WHOLE);
 }
 
 #[test]
-fn what_is_walked_over_may_change_with_generations_too() {
+fn walk_over_a_container_that_changes_with_generations_reaches_nothing_stale() {
     check(GENERATIONS);
 }
 
 #[test]
-fn what_is_walked_over_may_change_during_a_collection() {
+fn walk_over_a_container_that_changes_in_a_collection_reaches_nothing_stale() {
     check(STEPS);
 }

@@ -278,7 +278,7 @@ async fn times(db: &Connection) -> i32 {
 }
 
 #[test]
-fn what_committed_and_failed_like_a_stale_statement_has_run_once() {
+fn procedure_that_commits_and_fails_like_a_stale_statement_runs_once() {
     run(async {
         let (_database, db) = committing().await;
         for body in COMMITTING {
@@ -320,7 +320,7 @@ fn what_committed_and_failed_like_a_stale_statement_has_run_once() {
 }
 
 #[test]
-fn what_a_pipeline_did_before_a_stale_statement_is_done_once() {
+fn call_before_a_stale_statement_in_a_pipeline_runs_once() {
     run(async {
         let (_database, db) = committing().await;
         db.script("create procedure p() language plpgsql as $$ begin insert into ran values (1); commit; end $$")

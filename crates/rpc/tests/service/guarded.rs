@@ -311,7 +311,7 @@ fn story(error: &dyn std::error::Error) -> String {
 }
 
 #[test]
-fn a_client_is_told_that_its_server_has_a_certificate_of_version_1() {
+fn client_of_a_server_with_a_version_1_certificate_gets_a_hint() {
     on_loop(async {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let key = PrivateKeyDer::from_pem_file(version_1("leaf.key")).unwrap();

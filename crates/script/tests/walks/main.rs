@@ -48,12 +48,12 @@ fn check(path: &str, count: u64, expected: impl Fn(u16, &str) -> bool) -> u64 {
 }
 
 #[test]
-fn what_natives_walk_over_may_change_at_any_moment() {
+fn native_walk_over_a_container_that_changes_reaches_nothing_stale() {
     check("/walk", 300, |status, _| status == 200);
 }
 
 #[test]
-fn what_a_handler_returned_may_change_while_it_is_written() {
+fn result_that_changes_while_it_is_written_shows_nothing_stale() {
     // Some raise, as a sum of an Array with itself does.
     let answered = check("/answer", 150, |_, text| !text.contains("churned"));
     assert!(answered > 0, "no container was written");

@@ -69,7 +69,7 @@ fn numbers_of_many_digits_are_refused_by_name() {
 }
 
 #[test]
-fn what_is_nested_without_end_is_an_error_of_its_request() {
+fn value_nested_without_end_fails_its_request_only() {
     let rig = Rig::serve(
         "get('/after') { 'as before' }
          deep = -> { x = [1]; 100_000.times { x = [x] }; x }
