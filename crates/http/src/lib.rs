@@ -27,7 +27,7 @@ mod error;
 pub mod exposition;
 mod figures;
 mod files;
-pub mod frames;
+mod frames;
 mod host;
 pub mod json;
 mod limits;

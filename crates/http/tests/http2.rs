@@ -250,7 +250,7 @@ fn idle_connections_are_told_and_closed() {
     });
 }
 
-/// A connection on which frames come that are of no stream, and how many it took.
+/// A connection closes although this frame, which is of no stream, comes again and again.
 fn check_idle(frame: &'static [u8]) {
     let limits = Limits {
         keep_alive_ms: 300,

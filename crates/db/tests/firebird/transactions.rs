@@ -273,7 +273,7 @@ fn a_procedure_that_writes_is_kept_or_undone_with_its_rows_and_their_blobs() {
         });
         futures_util::future::join_all(callers).await;
         assert_eq!(count(&db).await, r#"[{"n":13}]"#);
-        // The call would be answered by more than an answer may have: then it has not happened.
+        // Blobs that are longer than one answer of the server are read whole before the commit.
         let long = "select lpad(body, 100000, body) as body from add_word(?)";
         db.query(long, values!["long"]).await.unwrap();
         assert_eq!(count(&db).await, r#"[{"n":14}]"#);
