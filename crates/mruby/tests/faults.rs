@@ -1,6 +1,7 @@
 //! Every allocation of a VM fails once, at every place of programs that use what Ruby has: nothing crashes, nothing leaks, and the
-//! same program then runs as before; a VM that is closed has given back every byte (it says so itself, in debug builds). `TSUMUGI_FAULTS=full` takes every allocation, and more kinds of failure, where a usual run takes
-//! some; `TSUMUGI_FAULTS=PROGRAM/NUMBER` takes one and says where it is.
+//! same program then runs as before; a VM that is closed has given back every byte (it says so itself, in debug builds).
+//! `TSUMUGI_FAULTS=full` takes every allocation, and more kinds of failure, where a usual run takes some;
+//! `TSUMUGI_FAULTS=PROGRAM/NUMBER` takes one and says where it is.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,7 +15,7 @@ const PLACES: u64 = 150;
 /// A page of objects, of which one more or less may be in use.
 const HEAP_PAGE_BYTES: usize = 64 << 10;
 
-/// A program, and what it answers.
+/// A program's name, and its source.
 type Program = (&'static str, &'static str);
 
 const PROGRAMS: &[Program] = &[
