@@ -205,23 +205,26 @@ impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
 
     /// When the present wait is too long.
     fn deadline(&mut self) -> Option<(Wait, Instant)> {
-        let wait = self.vitals.wait()?;
-        if self.vitals.note(wait) {
+        let wait = self.vitals.wait();
+        if self.vitals.note(wait) && wait.is_some() {
             self.since = Instant::now();
         }
+        let wait = wait?;
         if self.vitals.take_activity() {
             self.active_at = Instant::now();
         }
         let since = match wait {
             // What is of the connection, such as the answer to a PING, ends no wait for a stream.
             Wait::Request if self.vitals.is_multiplexed() => self.active_at,
+            // A client that takes something of another response may let this one lie.
+            Wait::Window => self.since.max(self.active_at),
             _ => self.since,
         };
         let limit_ms = match wait {
             Wait::Header => self.limits.header_timeout_ms,
             Wait::Request if self.phase == Phase::Open => self.limits.keep_alive_ms,
             Wait::Request => self.limits.send_timeout_ms,
-            Wait::Room => self.limits.send_timeout_ms,
+            Wait::Room | Wait::Window => self.limits.send_timeout_ms,
             Wait::Answer => self.limits.half_close_ms,
             Wait::Linger => self.limits.linger_ms,
         };

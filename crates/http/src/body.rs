@@ -97,7 +97,7 @@ impl<H: Handler> Completion<H> {
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
         match &response.body {
-            Body::Stream(receiver) => receiver.attach(Rc::clone(&self.vitals)),
+            Body::Stream(_) => {}
             // No handler is left that could hold the request's body.
             _ => self.load = None,
         }
@@ -110,6 +110,7 @@ impl<H: Handler> Completion<H> {
         };
         let mut sent = http::Response::new(ResponseBody {
             body: response.body,
+            awaits_window: false,
             completion: self,
         });
         *sent.status_mut() = response.status;
@@ -134,6 +135,8 @@ impl<H: Handler> Drop for Completion<H> {
 /// A body as hyper takes it.
 pub(crate) struct ResponseBody<H: Handler> {
     body: Body,
+    /// A piece has been given away, and none was asked for since: on HTTP/2 it may wait for the client's window.
+    awaits_window: bool,
     completion: Completion<H>,
 }
 
@@ -142,9 +145,28 @@ impl<H: Handler> ResponseBody<H> {
         self.completion.finished.outcome = Outcome::Complete;
     }
 
+    /// A piece of an HTTP/2 response goes on its way, or has gone.
+    fn set_awaits_window(&mut self, awaits_window: bool) {
+        if self.completion.version == Version::HTTP_2
+            && std::mem::replace(&mut self.awaits_window, awaits_window) != awaits_window
+        {
+            match awaits_window {
+                true => self.completion.vitals.piece_waits(),
+                false => self.completion.vitals.piece_went(),
+            }
+        }
+    }
+
     fn count(&mut self, piece: Bytes) -> Poll<Option<Result<Frame<Bytes>, StreamAborted>>> {
+        self.set_awaits_window(true);
         self.completion.finished.body_bytes += piece.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+}
+
+impl<H: Handler> Drop for ResponseBody<H> {
+    fn drop(&mut self) {
+        self.set_awaits_window(false);
     }
 }
 
@@ -157,6 +179,7 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, StreamAborted>>> {
         let this = self.get_mut();
+        this.set_awaits_window(false);
         match &mut this.body {
             Body::Empty | Body::Switch(_) => Poll::Ready(None),
             Body::Full(bytes) => {

@@ -29,6 +29,10 @@ pub(crate) fn settle(
     // CONNECT names where to connect to, not whom it asks.
     let target = uri.authority().filter(|_| *method != Method::CONNECT);
     match (host, target) {
+        // The form of CONNECT, which names no path.
+        (_, Some(_)) if uri.scheme().is_none() && version < Version::HTTP_2 => {
+            Err(Error::Malformed("request: its target is no path"))
+        }
         (None, None) if version > Version::HTTP_10 => {
             Err(Error::Malformed("request: it has no Host"))
         }

@@ -2,7 +2,7 @@
 //! The sender waits while the client is slow, so a response never takes more memory than the queue's limit and its largest piece.
 
 use std::{
-    cell::{Cell, OnceCell, RefCell},
+    cell::{Cell, RefCell},
     collections::VecDeque,
     fmt,
     future::{Future, poll_fn},
@@ -19,7 +19,6 @@ use crate::{
     compress::Encoding,
     error::{Error, Result},
     limits::Limits,
-    vitals::Vitals,
 };
 
 /// The response was broken off by its sender. The connection ends without the end of the body.
@@ -46,8 +45,6 @@ struct Shared {
     state: Cell<State>,
     sender: Cell<Option<Waker>>,
     receiver: Cell<Option<Waker>>,
-    /// Those of the connection, once the response is on its way.
-    vitals: OnceCell<Rc<Vitals>>,
 }
 
 impl Shared {
@@ -90,7 +87,6 @@ pub(crate) fn channel(limits: &Limits) -> (Sender, Receiver) {
         state: Cell::new(State::Open),
         sender: Cell::new(None),
         receiver: Cell::new(None),
-        vitals: OnceCell::new(),
     });
     let sender = Sender {
         shared: Rc::clone(&shared),
@@ -139,9 +135,6 @@ impl Sender {
             .get_or_insert_with(|| Box::pin(sleep(Duration::from_millis(limit_ms))));
         ready!(timer.as_mut().poll(cx));
         self.end(State::Stalled);
-        if let Some(vitals) = self.shared.vitals.get() {
-            vitals.response_stalled();
-        }
         Poll::Ready(Err(Error::Stalled { limit_ms }))
     }
 
@@ -231,12 +224,6 @@ impl Receiver {
         }
     }
 
-    /// The response is on its way through this connection.
-    pub(crate) fn attach(&self, vitals: Rc<Vitals>) {
-        // A body goes through one connection only, so there is nothing to replace.
-        let _ = self.shared.vitals.set(vitals);
-    }
-
     pub(crate) fn is_at_end(&self) -> bool {
         match (&self.encoding, self.remaining) {
             (Some(encoding), _) => encoding.is_finished(),
@@ -270,10 +257,8 @@ impl Shared {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        match (self.shared.state.get(), self.shared.vitals.get()) {
-            (State::Open, _) => self.shared.state.set(State::Unwanted),
-            (State::Stalled, Some(vitals)) => vitals.stalled_response_ended(),
-            _ => {}
+        if self.shared.state.get() == State::Open {
+            self.shared.state.set(State::Unwanted);
         }
         self.shared.queue.borrow_mut().clear();
         self.shared.wake_sender();

@@ -19,6 +19,8 @@ pub(crate) enum Wait {
     Answer,
     /// Room in the socket.
     Room,
+    /// A window of HTTP/2 that the client leaves closed, so that a response which is there does not even reach the socket.
+    Window,
     /// The client's end, after ours.
     Linger,
 }
@@ -37,8 +39,8 @@ pub(crate) enum Unread {
 pub(crate) struct Vitals {
     /// Requests whose response is not complete.
     in_flight: Cell<u32>,
-    /// Those of them whose client has taken nothing for too long.
-    stalled: Cell<u32>,
+    /// Those of them with a piece that waits for the client's window. Only on HTTP/2.
+    pieces_waiting: Cell<u32>,
     /// Requests whose body may still be on the way to their handlers.
     arriving: Cell<u32>,
     /// The client has closed its sending side.
@@ -66,7 +68,7 @@ impl Vitals {
     pub(crate) fn new(linger_bytes_max: usize) -> Vitals {
         Vitals {
             in_flight: Cell::new(0),
-            stalled: Cell::new(0),
+            pieces_waiting: Cell::new(0),
             arriving: Cell::new(0),
             half_closed: Cell::new(false),
             active: Cell::new(false),
@@ -113,11 +115,17 @@ impl Vitals {
         self.task.replace(Some(task.clone()));
     }
 
-    /// A response waits for a client that takes nothing. On HTTP/2 nobody else notices: the connection has no bytes to send.
-    pub(crate) fn response_stalled(&self) {
-        self.stalled.set(self.stalled.get().saturating_add(1));
-        self.noted.set(None);
+    /// A piece of a response waits for its stream's window. The connection has to look how long: a closed window wakes nobody.
+    pub(crate) fn piece_waits(&self) {
+        self.pieces_waiting
+            .set(self.pieces_waiting.get().saturating_add(1));
         self.wake();
+    }
+
+    /// It has been taken, or nobody wants it any more.
+    pub(crate) fn piece_went(&self) {
+        self.pieces_waiting
+            .set(self.pieces_waiting.get().saturating_sub(1));
     }
 
     /// Has the connection polled.
@@ -125,10 +133,6 @@ impl Vitals {
         if let Some(task) = &*self.task.borrow() {
             task.wake_by_ref();
         }
-    }
-
-    pub(crate) fn stalled_response_ended(&self) {
-        self.stalled.set(self.stalled.get().saturating_sub(1));
     }
 
     pub(crate) fn bytes_read(&self) {
@@ -211,7 +215,9 @@ impl Vitals {
             Some(Wait::Linger)
         } else if self.blocked.get() {
             Some(Wait::Room)
-        } else if self.in_flight.get() > self.stalled.get() {
+        } else if self.pieces_waiting.get() > 0 {
+            Some(Wait::Window)
+        } else if self.in_flight.get() > 0 {
             self.half_closed.get().then_some(Wait::Answer)
         } else if self.header_begun.get() {
             Some(Wait::Header)
@@ -220,8 +226,8 @@ impl Vitals {
         }
     }
 
-    /// Whether this wait began since the last call.
-    pub(crate) fn note(&self, wait: Wait) -> bool {
-        self.noted.replace(Some(wait)) != Some(wait)
+    /// Whether this wait began since the last call. Where there is none, the next one begins anew.
+    pub(crate) fn note(&self, wait: Option<Wait>) -> bool {
+        self.noted.replace(wait) != wait
     }
 }

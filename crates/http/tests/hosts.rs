@@ -30,6 +30,8 @@ fn request_without_one_valid_host_is_400_and_the_connection_closes() {
             "GET http://a/ HTTP/1.1\r\n\r\n",
             "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
             "GET http://user@a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET a HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
             "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
         ] {
             // What follows is never a request.

@@ -475,3 +475,132 @@ fn headers_past_the_limit_are_431() {
         assert_eq!(answer.await.unwrap().status(), StatusCode::OK);
     });
 }
+
+/// A client whose streams begin with a window of so many bytes.
+async fn connect_with_window(rig: &Rig, bytes: u32) -> SendRequest<Bytes> {
+    let stream = TcpStream::connect(rig.address).await.unwrap();
+    let (client, connection) = h2::client::Builder::new()
+        .initial_window_size(bytes)
+        .handshake(stream)
+        .await
+        .unwrap();
+    spawn_local(async move {
+        let _ = connection.await;
+    });
+    client.ready().await.unwrap()
+}
+
+/// Whole responses, pieces that were all sent before, and pieces that come one by one, by path.
+fn bodies(limits: &Limits) -> impl AsyncFn(Request) -> Response + 'static {
+    let limits = limits.clone();
+    async move |request: Request| {
+        let path = request.uri.path().to_owned();
+        if path == "/full" {
+            return Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 1000]));
+        }
+        let (mut sender, body) = Body::channel(&limits);
+        let pause = if path == "/ticks" { 50 } else { 0 };
+        spawn_local(async move {
+            for _ in 0..20 {
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                if sender.send(Bytes::from_static(b"x")).await.is_err() {
+                    return;
+                }
+            }
+            sender.finish();
+        });
+        Response::new(StatusCode::OK, body)
+    }
+}
+
+#[test]
+fn responses_to_a_client_without_windows_end_after_send_timeout() {
+    for path in ["/full", "/pieces", "/ticks"] {
+        let limits = Limits {
+            send_timeout_ms: 200,
+            ..Limits::default()
+        };
+        let handler = bodies(&limits);
+        rig_with(limits, handler).run(async |rig: &Rig| {
+            let mut client = connect_with_window(rig, 0).await;
+            let (answer, _) = client
+                .send_request(request(Method::GET, path), true)
+                .unwrap();
+            let answer = answer.await.unwrap();
+            rig.until(|| rig.open() == 0 && rig.finished().len() == 1)
+                .await;
+            drop(answer);
+        });
+    }
+}
+
+#[test]
+fn responses_behind_a_full_window_of_the_connection_end_after_send_timeout() {
+    let limits = Limits {
+        send_timeout_ms: 200,
+        ..Limits::default()
+    };
+    let handler =
+        async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 100_000]));
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let mut client = connect_with_window(rig, 1 << 20).await;
+        let mut answers = Vec::new();
+        for _ in 0..20 {
+            let (answer, _) = client
+                .send_request(request(Method::GET, "/"), true)
+                .unwrap();
+            answers.push(answer.await.unwrap());
+        }
+        rig.until(|| rig.open() == 0 && rig.finished().len() == 20)
+            .await;
+    });
+}
+
+#[test]
+fn a_response_that_lies_beside_one_that_is_taken_keeps_its_connection() {
+    let limits = Limits {
+        send_timeout_ms: 300,
+        ..Limits::default()
+    };
+    let handler = bodies(&limits);
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let mut client = connect_with_window(rig, 500).await;
+        let (lying, _) = client
+            .send_request(request(Method::GET, "/full"), true)
+            .unwrap();
+        let lying = lying.await.unwrap();
+        let (ticks, _) = client
+            .send_request(request(Method::GET, "/ticks"), true)
+            .unwrap();
+        assert_eq!(body_of(ticks.await.unwrap()).await.unwrap().len(), 20);
+        assert_eq!(body_of(lying).await.unwrap().len(), 1000);
+    });
+}
+
+#[test]
+fn a_stream_that_rests_longer_than_send_timeout_goes_on() {
+    let limits = Limits {
+        send_timeout_ms: 200,
+        keep_alive_ms: 200,
+        ..Limits::default()
+    };
+    let own = limits.clone();
+    let handler = async move |_: Request| {
+        let (mut sender, body) = Body::channel(&own);
+        spawn_local(async move {
+            for _ in 0..3 {
+                sender.send(Bytes::from_static(b"x")).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+            sender.finish();
+        });
+        Response::new(StatusCode::OK, body)
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let (mut client, _) = connect(rig).await;
+        let (answer, _) = client
+            .send_request(request(Method::GET, "/"), true)
+            .unwrap();
+        assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "xxx");
+    });
+}
