@@ -33,20 +33,14 @@ const VARIANTS: u64 = 300;
 
 /// A copy with a few bytes changed, chosen by `seed`.
 fn variant(bytes: &[u8], seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let dice = tsumugi_rig::Dice::new(seed);
     let mut bytes = bytes.to_vec();
-    for _ in 0..=next() % 3 {
-        let at = usize::try_from(next()).unwrap() % bytes.len().max(1);
+    for _ in 0..=dice.below(3) {
+        let at = dice.place(bytes.len().max(1));
         if let Some(byte) = bytes.get_mut(at) {
             // Boundaries of lengths and counts are where parsers go wrong.
-            let edges = [0, 1, 0x7f, 0x80, 0xfe, 0xff, next().to_le_bytes()[3]];
-            *byte = edges[usize::try_from(next()).unwrap() % edges.len()];
+            let edges = [0, 1, 0x7f, 0x80, 0xfe, 0xff, dice.byte()];
+            *byte = dice.pick(&edges);
         }
     }
     bytes

@@ -192,14 +192,11 @@ fn rounds(durability: Durability, rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let spec = Spec::disk(folder.path().join("kv"), durability);
     let longest = setting("KILL_MS", 600);
-    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let dice = tsumugi_rig::Dice::new(1);
     // What each thread had acknowledged last, in this round or before: one that was killed early may have done nothing.
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let after = Duration::from_millis((random >> 33) % longest);
+        let after = Duration::from_millis(dice.below(longest));
         acknowledged.extend(kill_after(&spec, after));
         let kv = Database::open(&spec).unwrap();
         check(&kv, &acknowledged);

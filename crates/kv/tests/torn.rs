@@ -7,26 +7,14 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use tsumugi_kv::{Database, Durability, Error, Range, Spec, Write};
+use tsumugi_rig::Dice;
 
 const MARKER: &[u8] = b"FJL\x03";
 
-/// Random numbers that are the same each time (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    /// A piece of some bytes.
-    fn piece<'a>(&mut self, of: &'a [u8]) -> &'a [u8] {
-        let from = self.below(of.len() as u64 + 1) as usize;
-        let rest = &of[from..];
-        &rest[..self.below(rest.len() as u64 + 1) as usize]
-    }
+/// A piece of some bytes.
+fn piece<'a>(dice: &Dice, of: &'a [u8]) -> &'a [u8] {
+    let rest = &of[dice.place(of.len() + 1)..];
+    &rest[..dice.place(rest.len() + 1)]
 }
 
 fn steps() -> u64 {
@@ -75,27 +63,27 @@ fn written(path: &Path) -> Vec<u8> {
     bytes
 }
 
-fn value(random: &mut Random, foreign: &[u8], own: &[u8]) -> Vec<u8> {
+fn value(dice: &Dice, foreign: &[u8], own: &[u8]) -> Vec<u8> {
     let mut value = Vec::new();
-    for _ in 0..1 + random.below(4) {
-        match random.below(6) {
-            0 => value.extend(MARKER.repeat(1 + random.below(40) as usize)),
+    for _ in 0..1 + dice.below(4) {
+        match dice.below(6) {
+            0 => value.extend(MARKER.repeat(1 + dice.place(40))),
             // The end of a batch, and whole ones after it.
             1 => {
                 value.extend_from_slice(MARKER);
                 value.extend_from_slice(&foreign[foreign.len() / 2..]);
             }
-            2 => value.extend_from_slice(random.piece(foreign)),
-            3 => value.extend_from_slice(random.piece(own)),
+            2 => value.extend_from_slice(piece(dice, foreign)),
+            3 => value.extend_from_slice(piece(dice, own)),
             4 => {
                 // From a batch's beginning on: what follows a marker.
                 let marks = memchr_all(foreign);
-                let from = marks[random.below(marks.len() as u64) as usize];
+                let from = marks[dice.place(marks.len())];
                 value.extend_from_slice(MARKER);
                 let rest = &foreign[from..];
-                value.extend_from_slice(&rest[..random.below(rest.len() as u64 + 1) as usize]);
+                value.extend_from_slice(&rest[..dice.place(rest.len() + 1)]);
             }
-            _ => value.extend(vec![0; random.below(600) as usize]),
+            _ => value.extend(vec![0; dice.place(600)]),
         }
     }
     value
@@ -114,9 +102,9 @@ struct History {
     commits: Vec<(u64, Vec<(Bytes, Bytes)>)>,
 }
 
-fn history(folder: &Path, random: &mut Random) -> History {
+fn history(folder: &Path, dice: &Dice) -> History {
     let foreign = foreign(folder);
-    let path = folder.join(format!("history{}", random.below(u64::MAX)));
+    let path = folder.join(format!("history{}", dice.below(u64::MAX)));
     let kv = open(&path).unwrap();
     let mut commits = Vec::new();
     let mut note = |kv: &Database| {
@@ -128,9 +116,9 @@ fn history(folder: &Path, random: &mut Random) -> History {
     let mut own = note(&kv);
     for number in 0..8_u32 {
         let mut writes = Vec::new();
-        for record in 0..1 + random.below(3) {
+        for record in 0..1 + dice.below(3) {
             let key = format!("k{number}-{record}");
-            writes.push(Write::set(key, value(random, &foreign, &own)));
+            writes.push(Write::set(key, value(dice, &foreign, &own)));
         }
         kv.submit_wait(Write::Batch(writes)).unwrap();
         own = note(&kv);
@@ -151,12 +139,12 @@ fn records(path: &Path) -> Result<Vec<(Bytes, Bytes)>, Error> {
 #[test]
 fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let dice = Dice::new(1);
     for round in 0..steps().div_ceil(6) {
-        let History { path, commits } = history(folder.path(), &mut random);
+        let History { path, commits } = history(folder.path(), &dice);
         let (first, last) = (commits[0].0, commits.last().unwrap().0);
         for step in 0..steps() * 4 {
-            let end = first + random.below(last - first);
+            let end = first + dice.below(last - first);
             let torn = folder.path().join("torn");
             copy(&path, &torn);
             let file = OpenOptions::new().write(true).open(journal(&torn)).unwrap();
@@ -181,13 +169,13 @@ fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
 #[test]
 fn a_flipped_bit_loses_at_most_the_last_commit_whatever_values_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let dice = Dice::new(2);
     let mut refused = 0;
     for round in 0..steps().div_ceil(6) {
-        let History { path, commits } = history(folder.path(), &mut random);
+        let History { path, commits } = history(folder.path(), &dice);
         let (first, last) = (commits[0].0, commits.last().unwrap().0);
         for _ in 0..steps() * 4 {
-            let at = first + random.below(last - first);
+            let at = first + dice.below(last - first);
             let damaged = folder.path().join("damaged");
             copy(&path, &damaged);
             let file = OpenOptions::new()
@@ -197,7 +185,7 @@ fn a_flipped_bit_loses_at_most_the_last_commit_whatever_values_hold() {
                 .unwrap();
             let mut byte = [0];
             file.read_exact_at(&mut byte, at).unwrap();
-            byte[0] ^= 1 << random.below(8);
+            byte[0] ^= 1 << dice.below(8);
             file.write_all_at(&byte, at).unwrap();
             let all_but_last = commits.len() - 2;
             match records(&damaged) {

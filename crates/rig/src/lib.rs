@@ -1,13 +1,15 @@
-//! What throwaway servers of every kind share: their processes and somebody who ends them for sure, free ports, a place for templates, a command beside them; and how the time of work grows. It knows no server.
+//! What throwaway servers of every kind share: their processes and somebody who ends them for sure, free ports, a place for templates, a command beside them; how the time of work grows; numbers from a seed, and futures that are given up. It knows no server.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
 mod beside;
+mod dice;
 pub mod growth;
 mod guard;
 mod limits;
+pub mod poll;
 mod process;
 
 use std::net::TcpListener;
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 pub use self::beside::{Asked, asked, beside};
+pub use self::dice::Dice;
 pub use self::guard::Guard;
 pub use self::process::{Process, crash, freeze, log_of, thaw};
 

@@ -1,6 +1,7 @@
 //! What holds for every query: found by making many of them at random, from a fixed seed. Not what their SQL says: see `golden/`.
 //! Rule: a failure names the seed of the one query that fails.
 
+use tsumugi_rig::Dice;
 use tsumugi_sql::scan::{Kind, Sent, pieces, translate};
 use tsumugi_sql::{
     Conflict, Dialect, Error, Expr, FIREBIRD, Key, POSTGRES, Query, Record, SQLITE, Statement,
@@ -10,22 +11,18 @@ use tsumugi_sql::{
 const QUERIES: u64 = 3_000;
 const DIALECTS: [&Dialect; 3] = [&SQLITE, &POSTGRES, &FIREBIRD];
 
-/// Numbers that look random and are the same in each run.
-struct Dice(u64);
+/// Makes queries.
+struct Maker(Dice);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
+impl Maker {
+    fn of(seed: u64) -> Maker {
+        Maker(Dice::new(seed))
     }
 
     fn value(&mut self) -> Value {
-        match self.roll(5) {
+        match self.0.below(5) {
             0 => Value::Null,
-            1 => Value::from(i64::try_from(self.roll(9)).unwrap()),
+            1 => Value::from(i64::try_from(self.0.below(9)).unwrap()),
             2 => Value::from("a?'\"`"),
             3 => Value::from(true),
             _ => Value::from(0.5),
@@ -33,12 +30,12 @@ impl Dice {
     }
 
     fn list(&mut self) -> Vec<Value> {
-        (0..self.roll(4)).map(|_| self.value()).collect()
+        (0..self.0.below(4)).map(|_| self.value()).collect()
     }
 
     fn expr(&mut self, depth: u64) -> Expr {
-        if depth == 0 || self.roll(4) == 0 {
-            return match self.roll(3) {
+        if depth == 0 || self.0.below(4) == 0 {
+            return match self.0.below(3) {
                 0 => self.value().into(),
                 1 => col("a`?\".b"),
                 _ => raw("f('?', ?, ?) /* ? */", values![1, "x"]),
@@ -46,7 +43,7 @@ impl Dice {
         }
         let left = self.expr(depth - 1);
         let right = self.expr(depth - 1);
-        match self.roll(20) {
+        match self.0.below(20) {
             0 => left.eq(right),
             1 => left.ne(right),
             2 => left + right,
@@ -72,20 +69,20 @@ impl Dice {
 
     fn query(&mut self, depth: u64) -> Query {
         let mut query = table("t?");
-        for _ in 0..self.roll(5) {
+        for _ in 0..self.0.below(5) {
             query = self.step(query, depth);
         }
         query
     }
 
     fn step(&mut self, query: Query, depth: u64) -> Query {
-        match self.roll(12) {
+        match self.0.below(12) {
             0 | 1 => query.filter(self.expr(depth)),
             2 => query.or_filter(self.expr(depth)),
             3 => query.select((self.expr(depth).alias("x"), "y")),
             4 => query.order(self.expr(depth).desc()),
-            5 => query.limit(self.roll(9)),
-            6 => query.offset(self.roll(3)),
+            5 => query.limit(self.0.below(9)),
+            6 => query.offset(self.0.below(3)),
             7 => query.left_join("u", self.expr(depth)),
             8 => query.group("z").having(self.expr(depth)),
             9 => query.with_query("c", raw("select ?", [self.value()])),
@@ -151,7 +148,7 @@ fn placeholders(statement: &Statement, dialect: &Dialect) -> usize {
 fn a_statement_has_as_many_binds_as_placeholders() {
     let mut made = 0;
     for seed in 0..QUERIES {
-        let query = Dice(seed).query(3);
+        let query = Maker::of(seed).query(3);
         for dialect in DIALECTS {
             for statement in statements(&query, dialect) {
                 let found = placeholders(&statement, dialect);
@@ -175,12 +172,12 @@ fn a_statement_has_as_many_binds_as_placeholders() {
 #[test]
 fn a_derived_query_does_not_change_its_parent() {
     for seed in 0..QUERIES {
-        let mut dice = Dice(seed);
-        let parent = dice.query(2);
+        let mut maker = Maker::of(seed);
+        let parent = maker.query(2);
         let before = parent.to_rows(&SQLITE);
-        let first = dice.step(parent.clone(), 2);
+        let first = maker.step(parent.clone(), 2);
         let said = first.to_rows(&SQLITE);
-        let _second = dice
+        let _second = maker
             .step(parent.clone(), 2)
             .all_rows()
             .for_update()
@@ -193,12 +190,12 @@ fn a_derived_query_does_not_change_its_parent() {
 #[test]
 fn what_a_query_becomes_does_not_depend_on_who_else_has_its_parts() {
     for seed in 0..QUERIES {
-        let alone = Dice(seed).query(3).to_rows(&POSTGRES);
-        let mut dice = Dice(seed);
+        let alone = Maker::of(seed).query(3).to_rows(&POSTGRES);
+        let mut maker = Maker::of(seed);
         let (mut query, mut kept) = (table("t?"), Vec::new());
-        for _ in 0..dice.roll(5) {
+        for _ in 0..maker.0.below(5) {
             kept.push(query.clone());
-            query = dice.step(query, 3);
+            query = maker.step(query, 3);
         }
         assert_eq!(query.to_rows(&POSTGRES), alone, "seed {seed}");
     }

@@ -3,15 +3,16 @@
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Bound;
+use tsumugi_rig::Dice;
 use tsumugi_sql::{Expr, Query, SQLITE, Value, all, any, col, exists, table, value};
 
 const CONDITIONS: u64 = 6_000;
 /// Columns of `t`. Its rows are all combinations of 0, 1 and NULL in them.
 const COLUMNS: usize = 5;
 
-/// Numbers that look random and are the same in each run.
-struct Dice {
-    state: u64,
+/// Makes conditions.
+struct Maker {
+    dice: Dice,
     /// The columns that no condition is about yet: two about the same one would not be independent.
     free: usize,
     /// The same for the other table.
@@ -20,21 +21,14 @@ struct Dice {
     is_inside: bool,
 }
 
-impl Dice {
-    fn of(seed: u64) -> Dice {
-        Dice {
-            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+impl Maker {
+    fn of(seed: u64) -> Maker {
+        Maker {
+            dice: Dice::new(seed),
             free: COLUMNS,
             is_asked: false,
             is_inside: false,
         }
-    }
-
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        (self.state >> 20) % sides
     }
 
     fn column(&mut self) -> Option<Expr> {
@@ -47,7 +41,7 @@ impl Dice {
         let Some(column) = self.column() else {
             return self.constant();
         };
-        match self.roll(4) {
+        match self.dice.below(4) {
             0 => column.eq(1),
             1 => column.is_null(),
             2 => column.is_in(vec![1_i64, 5]),
@@ -58,7 +52,7 @@ impl Dice {
     /// A condition that is the same for every row.
     fn constant(&mut self) -> Expr {
         let empty = Vec::<i64>::new();
-        match self.roll(16) {
+        match self.dice.below(16) {
             0 => all([]),
             1 => any([]),
             2 => col("t.id").is_in(empty),
@@ -70,7 +64,7 @@ impl Dice {
             8 => value(true),
             9 => value(false),
             10 => value(None::<bool>),
-            11 => value(2).lt(self.roll(4).try_into().unwrap_or(0_i64)),
+            11 => value(2).lt(self.dice.below(4).try_into().unwrap_or(0_i64)),
             12 => col("t.id").gt(None::<i64>),
             13 => exists(Query::of_nothing().select(value(1).alias("one"))),
             14 => exists(table("u").limit(0)),
@@ -80,17 +74,17 @@ impl Dice {
 
     fn condition(&mut self, depth: u64) -> Expr {
         if depth == 0 {
-            return match self.roll(2) {
+            return match self.dice.below(2) {
                 0 => self.constant(),
                 _ => self.about_column(),
             };
         }
-        let several = |dice: &mut Dice| -> Vec<Expr> {
-            (0..dice.roll(4))
-                .map(|_| dice.condition(depth - 1))
+        let several = |maker: &mut Maker| -> Vec<Expr> {
+            (0..maker.dice.below(4))
+                .map(|_| maker.condition(depth - 1))
                 .collect()
         };
-        match self.roll(10) {
+        match self.dice.below(10) {
             0 | 1 => all(several(self)),
             2 | 3 => any(several(self)),
             4 | 5 => !self.condition(depth - 1),
@@ -99,7 +93,7 @@ impl Dice {
                 (self.is_asked, self.is_inside) = (true, true);
                 let rows = table("u").select("v").filter(self.condition(depth - 1));
                 self.is_inside = false;
-                match self.roll(2) {
+                match self.dice.below(2) {
                     0 => exists(rows),
                     _ => self
                         .column()
@@ -113,8 +107,8 @@ impl Dice {
     /// Filters in a chain, some of which widen what was there before.
     fn query(&mut self) -> Query {
         let mut query = table("t");
-        for _ in 0..self.roll(3) {
-            let (widens, condition) = (self.roll(3) == 0, self.condition(3));
+        for _ in 0..self.dice.below(3) {
+            let (widens, condition) = (self.dice.below(3) == 0, self.condition(3));
             query = match widens {
                 true => query.or_filter(condition),
                 false => query.filter(condition),
@@ -164,7 +158,7 @@ fn change_is_refused_exactly_where_its_condition_is_true_of_every_row() {
     assert_eq!(rows, 3_i64.pow(u32::try_from(COLUMNS).unwrap()));
     let (mut refused, mut taken) = (0, 0);
     for seed in 1..=CONDITIONS {
-        let query = Dice::of(seed).query();
+        let query = Maker::of(seed).query();
         // Whether the other table has rows is not known to the builder either.
         connection.execute_batch("delete from u").unwrap();
         let without = found(&connection, &query);

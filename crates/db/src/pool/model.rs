@@ -8,29 +8,12 @@ use std::time::Duration;
 
 use tokio::task::{JoinHandle, spawn_local, yield_now};
 use tokio::time::sleep;
+use tsumugi_rig::Dice;
 
 use super::*;
 
 const MAX: usize = 3;
 const ACQUIRE: Duration = Duration::from_millis(500);
-
-/// xorshift; any seed but 0.
-struct Dice(Cell<u64>);
-
-impl Dice {
-    fn below(&self, end: usize) -> usize {
-        let mut x = self.0.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.0.set(x);
-        usize::try_from(x >> 33).unwrap() % end
-    }
-
-    fn one_in(&self, chance: usize) -> bool {
-        self.below(chance) == 0
-    }
-}
 
 struct World {
     dice: Dice,
@@ -77,7 +60,7 @@ impl Link for Model {
         world.opening.set(world.opening.get() + 1);
         let attempt = Attempt(&world.opening);
         assert!(world.alive.get() + world.opening.get() <= MAX, "above max");
-        let slow = 1 + world.dice.below(20) as u64;
+        let slow = 1 + world.dice.below(20);
         sleep(Duration::from_millis(slow)).await;
         if let Some(outlook) = world.refuses.get() {
             return Err(Refused {
@@ -112,7 +95,7 @@ impl Link for Model {
     }
 
     async fn clean(&self, connection: &Number) {
-        let slow = self.0.dice.below(30) as u64;
+        let slow = self.0.dice.below(30);
         sleep(Duration::from_millis(slow)).await;
         self.0.changed.borrow_mut().remove(&connection.0);
         self.0.unanswered.borrow_mut().remove(&connection.0);
@@ -146,7 +129,7 @@ impl Lease {
 impl World {
     fn new(seed: u64) -> World {
         World {
-            dice: Dice(Cell::new(seed)),
+            dice: Dice::new(seed),
             made: Cell::default(),
             alive: Cell::default(),
             opening: Cell::default(),
@@ -324,10 +307,10 @@ async fn step(world: &Rc<World>, pool: &Pool<Model>, tasks: &mut Vec<JoinHandle<
         8..=14 => {
             let leases = world.leases.borrow().len();
             if leases > 0 {
-                world.leave(dice.below(leases));
+                world.leave(dice.place(leases));
             }
         }
-        15 if !tasks.is_empty() => tasks.swap_remove(dice.below(tasks.len())).abort(),
+        15 if !tasks.is_empty() => tasks.swap_remove(dice.place(tasks.len())).abort(),
         16 => {
             let number = world.made.get().saturating_sub(dice.below(4) as u32);
             world.dead.borrow_mut().insert(number);
@@ -336,7 +319,7 @@ async fn step(world: &Rc<World>, pool: &Pool<Model>, tasks: &mut Vec<JoinHandle<
             // Only what somebody uses can be slow.
             let leases = world.leases.borrow();
             if !leases.is_empty() {
-                let number = leases[dice.below(leases.len())].number();
+                let number = leases[dice.place(leases.len())].number();
                 world.stalled.borrow_mut().insert(number);
             }
         }
@@ -347,14 +330,14 @@ async fn step(world: &Rc<World>, pool: &Pool<Model>, tasks: &mut Vec<JoinHandle<
                 Some(Outlook::Transient),
                 Some(Outlook::Permanent),
             ];
-            world.refuses.set(outlooks[dice.below(4)]);
+            world.refuses.set(outlooks[dice.place(4)]);
         }
         _ => {}
     }
     match dice.below(10) {
         0..=4 => {}
-        5..=8 => sleep(Duration::from_millis(dice.below(30) as u64)).await,
-        _ => sleep(Duration::from_millis(dice.below(700) as u64)).await,
+        5..=8 => sleep(Duration::from_millis(dice.below(30))).await,
+        _ => sleep(Duration::from_millis(dice.below(700))).await,
     }
     settle().await;
     nobody_is_stuck(pool);

@@ -273,6 +273,8 @@ impl Packer {
 
 #[cfg(test)]
 mod tests {
+    use tsumugi_rig::Dice;
+
     use super::*;
     use crate::rows::Rows;
 
@@ -285,27 +287,13 @@ mod tests {
         Rows::from(packer.finish(Arc::new(Columns::new(names.iter().copied()))))
     }
 
-    /// A small deterministic generator (xorshift): the property needs variety, not quality.
-    struct Dice(u64);
-
-    impl Dice {
-        fn roll(&mut self, sides: u64) -> u64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            self.0 % sides
-        }
-
-        fn value(&mut self) -> Owned {
-            match self.roll(5) {
-                0 => Owned::Null,
-                1 => Owned::Integer([0, 1, -1, i64::MIN, i64::MAX][self.roll(5) as usize]),
-                2 => Owned::Real(
-                    [0.0, -0.0, f64::MIN_POSITIVE, f64::MAX, 0.1][self.roll(5) as usize],
-                ),
-                3 => Owned::Text("紡ぎ\0x".repeat(self.roll(40) as usize)),
-                _ => Owned::Blob((0..self.roll(300)).map(|byte| byte as u8).collect()),
-            }
+    fn value(dice: &Dice) -> Owned {
+        match dice.below(5) {
+            0 => Owned::Null,
+            1 => Owned::Integer([0, 1, -1, i64::MIN, i64::MAX][dice.place(5)]),
+            2 => Owned::Real([0.0, -0.0, f64::MIN_POSITIVE, f64::MAX, 0.1][dice.place(5)]),
+            3 => Owned::Text("紡ぎ\0x".repeat(dice.place(40))),
+            _ => Owned::Blob((0..dice.below(300)).map(|byte| byte as u8).collect()),
         }
     }
 
@@ -332,14 +320,14 @@ mod tests {
 
     #[test]
     fn whatever_is_packed_comes_out_the_same() {
-        let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+        let dice = Dice::new(1);
         for _ in 0..2_000 {
-            let columns = dice.roll(6) as usize;
-            let rows = dice.roll(8) as usize;
+            let columns = dice.place(6);
+            let rows = dice.place(8);
             let names: Vec<String> = (0..columns).map(|column| format!("c{column}")).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let values: Vec<Vec<Owned>> = (0..rows)
-                .map(|_| (0..columns).map(|_| dice.value()).collect())
+                .map(|_| (0..columns).map(|_| value(&dice)).collect())
                 .collect();
             let cells: Vec<Vec<Cell<'_>>> = values
                 .iter()

@@ -2,7 +2,7 @@
 //! `make soak`. Rule: every call ends, errors are those of a server that goes away, no answer is somebody else's, no money is lost, and
 //! the same pool goes on by itself.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -13,6 +13,7 @@ use tsumugi_db::{
     Database, Error, Isolation, Options, Row, Transaction, TransactionOptions, ValueRef, values,
 };
 use tsumugi_firebird_rig::{Options as FirebirdOptions, Server};
+use tsumugi_rig::Dice;
 
 use super::run;
 
@@ -45,18 +46,13 @@ struct Shared {
 struct Load<'a> {
     db: Database,
     shared: &'a Shared,
-    dice: Cell<u64>,
+    dice: Dice,
     errors: RefCell<BTreeMap<&'static str, u64>>,
 }
 
 impl Load<'_> {
     fn below(&self, end: i64) -> i64 {
-        let mut x = self.dice.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.dice.set(x);
-        i64::try_from((x >> 33) % end.unsigned_abs()).unwrap()
+        i64::try_from(self.dice.below(end.unsigned_abs())).unwrap()
     }
 
     async fn run(&self, mut call: impl AsyncFnMut(&Self) -> Result<(), Error>) {
@@ -173,7 +169,7 @@ async fn under_load(db: &Database, shared: &Shared) {
     let load = Load {
         db: db.clone(),
         shared,
-        dice: Cell::new(88_172_645_463_325_252),
+        dice: Dice::new(1),
         errors: RefCell::default(),
     };
     let pairs = (0..3).map(async |_| {

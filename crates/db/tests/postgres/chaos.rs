@@ -2,7 +2,7 @@
 //! TSUMUGI_CHAOS_ROUNDS=20 it is a part of `make soak`. Rule: every call ends, no answer is somebody else's, no money is lost,
 //! and nothing is left over.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Error, Options, TransactionOptions, ValueRef, values};
 use tsumugi_pg_rig::{Server, User};
+use tsumugi_rig::Dice;
 
 const POOL: usize = 5;
 const ACCOUNTS: u64 = 20;
@@ -33,20 +34,11 @@ struct Shared {
 struct Load {
     db: Database,
     shared: Arc<Shared>,
-    dice: Cell<u64>,
+    dice: Dice,
     errors: RefCell<BTreeMap<&'static str, u64>>,
 }
 
 impl Load {
-    fn below(&self, end: u64) -> u64 {
-        let mut x = self.dice.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.dice.set(x);
-        (x >> 33) % end
-    }
-
     fn goes_on(&self) -> bool {
         !self.shared.ended.load(Relaxed)
     }
@@ -85,7 +77,7 @@ impl Load {
 
 /// An answer that belongs to nobody else.
 async fn ask(load: &Load) -> Result<(), Error> {
-    let key = i64::try_from(load.below(1 << 30)).unwrap();
+    let key = i64::try_from(load.dice.below(1 << 30)).unwrap();
     let rows = load
         .db
         .query(
@@ -100,7 +92,7 @@ async fn ask(load: &Load) -> Result<(), Error> {
 }
 
 async fn read_a_row(load: &Load) -> Result<(), Error> {
-    let id = i64::try_from(load.below(1_000)).unwrap();
+    let id = i64::try_from(load.dice.below(1_000)).unwrap();
     let rows = load
         .db
         .query("select name from item where id = ?", values![id])
@@ -111,13 +103,13 @@ async fn read_a_row(load: &Load) -> Result<(), Error> {
 }
 
 async fn move_money(load: &Load) -> Result<(), Error> {
-    let from = i64::try_from(load.below(ACCOUNTS)).unwrap();
-    let to = i64::try_from(load.below(ACCOUNTS)).unwrap();
-    let amount = i64::try_from(load.below(50)).unwrap();
+    let from = i64::try_from(load.dice.below(ACCOUNTS)).unwrap();
+    let to = i64::try_from(load.dice.below(ACCOUNTS)).unwrap();
+    let amount = i64::try_from(load.dice.below(50)).unwrap();
     let transaction = load.db.begin(TransactionOptions::default()).await?;
     let change = "update account set balance = balance + ? where id = ?";
     transaction.execute(change, values![-amount, from]).await?;
-    if load.below(10) == 0 {
+    if load.dice.below(10) == 0 {
         return Ok(()); // dropped half-way
     }
     transaction.execute(change, values![amount, to]).await?;
@@ -142,9 +134,9 @@ async fn check_the_sum(load: &Load) -> Result<(), Error> {
 
 /// Gives up at some point of a statement or a stream.
 async fn give_up(load: &Load) -> Result<(), Error> {
-    let patience = Duration::from_micros(load.below(15_000));
+    let patience = Duration::from_micros(load.dice.below(15_000));
     let given_up = async {
-        if load.below(2) == 0 {
+        if load.dice.below(2) == 0 {
             load.db.query("select pg_sleep(0.02)", []).await.map(drop)
         } else {
             let mut stream = load
@@ -235,7 +227,7 @@ async fn under_load(db: &Database, shared: &Arc<Shared>) {
     let load = Rc::new(Load {
         db: db.clone(),
         shared: Arc::clone(shared),
-        dice: Cell::new(88_172_645_463_325_252),
+        dice: Dice::new(1),
         errors: RefCell::default(),
     });
     let mut tasks = Vec::new();

@@ -1,32 +1,18 @@
 //! Futures dropped at every point where they wait. Rule: whatever was dropped, the next statement on the only connection gets its
 //! own answer, a transaction has happened wholly or not at all, and none stays open.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
-
 use tsumugi_db::{Atomicity, Database, Options, TransactionOptions, ValueRef, values};
 use tsumugi_pg_rig::Server;
+use tsumugi_rig::poll::pend;
 
 use crate::chaos::becomes;
 
 /// Polls at most so many times; true when the future ended before.
 async fn for_polls(polls: usize, future: impl Future<Output = ()>) -> bool {
-    let mut future = pin!(future);
-    let mut done = 0;
-    poll_fn(|cx| {
-        if done == polls {
-            return Poll::Ready(false);
-        }
-        done += 1;
-        match future.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(true),
-            // Dropped here and now, before anything else runs.
-            Poll::Pending if done == polls => Poll::Ready(false),
-            Poll::Pending => Poll::Pending,
-        }
-    })
-    .await
+    match polls.checked_sub(1) {
+        Some(times) => pend(future, times).await.is_some(),
+        None => false,
+    }
 }
 
 async fn number(db: &Database, sql: &str) -> i64 {

@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tsumugi_db::{Database, Result, TransactionOptions, limits, values};
+use tsumugi_rig::poll::pend;
 
-use crate::{ENDLESS, Fixture, count, eventually, open, pause, pend, run};
+use crate::{ENDLESS, Fixture, count, eventually, open, pause, run};
 
 /// Like [`pend`], but the engine gets time to go on before the future is dropped.
 async fn pend_and_linger<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {

@@ -11,9 +11,6 @@ mod streams;
 mod transactions;
 mod types;
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -84,19 +81,4 @@ async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 
 async fn pause(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
-}
-
-/// Polls `future` until it has been pending `times` times, then drops it. None if it was dropped.
-async fn pend<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
-    let mut future = pin!(future);
-    let mut pended = 0;
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending if pended == times => Poll::Ready(None),
-        Poll::Pending => {
-            pended += 1;
-            Poll::Pending
-        }
-    })
-    .await
 }

@@ -1,8 +1,9 @@
 //! Streams: batches, snapshot, backpressure, early end.
 
 use tsumugi_db::{Error, RowStream, TransactionOptions, limits};
+use tsumugi_rig::poll::pend;
 
-use crate::{count, eventually, open, pause, pend, run};
+use crate::{count, eventually, open, pause, run};
 
 fn numbers(last: usize) -> String {
     format!(

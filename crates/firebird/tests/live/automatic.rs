@@ -1,7 +1,7 @@
 //! Statements outside of any transaction, of several callers on one connection: each is kept or undone by itself. Rule: random work, drops
 //! included, is compared with what was acknowledged, row by row.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tsumugi_firebird::limits::SPARE_TRANSACTIONS_MAX;
 use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions, Wait};
 use tsumugi_firebird_proto::values::{TextRules, Value};
 use tsumugi_firebird_rig::{Database, Server};
+use tsumugi_rig::Dice;
 
 use crate::dropped::poll_times;
 use crate::{int, is_usable, open, run};
@@ -45,20 +46,6 @@ const CALLERS: usize = 6;
 /// Statements of each.
 const ROUNDS: i32 = 250;
 
-/// A reproducible sequence of random numbers.
-struct Dice(Cell<u64>);
-
-impl Dice {
-    fn below(&self, end: u64) -> u64 {
-        let mut x = self.0.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.0.set(x);
-        (x >> 33) % end
-    }
-}
-
 /// How many rows a statement with a key may have left.
 #[derive(Clone, Copy, Debug)]
 enum Left {
@@ -90,7 +77,7 @@ async fn transaction(db: &Connection, dice: &Dice, key: i32) -> Left {
     }
     match dice.below(4) {
         0 => {
-            let times = usize::try_from(dice.below(3)).unwrap();
+            let times = dice.place(3);
             let ended = poll_times(transaction.commit(), times).await;
             return if ended {
                 Left::Exactly(2)
@@ -111,7 +98,7 @@ async fn transaction(db: &Connection, dice: &Dice, key: i32) -> Left {
 async fn caller(db: &Connection, dice: &Dice, first: i32, left: &RefCell<BTreeMap<i32, Left>>) {
     let large = vec![7; 100_000];
     for key in first..first + ROUNDS {
-        if dice.below(8) == 0 {
+        if dice.one_in(8) {
             let outcome = transaction(db, dice, key).await;
             left.borrow_mut().insert(key, outcome);
             continue;
@@ -122,8 +109,8 @@ async fn caller(db: &Connection, dice: &Dice, first: i32, left: &RefCell<BTreeMa
             values.push(Value::Bytes(&large));
         }
         let work = db.query(sql, &values);
-        if dice.below(8) == 0 {
-            poll_times(work, usize::try_from(dice.below(12)).unwrap()).await;
+        if dice.one_in(8) {
+            poll_times(work, dice.place(12)).await;
             left.borrow_mut().insert(key, Left::AllOrNone(rows));
         } else {
             let outcome = work.await;
@@ -164,7 +151,7 @@ async fn callers_on_one_connection(database: &Database<'_>, seed: u64) {
     let db = open(database).await;
     let other = open(database).await;
     let left = RefCell::new(BTreeMap::new());
-    let dice = Dice(Cell::new(seed));
+    let dice = Dice::new(seed);
     let callers = (0..CALLERS).map(|number| {
         let first = i32::try_from(number).unwrap() * ROUNDS;
         caller(&db, &dice, first, &left)

@@ -1,9 +1,7 @@
 //! Futures dropped at every point where they wait. Rule: afterwards the connection is clean, or has ended because what ran did not stop;
 //! and nothing is left on the server.
 
-use std::future::poll_fn;
 use std::pin::pin;
-use std::task::Poll;
 
 use tsumugi_firebird::{BlobStorage, Connection, TransactionOptions};
 use tsumugi_firebird_proto::values::Value;
@@ -18,8 +16,7 @@ const POLLS_MAX: usize = 60;
 pub(crate) async fn poll_times<F: Future>(future: F, times: usize) -> bool {
     let mut future = pin!(future);
     for _ in 0..times {
-        let ended = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
-        if ended {
+        if tsumugi_rig::poll::once(future.as_mut()).await {
             return true;
         }
         tokio::time::sleep(std::time::Duration::from_micros(200)).await;

@@ -160,6 +160,7 @@ fn cut(path: &Path, length: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tsumugi_rig::Dice;
     use xxhash_rust::xxh3::Xxh3;
 
     use super::scan::{END, ITEM, START, TRAILER};
@@ -292,43 +293,31 @@ mod tests {
         check(&[], None, Err("missing"));
     }
 
-    /// Random numbers that are the same each time (xorshift).
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, end: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % end as u64) as usize
-        }
-
-        /// A value that looks like a journal, or like parts of one.
-        fn value(&mut self, commit: u64) -> Vec<u8> {
-            let mut value = Vec::new();
-            for _ in 0..1 + self.below(4) {
-                let later = commit + self.below(3) as u64;
-                let whole = [&TRAILER[..], &run(later..later + 3), &batch(later + 3, b"")].concat();
-                match self.below(5) {
-                    0 => value.extend(TRAILER.repeat(1 + self.below(20))),
-                    1 => value.extend(whole),
-                    2 => value.extend(&whole[..self.below(whole.len())]),
-                    3 => value.extend(&whole[self.below(whole.len())..]),
-                    _ => value.extend(vec![0; self.below(700)]),
-                }
+    /// A value that looks like a journal, or like parts of one.
+    fn value(dice: &Dice, commit: u64) -> Vec<u8> {
+        let mut value = Vec::new();
+        for _ in 0..1 + dice.below(4) {
+            let later = commit + dice.below(3);
+            let whole = [&TRAILER[..], &run(later..later + 3), &batch(later + 3, b"")].concat();
+            match dice.below(5) {
+                0 => value.extend(TRAILER.repeat(1 + dice.place(20))),
+                1 => value.extend(whole),
+                2 => value.extend(&whole[..dice.place(whole.len())]),
+                3 => value.extend(&whole[dice.place(whole.len())..]),
+                _ => value.extend(vec![0; dice.place(700)]),
             }
-            value
         }
+        value
+    }
 
-        /// A journal, and where each of its commits ends.
-        fn journal(&mut self, commits: u64) -> (Vec<u8>, Vec<usize>) {
-            let (mut bytes, mut ends) = (Vec::new(), vec![0]);
-            for commit in 1..=commits {
-                bytes.extend(batch(commit, &self.value(commit)));
-                ends.push(bytes.len());
-            }
-            (bytes, ends)
+    /// A journal, and where each of its commits ends.
+    fn journal(dice: &Dice, commits: u64) -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+        for commit in 1..=commits {
+            bytes.extend(batch(commit, &value(dice, commit)));
+            ends.push(bytes.len());
         }
+        (bytes, ends)
     }
 
     fn examined(bytes: &[u8], holes: Holes) -> Result<Examined, Refused> {
@@ -339,15 +328,15 @@ mod tests {
 
     #[test]
     fn a_torn_batch_is_cut_off_whatever_its_values_hold() {
-        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        let dice = Dice::new(1);
         for _ in 0..10 {
-            let (bytes, ends) = random.journal(4);
+            let (bytes, ends) = journal(&dice, 4);
             for _ in 0..40 {
-                let end = random.below(bytes.len());
+                let end = dice.place(bytes.len());
                 let mut torn = bytes[..end].to_vec();
-                torn.resize(end + random.below(2) * 5_000, 0);
+                torn.resize(end + dice.place(2) * 5_000, 0);
                 let whole = ends.iter().rposition(|whole| *whole <= end).unwrap();
-                let holes = [Holes::Possible, Holes::Impossible][random.below(2)];
+                let holes = [Holes::Possible, Holes::Impossible][dice.place(2)];
                 let found = examined(&torn, holes).unwrap();
                 let last = (whole > 0).then_some(whole as u64);
                 assert_eq!(found.last_commit, last, "torn at {end}, after {ends:?}");
@@ -357,13 +346,13 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_never_costs_a_commit_that_follows() {
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let dice = Dice::new(2);
         for _ in 0..30 {
-            let (bytes, ends) = random.journal(4);
+            let (bytes, ends) = journal(&dice, 4);
             for _ in 0..60 {
-                let at = random.below(bytes.len());
+                let at = dice.place(bytes.len());
                 let mut damaged = bytes.clone();
-                damaged[at] ^= 1 << random.below(8);
+                damaged[at] ^= 1 << dice.below(8);
                 match examined(&damaged, Holes::Impossible) {
                     Err(Refused::Damaged(_)) => {}
                     Ok(found) if at < ends[3] => {

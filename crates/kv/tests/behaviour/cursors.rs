@@ -7,9 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_kv::limits::SEEK_LOOKS_MAX;
 use tsumugi_kv::{Cursor, Database, Move, Moved, Present, Seek, SetMode, Write};
+use tsumugi_rig::Dice;
 
 use crate::engines::each_engine;
-use crate::model::Random;
+use crate::model::{some_key, some_value};
 
 type Model = BTreeMap<Bytes, Bytes>;
 
@@ -69,9 +70,9 @@ impl Place {
     }
 }
 
-fn some_move(random: &mut Random) -> Move {
-    let key = random.key();
-    match random.below(12) {
+fn some_move(dice: &Dice) -> Move {
+    let key = some_key(dice);
+    match dice.below(12) {
         0 => Move::To(Seek::First),
         1 => Move::To(Seek::Last),
         2 => Move::Jump(key),
@@ -107,15 +108,15 @@ fn cursors_are_where_a_key_in_a_map_would_be() {
         30_000
     };
     each_engine(|kv, _| {
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let dice = Dice::new(1);
         let mut model = Model::new();
         let mut cursors = [0; 3].map(|_| (Cursor::new(kv.clone()), Place(None)));
         for step in 0..steps {
-            let number = random.below(3) as usize;
+            let number = dice.place(3);
             let (cursor, place) = &mut cursors[number];
-            match random.below(10) {
+            match dice.below(10) {
                 0..4 => {
-                    let to = some_move(&mut random);
+                    let to = some_move(&dice);
                     assert_eq!(go(cursor, &to), place.go(&model, &to), "{step}: {to:?}");
                 }
                 4..7 => assert_eq!(record(cursor), place.record(&model), "{step}"),
@@ -127,9 +128,9 @@ fn cursors_are_where_a_key_in_a_map_would_be() {
                         change(kv, &mut model, key, None);
                     }
                 }
-                8 => change(kv, &mut model, random.key(), None),
+                8 => change(kv, &mut model, some_key(&dice), None),
                 _ => {
-                    let (key, value) = (random.key(), random.value());
+                    let (key, value) = (some_key(&dice), some_value(&dice));
                     change(kv, &mut model, key, Some(value));
                 }
             }

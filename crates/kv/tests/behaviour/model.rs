@@ -5,29 +5,16 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use tsumugi_kv::{Desired, Expected, Range, RekeySource, Seek, SetMode, Write};
+use tsumugi_rig::Dice;
 
 use crate::engines::each_engine;
 
-/// Random numbers that are the same each time (xorshift).
-pub struct Random(pub u64);
+pub fn some_key(dice: &Dice) -> Bytes {
+    Bytes::from(format!("k{}", dice.below(40)))
+}
 
-impl Random {
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    pub fn key(&mut self) -> Bytes {
-        Bytes::from(format!("k{}", self.below(40)))
-    }
-
-    pub fn value(&mut self) -> Bytes {
-        let length = self.below(30);
-        let byte = self.below(256) as u8;
-        Bytes::from(vec![byte; length as usize])
-    }
+pub fn some_value(dice: &Dice) -> Bytes {
+    Bytes::from(vec![dice.byte(); dice.place(30)])
 }
 
 type Model = BTreeMap<Bytes, Bytes>;
@@ -39,9 +26,9 @@ fn put_if(model: &mut Model, key: Bytes, value: Option<Bytes>) {
     };
 }
 
-fn random_exchange(random: &mut Random, model: &mut Model, key: Bytes, value: Bytes) -> Write {
+fn random_exchange(dice: &Dice, model: &mut Model, key: Bytes, value: Bytes) -> Write {
     let there = model.get(&key).cloned();
-    let expected = match (random.below(3), &there) {
+    let expected = match (dice.below(3), &there) {
         (0, _) => Expected::Any,
         (1, _) => Expected::Absent,
         (_, Some(there)) => Expected::Value(there.clone()),
@@ -52,7 +39,7 @@ fn random_exchange(random: &mut Random, model: &mut Model, key: Bytes, value: By
         Expected::Absent => there.is_none(),
         Expected::Value(value) => there.as_ref() == Some(value),
     };
-    let desired = (random.below(2) == 0).then(|| value.clone());
+    let desired = (dice.below(2) == 0).then(|| value.clone());
     if fits {
         put_if(model, key.clone(), desired.clone());
     }
@@ -65,10 +52,10 @@ fn random_exchange(random: &mut Random, model: &mut Model, key: Bytes, value: By
 }
 
 /// Makes up a write and does to the model what it should do.
-fn random_write(random: &mut Random, model: &mut Model) -> Write {
-    let key = random.key();
-    let value = random.value();
-    match random.below(100) {
+fn random_write(dice: &Dice, model: &mut Model) -> Write {
+    let key = some_key(dice);
+    let value = some_value(dice);
+    match dice.below(100) {
         0..35 => {
             model.insert(key.clone(), value.clone());
             Write::set(key, value)
@@ -86,9 +73,9 @@ fn random_write(random: &mut Random, model: &mut Model) -> Write {
                 delimiter: Bytes::new(),
             }
         }
-        60..75 => random_exchange(random, model, key, value),
+        60..75 => random_exchange(dice, model, key, value),
         75..85 => {
-            let new = random.key();
+            let new = some_key(dice);
             if let Some(value) = model.remove(&key) {
                 model.insert(new.clone(), value);
             }
@@ -104,7 +91,7 @@ fn random_write(random: &mut Random, model: &mut Model) -> Write {
             Write::PopFirst
         }
         95..99 => {
-            let writes = (0..5).map(|_| random_write(random, model));
+            let writes = (0..5).map(|_| random_write(dice, model));
             let flat = writes.flat_map(|write| match write {
                 Write::Batch(writes) => writes,
                 write => vec![write],
@@ -121,10 +108,10 @@ fn random_write(random: &mut Random, model: &mut Model) -> Write {
 #[test]
 fn a_database_is_a_sorted_map() {
     each_engine(|kv, _| {
-        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let dice = Dice::new(1);
         let mut model = Model::new();
         for step in 0..4_000 {
-            let write = random_write(&mut random, &mut model);
+            let write = random_write(&dice, &mut model);
             kv.submit_wait(write).unwrap();
             assert_eq!(kv.count().unwrap(), model.len() as u64, "step {step}");
             if step % 16 == 0 {
@@ -133,7 +120,7 @@ fn a_database_is_a_sorted_map() {
                     pairs.iter().map(|(k, v)| (k, v)).eq(model.iter()),
                     "step {step}"
                 );
-                let key = random.key();
+                let key = some_key(&dice);
                 assert_eq!(kv.get(&key).unwrap().as_ref(), model.get(&key));
                 let after = model
                     .range::<Bytes, _>((Bound::Excluded(&key), Bound::Unbounded))

@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use bytes::Bytes;
+use tsumugi_rig::Dice;
 
 const CLIENTS: u64 = 16;
 const CALLS: u64 = 6;
@@ -166,13 +167,10 @@ pub fn has_order(history: &mut [Event]) -> Option<bool> {
 }
 
 /// A call that fits what the client saw last, so that exchanges succeed now and then.
-fn make_up(random: &mut u64, seen: &State, client: u64) -> Call {
-    *random = random
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1_442_695_040_888_963_407);
-    let at = (*random >> 40) as usize % 2;
-    let value = Bytes::from(format!("{client}.{}", *random >> 50));
-    match (*random >> 33) % 20 {
+fn make_up(dice: &Dice, seen: &State, client: u64) -> Call {
+    let at = dice.place(2);
+    let value = Bytes::from(format!("{client}.{}", dice.below(1 << 14)));
+    match dice.below(20) {
         0..6 => Call::Get(at),
         6 => Call::Set(at, Bytes::from_static(&[0; 8])),
         7 => Call::Remove(at),
@@ -193,13 +191,13 @@ where
     let clock = AtomicU64::new(0);
     let start = Barrier::new(CLIENTS as usize);
     let client = |client: u64| {
-        let mut random = (round * CLIENTS + client).wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
+        let dice = Dice::new(round * CLIENTS + client);
         let mut seen = [None, None];
         let mut events = Vec::new();
         let mut perform = caller();
         start.wait();
         for _ in 0..CALLS {
-            let call = make_up(&mut random, &seen, client);
+            let call = make_up(&dice, &seen, client);
             let began = clock.fetch_add(1, SeqCst);
             let answer = perform(&keys, &call);
             let ended = clock.fetch_add(1, SeqCst);

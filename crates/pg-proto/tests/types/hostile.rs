@@ -44,25 +44,19 @@ fn every_prefix_is_an_error_or_a_value() {
 
 #[test]
 fn changed_bytes_are_an_error_or_a_value() {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state >> 33).unwrap()
-    };
+    let dice = tsumugi_rig::Dice::new(1);
     for Vector { ty, binary, text } in vectors() {
         for bytes in [binary, text.into_bytes()] {
             for _ in 0..40 {
                 let mut changed = bytes.clone();
-                for _ in 0..=random() % 3 {
+                for _ in 0..=dice.below(3) {
                     if changed.is_empty() {
                         break;
                     }
-                    let at = random() % changed.len();
-                    match random() % 4 {
+                    let at = dice.place(changed.len());
+                    match dice.below(4) {
                         0 => changed[at] = 0xff,
-                        1 => changed[at] ^= 1 << (random() % 8),
+                        1 => changed[at] ^= 1 << dice.below(8),
                         2 => changed[at] = 0,
                         _ => {
                             changed.remove(at);

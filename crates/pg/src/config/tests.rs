@@ -671,14 +671,11 @@ fn no_text_brings_the_parser_down() {
         "\n",
         "\0",
     ];
-    let mut state = 1_u64;
+    let dice = tsumugi_rig::Dice::new(1);
     for _ in 0..20_000 {
         let mut text = String::new();
         for _ in 0..12 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            text.push_str(pieces[usize::try_from(state >> 33).unwrap() % pieces.len()]);
+            text.push_str(dice.pick(&pieces));
         }
         // Whatever comes of it is a configuration with a host or an error with a text.
         match Config::parse(&text, &environment()) {

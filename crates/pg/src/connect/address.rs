@@ -80,13 +80,10 @@ mod tests {
 
     #[test]
     fn every_order_comes_up_about_equally_often() {
-        let mut state = 7_u64;
+        let dice = tsumugi_rig::Dice::new(7);
         let mut random = |bytes: &mut [u8]| {
             for byte in bytes {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                *byte = (state >> 56) as u8;
+                *byte = dice.byte();
             }
         };
         let mut counts = std::collections::BTreeMap::new();

@@ -18,9 +18,7 @@ mod statements;
 mod typed;
 mod waited;
 
-use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::Poll;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tsumugi_pg::{Config, Connected, Connection, Connector, Environment, Error, Rows};
@@ -60,8 +58,8 @@ async fn open_at(url: &str) -> Connection {
 }
 
 /// Polls once, then lets the others run. True when it has ended.
-async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> bool {
-    let ended = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
+async fn poll_once<F: Future>(future: Pin<&mut F>) -> bool {
+    let ended = tsumugi_rig::poll::once(future).await;
     tokio::task::yield_now().await;
     ended
 }

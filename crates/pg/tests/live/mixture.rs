@@ -2,24 +2,12 @@
 //! Rule: every answer that comes is checked; the order of events is a number's, and an error names it.
 
 use tsumugi_pg::{Atomicity, Connection, Error, Statement};
+use tsumugi_rig::Dice;
 
 use crate::{int, is_clean, open, poll_once, run};
 
-/// Numbers in an order that looks like chance.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn number(&mut self) -> i32 {
-        i32::try_from(self.roll(1_000_000)).unwrap()
-    }
+fn number(dice: &Dice) -> i32 {
+    i32::try_from(dice.below(1_000_000)).unwrap()
 }
 
 async fn one(db: &Connection, kind: u64, number: i32) {
@@ -92,16 +80,16 @@ fn in_any_order_every_answer_reaches_its_caller() {
                 .map(|task| {
                     let db = db.clone();
                     tokio::task::spawn_local(async move {
-                        let mut dice = Dice(seed * 1000 + task);
+                        let dice = Dice::new(seed * 1000 + task);
                         for _ in 0..100 {
-                            let (kind, number) = (dice.roll(8), dice.number());
+                            let (kind, number) = (dice.below(8), number(&dice));
                             let statement = one(&db, kind, number);
-                            if dice.roll(4) > 0 {
+                            if dice.below(4) > 0 {
                                 statement.await;
                                 continue;
                             }
                             let mut statement = Box::pin(statement);
-                            for _ in 0..dice.roll(6) {
+                            for _ in 0..dice.below(6) {
                                 if poll_once(statement.as_mut()).await {
                                     break;
                                 }

@@ -418,16 +418,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_frames_do_no_harm() {
-        let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-        let mut random = || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed as u8
-        };
+        let dice = tsumugi_rig::Dice::new(1);
         for _ in 0..2_000 {
             let mut mask = Mask::default();
-            let mut bytes: Vec<u8> = (0..200).map(|_| random() & random()).collect();
+            let mut bytes: Vec<u8> = (0..200).map(|_| dice.byte() & dice.byte()).collect();
             // Headers, at least at first.
             bytes[24..28].copy_from_slice(&[0, 0, 100, 1]);
             let length = bytes.len();

@@ -568,13 +568,7 @@ fn a_message_that_stops_coming_fails_its_call() {
 fn half_sent_frames_and_random_bytes_end_their_connection_only() {
     let rig = limited(|limits| limits.preface_ms = 300);
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-    let mut random = move || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed as u8
-    };
+    let dice = tsumugi_rig::Dice::new(1);
     let mut talks: Vec<Vec<u8>> = vec![
         vec![],
         preface[..10].to_vec(),
@@ -587,8 +581,8 @@ fn half_sent_frames_and_random_bytes_end_their_connection_only() {
         .concat(),
     ];
     for _ in 0..100 {
-        talks.push((0..200).map(|_| random()).collect());
-        let noise: Vec<u8> = (0..200).map(|_| random()).collect();
+        talks.push((0..200).map(|_| dice.byte()).collect());
+        let noise: Vec<u8> = (0..200).map(|_| dice.byte()).collect();
         talks.push([&preface[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0], &noise].concat());
     }
     let mut open = Vec::new();

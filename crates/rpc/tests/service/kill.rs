@@ -239,7 +239,7 @@ async fn rounds(durability: Durability, rounds: u64, folder: PathBuf) {
     let spec = Spec::disk(folder.join("kv"), durability);
     let socket = folder.join("kv.sock");
     let longest = setting("KILL_MS", 600);
-    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let dice = tsumugi_rig::Dice::new(1);
     let lanes: Vec<Shared> = (0..=CALLERS)
         .map(|name| {
             Rc::new(RefCell::new(Lane {
@@ -249,10 +249,7 @@ async fn rounds(durability: Durability, rounds: u64, folder: PathBuf) {
         })
         .collect();
     for round in 0..rounds {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let after = Duration::from_millis((random >> 33) % longest);
+        let after = Duration::from_millis(dice.below(longest));
         kill_after(&spec, &socket, &lanes, after).await;
         let _serving = Serving::start(&spec, &socket);
         let kv = client(&socket, 20_000);

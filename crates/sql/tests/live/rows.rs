@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use tsumugi_rig::Dice;
 use tsumugi_sql::scan::{Kind, pieces};
 use tsumugi_sql::{Aggregate, Dialect, Key, POSTGRES, Statement, Value, count};
 
@@ -31,54 +32,47 @@ const PATTERNS: [&str; 12] = [
     "%", "a%", "%b", "_", "a_b", r"a\_b", r"a\%%", r"a\\b", "*%", "%[x]", r"a\", "A%",
 ];
 
-/// Numbers that look random and are the same in each run.
-struct Dice(u64);
+/// Makes chains.
+struct Maker(Dice);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from((self.0 >> 20) % sides as u64).unwrap()
-    }
-
-    fn of<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.roll(list.len())].clone()
+impl Maker {
+    fn of(seed: u64) -> Maker {
+        Maker(Dice::new(seed))
     }
 
     fn number(&mut self) -> i64 {
-        i64::try_from(self.roll(7)).unwrap() - 2
+        i64::try_from(self.0.place(7)).unwrap() - 2
     }
 
     fn field(&mut self) -> Field {
-        self.of(&[Field::Id, Field::N, Field::M, Field::S])
+        self.0.pick(&[Field::Id, Field::N, Field::M, Field::S])
     }
 
     fn number_field(&mut self) -> Field {
-        self.of(&[Field::Id, Field::N, Field::M])
+        self.0.pick(&[Field::Id, Field::N, Field::M])
     }
 
     /// A value of the field's type.
     fn cell(&mut self, field: Field) -> Cell {
         match field {
-            Field::S => Cell::Text(self.of(&TEXTS[1..]).unwrap().to_owned()),
+            Field::S => Cell::Text(self.0.pick(&TEXTS[1..]).unwrap().to_owned()),
             _ => Cell::Number(self.number()),
         }
     }
 
     fn constant(&mut self, field: Field) -> Constant {
-        (self.roll(5) > 0).then(|| self.cell(field))
+        (self.0.place(5) > 0).then(|| self.cell(field))
     }
 
     fn constants(&mut self, field: Field) -> Vec<Constant> {
-        (0..self.roll(4)).map(|_| self.constant(field)).collect()
+        (0..self.0.place(4)).map(|_| self.constant(field)).collect()
     }
 
     fn condition(&mut self, depth: usize) -> Condition {
         use Condition as C;
         let field = self.field();
         let sides = if depth > 0 { 21 } else { 16 };
-        match self.roll(sides) {
+        match self.0.place(sides) {
             0 => C::Equal(field, self.constant(field)),
             1 => C::Different(field, self.constant(field)),
             2 => C::Less(field, self.cell(field)),
@@ -91,19 +85,19 @@ impl Dice {
             9 => C::Between(field, self.cell(field), self.cell(field)),
             10 => C::NotBetween(field, self.cell(field), self.cell(field)),
             11 => C::Range(self.number_field(), self.number(), self.number()),
-            12 => C::Like(self.of(&PATTERNS)),
-            13 => C::NotLike(self.of(&PATTERNS)),
-            14 => C::Ilike(self.of(&PATTERNS)),
-            15 => C::Contains(self.of(&["a", "%", "_", r"\", "[x]", ""])),
+            12 => C::Like(self.0.pick(&PATTERNS)),
+            13 => C::NotLike(self.0.pick(&PATTERNS)),
+            14 => C::Ilike(self.0.pick(&PATTERNS)),
+            15 => C::Contains(self.0.pick(&["a", "%", "_", r"\", "[x]", ""])),
             16 => C::Among(self.number_field(), Box::new(self.condition(0))),
             17 => C::NotAmong(self.number_field(), Box::new(self.condition(0))),
             18 => C::All(
-                (0..self.roll(4))
+                (0..self.0.place(4))
                     .map(|_| self.condition(depth - 1))
                     .collect(),
             ),
             19 => C::Any(
-                (0..self.roll(4))
+                (0..self.0.place(4))
                     .map(|_| self.condition(depth - 1))
                     .collect(),
             ),
@@ -112,18 +106,22 @@ impl Dice {
     }
 
     fn chain(&mut self) -> Chain {
-        let filters = (0..self.roll(4))
-            .map(|_| (self.roll(3) == 0, self.condition(2)))
+        let filters = (0..self.0.place(4))
+            .map(|_| (self.0.place(3) == 0, self.condition(2)))
             .collect();
-        let orders = (0..self.roll(3)).map(|_| {
-            let nulls = self.of(&[None, None, Some(true), Some(false)]);
-            (self.field(), self.roll(2) == 0, nulls)
+        let orders = (0..self.0.place(3)).map(|_| {
+            let nulls = self.0.pick(&[None, None, Some(true), Some(false)]);
+            (self.field(), self.0.place(2) == 0, nulls)
         });
         let mut orders: Vec<_> = orders.collect();
         // Without it the order of rows, and so those within a limit, would be anybody's choice.
-        orders.push((Field::Id, self.roll(2) == 0, None));
-        let limit = (self.roll(3) == 0).then(|| u64::try_from(self.roll(9)).unwrap());
-        let offset = if self.roll(3) == 0 { self.roll(5) } else { 0 };
+        orders.push((Field::Id, self.0.place(2) == 0, None));
+        let limit = (self.0.place(3) == 0).then(|| u64::try_from(self.0.place(9)).unwrap());
+        let offset = if self.0.place(3) == 0 {
+            self.0.place(5)
+        } else {
+            0
+        };
         Chain {
             filters,
             orders,
@@ -134,12 +132,12 @@ impl Dice {
 }
 
 fn rows() -> Vec<Row> {
-    let mut dice = Dice(7);
+    let mut maker = Maker::of(7);
     let row = |id| Row {
         id,
-        n: (dice.roll(4) > 0).then(|| dice.number()),
-        m: dice.number(),
-        s: dice.of(&TEXTS),
+        n: (maker.0.place(4) > 0).then(|| maker.number()),
+        m: maker.number(),
+        s: maker.0.pick(&TEXTS),
     };
     (0..40).map(row).collect()
 }
@@ -156,7 +154,7 @@ fn shown(cell: Option<Cell>) -> String {
 type Question = (Statement, usize, Vec<String>);
 
 /// What is asked of one chain.
-fn questions(chain: &Chain, rows: &[Row], dialect: &Dialect, dice: &mut Dice) -> Vec<Question> {
+fn questions(chain: &Chain, rows: &[Row], dialect: &Dialect, maker: &mut Maker) -> Vec<Question> {
     let (query, found) = (chain.built(), chain.rows(rows));
     let lines = |of: &[Row]| {
         of.iter()
@@ -183,7 +181,7 @@ fn questions(chain: &Chain, rows: &[Row], dialect: &Dialect, dice: &mut Dice) ->
         vec!["1".to_owned()]
     };
     questions.push((query.to_exists(dialect).unwrap(), 1, exists));
-    let field = dice.field();
+    let field = maker.field();
     let cells = || found.iter().filter_map(|row| field.of(row));
     let mut number = |of: Aggregate, expected: Option<Cell>| {
         let statement = query.to_aggregate(of, field.name(), dialect).unwrap();
@@ -216,7 +214,7 @@ fn questions(chain: &Chain, rows: &[Row], dialect: &Dialect, dice: &mut Dice) ->
     }
     // The rows of every chain, and of the other questions some: a server needs a while for all of them.
     let (mut first, mut kept) = (true, questions);
-    kept.retain(|_| std::mem::take(&mut first) || dice.roll(3) == 0);
+    kept.retain(|_| std::mem::take(&mut first) || maker.0.place(3) == 0);
     kept
 }
 
@@ -287,9 +285,9 @@ fn chains_find_the_same_rows_everywhere() {
         let seeds: Vec<u64> = (1..=CHAINS).collect();
         for batch in seeds.chunks(BATCH) {
             let asked = batch.iter().flat_map(|seed| {
-                let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                let chain = dice.chain();
-                let questions = questions(&chain, &rows, live.dialect(), &mut dice);
+                let mut maker = Maker::of(*seed);
+                let chain = maker.chain();
+                let questions = questions(&chain, &rows, live.dialect(), &mut maker);
                 questions.into_iter().map(move |question| (*seed, question))
             });
             let asked: Vec<(u64, Question)> = asked.collect();

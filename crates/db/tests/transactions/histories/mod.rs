@@ -9,9 +9,10 @@ mod run;
 mod sql;
 
 use tsumugi_db::{Database, Options};
+use tsumugi_rig::Dice;
 
 use crate::{Kind, run as on_runtime};
-use program::{Dice, Program};
+use program::Program;
 use run::History;
 
 /// Histories in one test, unless the environment says otherwise.
@@ -38,7 +39,7 @@ fn check(kind: Kind, url: &str) {
         let mut next_id = 1;
         let mut calls = 0;
         for seed in seeds {
-            let program = Program::random(&mut Dice::new(seed), kind);
+            let program = Program::random(&Dice::new(seed), kind);
             calls += program.calls();
             let violations = History::run(&program, kind, url, &mut next_id).await;
             if let Err(violation) = violations {

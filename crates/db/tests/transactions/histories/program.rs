@@ -3,40 +3,17 @@
 
 use std::fmt;
 
+use tsumugi_rig::Dice;
+
 use crate::Kind;
-
-/// Numbers that follow from a seed (splitmix64).
-pub(super) struct Dice(u64);
-
-impl Dice {
-    pub(super) fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % end
-    }
-
-    fn one_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
-    }
-}
 
 /// When a caller leaves a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Leave {
     /// It waits for the answer.
     Never,
-    /// After so many polls that gave nothing.
-    Polls(u64),
+    /// After so many polls that gave nothing, at least one.
+    Polls(usize),
     /// After so many milliseconds.
     Millis(u64),
 }
@@ -123,9 +100,9 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn random(dice: &mut Dice, kind: Kind) -> Program {
+    pub(super) fn random(dice: &Dice, kind: Kind) -> Program {
         let callers = 2 + dice.below(7);
-        let steps = |dice: &mut Dice| (0..2 + dice.below(6)).map(|_| step(dice, kind)).collect();
+        let steps = |dice: &Dice| (0..2 + dice.below(6)).map(|_| step(dice, kind)).collect();
         Program {
             connections: 1 + dice.below(2),
             options: match kind == Kind::Postgres && dice.one_in(4) {
@@ -198,23 +175,23 @@ impl fmt::Display for Program {
     }
 }
 
-fn leave(dice: &mut Dice) -> Leave {
+fn leave(dice: &Dice) -> Leave {
     match dice.below(8) {
-        0 => Leave::Polls(1 + dice.below(4)),
+        0 => Leave::Polls(1 + dice.place(4)),
         1 => Leave::Millis(dice.below(12)),
         _ => Leave::Never,
     }
 }
 
 /// In a transaction, which a call that is left ends, callers leave less often.
-fn rarely(dice: &mut Dice) -> Leave {
+fn rarely(dice: &Dice) -> Leave {
     match dice.one_in(4) {
         true => leave(dice),
         false => Leave::Never,
     }
 }
 
-fn act(dice: &mut Dice, kind: Kind) -> Act {
+fn act(dice: &Dice, kind: Kind) -> Act {
     let common = [
         Act::Insert,
         Act::Insert,
@@ -232,7 +209,7 @@ fn act(dice: &mut Dice, kind: Kind) -> Act {
     dice.pick(&common)
 }
 
-fn step(dice: &mut Dice, kind: Kind) -> Step {
+fn step(dice: &Dice, kind: Kind) -> Step {
     match dice.below(20) {
         0 if dice.one_in(4) => Step::Statement(Act::RaiseLate, leave(dice)),
         0..=6 => Step::Statement(act(dice, kind), leave(dice)),
@@ -266,7 +243,7 @@ fn step(dice: &mut Dice, kind: Kind) -> Step {
 }
 
 /// A savepoint that ends while a stream is open, which chance alone would rarely make.
-fn savepoint_under_stream(dice: &mut Dice) -> [Inner; 6] {
+fn savepoint_under_stream(dice: &Dice) -> [Inner; 6] {
     let never = Leave::Never;
     let which = dice.below(3);
     [
@@ -283,7 +260,7 @@ fn savepoint_under_stream(dice: &mut Dice) -> [Inner; 6] {
     ]
 }
 
-fn inner(dice: &mut Dice, kind: Kind) -> Inner {
+fn inner(dice: &Dice, kind: Kind) -> Inner {
     let which = dice.below(3);
     match dice.below(24) {
         0..=7 => Inner::Statement(act(dice, kind), rarely(dice)),

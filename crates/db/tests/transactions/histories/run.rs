@@ -2,14 +2,12 @@
 //! calls, and all share what is certain. Rule: a violation is a sentence, so that a shorter history can be looked for.
 
 use std::cell::{Cell, RefCell};
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::timeout;
 use tsumugi_db::{Atomicity, Database, Error, Options, Rows, TransactionOptions, ValueRef, values};
+use tsumugi_rig::poll::pend;
 
 use super::open::Open;
 use super::program::{Act, End, Inner, Leave, Program, Step};
@@ -59,21 +57,7 @@ pub(super) async fn call<T>(
     match leave {
         Leave::Never => Some(future.await),
         Leave::Millis(ms) => timeout(Duration::from_millis(ms), future).await.ok(),
-        Leave::Polls(polls) => {
-            let mut future = pin!(future);
-            let mut polled = 0;
-            poll_fn(|cx| match future.as_mut().poll(cx) {
-                Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
-                Poll::Pending => {
-                    polled += 1;
-                    match polled >= polls {
-                        true => Poll::Ready(None),
-                        false => Poll::Pending,
-                    }
-                }
-            })
-            .await
-        }
+        Leave::Polls(polls) => pend(future, polls - 1).await,
     }
 }
 
