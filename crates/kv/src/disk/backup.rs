@@ -31,10 +31,10 @@ pub(crate) fn write_copy(
     }
     let partial = make_partial(folder)?;
     let written = copy_to(spec, &partial, records).and_then(|count| {
-        name_copy(&partial, folder).map_err(|error| match error.kind() {
+        name_copy(&partial, folder).map_err(|error| match is_taken(&error) {
             // Another backup to the same folder was faster.
-            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => taken(),
-            _ => failed("naming", folder, error),
+            true => taken(),
+            false => failed("naming", folder, error),
         })?;
         Ok(count)
     });
@@ -46,7 +46,8 @@ pub(crate) fn write_copy(
 }
 
 /// Makes a copy by `write` and gives it the name of `folder`, where it takes the place of an earlier copy that no process has open. Until
-/// then the earlier one is there; what a crash leaves of the change is an older or newer copy under `NAME.replaced-…` or `NAME.new-…`.
+/// then the earlier one is there, and after an error too; what a crash leaves of the change is an older or newer copy under
+/// `NAME.replaced-…` or `NAME.new-…`.
 pub(crate) fn replace_copy(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     if !is_there(folder)? {
         return write(folder);
@@ -74,29 +75,58 @@ fn is_there(folder: &Path) -> Result<bool> {
     exists.map_err(|error| failed("looking for", folder, error))
 }
 
+/// Puts the new copy in the place of the one that is there, which goes only when the new one has its name.
 fn take_place(folder: &Path, new: &Path, old: &Path) -> Result<()> {
     // Again when another backup was given the name in between.
     while is_there(folder)? {
-        let lock = lock_copy(folder)?;
+        let _lock = lock_copy(folder)?;
         match std::fs::rename(folder, old) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(failed("renaming", folder, error));
             }
             _ => {}
         }
-        let named = name_copy(new, folder);
-        drop(std::fs::remove_dir_all(old));
-        drop(lock);
-        match named {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
-                ) => {}
-            named => return named.map_err(|error| failed("naming", folder, error)),
+        match std::fs::rename(new, folder) {
+            Ok(()) => {
+                synchronize_parent(folder).map_err(|error| failed("naming", folder, error))?;
+                forget(old);
+                return Ok(());
+            }
+            // A newer copy than the earlier one has the name.
+            Err(error) if is_taken(&error) => forget(old),
+            Err(error) => {
+                let error = failed("naming", folder, error);
+                return Err(match std::fs::rename(old, folder) {
+                    Err(back) if back.kind() != ErrorKind::NotFound => broken(
+                        folder,
+                        format!(
+                            "{error}; the earlier copy is under {} ({back})",
+                            old.display()
+                        ),
+                    ),
+                    _ => error,
+                });
+            }
         }
     }
     name_copy(new, folder).map_err(|error| failed("naming", folder, error))
+}
+
+/// Removes a copy that has no use any more. What is left of it says so by its name.
+fn forget(old: &Path) {
+    match std::fs::remove_dir_all(old) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            tracing::warn!(path = %old.display(), %error, "an earlier backup was not removed");
+        }
+        _ => {}
+    }
+}
+
+fn is_taken(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
+    )
 }
 
 /// Makes the folder of a copy that is not finished, beside where it will be. Nobody else writes there.
@@ -122,6 +152,10 @@ fn make_partial(folder: &Path) -> Result<PathBuf> {
 /// Gives a copy its name, in a way that outlives a crash.
 fn name_copy(partial: &Path, folder: &Path) -> std::io::Result<()> {
     std::fs::rename(partial, folder)?;
+    synchronize_parent(folder)
+}
+
+fn synchronize_parent(folder: &Path) -> std::io::Result<()> {
     let parent = folder
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -174,4 +208,42 @@ fn copy_to(
     store.synchronize().map_err(convert)?;
     store.mark_ready()?;
     Ok(meta.count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Database;
+
+    fn records(value: &'static str) -> impl Iterator<Item = Result<(Bytes, Record)>> {
+        let record = Record {
+            value: Bytes::from_static(value.as_bytes()),
+            expires_ms: 0,
+        };
+        std::iter::once(Ok((Bytes::from_static(b"key"), record)))
+    }
+
+    fn value_in(folder: &Path) -> Option<Bytes> {
+        let database = Database::open(&Spec::disk(folder, Durability::Process)).unwrap();
+        let value = database.get(b"key").unwrap();
+        assert!(database.close());
+        value
+    }
+
+    #[test]
+    fn earlier_copy_stays_when_the_new_one_is_not_named() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("copy");
+        write_copy(&Spec::memory(), &folder, records("earlier")).unwrap();
+        // Nothing is where the new copy should be, so it cannot be renamed.
+        let refused = replace_copy(&folder, |_| Ok(())).unwrap_err();
+        assert!(refused.to_string().contains("naming"), "{refused}");
+        assert_eq!(value_in(&folder).unwrap(), "earlier");
+        let names = std::fs::read_dir(place.path()).unwrap();
+        assert_eq!(names.count(), 1, "nothing is left beside it");
+        let write = |new: &Path| write_copy(&Spec::memory(), new, records("new")).map(drop);
+        replace_copy(&folder, write).unwrap();
+        assert_eq!(value_in(&folder).unwrap(), "new");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    }
 }
