@@ -51,12 +51,7 @@ impl Outlet {
 
     /// A file that is not there yet.
     pub fn file(name: &Path) -> Result<Outlet> {
-        if name.exists() {
-            bail!(
-                "{} exists; remove it or choose another name",
-                name.display()
-            );
-        }
+        refuse_existing(name)?;
         let mut part = name.to_owned().into_os_string();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -115,9 +110,26 @@ impl Outlet {
         written.with_context(|| format!("cannot write to {}", part.display()))?;
         let sync = || File::open(&part)?.sync_all();
         sync().with_context(|| format!("cannot write {} to the disk", part.display()))?;
+        // Looked for again, because what was written took its time.
+        refuse_existing(&name)?;
         std::fs::rename(&part, &name)
-            .with_context(|| format!("cannot rename {} to {}", part.display(), name.display()))
+            .with_context(|| format!("cannot rename {} to {}", part.display(), name.display()))?;
+        let parent = name
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let sync = || File::open(parent.unwrap_or(Path::new(".")))?.sync_all();
+        sync().with_context(|| format!("cannot write the name of {} to the disk", name.display()))
     }
+}
+
+fn refuse_existing(name: &Path) -> Result<()> {
+    if name.exists() {
+        bail!(
+            "{} exists; remove it or choose another name",
+            name.display()
+        );
+    }
+    Ok(())
 }
 
 fn write(
