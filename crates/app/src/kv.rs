@@ -8,8 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 use tsumugi_kv::single_flight::{Joined, Lead, Outcome, SingleFlight};
-use tsumugi_kv::{Database, SetMode, Spec, Write, Written};
+use tsumugi_kv::{Computed, Database, SetMode, Spec, Write, Written, mark_json};
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -91,7 +92,7 @@ impl Kv {
         }
     }
 
-    /// The value of a key, which is JSON. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
+    /// The value of a key, which is JSON, or text that Ruby computed. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
     /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of those who wait
     /// computes next. A value that cannot be stored is given all the same, and logged.
     ///
@@ -120,7 +121,9 @@ impl Kv {
             Turn::Compute(lead) => lead,
         };
         let value = Within::new(line, async { compute().await }).await?;
-        let json = Bytes::from(serde_json::to_vec(&value).map_err(Error::other)?);
+        let mut json = serde_json::to_vec(&value).map_err(Error::other)?;
+        mark_json(&mut json);
+        let json = Bytes::from(json);
         if let Err(error) = self.set(key, json.clone(), Some(ttl)).await {
             tracing::warn!(target: "app", "fetch could not store what its block answered: {error}");
         }
@@ -171,5 +174,15 @@ impl Deref for Kv {
 }
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(Error::other)
+    let json = |json| serde_json::from_slice(json).map_err(Error::other);
+    let text = |text| {
+        let text = std::str::from_utf8(text).ok()?;
+        T::deserialize(StrDeserializer::<ValueError>::new(text)).ok()
+    };
+    match Computed::of(bytes) {
+        Computed::Json(value) => json(value),
+        // What is not wanted as text may be JSON that Ruby made into a String.
+        Computed::Text(value) => text(value).map_or_else(|| json(value), Ok),
+        Computed::Unmarked(value) => json(value).or_else(|error| text(value).ok_or(error)),
+    }
 }

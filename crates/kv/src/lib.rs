@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod computed;
 mod cursor;
 mod database;
 mod decide;
@@ -43,6 +44,7 @@ mod watch;
 mod write;
 
 pub use clock::Clock;
+pub use computed::{Computed, mark_json, mark_text};
 pub use cursor::{Cursor, Move, Moved, Present};
 pub use database::Database;
 pub use engine::Pair;

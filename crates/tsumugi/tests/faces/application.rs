@@ -11,13 +11,15 @@ use crate::URL;
 
 pub struct App {
     pub db: Db,
+    kv: Kv,
 }
 
 impl Plugin for App {
-    async fn start(_: &Worker) -> Result<App> {
+    async fn start(worker: &Worker) -> Result<App> {
         let url = URL.with_borrow(Clone::clone);
         let db = Db::connect(&url, Options::default()).await?;
-        Ok(App { db })
+        let kv = Kv::open(worker, "memory:faces").await?;
+        Ok(App { db, kv })
     }
 }
 
@@ -38,11 +40,7 @@ async fn insert_all(app: State<App>, Path(count): Path<i64>) -> Result<String> {
     let failed = app
         .db
         .tx(async |tx: &Tx| {
-            let failed = tx
-                .table("numbers")
-                .insert_all(numbers(count))
-                .await
-                .is_err();
+            let failed = is_refused(tx.table("numbers").insert_all(numbers(count)).await)?;
             tx.table("numbers").insert(Number { id: -1 }).await?;
             Ok::<_, Error>(failed)
         })
@@ -53,8 +51,17 @@ async fn insert_all(app: State<App>, Path(count): Path<i64>) -> Result<String> {
 /// Without a transaction of the caller's.
 async fn insert_all_alone(app: State<App>, Path(count): Path<i64>) -> Result<String> {
     let table = app.db.table("numbers");
-    let failed = table.insert_all(numbers(count)).await.is_err();
+    let failed = is_refused(table.insert_all(numbers(count)).await)?;
     counted(&app, failed).await
+}
+
+/// Whether the row was there already; another error is the handler's.
+fn is_refused<T>(inserted: Result<T>) -> Result<bool> {
+    match inserted {
+        Ok(_) => Ok(false),
+        Err(Error::Db(DbError::UniqueViolation { .. })) => Ok(true),
+        Err(other) => Err(other),
+    }
 }
 
 async fn counted(app: &App, failed: bool) -> Result<String> {
@@ -127,6 +134,37 @@ fn deleted(changed: Result<u64>) -> Result<String> {
     }
 }
 
+/// The value of a key, computed by this face in so many milliseconds when nobody else does.
+async fn fetch(app: State<App>, Path((key, ms)): Path<(String, u64)>) -> Result<String> {
+    let ttl = Duration::from_secs(60);
+    let computed = app.kv.fetch(key, ttl, async || {
+        app.kv.increment("computed", 1).await?;
+        sleep(Duration::from_millis(ms)).await;
+        Ok("rust".to_owned())
+    });
+    computed.await
+}
+
+/// A row of what is no text.
+#[derive(Deserialize, Serialize)]
+struct Listed {
+    id: i64,
+    name: String,
+}
+
+async fn list(app: State<App>, Path(key): Path<String>) -> Result<Json<Vec<Listed>>> {
+    let ttl = Duration::from_secs(60);
+    let name = "花".to_owned();
+    let listed = app
+        .kv
+        .fetch(key, ttl, async || Ok(vec![Listed { id: 1, name }]));
+    listed.await.map(Json)
+}
+
+async fn computed(app: State<App>) -> Result<String> {
+    Ok(app.kv.increment("computed", 0).await?.to_string())
+}
+
 pub fn routes(ruby: &std::path::Path) -> Router<App> {
     let rust = Router::new()
         .route("/insert_all/{count}", post(insert_all))
@@ -135,7 +173,10 @@ pub fn routes(ruby: &std::path::Path) -> Router<App> {
         .route("/people", post(enrol))
         .route("/delete_others", post(delete_others))
         .route("/delete_within", post(delete_within))
-        .route("/move_others", post(move_others));
+        .route("/move_others", post(move_others))
+        .route("/fetch/{key}/{ms}", get(fetch))
+        .route("/list/{key}", get(list))
+        .route("/computed", get(computed));
     Router::new()
         .nest("/rust", rust)
         .mount("/ruby", Ruby::new(ruby))
@@ -186,6 +227,15 @@ post("/delete_others") { changed { db[:numbers].where_not_in(:id, body.json).del
 post "/delete_within" do
   from, to = body.json
   changed { db[:numbers].where(id: from..to).delete }
+end
+plugin(:kv) { KV.open "memory:faces" }
+get("/list/:key") { |key| kv.fetch(key, ttl: 60) { [{ id: 1, name: "花" }] } }
+get "/fetch/:key/:ms" do |key, ms|
+  text(kv.fetch(key, ttl: 60) do
+    kv.incr("computed")
+    sleep ms.to_i / 1000.0
+    "ruby"
+  end)
 end
 post("/move_others") { changed { db[:numbers].where_not(id: body.json).update(id: col(:id) + 100) } }
 "##;

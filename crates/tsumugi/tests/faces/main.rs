@@ -3,6 +3,7 @@
 
 mod application;
 mod conditions;
+mod fetching;
 mod inserts;
 mod values;
 

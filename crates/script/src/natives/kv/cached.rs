@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
 use tsumugi_kv::single_flight::{Joined, Lead, Outcome, SingleFlight};
-use tsumugi_kv::{SetMode, Write};
+use tsumugi_kv::{Computed, SetMode, Write, mark_json, mark_text};
 use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
 
 use super::arguments::{key, ttl, with_key};
@@ -18,11 +18,6 @@ use crate::answer::{Answer, answer, raise as raised};
 use crate::host::Host;
 use crate::natives::standard::read_json_with_symbols;
 use crate::natives::{Maybe, Natives, wrong_type};
-
-/// Ends a value that is JSON. It is white space there, so that whoever reads the value reads JSON.
-const JSON: &[u8] = b"\n\t\n";
-/// Ends a String that would end with one of these two by itself.
-const STRING: &[u8] = b"\n\t\t";
 
 /// The duty to compute a value, in Ruby's hands. Empty once it was landed or given up.
 type Duty = RefCell<Option<Computing>>;
@@ -202,20 +197,18 @@ fn encoded<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c
     let mut stored = Vec::new();
     if value.kind() == Kind::String {
         scope.with_bytes(value, |bytes| stored.extend_from_slice(bytes));
-        if stored.ends_with(JSON) || stored.ends_with(STRING) {
-            stored.extend_from_slice(STRING);
-        }
+        mark_text(&mut stored);
     } else {
         let depth_max = host.settings.limits.json_depth_max;
         crate::json::write(scope, value, depth_max, &mut stored)?;
-        stored.extend_from_slice(JSON);
+        mark_json(&mut stored);
     }
     Ok(stored.into())
 }
 
 fn decoded<'c>(host: &Host, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
-    if let Some(json) = stored.strip_suffix(JSON) {
-        return read_json_with_symbols(host, scope, json);
+    match Computed::of(stored) {
+        Computed::Json(json) => read_json_with_symbols(host, scope, json),
+        Computed::Text(text) | Computed::Unmarked(text) => scope.string(text),
     }
-    scope.string(stored.strip_suffix(STRING).unwrap_or(stored))
 }
