@@ -17,6 +17,7 @@ use std::{
 };
 
 use http::Uri;
+use time::UtcDateTime;
 
 use crate::{
     account::{Finished, Outcome},
@@ -320,26 +321,14 @@ fn write_text(line: &mut Vec<u8>, text: &str) {
 
 /// RFC 3339 in UTC with milliseconds. `since` is the time since 1970.
 fn write_time(line: &mut Vec<u8>, since: Duration) {
-    let seconds = since.as_secs();
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March put the leap day at the end: the days since 0000-03-01 then fall into eras of 146,097 days.
-    let day = days + 719_468;
-    let (era, day) = (day / 146_097, day % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month {
-        0..10 => (era * 400 + year, month + 3),
-        _ => (era * 400 + year + 1, month - 9),
-    };
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    let time = UtcDateTime::from_unix_timestamp(seconds).unwrap_or(UtcDateTime::MAX);
+    let (hour, minute, second) = time.as_hms();
+    let (year, month, day) = time.to_calendar_date();
+    let (month, ms) = (u8::from(month), since.subsec_millis());
     let _ = write!(
         line,
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
-        rest / 3_600,
-        rest / 60 % 60,
-        rest % 60,
-        since.subsec_millis(),
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z",
     );
 }
 

@@ -1,8 +1,10 @@
 //! What is read of certificates beside the verifier of chains: elements of DER, and from when to when a certificate is valid.
 //! Rule: lengths are checked before they are trusted; what cannot be read is nothing, never a guess.
 
-use rustls_pki_types::UnixTime;
 use std::time::Duration;
+
+use rustls_pki_types::UnixTime;
+use tsumugi_pg_proto::types::Date;
 
 pub(super) const SEQUENCE: u8 = 0x30;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
@@ -60,15 +62,16 @@ fn time(bytes: &[u8]) -> Option<(UnixTime, &[u8])> {
     let part = |index: usize| number(digits.get(2 * index..2 * index + 2)?);
     let (month, day) = (part(0)?, part(1)?);
     let (hour, minute, second) = (part(2)?, part(3)?, part(4)?);
-    if !(1..=12).contains(&month)
-        || !(1..=31).contains(&day)
-        || hour > 23
-        || minute > 59
-        || second > 60
-    {
+    if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
+    let day = Date::from_ymd(
+        i32::try_from(year).ok()?,
+        u8::try_from(month).ok()?,
+        u8::try_from(day).ok()?,
+    )?;
+    let days = i64::from(day.days()) - i64::from(Date::from_ymd(1970, 1, 1)?.days());
+    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
     let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
     Some((UnixTime::since_unix_epoch(since), after))
 }
@@ -81,18 +84,6 @@ fn number(digits: &[u8]) -> Option<i64> {
             .iter()
             .fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'))
     })
-}
-
-/// Days from 1970 on, in the calendar of Gregory: years begin in March here, so that a leap day is their last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month < 3 {
-        (year - 1, month + 9)
-    } else {
-        (year, month - 3)
-    };
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year
-        - 719_468
 }
 
 /// The contents of the element with this tag that `bytes` begin with, and what follows it.

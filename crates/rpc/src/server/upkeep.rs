@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use time::UtcDateTime;
 use tsumugi_kv::{Database, SearchMode};
 
 use super::outcome::status;
@@ -60,21 +61,12 @@ fn backup_name(suffix: &str, now_s: u64) -> String {
 
 /// `YYYYMMDDhhmmss` in UTC.
 fn date(unix_s: u64) -> String {
-    let (days, time) = (unix_s / 86_400, unix_s % 86_400);
-    // Years begin in March here, so that the day that some have more is their last.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, years) = match month {
-        0..10 => (month + 3, 0),
-        _ => (month - 9, 1),
-    };
-    let year = era * 400 + year_of_era + years;
-    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    let now = i64::try_from(unix_s).map(UtcDateTime::from_unix_timestamp);
+    // After the year 9999 all backups have one name.
+    let now = now.ok().and_then(Result::ok).unwrap_or(UtcDateTime::MAX);
+    let (hour, minute, second) = now.as_hms();
+    let (year, month, day) = now.to_calendar_date();
+    let month = u8::from(month);
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
 }
 
@@ -124,6 +116,7 @@ mod tests {
             (0, "19700101000000"),
             (951_826_154, "20000229120914"),
             (4_102_444_800, "21000101000000"),
+            (u64::MAX, "99991231235959"),
         ] {
             assert_eq!(date(unix_s), expected);
         }
