@@ -104,6 +104,39 @@ fn tls_is_for_those_who_trust_the_authority() {
 }
 
 #[test]
+fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
+    for (from, to, refused) in [
+        (1990, 4000, None),
+        (1990, 2020, Some("certificate expired")),
+        (3000, 4000, Some("certificate not valid yet")),
+    ] {
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(from, 1, 1);
+        params.not_after = rcgen::date_time_ymd(to, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (pem, key_file) = (folder.path().join("own.pem"), folder.path().join("own.key"));
+        std::fs::write(&pem, params.self_signed(&key).unwrap().pem()).unwrap();
+        std::fs::write(&key_file, key.serialize_pem()).unwrap();
+        let rig = Rig::with(|settings, _, _| {
+            settings.tls = Some(ServerTls::new(pem.clone(), key_file).unwrap());
+        });
+        let tls = Tls::read(&pem, None).unwrap();
+        on_loop(async {
+            let kv = client(&format!("tkrzw+tls://{}", rig.tcp()), Some(tls), None);
+            match (kv.echo("x").await, refused) {
+                (Ok(answer), None) => assert_eq!(answer, "x"),
+                (Err(error), Some(refused)) => {
+                    assert!(matches!(error, Error::Connect { .. }), "{error}");
+                    assert!(error.to_string().contains(refused), "{error}");
+                }
+                (answer, _) => panic!("{from} to {to}: {answer:?}"),
+            }
+        });
+    }
+}
+
+#[test]
 fn a_certificate_is_asked_of_clients_when_there_is_an_authority_for_them() {
     let (authority, other) = (Authority::new(), Authority::new());
     let (certificate, key) = authority.sign("server");

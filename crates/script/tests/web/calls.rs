@@ -334,19 +334,29 @@ fn secure(
     name: &str,
     answer: String,
 ) -> (SocketAddr, std::path::PathBuf) {
-    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+    secure_by(directory, params, answer)
+}
+
+/// The same by any certificate that signs itself.
+fn secure_by(
+    directory: &std::path::Path,
+    params: rcgen::CertificateParams,
+    answer: String,
+) -> (SocketAddr, std::path::PathBuf) {
+    let signing_key = rcgen::KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&signing_key).unwrap();
     let file = directory.join("trusted.pem");
-    std::fs::write(&file, made.cert.pem()).unwrap();
-    let key = rustls_pki_types::PrivateKeyDer::from_pem_slice(
-        made.signing_key.serialize_pem().as_bytes(),
-    )
-    .unwrap();
+    std::fs::write(&file, certificate.pem()).unwrap();
+    let key =
+        rustls_pki_types::PrivateKeyDer::from_pem_slice(signing_key.serialize_pem().as_bytes())
+            .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -389,6 +399,28 @@ get('/name') {{ begin; http.get('https://127.0.0.1:{port}/').text; rescue HTTP::
         "{}",
         answer.text()
     );
+}
+
+#[test]
+fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
+    for (from, to, expected) in [
+        (1990, 4000, "secret"),
+        (1990, 2020, "certificate expired"),
+        (3000, 4000, "certificate not valid yet"),
+    ] {
+        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(from, 1, 1);
+        params.not_after = rcgen::date_time_ymd(to, 1, 1);
+        let directory = tempfile::tempdir().unwrap();
+        let (address, file) = secure_by(directory.path(), params, ok("secret"));
+        let app = format!(
+            "get('/') {{ begin; http.get('https://localhost:{}/').text; rescue HTTP::ConnectionFailed => e; e.message; end }}",
+            address.port()
+        );
+        let rig = Rig::with(&app, |settings| settings.certificates = Some(file));
+        let answer = rig.get("/");
+        assert!(answer.text().contains(expected), "{}", answer.text());
+    }
 }
 
 #[test]
