@@ -4,6 +4,7 @@ mod rig;
 
 use std::{
     cell::Cell,
+    pin::pin,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -14,6 +15,9 @@ use http::{Method, StatusCode};
 use rig::{GET, Rig, rig, rig_with};
 use tokio::{io::AsyncWriteExt, net::TcpStream, task::spawn_local};
 use tsumugi_http::{Body, Limits, Outcome, Request, Response};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn connect(rig: &Rig) -> (SendRequest<Bytes>, Rc<Cell<bool>>) {
     let stream = TcpStream::connect(rig.address).await.unwrap();
@@ -278,10 +282,15 @@ fn check_idle(frame: &'static [u8]) {
             spawn_local(async move {
                 let _ = tokio::io::copy(&mut reader, &mut tokio::io::sink()).await;
             });
-            while rig.open() > 0 {
-                let _ = writer.write_all(frame).await;
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            let closes = async {
+                while rig.open() > 0 {
+                    // It fails once the other side has closed.
+                    let _ = writer.write_all(frame).await;
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            let closed = tokio::time::timeout(PATIENCE, closes).await;
+            closed.expect("an idle connection is closed");
         });
     }
 }
@@ -312,11 +321,30 @@ fn ping_beside_a_stream_ends_neither() {
         Response::text(StatusCode::OK, "x")
     })
     .run(async |rig: &Rig| {
-        let (mut client, _) = connect(rig).await;
+        let stream = TcpStream::connect(rig.address).await.unwrap();
+        let (client, mut connection) = h2::client::handshake(stream).await.unwrap();
+        let mut pings = connection.ping_pong().unwrap();
+        spawn_local(connection);
+        let mut client: SendRequest<Bytes> = client.ready().await.unwrap();
         let (answer, _) = client
             .send_request(request(Method::GET, "/"), true)
             .unwrap();
-        assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "x");
+        let mut answer = pin!(answer);
+        let mut answered = 0;
+        let asks = async {
+            loop {
+                pings.ping(h2::Ping::opaque()).await.unwrap();
+                answered += 1;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let answer = tokio::select! {
+            answer = &mut answer => answer.unwrap(),
+            () = asks => unreachable!("pings are sent until the answer is there"),
+            () = tokio::time::sleep(PATIENCE) => panic!("no answer beside {answered} pings"),
+        };
+        assert_eq!(body_of(answer).await.unwrap(), "x");
+        assert!(answered > 2, "{answered}");
     });
 }
 
