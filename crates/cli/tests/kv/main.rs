@@ -311,6 +311,11 @@ fn a_server_that_is_read_only_changes_nothing() {
         !refused.status.success() && text.contains("read-only"),
         "{text}"
     );
+    let get = ["get", "a", "--address", "unix:kv.sock"];
+    let there = command(&folder, &get).stdout(Stdio::piped()).output();
+    let there = there.unwrap();
+    assert!(there.status.success());
+    assert_eq!(String::from_utf8(there.stdout).unwrap().trim_end(), "1");
 }
 
 #[test]
