@@ -3,7 +3,7 @@
 
 use std::rc::Weak;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Why a transaction is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) trait Abandon {
 pub(crate) struct Underway(Option<Weak<dyn Abandon>>);
 
 impl Underway {
-    pub(crate) fn begin(transaction: Weak<dyn Abandon>) -> Underway {
+    pub(crate) fn begin<T: Abandon + 'static>(transaction: Weak<T>) -> Underway {
         Underway(Some(transaction))
     }
 
@@ -115,6 +115,21 @@ impl Savepoints {
             self.open.truncate(place);
         }
         place.is_some()
+    }
+
+    /// An error when it has ended.
+    pub(crate) fn check(&self, number: u32) -> Result<()> {
+        match self.open.contains(&number) {
+            true => Ok(()),
+            false => Err(Error::usage(
+                "the savepoint has ended, with the one around it",
+            )),
+        }
+    }
+
+    /// How many there are, one within the other.
+    pub(crate) fn depth(&self) -> usize {
+        self.open.len()
     }
 }
 

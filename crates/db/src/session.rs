@@ -196,22 +196,23 @@ pub enum CopyIn {
 }
 
 impl CopyIn {
-    /// Sends some data, which need not end where a row ends. Waits while the server is slower.
+    /// Sends some data, which need not end where a row ends. Waits while the server is slower. In a transaction, dropping the future
+    /// ends that, like any call that is not waited for.
     ///
     /// # Errors
     /// What the server says to data sent before. The COPY is over then.
     pub async fn send(&mut self, data: &[u8]) -> Result<()> {
         let CopyIn::Postgres(copy) = self;
-        copy.send(data).await
+        attended!(copy.owner(), copy.send(data))
     }
 
-    /// Ends the data and says how many rows were copied.
+    /// Ends the data and says how many rows were copied. In a transaction, dropping the future ends that.
     ///
     /// # Errors
     /// What the server says to the data; nothing is copied then.
     pub async fn finish(self) -> Result<u64> {
         let CopyIn::Postgres(copy) = self;
-        copy.finish().await
+        attended!(copy.owner(), copy.finish())
     }
 }
 

@@ -23,7 +23,7 @@ use super::stream::RowStream;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, Options, TransactionOptions};
-use crate::outcome::{Abandon, Ended};
+use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
 use crate::value::Value;
@@ -37,10 +37,9 @@ pub(super) struct Held {
     /// None once it has ended.
     live: RefCell<Option<Rc<Live>>>,
     ended: Cell<Ended>,
-    /// Those that can be gone back to, the last one last.
-    savepoints: RefCell<Vec<u32>>,
-    /// One that was dropped, to which the transaction goes back before anything else.
-    undo: Cell<Option<u32>>,
+    savepoints: RefCell<Savepoints>,
+    /// The depth of one that was dropped, to which the transaction goes back before anything else.
+    undo: Cell<Option<usize>>,
     pub(super) streaming: Cell<bool>,
     running: Cell<usize>,
     used: Cell<Instant>,
@@ -172,17 +171,19 @@ impl Transaction {
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
         self.0.settled(Effect::Write).await?;
         let live = self.0.ready().await?;
-        let number = self.0.savepoints.borrow().last().copied().unwrap_or(0) + 1;
-        self.0.savepoints.borrow_mut().push(number);
+        let number = self.0.savepoints.borrow_mut().open();
+        let depth = self.0.savepoints.borrow().depth();
         // Made before it is asked for, so that a future dropped meanwhile undoes it.
         let savepoint = Savepoint {
             transaction: Rc::downgrade(&self.0),
             number,
+            depth,
         };
-        self.0
-            .command(&live, &format!("SAVEPOINT S{number}"))
-            .await?;
-        Ok(savepoint)
+        let made = self.0.command(&live, &format!("SAVEPOINT S{depth}")).await;
+        if made.is_err() {
+            self.0.savepoints.borrow_mut().close(number);
+        }
+        made.map(|()| savepoint)
     }
 
     pub(crate) async fn commit(&self) -> Result<()> {
@@ -210,9 +211,8 @@ impl Transaction {
         rolled_back.map_err(|fault| told(&self.0.pool, "ROLLBACK", fault))
     }
 
-    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
-        let owner: Weak<Held> = Rc::downgrade(&self.0);
-        owner
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        Rc::downgrade(&self.0)
     }
 }
 
@@ -266,8 +266,8 @@ impl Held {
     /// The transaction, gone back to where a dropped savepoint wants it.
     async fn ready(&self) -> Result<Rc<Live>> {
         let live = self.live()?;
-        if let Some(number) = self.undo.take() {
-            let sql = format!("ROLLBACK TO SAVEPOINT S{number}");
+        if let Some(depth) = self.undo.take() {
+            let sql = format!("ROLLBACK TO SAVEPOINT S{depth}");
             self.command(&live, &sql).await?;
         }
         Ok(live)
@@ -309,7 +309,7 @@ impl Held {
         if self.change.is_trial() {
             return Ok(Settled::LeftOut);
         }
-        if !self.savepoints.borrow().is_empty() {
+        if self.savepoints.borrow().depth() > 0 {
             return Err(Error::usage(
                 "Firebird commits a change of tables before the next statement: change tables outside of savepoints",
             ));
@@ -463,6 +463,8 @@ impl Drop for Running<'_> {
 pub struct Savepoint {
     transaction: Weak<Held>,
     number: u32,
+    /// Its name on the server, which a later one at this depth takes over there.
+    depth: usize,
 }
 
 impl Savepoint {
@@ -482,15 +484,15 @@ impl Savepoint {
             });
         };
         let live = held.ready().await?;
-        let number = self.number;
-        held.command(&live, &format!("{word} S{number}")).await?;
-        held.savepoints.borrow_mut().retain(|other| *other < number);
+        held.savepoints.borrow().check(self.number)?;
+        let depth = self.depth;
+        held.command(&live, &format!("{word} S{depth}")).await?;
+        held.savepoints.borrow_mut().close(self.number);
         Ok(())
     }
 
-    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
-        let owner: Weak<Held> = self.transaction.clone();
-        owner
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        self.transaction.clone()
     }
 }
 
@@ -505,10 +507,8 @@ impl Drop for Savepoint {
         let Some(held) = self.transaction.upgrade() else {
             return;
         };
-        let mut savepoints = held.savepoints.borrow_mut();
-        if savepoints.contains(&self.number) {
-            savepoints.retain(|other| *other < self.number);
-            held.undo.set(Some(self.number));
+        if held.savepoints.borrow_mut().close(self.number) {
+            held.undo.set(Some(self.depth));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! COPY in both directions, on a connection that nobody else uses meanwhile. Knows no format of the data.
 //! Rule: the connection goes back to the pool when the COPY is over or dropped, and the driver has given it up by then.
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,11 +9,15 @@ use bytes::Bytes;
 
 use super::link::Own;
 use super::pool::{Inner, Pool};
+use super::transaction::Held;
 use crate::error::{Error, Result};
+use crate::outcome::Abandon;
 
 /// Data on their way into a table. See [`crate::CopyIn`].
 pub struct CopyIn {
     copy: tsumugi_pg::CopyIn,
+    /// None outside of one.
+    transaction: Weak<Held>,
     of: Of,
 }
 
@@ -78,7 +82,23 @@ impl CopyIn {
             _own: own,
         };
         let copy = of.opened(copy)?;
-        Ok(CopyIn { copy, of })
+        Ok(CopyIn {
+            copy,
+            transaction: Weak::new(),
+            of,
+        })
+    }
+
+    /// In a transaction, which ends when it is not known what was copied.
+    pub(super) fn within(self, transaction: Weak<Held>) -> CopyIn {
+        CopyIn {
+            transaction,
+            ..self
+        }
+    }
+
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        self.transaction.clone()
     }
 
     pub(crate) async fn send(&mut self, data: &[u8]) -> Result<()> {
@@ -90,7 +110,7 @@ impl CopyIn {
     }
 
     pub(crate) async fn finish(self) -> Result<u64> {
-        let CopyIn { copy, of } = self;
+        let CopyIn { copy, of, .. } = self;
         let finished = copy.finish().await;
         of.ended(finished.as_ref().map(|rows| Some(*rows)));
         finished.map_err(|error| of.failed(error))

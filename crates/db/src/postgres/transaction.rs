@@ -30,7 +30,7 @@ const NESTED: &str = "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for the transact
 /// A transaction. See [`crate::Transaction`].
 pub struct Transaction(Rc<Held>);
 
-struct Held {
+pub(super) struct Held {
     pool: Rc<Inner>,
     /// None once it has ended.
     own: RefCell<Option<Own>>,
@@ -126,7 +126,8 @@ impl Transaction {
     }
 
     pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
-        CopyIn::begin(&self.0.pool, self.0.own()?, sql).await
+        let copy = CopyIn::begin(&self.0.pool, self.0.own()?, sql).await?;
+        Ok(copy.within(Rc::downgrade(&self.0)))
     }
 
     pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
@@ -226,9 +227,8 @@ impl Transaction {
         Ok(())
     }
 
-    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
-        let owner: Weak<Held> = Rc::downgrade(&self.0);
-        owner
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        Rc::downgrade(&self.0)
     }
 }
 
@@ -334,30 +334,30 @@ pub struct Savepoint {
 
 impl Savepoint {
     pub(crate) async fn release(self) -> Result<()> {
-        self.finish("RELEASE SAVEPOINT").await
+        let sql = format!("RELEASE SAVEPOINT s{}", self.number);
+        self.finish(&sql).await
     }
 
     pub(crate) async fn roll_back(self) -> Result<()> {
-        self.finish("ROLLBACK TO SAVEPOINT").await
+        let sql = undo(self.number);
+        self.finish(&sql).await
     }
 
-    async fn finish(self, word: &str) -> Result<()> {
+    async fn finish(self, sql: &str) -> Result<()> {
         let Some(transaction) = self.transaction.upgrade() else {
             return Err(Error::Closed {
                 what: "transaction",
                 reason: "it was dropped before its savepoint",
             });
         };
-        transaction
-            .command(&format!("{word} s{}", self.number))
-            .await?;
+        transaction.savepoints.borrow().check(self.number)?;
+        transaction.command(sql).await?;
         transaction.savepoints.borrow_mut().close(self.number);
         Ok(())
     }
 
-    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
-        let owner: Weak<Held> = self.transaction.clone();
-        owner
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        self.transaction.clone()
     }
 }
 
@@ -376,9 +376,14 @@ impl Drop for Savepoint {
         let own = transaction.own.borrow().clone();
         if let Some(own) = own.filter(|_| existed) {
             // It is sent before whatever the transaction does next.
-            own.tell(&format!("ROLLBACK TO SAVEPOINT s{}", self.number));
+            own.tell(&undo(self.number));
         }
     }
+}
+
+/// Released as well, because the next savepoint would else be one within it, and so on for as long as the transaction lasts.
+fn undo(number: u32) -> String {
+    format!("ROLLBACK TO SAVEPOINT s{number}; RELEASE SAVEPOINT s{number}")
 }
 
 /// Rows that arrive in batches. See [`crate::RowStream`].

@@ -277,7 +277,14 @@ impl Connection {
         desk.packer.clear();
         let mut rows = prepared.raw_query();
         while let Some(row) = rows.next().map_err(Fault::Run)? {
-            desk.pack(row, rows_max_bytes)?;
+            if let Err(fault) = desk.pack(row, rows_max_bytes) {
+                if sqlite.is_autocommit() {
+                    // Stopped before its end a statement is else committed. Its next step fails, and undoes what it wrote.
+                    sqlite.get_interrupt_handle().interrupt();
+                    drop(rows.next());
+                }
+                return Err(fault);
+            }
         }
         drop(rows);
         Ok(desk.finish(&statement.sql, &prepared))

@@ -158,9 +158,8 @@ impl Transaction {
         self.session.ask(Request::RollBack).await.map(drop)
     }
 
-    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
-        let owner: Weak<Session> = Rc::downgrade(&self.session);
-        owner
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        Rc::downgrade(&self.session)
     }
 }
 
@@ -243,14 +242,14 @@ impl Savepoint {
                 reason: "it was dropped before its savepoint",
             });
         };
+        session.savepoints.borrow().check(self.number)?;
         session.ask(request).await?;
         session.savepoints.borrow_mut().close(self.number);
         Ok(())
     }
 
-    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
-        let owner: Weak<Session> = self.session.clone();
-        owner
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
+        self.session.clone()
     }
 }
 

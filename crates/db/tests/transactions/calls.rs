@@ -4,10 +4,16 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tsumugi_db::{Transaction, values};
+use tsumugi_rig::poll::pend;
 
-use crate::{NUMBERS, Place, begin, insert, numbers, on_each, pend};
+use crate::{Kind, NUMBERS, Place, begin, insert, numbers, on_each};
 
-/// The ways to call a transaction and leave before the answer; false when the answer was quicker.
+/// How often each call is left.
+const ROUNDS: usize = 5;
+/// How often it is tried, because an answer may be quicker.
+const TRIES: usize = 50;
+
+/// The ways to call a transaction and leave before the answer.
 const CALLS: &[&str] = &[
     "insert",
     "read",
@@ -19,6 +25,32 @@ const CALLS: &[&str] = &[
     "refused",
 ];
 
+/// Those that only PostgreSQL has.
+const COPIES: &[&str] = &["copy in", "copy in with data", "copy out"];
+
+fn calls(kind: Kind) -> impl Iterator<Item = &'static str> {
+    let copies = match kind {
+        Kind::Postgres => COPIES,
+        Kind::Sqlite | Kind::Firebird => &[],
+    };
+    CALLS.iter().chain(copies).copied()
+}
+
+/// Runs `round` with every call until it was left so many times; `round` says whether it was, or the answer was quicker.
+async fn left(place: &Place, mut round: impl AsyncFnMut(&str) -> bool) {
+    for call in calls(place.kind) {
+        let mut left = 0;
+        for _ in 0..TRIES {
+            left += usize::from(round(call).await);
+            if left == ROUNDS {
+                break;
+            }
+        }
+        assert!(left > 0, "{:?}: {call} was never left", place.kind);
+    }
+}
+
+/// False when the answer was quicker.
 async fn leave(tx: &Transaction, call: &str, place: &Place) -> bool {
     let sql = "insert into t(n) values (2)";
     match call {
@@ -39,6 +71,13 @@ async fn leave(tx: &Transaction, call: &str, place: &Place) -> bool {
             let twice = tx.execute("insert into t(n) values (1)", []);
             pend(twice, 0).await.is_none()
         }
+        "copy in" => pend(tx.copy_in("copy t from stdin"), 0).await.is_none(),
+        "copy in with data" => {
+            let mut copy = tx.copy_in("copy t from stdin").await.unwrap();
+            copy.send(b"2\n").await.unwrap();
+            pend(copy.finish(), 0).await.is_none()
+        }
+        "copy out" => pend(tx.copy_out("copy t to stdout"), 0).await.is_none(),
         other => unreachable!("{other}"),
     }
 }
@@ -46,48 +85,50 @@ async fn leave(tx: &Transaction, call: &str, place: &Place) -> bool {
 #[test]
 fn a_call_that_is_left_ends_its_transaction() {
     on_each("?pool=1", async |db, place| {
-        for call in CALLS {
-            for _ in 0..5 {
-                let tx = begin(db).await;
-                insert(&tx, 1).await;
-                if !leave(&tx, call, place).await {
-                    continue;
-                }
-                let next = tx.execute("insert into t(n) values (3)", []).await;
-                let context = format!("{:?}: {call}", place.kind);
-                let next = next.expect_err(&context);
-                assert_eq!(next.kind(), "TransactionRolledBack", "{context}: {next}");
-                assert!(next.to_string().contains("not waited for"), "{next}");
-                let commit = tx.commit().await.expect_err(&context);
-                assert_eq!(
-                    commit.kind(),
-                    "TransactionRolledBack",
-                    "{context}: {commit}"
-                );
-                assert!(tx.savepoint().await.is_err());
-                tx.roll_back().await.unwrap();
-                // The only connection is free although the transaction was not dropped.
-                assert_eq!(numbers(db).await, "", "{context}");
+        left(place, async |call| {
+            let tx = begin(db).await;
+            insert(&tx, 1).await;
+            if !leave(&tx, call, place).await {
+                return false;
             }
-        }
+            let next = tx.execute("insert into t(n) values (3)", []).await;
+            let context = format!("{:?}: {call}", place.kind);
+            let next = next.expect_err(&context);
+            assert_eq!(next.kind(), "TransactionRolledBack", "{context}: {next}");
+            assert!(next.to_string().contains("not waited for"), "{next}");
+            let commit = tx.commit().await.expect_err(&context);
+            assert_eq!(
+                commit.kind(),
+                "TransactionRolledBack",
+                "{context}: {commit}"
+            );
+            assert!(tx.savepoint().await.is_err());
+            tx.roll_back().await.unwrap();
+            // The only connection is free although the transaction was not dropped.
+            assert_eq!(numbers(db).await, "", "{context}");
+            true
+        })
+        .await;
     });
 }
 
 #[test]
 fn a_call_that_is_left_within_a_savepoint_ends_all_of_its_transaction() {
     on_each("?pool=1", async |db, place| {
-        for call in CALLS {
+        left(place, async |call| {
             let tx = begin(db).await;
             insert(&tx, 1).await;
             let savepoint = tx.savepoint().await.unwrap();
             if !leave(&tx, call, place).await {
-                continue;
+                return false;
             }
             let error = savepoint.roll_back().await.unwrap_err();
             assert_eq!(error.kind(), "TransactionRolledBack", "{call}: {error}");
             assert!(tx.commit().await.is_err());
             assert_eq!(numbers(db).await, "");
-        }
+            true
+        })
+        .await;
     });
 }
 

@@ -1,13 +1,10 @@
 //! Transactions and callers that leave, on all databases. Not what one of them does in its own way: that is beside this folder.
-//! Rule: each test runs on SQLite, PostgreSQL and Firebird and expects the same.
+//! Rule: each test runs on SQLite, PostgreSQL and Firebird and expects the same; COPY is only where there is one.
 
 mod calls;
 mod histories;
 mod savepoints;
-
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
+mod sizes;
 
 use tsumugi_db::{Database, Options, Transaction, TransactionOptions, ValueRef, values};
 
@@ -106,19 +103,4 @@ async fn numbers(db: &Database) -> String {
         other => panic!("{other:?}"),
     };
     rows.iter().map(number).collect::<Vec<_>>().join(" ")
-}
-
-/// Polls a future until it has been pending so many times, then drops it at once. What it came to, if it was quicker.
-async fn pend<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
-    let mut future = pin!(future);
-    let mut pended = 0;
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending if pended == times => Poll::Ready(None),
-        Poll::Pending => {
-            pended += 1;
-            Poll::Pending
-        }
-    })
-    .await
 }
