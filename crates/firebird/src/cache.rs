@@ -70,12 +70,6 @@ impl Cache {
         Some(prepared)
     }
 
-    /// What is known of a statement with this text that nobody uses.
-    pub(crate) fn description(&self, sql: &str) -> Option<&Description> {
-        let (_, prepared) = self.idle.get(sql)?.last()?;
-        Some(&prepared.description)
-    }
-
     /// Keeps a statement that is used no more. Another one, or the same, has to go if one is returned.
     pub(crate) fn keep(&mut self, prepared: Prepared) -> Option<Prepared> {
         if self.max == 0 || prepared.generation != self.generation {

@@ -130,11 +130,6 @@ impl RowStream {
         self.state == State::Ended && self.failure.is_none()
     }
 
-    /// Whether what was streamed may have changed something; see [`Description::may_write`](crate::Description::may_write).
-    pub fn may_write(&self) -> bool {
-        self.lease.description().may_write()
-    }
-
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &[Column] {
         self.lease.description().columns()

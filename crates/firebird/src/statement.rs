@@ -182,12 +182,6 @@ impl Connection {
         Ok(Rc::clone(lease.description()))
     }
 
-    /// [`Description::may_write`] of a statement that ran lately and does not run now; none when it is not known.
-    pub fn may_write(&self, sql: &str) -> Option<bool> {
-        let cache = self.0.cache.borrow();
-        cache.description(sql).map(Description::may_write)
-    }
-
     /// Frees all statements that are kept prepared and not in use, and ends the transactions that keep hold of the tables which statements
     /// outside of any have touched. A table cannot be dropped before that is done on every connection that used it; this one's
     /// own changes of the schema do it by themselves.

@@ -188,11 +188,10 @@ impl RowStream {
         Ok(Some(batch))
     }
 
-    /// Ends the caller's transaction if what was being streamed may have written: nobody can say how much.
+    /// Ends the caller's transaction: nobody can say what the code that was called has written.
     fn stop(&mut self) {
         if let Place::Within(held) = &self.place
             && let Some(held) = held.upgrade()
-            && self.rows.as_ref().is_some_and(|rows| rows.may_write())
         {
             self.live = None;
             held.stop();

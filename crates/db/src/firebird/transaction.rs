@@ -1,5 +1,5 @@
 //! Transactions and savepoints: each on a connection of its own, until it ends or is dropped.
-//! Rule: a statement that writes and was stopped ends its transaction, because nobody can say whether it ran.
+//! Rule: a statement that was stopped ends its transaction, a query too: nobody can say what the code that it calls has written.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -164,8 +164,12 @@ impl Transaction {
             });
         }
         let live = self.0.ready().await?;
-        let stream = RowStream::begin(&self.0, live, sql, values).await?;
-        Ok(stream.by(by))
+        let running = Running::begin(&self.0);
+        let stream = RowStream::begin(&self.0, live, sql, values).await;
+        if !matches!(stream, Err(Error::Timeout { .. })) {
+            running.answered();
+        }
+        Ok(stream?.by(by))
     }
 
     pub(crate) async fn savepoint(&self) -> Result<Savepoint> {
@@ -335,21 +339,9 @@ impl Held {
         Ok(Settled::Runs)
     }
 
-    /// Whether a query that was stopped may have written. One of which nothing is known may.
-    fn may_write(&self, sql: &str) -> bool {
-        let live = self.live.borrow();
-        let Some(live) = live.as_ref() else {
-            return false;
-        };
-        self.parameters.access == ServerAccess::ReadWrite
-            && live.transaction.connection().may_write(sql) != Some(false)
-    }
-
-    /// A stream of it was stopped that may have written.
+    /// A stream of it was stopped.
     pub(super) fn stop(&self) {
-        if self.parameters.access == ServerAccess::ReadWrite {
-            self.end(Ended::Stopped);
-        }
+        self.end(Ended::Stopped);
     }
 
     /// Rolls it back without waiting.
@@ -371,7 +363,7 @@ impl Held {
         let effect = self.pool.permitted(&sql, &values)?;
         let live = self.ready().await?;
         let begun = self.pool.account.begun();
-        let running = Running::begin(self, Doubt::of(effect, &sql));
+        let running = Running::begin(self);
         let sent = bind::values(&values);
         let outcome = self.pool.timed(async {
             self.pool.make_room_for(effect).await;
@@ -392,7 +384,7 @@ impl Held {
 
     async fn command(&self, live: &Live, sql: &str) -> Result<()> {
         let begun = self.pool.account.begun();
-        let running = Running::begin(self, Doubt::Writes);
+        let running = Running::begin(self);
         let run = self.pool.timed(live.transaction.immediate(sql)).await;
         if run.is_ok() {
             running.answered();
@@ -407,35 +399,17 @@ fn still_running() -> Error {
     Error::usage("a statement of the transaction is still running: wait for it first")
 }
 
-/// Whether a statement that was stopped may have written.
-enum Doubt<'a> {
-    Writes,
-    /// A query does, of a procedure or a function.
-    Reads(&'a str),
-}
-
-impl<'a> Doubt<'a> {
-    fn of(effect: Effect, sql: &'a str) -> Doubt<'a> {
-        match effect {
-            Effect::Read => Doubt::Reads(sql),
-            _ => Doubt::Writes,
-        }
-    }
-}
-
-/// A statement under way. Dropped before its answer, it ends the transaction unless it only reads.
+/// A statement under way. Dropped before its answer, it ends the transaction.
 struct Running<'a> {
     held: &'a Held,
-    doubt: Doubt<'a>,
     answered: bool,
 }
 
 impl<'a> Running<'a> {
-    fn begin(held: &'a Held, doubt: Doubt<'a>) -> Running<'a> {
+    fn begin(held: &'a Held) -> Running<'a> {
         held.running.set(held.running.get() + 1);
         Running {
             held,
-            doubt,
             answered: false,
         }
     }
@@ -449,11 +423,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.held.running.set(self.held.running.get() - 1);
         self.held.used.set(Instant::now());
-        let may_write = match self.doubt {
-            Doubt::Writes => true,
-            Doubt::Reads(sql) => self.held.may_write(sql),
-        };
-        if !self.answered && may_write {
+        if !self.answered {
             self.held.end(Ended::Stopped);
         }
     }

@@ -237,7 +237,8 @@ fn an_idle_transaction_is_rolled_back() {
     });
 }
 
-/// Procedures that are selected from and write: one at once, one after a while.
+/// Procedures that are selected from and write: one at once, one after a while. A function that writes and takes its time, too little to be
+/// stopped; and a view of it.
 async fn procedures(db: &Database) {
     words(db).await;
     let script = "
@@ -248,7 +249,12 @@ async fn procedures(db: &Database) {
           while (i < 3000000000) do i = i + 1;
           suspend; end;
         create procedure add_twice(w varchar(20)) returns (n int) as begin
-          insert into words(word) values (:w); n = 1; suspend; insert into words(word) values (:w); end;";
+          insert into words(word) values (:w); n = 1; suspend; insert into words(word) values (:w); end;
+        create function add_late(w varchar(20)) returns int as declare i bigint = 0; begin
+          insert into words(word) values (:w);
+          while (datediff(millisecond from current_timestamp to cast('now' as timestamp)) < 1000) do i = i + 1;
+          return 1; end;
+        create view through_view as select add_late('view') as n from rdb$database;";
     db.execute_script(script).await.unwrap();
 }
 
@@ -281,26 +287,56 @@ fn a_procedure_that_writes_is_kept_or_undone_with_its_rows_and_their_blobs() {
 }
 
 #[test]
-fn a_query_that_is_stopped_ends_its_transaction_when_it_may_have_written() {
+fn a_query_that_is_stopped_ends_its_transaction_whatever_it_reads() {
+    with("?statement_timeout_ms=700", async |db| {
+        procedures(&db).await;
+        for slow in [
+            "select n from add_slowly('procedure')",
+            "select add_late('function') from rdb$database",
+            "select n from through_view",
+            "select count(*) from rdb$fields a, rdb$fields b, rdb$fields c, rdb$fields d",
+        ] {
+            let tx = db.begin(TransactionOptions::default()).await.unwrap();
+            let insert = "insert into words(word) values (current_transaction)";
+            tx.execute(insert, []).await.unwrap();
+            let late = tx.query(slow, []).await.unwrap_err();
+            assert_eq!(late.kind(), "QueryCanceled", "{slow}: {late}");
+            let over = tx.commit().await.expect_err(slow);
+            assert_eq!(over.kind(), "TransactionRolledBack", "{slow}: {over}");
+            drop(tx);
+            // It is stopped when nobody waits for anything behind it.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(count(&db).await, r#"[{"n":0}]"#, "{slow}");
+        }
+    });
+}
+
+#[test]
+fn a_stream_that_is_stopped_ends_its_transaction() {
     with("?statement_timeout_ms=700", async |db| {
         procedures(&db).await;
         let tx = db.begin(TransactionOptions::default()).await.unwrap();
-        let slow = "select n from add_slowly('slow')";
-        let late = tx.query(slow, []).await.unwrap_err();
+        let slow = "select add_late('function') from rdb$database";
+        // The first rows come when it is begun.
+        let late = tx.stream(slow, []).await.unwrap_err();
         assert_eq!(late.kind(), "QueryCanceled", "{late}");
         let over = tx.commit().await.unwrap_err();
         assert_eq!(over.kind(), "TransactionRolledBack", "{over}");
-        drop(tx);
-        // One that only reads leaves its transaction as it is.
         let tx = db.begin(TransactionOptions::default()).await.unwrap();
-        let insert = "insert into words(word) values ('kept')";
-        tx.execute(insert, []).await.unwrap();
-        let slow = "select count(*) from rdb$fields a, rdb$fields b, rdb$fields c, rdb$fields d";
-        let late = tx.query(slow, []).await.unwrap_err();
+        let slow = "with recursive n as (select 1 as i from rdb$database union all select i + 1 from n where i < 1000) \
+             select a.i, iif(b.i = 20, add_late('later'), 0) from n b cross join n a";
+        let mut rows = tx.stream(slow, []).await.unwrap();
+        let late = loop {
+            match rows.next().await {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("it is stopped before its end"),
+                Err(late) => break late,
+            }
+        };
         assert_eq!(late.kind(), "QueryCanceled", "{late}");
-        // It is stopped when nobody waits for anything behind it.
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        tx.commit().await.unwrap();
-        assert_eq!(count(&db).await, r#"[{"n":1}]"#);
+        drop(rows);
+        let over = tx.commit().await.unwrap_err();
+        assert_eq!(over.kind(), "TransactionRolledBack", "{over}");
+        assert_eq!(count(&db).await, r#"[{"n":0}]"#);
     });
 }

@@ -1,7 +1,8 @@
 //! Random histories of several callers on one connection or two, compared with a model: statements by themselves and in transactions, that
-//! succeed, fail, or are left at any point. A few here; TSUMUGI_HISTORIES=10000 makes it a part of `make soak`, TSUMUGI_HISTORY=SEED
+//! succeed, fail, are stopped by `statement_timeout`, or are left at any point. A few here; TSUMUGI_HISTORIES=10000 makes it a part of `make soak`, TSUMUGI_HISTORY=SEED
 //! runs one again. Rule: what is acknowledged is there once, what failed is not, what was left is there wholly or not at all, a transaction
-//! stands or falls as one, everybody reads what was acknowledged before, and no caller gets an error for what another did.
+//! stands or falls as one, everybody reads what was acknowledged before, and no caller gets an error for what another did. What was stopped is
+//! there wholly or not at all outside of a transaction, and in one that is committed all the same it is not.
 
 mod open;
 mod program;

@@ -18,6 +18,10 @@ enum State {
     Failed,
     /// A call was left.
     Over,
+    /// A statement was stopped. Whether it goes on is the database's; if it does, what was stopped is undone.
+    Stopped,
+    /// Something was stopped of which a part may be done, if it goes on.
+    Unknown,
 }
 
 /// A transaction, and what the model says of it.
@@ -53,7 +57,9 @@ impl<'a> Open<'a> {
     }
 
     pub(super) async fn step(&mut self, step: Inner) -> Outcome {
+        let is_simple = matches!(step, Inner::Statement(..) | Inner::Read | Inner::Yield(_));
         match step {
+            _ if self.is_doubtful() && !is_simple => Ok(()),
             Inner::Statement(act, leave) => self.statement(act, leave).await,
             Inner::Pipeline(leave) => self.pipeline(leave).await,
             Inner::Read => self.read().await,
@@ -77,7 +83,11 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// What a call must come to that would succeed by itself. None when the caller left.
+    fn is_doubtful(&self) -> bool {
+        matches!(self.state, State::Stopped | State::Unknown)
+    }
+
+    /// What a call must come to that would succeed by itself. None when the caller left, or the call was stopped.
     fn expect<T>(
         &mut self,
         what: &str,
@@ -87,7 +97,15 @@ impl<'a> Open<'a> {
             self.state = State::Over;
             return Ok(None);
         };
+        if self.history.was_stopped(&outcome) && self.state != State::Over {
+            self.stop(State::Stopped);
+            return Ok(None);
+        }
+        if self.is_doubtful() {
+            return Ok(Some(outcome));
+        }
         let expected = match (self.state, &self.stream) {
+            (State::Stopped | State::Unknown, _) => None,
             (State::Over, _) => Some("TransactionRolledBack"),
             (_, Some(_)) => Some("UsageError"),
             (State::Failed, None) => Some("Error"),
@@ -113,6 +131,13 @@ impl<'a> Open<'a> {
         }
     }
 
+    fn stop(&mut self, state: State) {
+        self.stream = None;
+        if self.state != State::Unknown {
+            self.state = state;
+        }
+    }
+
     fn takes_statements(&self) -> bool {
         self.state == State::Good && self.stream.is_none()
     }
@@ -134,6 +159,10 @@ impl<'a> Open<'a> {
         let Some(outcome) = self.expect(&format!("{act:?}"), ended)? else {
             return Ok(());
         };
+        if self.is_doubtful() && outcome.is_ok() {
+            self.undone.pop();
+            self.ids.push(id);
+        }
         if !takes {
             return Ok(());
         }
@@ -167,6 +196,13 @@ impl<'a> Open<'a> {
         let ended = ended.map(|outcomes| {
             outcomes.and_then(|outcomes| outcomes.into_iter().collect::<Result<Vec<Rows>, _>>())
         });
+        if ended
+            .as_ref()
+            .is_some_and(|ended| self.history.was_stopped(ended))
+        {
+            self.stop(State::Unknown);
+            return Ok(());
+        }
         let takes = self.takes_statements();
         let outcome = match (ended, self.state) {
             (Some(Err(Error::RolledBack { .. })), State::Failed) => return Ok(()),
@@ -267,6 +303,13 @@ impl<'a> Open<'a> {
             Way::Release => call(leave, savepoint.release()).await,
             Way::RollBack => call(leave, savepoint.roll_back()).await,
         };
+        if ended
+            .as_ref()
+            .is_some_and(|ended| self.history.was_stopped(ended))
+        {
+            self.stop(State::Unknown);
+            return Ok(());
+        }
         let can = match way {
             Way::Release => self.state == State::Good,
             // It is what a failed transaction takes.
@@ -340,11 +383,15 @@ impl<'a> Open<'a> {
                 Ok(())
             }
             Some(Ok(None)) => Err(format!("a stream ended after {} rows", self.read)),
+            Some(late) if self.history.was_stopped(&late) => {
+                self.stop(State::Stopped);
+                Ok(())
+            }
             Some(Err(error)) => {
                 self.stream = None;
                 match self.state {
                     State::Good => Err(told("NextRows", &Err::<(), _>(error))),
-                    State::Failed | State::Over => Ok(()),
+                    _ => Ok(()),
                 }
             }
         }
@@ -358,7 +405,17 @@ impl<'a> Open<'a> {
         };
         let fate = match (end, ended) {
             (End::Drop | End::RollBack(_), None) => Fate::Absent,
-            (End::Commit(_), None) if self.takes_statements() => Fate::Either,
+            (End::Commit(_), None) if self.takes_statements() || self.is_doubtful() => Fate::Either,
+            (End::Commit(_) | End::RollBack(_), Some(late)) if self.history.was_stopped(&late) => {
+                match end {
+                    End::Commit(_) => Fate::Either,
+                    _ => Fate::Absent,
+                }
+            }
+            (End::Commit(_), Some(outcome)) if self.is_doubtful() => match outcome {
+                Ok(()) => Fate::Present,
+                Err(_) => Fate::Absent,
+            },
             (End::Commit(_), None) => Fate::Absent,
             (End::RollBack(_), Some(outcome)) => {
                 let refused = self.stream.is_some() && self.state != State::Over;
@@ -383,7 +440,11 @@ impl<'a> Open<'a> {
         let ids = std::mem::take(&mut self.ids);
         let undone = std::mem::take(&mut self.undone);
         // What became of the transaction is certain for others once it has gone.
+        let is_known = self.state != State::Unknown;
         drop(self);
+        if !is_known {
+            return Ok(());
+        }
         history.note(ids, fate);
         history.note(undone, Fate::Absent);
         Ok(())

@@ -31,6 +31,8 @@ pub(super) enum Act {
     Procedure,
     /// Inserts it and takes its time.
     Slow,
+    /// Inserts it and takes longer than `statement_timeout`, where that is short.
+    Late,
     /// Inserts it and another row that is refused.
     Duplicate,
     /// Inserts it in code that raises an error afterwards.
@@ -94,6 +96,8 @@ pub(super) enum End {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) connections: u64,
+    /// Statements are stopped before some of them end. Then any may be, if the machine is busy.
+    pub(super) stops: bool,
     /// What else the URL says.
     pub(super) options: &'static str,
     pub(super) callers: Vec<Vec<Step>>,
@@ -102,9 +106,15 @@ pub(super) struct Program {
 impl Program {
     pub(super) fn random(dice: &Dice, kind: Kind) -> Program {
         let callers = 2 + dice.below(7);
-        let steps = |dice: &Dice| (0..2 + dice.below(6)).map(|_| step(dice, kind)).collect();
+        let stops = dice.one_in(8);
+        let steps = |dice: &Dice| {
+            (0..2 + dice.below(6))
+                .map(|_| step(dice, kind, stops))
+                .collect()
+        };
         Program {
             connections: 1 + dice.below(2),
+            stops,
             options: match kind == Kind::Postgres && dice.one_in(4) {
                 // As behind a pooler: each execution is prepared anew.
                 true => "&statement_cache=0",
@@ -155,7 +165,13 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "on {} connections{}", self.connections, self.options)?;
+        let Program {
+            connections,
+            options,
+            stops,
+            ..
+        } = self;
+        writeln!(f, "on {connections} connections{options}, stops: {stops}")?;
         for (number, caller) in self.callers.iter().enumerate() {
             writeln!(f, "caller {number}:")?;
             for step in caller {
@@ -191,7 +207,10 @@ fn rarely(dice: &Dice) -> Leave {
     }
 }
 
-fn act(dice: &Dice, kind: Kind) -> Act {
+fn act(dice: &Dice, kind: Kind, stops: bool) -> Act {
+    if stops && dice.one_in(5) {
+        return Act::Late;
+    }
     let common = [
         Act::Insert,
         Act::Insert,
@@ -209,10 +228,10 @@ fn act(dice: &Dice, kind: Kind) -> Act {
     dice.pick(&common)
 }
 
-fn step(dice: &Dice, kind: Kind) -> Step {
+fn step(dice: &Dice, kind: Kind, stops: bool) -> Step {
     match dice.below(20) {
         0 if dice.one_in(4) => Step::Statement(Act::RaiseLate, leave(dice)),
-        0..=6 => Step::Statement(act(dice, kind), leave(dice)),
+        0..=6 => Step::Statement(act(dice, kind, stops), leave(dice)),
         7 => Step::Pipeline {
             atomic: dice.one_in(2),
             refused: dice.one_in(3).then(|| dice.below(3)),
@@ -221,7 +240,7 @@ fn step(dice: &Dice, kind: Kind) -> Step {
         8..=10 => Step::Read,
         11 => Step::Stream(dice.below(4)),
         // A table that somebody uses cannot be changed on Firebird.
-        12 if kind != Kind::Firebird => Step::Alter,
+        12 if kind != Kind::Firebird && !stops => Step::Alter,
         13 | 14 => Step::ReadAltered,
         15 => Step::Yield(1 + dice.below(3)),
         _ => {
@@ -229,7 +248,7 @@ fn step(dice: &Dice, kind: Kind) -> Step {
             for _ in 0..dice.below(9) {
                 match dice.one_in(10) {
                     true => steps.extend(savepoint_under_stream(dice)),
-                    false => steps.push(inner(dice, kind)),
+                    false => steps.push(inner(dice, kind, stops)),
                 }
             }
             let end = match dice.below(6) {
@@ -260,10 +279,10 @@ fn savepoint_under_stream(dice: &Dice) -> [Inner; 6] {
     ]
 }
 
-fn inner(dice: &Dice, kind: Kind) -> Inner {
+fn inner(dice: &Dice, kind: Kind, stops: bool) -> Inner {
     let which = dice.below(3);
     match dice.below(24) {
-        0..=7 => Inner::Statement(act(dice, kind), rarely(dice)),
+        0..=7 => Inner::Statement(act(dice, kind, stops), rarely(dice)),
         8 => Inner::Pipeline(rarely(dice)),
         9 | 10 => Inner::Read,
         11 => Inner::ReadAltered,

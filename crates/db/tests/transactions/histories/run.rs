@@ -17,7 +17,11 @@ use crate::Kind;
 /// No history takes so long, unless something hangs.
 const HANGS: Duration = Duration::from_secs(120);
 /// Longer than all waiting for a connection.
-const POOL: &str = "acquire_timeout_ms=100000&statement_timeout_ms=60000&pool_min=0";
+const POOL: &str = "acquire_timeout_ms=100000&pool_min=0";
+/// Longer than any statement takes.
+const LONG: &str = "&statement_timeout_ms=60000";
+/// Shorter than some.
+const SHORT: &str = "&statement_timeout_ms=250";
 
 pub(super) type Outcome = Result<(), String>;
 
@@ -40,6 +44,7 @@ pub(super) enum Fate {
 pub(super) struct History {
     db: Database,
     pub(super) kind: Kind,
+    stops: bool,
     next_id: Cell<i64>,
     groups: RefCell<Vec<Group>>,
     /// How the table is that is altered again and again.
@@ -91,6 +96,11 @@ fn is_unsent<T>(outcome: &Result<T, Error>, kind: Kind) -> bool {
     kind == Kind::Firebird && matches!(outcome, Err(Error::Lost { ran: false, .. }))
 }
 
+/// Whether it was stopped by `statement_timeout`.
+fn is_late<T>(outcome: &Result<T, Error>) -> bool {
+    matches!(outcome, Err(Error::Timeout { .. }))
+}
+
 /// What a statement by itself must come to.
 pub(super) fn is_refused(act: Act, kind: Kind) -> bool {
     match act {
@@ -110,11 +120,18 @@ impl History {
         let Program {
             connections,
             options,
+            stops,
             ..
         } = program;
-        let url = format!("{url}?{POOL}&pool={connections}{options}");
+        let patience = if *stops { SHORT } else { LONG };
+        let long = format!("{url}?{POOL}{LONG}&pool={connections}{options}");
+        let url = format!("{url}?{POOL}{patience}&pool={connections}{options}");
         let db = Database::connect(&url, Options::default()).await.unwrap();
-        let rows = db.query(sql::ALTERED, []).await.unwrap();
+        let looker = match stops {
+            true => Database::connect(&long, Options::default()).await.unwrap(),
+            false => db.clone(),
+        };
+        let rows = looker.query(sql::ALTERED, []).await.unwrap();
         let altered = match rows.columns().names().any(|name| name == sql::RENAMED) {
             true => Altered::Yes,
             false => Altered::No,
@@ -122,6 +139,7 @@ impl History {
         let history = Rc::new(History {
             db: db.clone(),
             kind,
+            stops: *stops,
             next_id: Cell::new(*next_id),
             groups: RefCell::default(),
             altered: Cell::new(altered),
@@ -150,11 +168,17 @@ impl History {
         }
         *next_id = history.next_id.get();
         let outcome = match outcome {
-            Ok(()) => history.look_at_all(first).await,
+            Ok(()) => history.look_at_all(&looker, first).await,
             failed => failed,
         };
         db.close();
+        looker.close();
         outcome
+    }
+
+    /// Whether it was stopped, where statements are.
+    pub(super) fn was_stopped<T>(&self, outcome: &Result<T, Error>) -> bool {
+        self.stops && is_late(outcome)
     }
 
     pub(super) fn new_id(&self) -> i64 {
@@ -202,6 +226,7 @@ impl History {
                 let rows = self.db.query(sql::ALTERED, []).await;
                 match &rows {
                     Ok(found) => is_whole(found),
+                    late if self.was_stopped(late) => Ok(()),
                     unsent if is_unsent(unsent, self.kind) => Ok(()),
                     Err(_) => Err(told("ReadAltered", &rows)),
                 }
@@ -230,6 +255,7 @@ impl History {
         let fate = match &ended {
             Some(outcome) if is_unsent(outcome, self.kind) => Fate::Absent,
             None if stays => Fate::Either,
+            Some(outcome) if stays && self.was_stopped(outcome) => Fate::Either,
             Some(outcome) if outcome.is_err() != refused => {
                 return Err(told(&format!("{act:?}"), outcome));
             }
@@ -257,6 +283,10 @@ impl History {
             Atomicity::Each
         };
         let ended = call(leave, self.db.pipeline(statements.collect(), atomicity)).await;
+        let ended = ended.filter(|outcomes| {
+            let stopped = |each: &Vec<_>| each.iter().any(|one| self.was_stopped(one));
+            !self.was_stopped(outcomes) && !(atomic && outcomes.as_ref().is_ok_and(stopped))
+        });
         let Some(outcomes) = ended else {
             // Of a refused one alone it is certain.
             if atomic {
@@ -286,6 +316,10 @@ impl History {
             return Err(told("Pipeline", &outcomes));
         };
         for ((outcome, id), act) in outcomes.iter().zip(ids).zip(acts) {
+            if self.was_stopped(outcome) && act != Act::Duplicate {
+                self.note(vec![id], Fate::Either);
+                continue;
+            }
             let fails = act == Act::Duplicate
                 || (atomic && refused.is_some())
                 || is_unsent(outcome, self.kind);
@@ -304,7 +338,7 @@ impl History {
         };
         let sql = "select count(*) from w where id = ?";
         let rows = self.db.query(sql, values![id]).await;
-        if is_unsent(&rows, self.kind) {
+        if is_unsent(&rows, self.kind) || self.was_stopped(&rows) {
             return Ok(());
         }
         let Ok(rows) = &rows else {
@@ -319,6 +353,9 @@ impl History {
         let first = certain.iter().map(|(id, _)| *id).min().unwrap_or(0);
         let sql = "select id from w where id >= ?";
         let stream = self.db.stream(sql, values![first]).await;
+        if self.was_stopped(&stream) {
+            return Ok(());
+        }
         let mut stream = stream.map_err(|error| format!("Stream: {} {error}", error.kind()))?;
         let mut found = Vec::new();
         for _ in 0..batches {
@@ -330,6 +367,7 @@ impl History {
                         .iter()
                         .try_for_each(|(id, fate)| judge(*id, *fate, count(&found, *id)));
                 }
+                late if self.was_stopped(&late) => return Ok(()),
                 Err(error) => return Err(format!("Stream: {} {error}", error.kind())),
             }
         }
@@ -338,6 +376,9 @@ impl History {
 
     async fn transaction(&self, inner: Vec<Inner>, end: End) -> Outcome {
         let begun = self.db.begin(TransactionOptions::default()).await;
+        if self.was_stopped(&begun) {
+            return Ok(());
+        }
         let tx = begun.map_err(|error| format!("begin: {} {error}", error.kind()))?;
         let mut open = Open::new(self, &tx);
         let mut outcome = Ok(());
@@ -354,9 +395,9 @@ impl History {
     }
 
     /// At the end all that is certain, and that what was left is whole.
-    async fn look_at_all(&self, first: i64) -> Outcome {
+    async fn look_at_all(&self, db: &Database, first: i64) -> Outcome {
         let sql = "select id from w where id >= ?";
-        let rows = self.db.query(sql, values![first]).await;
+        let rows = db.query(sql, values![first]).await;
         let Ok(rows) = &rows else {
             return Err(told("at the end", &rows));
         };

@@ -19,6 +19,7 @@ create table p(a int, b int); insert into p values (1, 7);
 create function wr(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); return n; end $$;
 create function ra(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); raise exception 'no'; end $$;
 create function slow(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); perform pg_sleep(0.02); return n; end $$;
+create function late(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); perform pg_sleep(0.5); return n; end $$;
 create procedure wp(n int) language plpgsql as $$ begin insert into w(id) values (n); end $$;
 create procedure cr(n int) language plpgsql as
     $$ begin insert into w(id) values (n); commit; raise exception using errcode = '26000'; end $$;
@@ -34,6 +35,10 @@ create procedure ra(n integer) returns (m integer) as begin insert into w(id) va
 create procedure late(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; exception no_way; end;
 create procedure slow(n integer) returns (m integer) as declare i integer = 0;
     begin insert into w(id) values (:n); while (i < 100000) do i = i + 1; m = n; suspend; end;
+create function lasting(n integer) returns integer as declare i integer = 0; begin
+    insert into w(id) values (:n);
+    while (datediff(millisecond from current_timestamp to cast('now' as timestamp)) < 500) do i = i + 1;
+    return n; end;
 create procedure wp(n integer) as begin insert into w(id) values (:n); end;
 insert into w values (0, 0);
 insert into p values (1, 7);
@@ -90,6 +95,12 @@ pub(super) fn of(act: Act, kind: Kind) -> &'static str {
             "insert into w(id) with recursive c(x) as (select 1 union all select x + 1 from c where x < 50000) \
              select ? from c where x = 50000"
         }
+        (Act::Late, Kind::Sqlite) => {
+            "insert into w(id) with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000000) \
+             select ? union all select x from c where x < 0"
+        }
+        (Act::Late, Kind::Postgres) => "select late(?)",
+        (Act::Late, Kind::Firebird) => "select lasting(cast(? as integer)) from rdb$database",
         (Act::Slow, Kind::Postgres) => "select slow(?)",
         (Act::Slow, Kind::Firebird) => "select * from slow(?)",
         (Act::Duplicate, Kind::Sqlite | Kind::Postgres) => {
