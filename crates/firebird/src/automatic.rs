@@ -6,7 +6,6 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::parameters::{Access, Isolation, TransactionParameters, Wait};
 
@@ -147,10 +146,7 @@ impl Connection {
         }
         self.tell(|writer| {
             for transaction in transactions {
-                writer.tell(Expect::Response, |requests| {
-                    requests.commit(transaction);
-                    Ok(())
-                })?;
+                writer.tell_commit(transaction)?;
             }
             Ok(())
         });

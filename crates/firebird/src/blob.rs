@@ -11,7 +11,7 @@ use tsumugi_firebird_proto::parameters::{BlobParameters, BlobStorage};
 use tsumugi_firebird_proto::values::CharacterSet;
 
 use crate::automatic::InUse;
-use crate::connection::{Asked, Connection, Effect};
+use crate::connection::{Asked, Connection, Effect, Within};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_PIECE_BYTES, BLOB_PIECES_AHEAD};
 use crate::transaction::Transaction;
@@ -43,16 +43,31 @@ enum State {
 struct Open {
     used: InUse,
     handle: Blob,
+    within: Within,
     /// It was closed, or the end of its transaction closes it.
     is_left: bool,
 }
 
+impl Open {
+    /// The number that the server knows it by, which is another's once its transaction has ended.
+    fn handle(&self) -> Result<Blob> {
+        match self.used.connection().0.is_open(self.within) {
+            true => Ok(self.handle),
+            false => Err(Error::BlobClosed),
+        }
+    }
+}
+
 impl Drop for Open {
     fn drop(&mut self) {
-        if !self.is_left && self.used.connection().is_alive() {
-            self.used.connection().tell(|writer| {
+        let connection = self.used.connection();
+        if self.is_left || !connection.is_alive() {
+            return;
+        }
+        if let Ok(handle) = self.handle() {
+            connection.tell(|writer| {
                 writer.tell(Expect::Response, |requests| {
-                    requests.cancel_blob(self.handle);
+                    requests.cancel_blob(handle);
                     Ok(())
                 })
             });
@@ -67,6 +82,8 @@ impl Connection {
     /// # Errors
     /// [`Error::Server`] when there is no such blob any more; [`Error::Lost`].
     pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
+        // From here on the transaction does not end.
+        let _used = InUse::of(self);
         let transaction = self.automatic().await?;
         self.blob_within(transaction, id, stored_as).await
     }
@@ -77,7 +94,9 @@ impl Connection {
         id: u64,
         stored_as: Option<u8>,
     ) -> Result<BlobReader> {
+        let used = InUse::of(self);
         self.room().await;
+        let within = self.0.within(transaction);
         let mut parameters = BlobParameters::new(BlobStorage::Segments);
         if let Some(set) = stored_as.filter(|set| is_converted(*set)) {
             parameters.transliterate(set, CharacterSet::UTF8.id());
@@ -86,7 +105,7 @@ impl Connection {
         let mut asked = self.ask(|writer| {
             // Where it cannot be opened nothing is read: not another reader's blob.
             writer.guard_last()?;
-            writer.ask_to(Effect::OpensBlob, Expect::Response, |requests| {
+            writer.ask_to(Effect::OpensBlob(within), Expect::Response, |requests| {
                 requests.open_blob(transaction, id, &parameters)
             })?;
             writer.ask(Expect::Response, |requests| {
@@ -101,8 +120,9 @@ impl Connection {
         }
         let handle = Blob(opened?.object);
         let open = Open {
-            used: InUse::of(self),
+            used,
             handle,
+            within,
             is_left: false,
         };
         Ok(BlobReader {
@@ -125,7 +145,7 @@ impl BlobReader {
     /// future loses nothing.
     ///
     /// # Errors
-    /// [`Error::Server`], [`Error::Lost`].
+    /// [`Error::Server`], [`Error::Lost`]; [`Error::BlobClosed`] when its transaction has ended.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
             if let Some(piece) = self.pieces.pop_front() {
@@ -144,7 +164,11 @@ impl BlobReader {
             if reading == Reading::End {
                 self.state = State::Ended;
             } else {
-                let handle = self.open.handle;
+                let handle = self.open.handle();
+                let handle = handle.inspect_err(|_| {
+                    self.state = State::Ended;
+                    self.pieces.clear();
+                })?;
                 self.asked.more(|writer| {
                     writer.ask(Expect::Response, |requests| {
                         requests.read_segments(handle, READ_BYTES);
@@ -217,17 +241,20 @@ impl Connection {
         transaction: Handle,
         storage: BlobStorage,
     ) -> Result<BlobWriter> {
+        let used = InUse::of(self);
         self.room().await;
+        let within = self.0.within(transaction);
         let parameters = BlobParameters::new(storage).finish();
         let mut asked = self.ask(|writer| {
-            writer.ask_to(Effect::OpensBlob, Expect::Response, |requests| {
+            writer.ask_to(Effect::OpensBlob(within), Expect::Response, |requests| {
                 requests.create_blob(transaction, &parameters)
             })
         })?;
         let created = asked.response().await?;
         let open = Open {
-            used: InUse::of(self),
+            used,
             handle: Blob(created.object),
+            within,
             is_left: false,
         };
         Ok(BlobWriter {
@@ -243,14 +270,14 @@ impl BlobWriter {
     /// Appends bytes. Returns when they are on their way and not too many answers are awaited.
     ///
     /// # Errors
-    /// [`Error::Server`], [`Error::Lost`]. The blob is of no use after one.
+    /// [`Error::Server`], [`Error::Lost`]; [`Error::BlobClosed`] when its transaction has ended. The blob is of no use after one.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(BLOB_PIECE_BYTES) {
             while self.ahead >= BLOB_PIECES_AHEAD {
                 self.answered().await?;
             }
             self.open.used.connection().room().await;
-            let handle = self.open.handle;
+            let handle = self.open.handle()?;
             self.asked.more(|writer| {
                 writer.ask(Expect::Response, |requests| {
                     requests.put_segment(handle, piece)
@@ -275,7 +302,7 @@ impl BlobWriter {
         while self.ahead > 0 {
             self.answered().await?;
         }
-        let handle = self.open.handle;
+        let handle = self.open.handle()?;
         self.asked.more(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.close_blob(handle);

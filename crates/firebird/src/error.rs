@@ -71,6 +71,9 @@ pub enum Error {
         /// The limit.
         reply_bytes_max: usize,
     },
+    /// The transaction of the blob has ended, and the blob with it. Read or write it before.
+    #[error("the blob was closed by the end of its transaction; read or write it before")]
+    BlobClosed,
     /// Somebody listens for events on this connection already. Use another one.
     #[error("somebody listens for events on this connection already; use another one")]
     Listening,

@@ -3,6 +3,7 @@
 
 mod asked;
 mod cancel;
+mod ends;
 mod lost;
 mod open;
 mod outbox;
@@ -21,6 +22,7 @@ use tsumugi_firebird_proto::handle::{Blob, Database, Statement, Transaction};
 use tsumugi_firebird_proto::request::Free;
 use tsumugi_firebird_proto::{Misuse, Requests, Version};
 
+use self::ends::Ends;
 use self::outbox::Outbox;
 use self::slots::{NOBODY, Orphan, Slots, Ticket, Token};
 use crate::automatic::Automatic;
@@ -32,6 +34,7 @@ use crate::limits;
 use crate::single::Singles;
 
 pub(crate) use self::asked::Asked;
+pub(crate) use self::ends::Within;
 pub(crate) use self::lost::Lost;
 pub(crate) use self::slots::{Answer, Effect};
 
@@ -70,6 +73,7 @@ pub(crate) struct Shared {
     pub(crate) cache: RefCell<Cache>,
     /// Statements that were allocated and have no text.
     unused: RefCell<Vec<Statement>>,
+    ends: RefCell<Ends>,
     pub(crate) automatic: Automatic,
     pub(crate) single: Singles,
 }
@@ -128,6 +132,15 @@ impl Writer<'_> {
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
         self.put(Whose::Nobody, Effect::Nothing, expect, write)
+    }
+
+    /// Commits a transaction. If the server refuses that, it is rolled back.
+    pub(crate) fn tell_commit(&mut self, transaction: Transaction) -> Result<()> {
+        let effect = Effect::Commits(transaction);
+        self.put(Whose::Nobody, effect, Expect::Response, |requests| {
+            requests.commit(transaction);
+            Ok(())
+        })
     }
 
     /// Begins a transaction for the next statement that needs one of its own.
@@ -323,6 +336,9 @@ impl Shared {
                 Whose::Nobody => NOBODY,
             };
             protocol.expect(Token { ticket, effect }, answer)?;
+            if let Effect::Commits(ended) | Effect::RollsBack(ended) = effect {
+                self.ends.borrow_mut().end(ended);
+            }
         }
         self.slots.borrow_mut().expect(ticket, wanted);
         Ok(())
@@ -364,13 +380,25 @@ impl Shared {
                 })
             }),
             Orphan::Guard(handle) => self.keep_unused(Statement(handle)),
-            Orphan::Blob(handle) => self.told(|writer| {
+            // The end of its transaction closes it, and its number may be another's when a request of ours arrives.
+            Orphan::Blob(_, within) if !self.is_open(within) => {}
+            Orphan::Blob(handle, _) => self.told(|writer| {
                 writer.tell(Expect::Response, |requests| {
                     requests.cancel_blob(Blob(handle));
                     Ok(())
                 })
             }),
         }
+    }
+
+    /// A transaction as it is now.
+    pub(crate) fn within(&self, transaction: Transaction) -> Within {
+        self.ends.borrow().within(transaction)
+    }
+
+    /// Whether nothing that ends it has been written since.
+    pub(crate) fn is_open(&self, within: Within) -> bool {
+        self.ends.borrow().is_open(within)
     }
 
     /// A statement that was allocated and has no text, if there is one.

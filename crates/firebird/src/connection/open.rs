@@ -65,6 +65,7 @@ impl Connection {
             listening: Listening::default(),
             cache: RefCell::new(Cache::new(connector.config().statement_cache)),
             unused: RefCell::default(),
+            ends: RefCell::default(),
             automatic: Automatic::default(),
             single: Singles::default(),
         });
@@ -82,10 +83,7 @@ impl Connection {
         self.end(self.take_spares());
         let mut asked = self.ask(|writer| {
             if let Some(transaction) = self.forget_automatic() {
-                writer.tell(Expect::Response, |requests| {
-                    requests.commit(transaction);
-                    Ok(())
-                })?;
+                writer.tell_commit(transaction)?;
             }
             writer.ask(Expect::Response, |requests| {
                 requests.drop_database(self.0.database);

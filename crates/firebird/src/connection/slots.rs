@@ -11,7 +11,7 @@ use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::row::Rows;
 use tsumugi_firebird_proto::{GdsCode, Outcome, ServerError};
 
-use super::Lost;
+use super::{Lost, Within};
 use crate::error::{Error, Ran, Result};
 
 /// By what the protocol knows a request.
@@ -40,7 +40,8 @@ pub(crate) enum Effect {
     AllocatesStatement,
     /// Allocates a statement that nobody has asked for; see [`super::Writer::guard_last`].
     Guards,
-    OpensBlob,
+    /// In this transaction, whose end closes it.
+    OpensBlob(Within),
     /// Begins a transaction for whichever statement needs one next.
     BeginsSpare,
     /// Only the answer says whether the transaction has ended. Until then its number is neither free nor anybody's.
@@ -62,7 +63,7 @@ pub(super) enum Orphan {
     Statement(u32),
     /// A statement without a text.
     Guard(u32),
-    Blob(u32),
+    Blob(u32, Within),
     /// A transaction for the next statement; none when it could not be begun.
     Spare(Option<u32>),
 }
@@ -289,7 +290,7 @@ impl Effect {
                 Some(Orphan::Statement(allocated.object))
             }
             (Effect::Guards, Ok(allocated)) => Some(Orphan::Guard(allocated.object)),
-            (Effect::OpensBlob, Ok(opened)) => Some(Orphan::Blob(opened.object)),
+            (Effect::OpensBlob(within), Ok(opened)) => Some(Orphan::Blob(opened.object, within)),
             (Effect::BeginsSpare, Ok(begun)) => Some(Orphan::Spare(Some(begun.object))),
             (Effect::BeginsSpare, Err(_)) => Some(Orphan::Spare(None)),
             // It is open still.

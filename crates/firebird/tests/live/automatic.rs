@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::time::Duration;
 
 use tsumugi_firebird::limits::SPARE_TRANSACTIONS_MAX;
@@ -53,6 +54,28 @@ enum Left {
     AllOrNone(i64),
 }
 
+/// A blob for a key. It is too long to go with the other values, so that it is written before the statement runs.
+fn body(key: i32) -> Vec<u8> {
+    let length = 70_000 + key.unsigned_abs() as usize * 7_919 % 150_000;
+    vec![u8::try_from(key.unsigned_abs() % 251).unwrap(); length]
+}
+
+/// Reads the blobs of a key's rows, and compares them with what was written.
+async fn read_bodies(db: &Connection, key: i32) {
+    let sql = "select b from kept where k = ? and b is not null";
+    let values = [Value::Integer(key.into())];
+    let reply = db.reply(sql, &values).await.unwrap();
+    for row in reply.rows().iter() {
+        let Value::Blob(id) = row.field(0).unwrap().value(TextRules::default()) else {
+            panic!("{key} has no blob");
+        };
+        let mut reader = reply.blob(id, None).await.unwrap();
+        let found = reader.read(usize::MAX).await.unwrap();
+        assert!(found[..] == body(key)[..], "{key}: {} bytes", found.len());
+    }
+    reply.finish().await.unwrap();
+}
+
 /// One of the statements, by number, and how many rows it leaves.
 fn statement(kind: u64) -> (&'static str, i64) {
     match kind {
@@ -62,7 +85,7 @@ fn statement(kind: u64) -> (&'static str, i64) {
         3 => ("insert into kept values (?, 1, null)", 1),
         4 => ("insert into kept values (?, 1, null) returning v", 1),
         5 => ("select writes(cast(? as int)) from rdb$database", 1),
-        6 => ("insert into kept (k, v, b) values (?, 1, ?)", 1),
+        6..=9 => ("insert into kept (k, v, b) values (?, 1, ?)", 1),
         _ => ("select * from raising(?)", 0),
     }
 }
@@ -95,22 +118,38 @@ async fn transaction(db: &Connection, dice: &Dice, key: i32) -> Left {
     Left::Exactly(0)
 }
 
+/// Leaves a statement at any of the points where it waits, at some of them before anybody else runs.
+async fn leave<F: Future>(work: F, dice: &Dice) {
+    let mut work = pin!(work);
+    for _ in 0..dice.below(3) {
+        if futures_util::poll!(&mut work).is_ready() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    if dice.one_in(2) {
+        poll_times(&mut work, dice.place(12)).await;
+    } else {
+        let _ = futures_util::poll!(work);
+    }
+}
+
 async fn caller(db: &Connection, dice: &Dice, first: i32, left: &RefCell<BTreeMap<i32, Left>>) {
-    let large = vec![7; 100_000];
     for key in first..first + ROUNDS {
         if dice.one_in(8) {
             let outcome = transaction(db, dice, key).await;
             left.borrow_mut().insert(key, outcome);
             continue;
         }
-        let (sql, rows) = statement(dice.below(9));
+        let (sql, rows) = statement(dice.below(12));
         let mut values = vec![Value::Integer(key.into())];
+        let large = body(key);
         if sql.matches('?').count() == 2 {
             values.push(Value::Bytes(&large));
         }
         let work = db.query(sql, &values);
-        if dice.one_in(8) {
-            poll_times(work, dice.place(12)).await;
+        if dice.one_in(5) {
+            leave(work, dice).await;
             left.borrow_mut().insert(key, Left::AllOrNone(rows));
         } else {
             let outcome = work.await;
@@ -124,6 +163,7 @@ async fn caller(db: &Connection, dice: &Dice, first: i32, left: &RefCell<BTreeMa
                 let count = "select count(*) from kept where k = ?";
                 let found = db.query(count, &values[..1]).await.unwrap();
                 assert_eq!(int(&found), rows, "{sql}");
+                read_bodies(db, key).await;
             }
         }
         if dice.below(4) == 0 {
@@ -167,6 +207,9 @@ async fn callers_on_one_connection(database: &Database<'_>, seed: u64) {
         match left {
             Left::Exactly(expected) => assert_eq!(rows, expected, "{key}"),
             Left::AllOrNone(all) => assert!(rows == 0 || rows == all, "{key}: {rows} of {all}"),
+        }
+        if rows > 0 {
+            read_bodies(&other, key).await;
         }
     }
 }
@@ -316,6 +359,38 @@ fn a_statement_whose_rows_were_not_taken_is_undone_and_others_go_on() {
         // It would have been refused, or have waited for itself, beside the row of the first.
         assert_eq!(inserted.unwrap().affected(), 1);
         assert_eq!(int(&db.query(count, &[]).await.unwrap()), 1);
+    });
+}
+
+#[test]
+fn a_large_blob_that_is_not_waited_for_leaves_those_of_others_alone() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let db = open(&database).await;
+        let insert = async |key: i32| {
+            let large = body(key);
+            let values = [Value::Integer(key.into()), Value::Bytes(&large)];
+            let sql = "insert into kept (k, v, b) values (?, 1, ?)";
+            db.query(sql, &values).await.map(drop)
+        };
+        // Afterwards statements and transactions are at hand, so that a blob is what is asked for first.
+        futures_util::future::join_all((0..12).map(insert))
+            .await
+            .into_iter()
+            .for_each(Result::unwrap);
+        for round in 1..20 {
+            for key in 0..round % 4 {
+                let mut left = Box::pin(insert(100 * round + 50 + key));
+                assert!(futures_util::poll!(&mut left).is_pending());
+            }
+            let keys = 100 * round..100 * round + 4;
+            let inserted = futures_util::future::join_all(keys.clone().map(insert)).await;
+            inserted.into_iter().for_each(Result::unwrap);
+            for key in keys {
+                read_bodies(&db, key).await;
+            }
+        }
     });
 }
 

@@ -257,3 +257,48 @@ async fn read_again_and_again(db: &Connection, reader: usize) {
         assert!(came == content(reader), "reader {reader}, round {round}");
     }
 }
+
+#[test]
+fn blobs_of_a_transaction_that_has_ended_leave_those_of_the_next_alone() {
+    run(async {
+        let database = Server::shared().database();
+        let db = prepared(&database).await;
+        let storage = BlobStorage::Segments;
+        let first = db.begin(TransactionOptions::default()).await.unwrap();
+        let mut written = first.create_blob(storage).await.unwrap();
+        let dropped = first.create_blob(storage).await.unwrap();
+        let mut whole = first.create_blob(storage).await.unwrap();
+        whole.write(&[1; 300_000]).await.unwrap();
+        let id = whole.finish().await.unwrap();
+        let mut read = first.blob(id, None).await.unwrap();
+        first.roll_back().await.unwrap();
+        // The server gives them the same numbers.
+        let next = db.begin(TransactionOptions::default()).await.unwrap();
+        let mut writers = Vec::new();
+        for _ in 0..4 {
+            writers.push(next.create_blob(storage).await.unwrap());
+        }
+        drop(dropped);
+        let error = written.write(&[2; 10]).await.unwrap_err();
+        assert!(matches!(error, Error::BlobClosed), "{error}");
+        let error = written.finish().await.unwrap_err();
+        assert!(matches!(error, Error::BlobClosed), "{error}");
+        let error = loop {
+            match read.next().await {
+                Ok(piece) => assert!(piece.expect("it is cut off").iter().all(|byte| *byte == 1)),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::BlobClosed), "{error}");
+        assert!(read.next().await.unwrap().is_none());
+        drop(read);
+        for mut writer in writers {
+            writer.write(&[3; 100_000]).await.unwrap();
+            let id = writer.finish().await.unwrap();
+            let mut reader = next.blob(id, None).await.unwrap();
+            assert!(reader.read(usize::MAX).await.unwrap()[..] == [3; 100_000]);
+        }
+        db.reset().await;
+        is_usable(&db).await;
+    });
+}

@@ -1,0 +1,62 @@
+//! Which transactions were ended after something was opened in them. Knows no server.
+//! The server closes what was opened in a transaction with it, and gives its number to the next that is opened.
+//! Rule: an end counts from the moment its request is written.
+
+use std::collections::HashMap;
+
+use tsumugi_firebird_proto::handle::Transaction;
+
+/// The requests that have ended transactions, of each transaction the last. The server uses numbers again, so that they are few.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    written: u64,
+    last: HashMap<u32, u64>,
+}
+
+/// A transaction at a moment: after its end another one may have its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Within {
+    transaction: Transaction,
+    since: u64,
+}
+
+impl Ends {
+    /// This transaction as it is now.
+    pub(crate) fn within(&self, transaction: Transaction) -> Within {
+        Within {
+            transaction,
+            since: self.written,
+        }
+    }
+
+    /// A request that ends it was written.
+    pub(crate) fn end(&mut self, transaction: Transaction) {
+        self.written += 1;
+        self.last.insert(transaction.0, self.written);
+    }
+
+    /// Whether nothing has ended it since.
+    pub(crate) fn is_open(&self, within: Within) -> bool {
+        let last = self.last.get(&within.transaction.0);
+        last.is_none_or(|last| *last <= within.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_used_again_is_another_transaction() {
+        let mut ends = Ends::default();
+        let (first, other) = (ends.within(Transaction(1)), ends.within(Transaction(2)));
+        assert!(ends.is_open(first));
+        ends.end(Transaction(1));
+        let next = ends.within(Transaction(1));
+        assert!(!ends.is_open(first));
+        assert!(ends.is_open(other) && ends.is_open(next));
+        ends.end(Transaction(1));
+        assert!(!ends.is_open(first) && !ends.is_open(next));
+        assert!(ends.is_open(other));
+    }
+}
