@@ -1,8 +1,10 @@
 //! The transactions of statements that may write and are run outside of any: one for each, and nobody else's. Knows no statement.
 //! In the write that commits one the next is begun, so that a statement finds one ready and takes no more writes than in a transaction that
-//! all would share. Rule: a transaction is given to one statement and, once something was done in it, never to another.
+//! all would share. Rule: a transaction is given to one statement and, once something was done in it, never to another; the oldest is given first,
+//! because the server keeps old versions of rows for its sake.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
@@ -17,16 +19,16 @@ use crate::limits::SPARE_TRANSACTIONS_MAX;
 /// What a connection has for such statements.
 #[derive(Default)]
 pub(crate) struct Singles {
-    /// Begun, and nothing was done in them.
-    spare: RefCell<Vec<Transaction>>,
+    /// Begun, and nothing was done in them; the oldest first.
+    spare: RefCell<VecDeque<Transaction>>,
+    /// How many of those were there at any time since somebody last looked.
+    unused: Cell<usize>,
     /// On their way to be spare.
     coming: Cell<usize>,
     /// Statements that wait for one of those.
     waiting: Cell<usize>,
     /// A statement holds rows of its own from one write to the next.
     busy: Cell<bool>,
-    /// A statement has asked for one since somebody last looked.
-    asked: Cell<bool>,
     wakers: RefCell<Vec<Waker>>,
 }
 
@@ -84,11 +86,28 @@ impl Singles {
         self.spare.borrow().len() + self.coming.get() < SPARE_TRANSACTIONS_MAX
     }
 
+    /// The oldest that is spare.
+    fn take(&self) -> Option<Transaction> {
+        let mut spare = self.spare.borrow_mut();
+        let oldest = spare.pop_front();
+        self.unused.set(self.unused.get().min(spare.len()));
+        oldest
+    }
+
+    /// Those that nobody would have missed since this was called last, the oldest.
+    fn take_unused(&self) -> Vec<Transaction> {
+        let mut spare = self.spare.borrow_mut();
+        let unused = self.unused.get().min(spare.len());
+        let taken = spare.drain(..unused).collect();
+        self.unused.set(spare.len());
+        taken
+    }
+
     /// A spare one, or one that comes and that nobody else waits for.
     async fn next(&self) -> Option<Transaction> {
         let mut mine = None;
         poll_fn(|cx| {
-            if let Some(transaction) = self.spare.borrow_mut().pop() {
+            if let Some(transaction) = self.take() {
                 return Poll::Ready(Some(transaction));
             }
             let others = self.waiting.get() - usize::from(mine.is_some());
@@ -129,7 +148,6 @@ fn parameters() -> TransactionParameters {
 impl Connection {
     /// A transaction for one statement.
     pub(crate) async fn single(&self) -> Result<Single> {
-        self.0.single.asked.set(true);
         let transaction = match self.0.single.next().await {
             Some(transaction) => transaction,
             None => self.begin_handle(parameters()).await?,
@@ -161,17 +179,15 @@ impl Connection {
         Turn(self.clone())
     }
 
-    /// Ends the transactions that are kept begun for statements that write, unless one has asked since this was called last. While one is
-    /// open the server keeps, for its sake, old versions of rows that others change.
+    /// Ends the transactions that are kept begun for statements that write, but for as many as were used at once since this was called last.
+    /// While one is open the server keeps, for its sake, old versions of rows that others change.
     pub fn end_unused_spares(&self) {
-        if !self.0.single.asked.replace(false) {
-            self.end(self.take_spares());
-        }
+        self.end(self.0.single.take_unused());
     }
 
     /// Takes the spare transactions to end them.
     pub(crate) fn take_spares(&self) -> Vec<Transaction> {
-        self.0.single.spare.take()
+        self.0.single.spare.take().into()
     }
 }
 
@@ -244,7 +260,7 @@ impl Drop for Single {
         match self.state {
             State::Ending => {}
             State::Spare if singles.has_room() => {
-                singles.spare.borrow_mut().push(self.transaction);
+                singles.spare.borrow_mut().push_back(self.transaction);
                 singles.wake();
             }
             State::Spare | State::Used => self.connection.0.roll_back(self.transaction),

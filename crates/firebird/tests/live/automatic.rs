@@ -425,3 +425,50 @@ fn transactions_that_are_kept_for_statements_end_when_none_comes() {
         assert_eq!(open_now().await, 1);
     });
 }
+
+#[test]
+fn transactions_that_are_kept_for_many_writes_do_not_grow_old_under_few() {
+    run(async {
+        let database = Server::shared().database();
+        database.isql(SCHEMA);
+        let (db, other) = (open(&database).await, open(&database).await);
+        let look = async || {
+            db.reset().await;
+            let sql = "select mon$next_transaction - mon$oldest_active, \
+                 (select count(*) from mon$transactions where mon$read_only = 0) from mon$database";
+            let look = other.begin(TransactionOptions::default()).await.unwrap();
+            let rows = look.query(sql, &[]).await.unwrap();
+            look.roll_back().await.unwrap();
+            let row = rows.first().unwrap();
+            let number = |at| match row.field(at).unwrap().value(TextRules::default()) {
+                Value::Integer(number) => number,
+                other => panic!("{other:?}"),
+            };
+            // Without the one that looks.
+            (number(0), number(1) - 1)
+        };
+        let update = async || {
+            for _ in 0..50 {
+                let count = "update counted set n = n + 1 where id = 1";
+                db.query(count, &[]).await.unwrap();
+            }
+        };
+        let inserts = (0..40).map(async |key| {
+            let insert = "insert into kept values (?, 1, null)";
+            db.query(insert, &[Value::Integer(key)]).await.unwrap();
+        });
+        futures_util::future::join_all(inserts).await;
+        update().await;
+        let most = i64::try_from(SPARE_TRANSACTIONS_MAX).unwrap();
+        let (age, _) = look().await;
+        assert!(age <= 2 * most, "{age}");
+        // As many as were used at once since the last time stay.
+        db.end_unused_spares();
+        update().await;
+        db.end_unused_spares();
+        update().await;
+        // One is used, and the next may have come before that or not.
+        let (_, kept) = look().await;
+        assert!((1..=2).contains(&kept), "{kept}");
+    });
+}
