@@ -55,7 +55,8 @@ impl Connection {
         self.run(&mut lease, &input, transaction).await
     }
 
-    /// Runs a statement, as [`Connection::query`] does, that may still have to be committed when its rows are there.
+    /// Runs a statement, as [`Connection::query`] does, that may still have to be committed when its rows are there. A query of which it is not
+    /// known that it writes runs among those that read first, and a second time when it is refused there.
     ///
     /// # Errors
     /// As there.
@@ -74,6 +75,20 @@ impl Connection {
                 }
                 other => return Ok(Reply::ended(self, other?)),
             }
+        }
+        self.write(&mut lease, values).await
+    }
+
+    /// The same of a text that may write whatever the server says of it, once and in a transaction of its own: code that handles errors by
+    /// itself hides that it was refused.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn reply_alone(&self, sql: &str, values: &[Value<'_>]) -> Result<Reply> {
+        let (mut lease, _) = self.lease_within(sql, None).await?;
+        if lease.description().kind == StatementKind::Ddl {
+            let rows = self.change(&mut lease, values).await?;
+            return Ok(Reply::ended(self, rows));
         }
         self.write(&mut lease, values).await
     }

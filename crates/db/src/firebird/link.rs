@@ -6,9 +6,11 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tsumugi_firebird::{Cause, Connection, Connector, Error};
+use tsumugi_firebird::{Cause, Connection, Connector, Error, Reply};
+use tsumugi_firebird_proto::values::Value;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
+use super::plan::Effect;
 use super::transaction::Held;
 use crate::pool::{self, Outlook, Refused};
 
@@ -71,6 +73,20 @@ impl Session {
         self.release_due.set(self.users.get() > 0);
         if !self.release_due.get() {
             self.connection.forget_statements();
+        }
+    }
+
+    /// Runs a statement with this effect outside a transaction. What may write is alone in one from the beginning, because code can hide that it
+    /// was refused, and because what it did until then would be done twice.
+    pub(super) async fn answer(
+        &self,
+        effect: Effect,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Reply, Error> {
+        match effect {
+            Effect::Read => self.connection.reply(sql, values).await,
+            _ => self.connection.reply_alone(sql, values).await,
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod bind;
 mod blobs;
+mod calls;
 mod change;
 mod failure;
 mod link;

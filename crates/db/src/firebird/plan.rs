@@ -1,6 +1,7 @@
 //! What is to be known of an SQL text before it is sent: what its first words do, and where the statements of a script end.
 //! Not a parser: what is code, quoted or a comment the scanner of `sql` says. Rule: the text is sent as it is.
 
+use super::calls;
 use tsumugi_sql::FIREBIRD;
 use tsumugi_sql::scan::{self, Kind};
 
@@ -11,7 +12,7 @@ pub(super) enum Effect {
     Read,
     /// It changes rows that are there, and returns a row of NULLs if there is none.
     Change,
-    /// It adds rows, or runs a procedure that may.
+    /// It adds rows, or runs code that may: a procedure, a block, a function in a query.
     Write,
     /// It changes tables, or what else is in the schema.
     Schema,
@@ -26,6 +27,7 @@ pub(super) fn effect(sql: &str) -> Effect {
     match first_words(sql) {
         Effect::Transaction => Effect::Transaction,
         _ if names_set_context(sql) && sets_context(sql) => Effect::Session,
+        Effect::Read if calls::calls_stored_code(sql) => Effect::Write,
         effect => effect,
     }
 }
@@ -37,8 +39,18 @@ fn names_set_context(sql: &str) -> bool {
     names.any(|name| name.is_some_and(|name| name.eq_ignore_ascii_case(NAME)))
 }
 
-/// Whether RDB$SET_CONTEXT is called for more than the transaction: for the session, or for what is said only when it runs.
+/// Whether RDB$SET_CONTEXT is called for more than the transaction: for the session, or for what is said only when it runs, as all that is in a
+/// text that a block executes.
 fn sets_context(sql: &str) -> bool {
+    let executes = words(sql)
+        .next()
+        .is_some_and(|(word, _)| word.eq_ignore_ascii_case("execute"));
+    let is_literal =
+        |piece: &scan::Piece<'_>| piece.kind == Kind::Quoted && !piece.text.starts_with('"');
+    let mut literals = scan::pieces(sql, FIREBIRD.lexicon).filter(is_literal);
+    if executes && literals.any(|piece| names_set_context(piece.text)) {
+        return true;
+    }
     let code = scan::pieces(sql, FIREBIRD.lexicon)
         .filter(|piece| piece.kind != Kind::Comment && !piece.text.trim().is_empty());
     let texts: Vec<_> = code.map(|piece| piece.text.trim()).collect();
@@ -283,7 +295,24 @@ mod tests {
             ),
             (
                 "select rdb$set_context ('USER_TRANSACTION', 'a', 1) from rdb$database",
-                Effect::Read,
+                Effect::Write,
+            ),
+            (
+                "execute block as declare n int; begin execute statement 'select rdb$set_context(''USER_SESSION'', ''a'', 1) from rdb$database' into n; end",
+                Effect::Session,
+            ),
+            (
+                "execute block as begin execute statement q'{select RDB$SET_CONTEXT('USER_SESSION', 'a', 1) from rdb$database}'; end",
+                Effect::Session,
+            ),
+            ("select f(1) from rdb$database", Effect::Write),
+            (
+                "with x as (select \"F\"(1) as a from t) select a from x",
+                Effect::Write,
+            ),
+            (
+                "execute block returns (a int) as begin for select 1 from t into a do suspend; end",
+                Effect::Write,
             ),
             (
                 "select 'rdb$set_context(', rdb$get_context('USER_SESSION', 'a') from rdb$database",

@@ -142,7 +142,7 @@ impl Pool {
         let run = self.0.timed(async {
             for (statement, effect) in statements {
                 self.0.make_room_for(effect).await;
-                own.query(statement, &[]).await?;
+                own.answer(effect, statement, &[]).await?.finish().await?;
             }
             Ok(())
         });
@@ -281,7 +281,7 @@ impl Inner {
         self.timed(async {
             self.make_room_for(effect).await;
             let _in_use = session.used();
-            let reply = session.reply(sql, &values).await?;
+            let reply = session.answer(effect, sql, &values).await?;
             // What is too large to be an answer has not happened either.
             let source = Source::Reply(&reply);
             let whole = self.whole(reply.rows(), effect, &source).await?;

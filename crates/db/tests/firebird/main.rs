@@ -3,6 +3,7 @@
 mod chaos;
 mod connections;
 mod errors;
+mod functions;
 mod streams;
 mod transactions;
 

@@ -27,6 +27,8 @@ pub(super) enum Act {
     Returning,
     /// Is a SELECT, and inserts it.
     Selecting,
+    /// Is a SELECT, inserts it, and says nothing if that is refused.
+    Hiding,
     /// Inserts it in a procedure, where there are such.
     Procedure,
     /// Inserts it and takes its time.
@@ -217,6 +219,7 @@ fn act(dice: &Dice, kind: Kind, stops: bool) -> Act {
         Act::Returning,
         Act::Selecting,
         Act::Selecting,
+        Act::Hiding,
         Act::Procedure,
         Act::Slow,
         Act::Duplicate,

@@ -20,6 +20,8 @@ create function wr(n int) returns int language plpgsql as $$ begin insert into w
 create function ra(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); raise exception 'no'; end $$;
 create function slow(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); perform pg_sleep(0.02); return n; end $$;
 create function late(n int) returns int language plpgsql as $$ begin insert into w(id) values (n); perform pg_sleep(0.5); return n; end $$;
+create function hi(n int) returns int language plpgsql as
+    $$ begin insert into w(id) values (n); return n; exception when unique_violation then return -1; end $$;
 create procedure wp(n int) language plpgsql as $$ begin insert into w(id) values (n); end $$;
 create procedure cr(n int) language plpgsql as
     $$ begin insert into w(id) values (n); commit; raise exception using errcode = '26000'; end $$;
@@ -35,6 +37,7 @@ create procedure ra(n integer) returns (m integer) as begin insert into w(id) va
 create procedure late(n integer) returns (m integer) as begin insert into w(id) values (:n); m = n; suspend; exception no_way; end;
 create procedure slow(n integer) returns (m integer) as declare i integer = 0;
     begin insert into w(id) values (:n); while (i < 100000) do i = i + 1; m = n; suspend; end;
+create function hi(n integer) returns integer as begin begin insert into w(id) values (:n); when any do return -1; end return n; end;
 create function lasting(n integer) returns integer as declare i integer = 0; begin
     insert into w(id) values (:n);
     while (datediff(millisecond from current_timestamp to cast('now' as timestamp)) < 500) do i = i + 1;
@@ -81,11 +84,13 @@ pub(super) fn of(act: Act, kind: Kind) -> &'static str {
         (Act::Insert, _) | (Act::CommitAndRaise, Kind::Sqlite | Kind::Firebird) => {
             "insert into w(id) values (?)"
         }
-        (Act::Returning, _) | (Act::Selecting, Kind::Sqlite) => {
+        (Act::Returning, _) | (Act::Selecting | Act::Hiding, Kind::Sqlite) => {
             "insert into w(id) values (?) returning id"
         }
         (Act::Selecting, Kind::Postgres) => "select wr(?)",
         (Act::Selecting, Kind::Firebird) => "select * from wr(?)",
+        (Act::Hiding, Kind::Postgres) => "select hi(?)",
+        (Act::Hiding, Kind::Firebird) => "select hi(cast(? as integer)) from rdb$database",
         (Act::Procedure, Kind::Sqlite) => {
             "with v(x) as (select ?) insert into w(id) select x from v"
         }
