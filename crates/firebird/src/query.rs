@@ -121,8 +121,12 @@ impl Connection {
         let input = self.input_of(lease, values, &mut single).await?;
         let description = lease.description();
         let has_blob = |column: &Column| column.kind == Kind::Blob;
-        let needs_more =
-            description.kind.has_cursor() || description.columns().iter().any(has_blob);
+        // A row that is refused for its size is not to be committed before.
+        let may_be_refused =
+            description.format.row_bytes_max() > self.0.connector.config().reply_bytes_max;
+        let needs_more = description.kind.has_cursor()
+            || may_be_refused
+            || description.columns().iter().any(has_blob);
         if needs_more {
             let turn = self.turn().await;
             single.begin_use();

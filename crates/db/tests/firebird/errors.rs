@@ -194,3 +194,20 @@ fn what_would_change_the_session_is_refused_in_a_script_too_and_nothing_of_it_ru
         assert_eq!(shown.replace(' ', ""), r#"[{"n":0,"who":null,"r":"NONE"}]"#);
     });
 }
+
+#[test]
+fn a_write_whose_row_is_too_large_is_undone() {
+    with("?rows_max_bytes=1000", async |db| {
+        let table = "create table t(n integer not null primary key, s varchar(3000))";
+        db.execute(table, []).await.unwrap();
+        let insert = "insert into t(n, s) values (?, ?) returning s";
+        let text = |length| "x".repeat(length);
+        for number in 0..3 {
+            let refused = db.query(insert, values![number, text(2000)]).await;
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.kind(), "LimitExceeded", "{refused}");
+        }
+        db.query(insert, values![7, text(500)]).await.unwrap();
+        assert_eq!(json(&db, "select n from t").await, r#"[{"n":7}]"#);
+    });
+}

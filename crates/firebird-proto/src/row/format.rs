@@ -15,6 +15,7 @@ use super::blr;
 pub struct Format {
     columns: Box<[Column]>,
     layouts: Box<[Layout]>,
+    bytes_max: usize,
     blr: Bytes,
 }
 
@@ -94,6 +95,7 @@ impl Format {
             });
         }
         Ok(Self {
+            bytes_max: bytes,
             blr: blr::of_columns(&columns),
             columns: columns.into(),
             layouts,
@@ -103,6 +105,11 @@ impl Format {
     /// The columns, in their order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// The bytes that one row may have.
+    pub fn row_bytes_max(&self) -> usize {
+        self.bytes_max
     }
 
     /// What the server is told about the message: execute and fetch carry it.
