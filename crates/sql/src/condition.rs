@@ -178,17 +178,19 @@ impl Expr {
         }
     }
 
-    /// One of them. Of an empty list nothing is. NULL in a list finds NULL.
+    /// One of them. Of an empty list nothing is. NULL in a list finds NULL; to the opposite, in a change, a list of nothing else is empty.
     pub fn is_in(self, set: impl Into<Set>) -> Self {
         match set.into() {
             Set::Query(query) => Self::new(Node::InQuery(self, Is::So, query)),
             Set::Values(values) => {
                 let (values, null) = split(values);
+                let is_empty = values.is_empty();
                 let found = Self::new(Node::In(self.clone(), Is::So, values));
-                if null {
-                    return any([found, self.is_null()]);
+                match (null, is_empty) {
+                    (false, _) => found,
+                    (true, false) => any([found, self.is_null()]),
+                    (true, true) => any([found, self.is_null()]).unbounded(Is::Not),
                 }
-                found
             }
         }
     }
@@ -199,11 +201,13 @@ impl Expr {
             Set::Query(query) => Self::new(Node::InQuery(self, Is::Not, query)),
             Set::Values(values) => {
                 let (values, null) = split(values);
+                let is_empty = values.is_empty();
                 let found = Self::new(Node::In(self.clone(), Is::Not, values));
-                if null {
-                    return all([found, self.is_not_null()]);
+                match (null, is_empty) {
+                    (false, _) => found,
+                    (true, false) => all([found, self.is_not_null()]),
+                    (true, true) => all([found, self.is_not_null()]).unbounded(Is::So),
                 }
-                found
             }
         }
     }
@@ -241,8 +245,12 @@ impl Expr {
         match (lower, upper) {
             (Some(lower), Some(upper)) => all([lower, upper]),
             (Some(bound), None) | (None, Some(bound)) => bound,
-            (None, None) => Self::new(Node::Unbounded(self.is_not_null())),
+            (None, None) => self.is_not_null().unbounded(Is::So),
         }
+    }
+
+    fn unbounded(self, is: Is) -> Self {
+        Self::new(Node::Unbounded(self, is))
     }
 
     /// Matches a pattern: `%` is any text, `_` any character, `\` takes the meaning of what follows it. Case matters.
@@ -265,28 +273,19 @@ impl Expr {
         Self::new(Node::Like(self, Is::Not, Case::Ignored, pattern.into()))
     }
 
-    /// Contains this text, whose characters mean themselves.
+    /// Contains this text, whose characters mean themselves. Every text contains an empty one.
     pub fn contains(self, text: &str) -> Self {
-        self.affixed(text, format!("%{}%", escape_like(text)))
+        self.like(format!("%{}%", escape_like(text)))
     }
 
     /// Begins with this text, whose characters mean themselves.
     pub fn starts_with(self, text: &str) -> Self {
-        self.affixed(text, format!("{}%", escape_like(text)))
+        self.like(format!("{}%", escape_like(text)))
     }
 
     /// Ends with this text, whose characters mean themselves.
     pub fn ends_with(self, text: &str) -> Self {
-        self.affixed(text, format!("%{}", escape_like(text)))
-    }
-
-    /// Every text contains an empty one.
-    fn affixed(self, text: &str, pattern: String) -> Self {
-        let like = self.like(pattern);
-        match text.is_empty() {
-            true => Self::new(Node::Unbounded(like)),
-            false => like,
-        }
+        self.like(format!("%{}", escape_like(text)))
     }
 }
 

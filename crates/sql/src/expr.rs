@@ -37,8 +37,9 @@ pub(crate) enum Node {
     /// True where one is.
     Any(Vec<Expr>),
     Null(Expr, Is),
-    /// This condition, which was to narrow the rows down to a range or a text and got one without ends: for a change it is none.
-    Unbounded(Expr),
+    /// This condition, which was to narrow the rows down and got a range without ends, or a list of nothing but NULL to leave out: for a
+    /// change it is true of every row, or, with [`Is::Not`], of none.
+    Unbounded(Expr, Is),
     Between(Expr, Is, Value, Value),
     In(Expr, Is, Vec<Value>),
     InQuery(Expr, Is, Query),
@@ -215,7 +216,7 @@ impl Node {
             Node::Not(of)
             | Node::Negate(of)
             | Node::Null(of, _)
-            | Node::Unbounded(of)
+            | Node::Unbounded(of, _)
             | Node::Between(of, ..)
             | Node::In(of, ..)
             | Node::Like(of, ..) => of.depth(),

@@ -31,6 +31,7 @@ mod expr;
 mod firebird_words;
 pub mod limits;
 mod name;
+mod order;
 mod page;
 mod parts;
 mod query;

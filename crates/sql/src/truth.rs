@@ -2,9 +2,11 @@
 //! Not a prover: what a row or raw SQL answers may be anything, and two such answers have nothing to do with each other.
 //! Rule: an outcome that is possible is never left out; of conditions whose parts are independent none is added either.
 
+use std::cmp::Ordering;
 use std::ops::BitOr;
 
 use crate::expr::{Binary, Expr, Is, Node};
+use crate::order;
 use crate::parts::Item;
 use crate::query::Parts;
 use crate::value::Value;
@@ -68,43 +70,60 @@ impl BitOr for Outcomes {
     }
 }
 
-/// Whether a condition leaves no row out, whatever is in the rows: a group or list of nothing, a range without ends, what is made of these.
-pub(crate) fn is_vacuous(condition: &Expr) -> bool {
-    // A range without ends was to narrow the rows down and says nothing: that it leaves NULL out was not asked for.
-    outcomes(condition, Outcomes::TRUE) == Outcomes::TRUE
+/// What NULL in a column is to a condition about values that says nothing of any: a range without ends, or one from 5 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nulls {
+    /// To a change: that it leaves NULL out was not asked for.
+    Ignored,
+    /// To the rows of a sub-select: what it is in SQL.
+    Counted,
 }
 
-/// What a condition can be. `unbounded` is what a range without ends counts as.
-fn outcomes(condition: &Expr, unbounded: Outcomes) -> Outcomes {
+/// Whether a condition leaves no row out, whatever is in the rows: a group or list of nothing, a range without ends, what is made of these.
+pub(crate) fn is_vacuous(condition: &Expr) -> bool {
+    outcomes(condition, Nulls::Ignored) == Outcomes::TRUE
+}
+
+/// What a condition can be.
+fn outcomes(condition: &Expr, nulls: Nulls) -> Outcomes {
     let each = |list: &[Expr], start, join: fn(Outcomes, Outcomes) -> Outcomes| {
-        let outcomes = list.iter().map(|one| outcomes(one, unbounded));
+        let outcomes = list.iter().map(|one| outcomes(one, nulls));
         outcomes.fold(start, join)
     };
     match condition.node() {
+        Node::All(list) if list.array_windows().any(are_apart) => {
+            each(list, nowhere(nulls), Outcomes::and)
+        }
         Node::All(list) => each(list, Outcomes::TRUE, Outcomes::and),
         Node::Any(list) => each(list, Outcomes::FALSE, Outcomes::or),
-        Node::Not(of) => outcomes(of, unbounded).not(),
-        Node::Unbounded(_) => unbounded,
-        Node::Null(of, is) => stated(null(of, unbounded), *is),
-        Node::In(_, is, values) if values.is_empty() => stated(Outcomes::FALSE, *is),
+        Node::Not(of) => outcomes(of, nulls).not(),
+        Node::Unbounded(of, is) => match nulls {
+            Nulls::Ignored => stated(Outcomes::TRUE, *is),
+            Nulls::Counted => outcomes(of, nulls),
+        },
+        Node::Null(of, is) => stated(null(of, nulls), *is),
+        Node::Between(of, is, from, to) => stated(between(of, from, to, nulls), *is),
+        Node::In(of, is, values) => stated(among(of, values), *is),
         // Nothing is among the rows of a query that has none, NULL neither.
-        Node::InQuery(_, is, query) if rows(query.parts()) == Outcomes::FALSE => {
-            stated(Outcomes::FALSE, *is)
+        Node::InQuery(of, is, query) => stated(rows(query.parts()).and(operand(of)), *is),
+        // Any text is like this.
+        Node::Like(of, is, _, pattern) if !is_null(of) && is_wild(pattern) => {
+            stated(everywhere(nulls), *is)
         }
+        Node::Like(of, ..) => operand(of),
         Node::Exists(query) => rows(query.parts()),
         Node::Value(Value::Boolean(true)) => Outcomes::TRUE,
         Node::Value(Value::Boolean(false)) => Outcomes::FALSE,
         Node::Value(Value::Null) => Outcomes::UNKNOWN,
-        Node::Binary(left, operator, right) => compared(left, *operator, right),
+        Node::Binary(left, operator, right) => match right.node() {
+            Node::Value(right) => compared(left, *operator, right, nulls),
+            _ => operand(left),
+        },
         Node::Value(_)
         | Node::Column(_)
         | Node::Star
         | Node::Excluded(_)
         | Node::Negate(_)
-        | Node::Between(..)
-        | Node::In(..)
-        | Node::InQuery(..)
-        | Node::Like(..)
         | Node::Query(_)
         | Node::Call(_)
         | Node::Raw(_)
@@ -122,12 +141,12 @@ fn stated(outcomes: Outcomes, is: Is) -> Outcomes {
 }
 
 /// Whether something is NULL. A condition is where it is unknown.
-fn null(of: &Expr, unbounded: Outcomes) -> Outcomes {
+fn null(of: &Expr, nulls: Nulls) -> Outcomes {
     match of.node() {
         Node::Value(Value::Null) => Outcomes::TRUE,
         Node::Value(_) | Node::One => Outcomes::FALSE,
         Node::All(_) | Node::Any(_) | Node::Not(_) | Node::Exists(_) => {
-            let inner = outcomes(of, unbounded);
+            let inner = outcomes(of, nulls);
             let unknown = inner.has(Outcomes::UNKNOWN);
             let known = inner.has(Outcomes::TWO);
             match (unknown, known) {
@@ -159,7 +178,7 @@ fn rows(parts: &Parts) -> Outcomes {
     let filters = parts
         .filters
         .iter()
-        .map(|filter| outcomes(filter, Outcomes::ANY));
+        .map(|filter| outcomes(filter, Nulls::Counted));
     let held = filters.fold(Outcomes::TRUE, Outcomes::and);
     let is_one = parts.source.is_none() && parts.joins.is_empty() && parts.groups.is_empty();
     match held {
@@ -170,21 +189,99 @@ fn rows(parts: &Parts) -> Outcomes {
     }
 }
 
-/// A comparison with NULL is unknown; of two whole numbers or truth values the answer is here.
-fn compared(left: &Expr, operator: Binary, right: &Expr) -> Outcomes {
-    let (Node::Value(left), Node::Value(right)) = (left.node(), right.node()) else {
-        let is_null = |side: &Expr| *side.node() == Node::Value(Value::Null);
-        return match is_null(left) || is_null(right) {
-            true => Outcomes::UNKNOWN,
-            false => Outcomes::ANY,
+/// What is true of no value.
+fn nowhere(nulls: Nulls) -> Outcomes {
+    match nulls {
+        Nulls::Ignored => Outcomes::FALSE,
+        Nulls::Counted => Outcomes::FALSE | Outcomes::UNKNOWN,
+    }
+}
+
+/// What is true of every value.
+fn everywhere(nulls: Nulls) -> Outcomes {
+    nowhere(nulls).not()
+}
+
+fn is_null(of: &Expr) -> bool {
+    *of.node() == Node::Value(Value::Null)
+}
+
+fn is_constant(of: &Expr) -> bool {
+    matches!(of.node(), Node::Value(_))
+}
+
+/// What a condition about this can be, of whose other side nothing is known.
+fn operand(of: &Expr) -> Outcomes {
+    match is_null(of) {
+        true => Outcomes::UNKNOWN,
+        false => Outcomes::ANY,
+    }
+}
+
+/// Nothing is between a value and a lesser one.
+fn between(of: &Expr, from: &Value, to: &Value, nulls: Nulls) -> Outcomes {
+    if !is_constant(of) && order::of(from, to) == Some(Ordering::Greater) {
+        return nowhere(nulls);
+    }
+    let lower = compared(of, Binary::GreaterOrEqual, from, nulls);
+    lower.and(compared(of, Binary::LessOrEqual, to, nulls))
+}
+
+/// Whether two conditions are the ends of a range that has nothing in it: `a >= 5` and `a < 5`.
+fn are_apart([lower, upper]: &[Expr; 2]) -> bool {
+    use Binary::{Greater, GreaterOrEqual, Less, LessOrEqual};
+    let (Node::Binary(of, above, from), Node::Binary(same, below, to)) =
+        (lower.node(), upper.node())
+    else {
+        return false;
+    };
+    let (Node::Value(from), Node::Value(to)) = (from.node(), to.node()) else {
+        return false;
+    };
+    let meets = match (above, below) {
+        (GreaterOrEqual, LessOrEqual) => false,
+        (Greater | GreaterOrEqual, Less | LessOrEqual) => true,
+        _ => return false,
+    };
+    let is_apart = match order::of(from, to) {
+        Some(Ordering::Greater) => true,
+        Some(Ordering::Equal) => meets,
+        _ => false,
+    };
+    is_apart && !is_constant(of) && of == same
+}
+
+/// Nothing is in a list of nothing, NULL neither.
+fn among(of: &Expr, values: &[Value]) -> Outcomes {
+    if !is_constant(of) && !values.is_empty() {
+        return Outcomes::ANY;
+    }
+    let equal = |value| compared(of, Binary::Equal, value, Nulls::Counted);
+    values.iter().map(equal).fold(Outcomes::FALSE, Outcomes::or)
+}
+
+/// Whether a pattern is one of every text.
+fn is_wild(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'%')
+}
+
+/// A comparison with NULL is unknown; of two constants whose order is known the answer is here.
+fn compared(left: &Expr, operator: Binary, right: &Value, nulls: Nulls) -> Outcomes {
+    if *right == Value::Null {
+        return Outcomes::UNKNOWN;
+    }
+    let Node::Value(left) = left.node() else {
+        return match (operator, right) {
+            (Binary::GreaterOrEqual, Value::Real(f64::NEG_INFINITY))
+            | (Binary::LessOrEqual, Value::Real(f64::INFINITY)) => everywhere(nulls),
+            _ => Outcomes::ANY,
         };
     };
-    let order = match (left, right) {
-        (Value::Null, _) | (_, Value::Null) => return Outcomes::UNKNOWN,
-        (Value::Integer(left), Value::Integer(right)) => left.cmp(right),
-        (Value::Boolean(left), Value::Boolean(right)) => left.cmp(right),
-        (Value::Text(left), Value::Text(right)) if left == right => std::cmp::Ordering::Equal,
-        _ => return Outcomes::ANY,
+    if *left == Value::Null {
+        return Outcomes::UNKNOWN;
+    }
+    let Some(order) = order::of(left, right) else {
+        return Outcomes::ANY;
     };
     let holds = match operator {
         Binary::Equal => order.is_eq(),

@@ -41,34 +41,90 @@ impl Maker {
         let Some(column) = self.column() else {
             return self.constant();
         };
-        match self.dice.below(4) {
+        match self.dice.below(8) {
             0 => column.eq(1),
             1 => column.is_null(),
             2 => column.is_in(vec![1_i64, 5]),
-            _ => column.not_between(1, 1),
+            3 => column.not_between(1, 1),
+            4 => column.within(0..1),
+            5 => column.within(1..=1),
+            6 => column.like("1%"),
+            // One end is NULL: true of nothing, unknown or false.
+            _ => column.between(None::<i64>, 0),
+        }
+    }
+
+    /// A condition that no value meets, or every one does, whatever column it is about. Of columns in which NULL can be it leaves NULL out.
+    #[expect(clippy::reversed_empty_ranges, reason = "the subject")]
+    fn about_no_value(&mut self, number: Expr, text: Expr) -> Expr {
+        let (more, less) = ("2026-02-01", "2026-01-31");
+        let far = f64::INFINITY;
+        match self.dice.below(16) {
+            0 | 1 => number.within::<i64>(..),
+            2 => number.between(5, 1),
+            3 => number.not_between(5, 1),
+            4 => number.within(5..1),
+            5 => number.within(5..5),
+            6 => number.clone().ge(7).and(number.lt(7)),
+            7 => number.between(2.5, 1),
+            8 => number.within(-far..=far),
+            9 => number.not_in(vec![Value::Null]),
+            10 => number.is_in(vec![Value::Null]),
+            11 => text.contains(""),
+            12 => text.like("%"),
+            13 => text.not_ilike("%%"),
+            14 => text.not_between(more, less),
+            _ => text.within(more..less),
+        }
+    }
+
+    /// A condition about constants alone.
+    fn of_constants(&mut self) -> Expr {
+        let number = value(i64::try_from(self.dice.below(4)).unwrap_or(0));
+        match self.dice.below(8) {
+            0 => number.lt(2),
+            1 => number.between(1, 2),
+            2 => number.not_between(2, 1),
+            3 => number.is_in(vec![1_i64, 2]),
+            4 => number.within(1..2),
+            5 => value(None::<i64>).between(2, 1),
+            6 => value(None::<i64>).not_in(vec![1_i64]),
+            _ => value(None::<String>).like("%"),
         }
     }
 
     /// A condition that is the same for every row.
     fn constant(&mut self) -> Expr {
         let empty = Vec::<i64>::new();
-        match self.dice.below(16) {
+        match self.dice.below(20) {
             0 => all([]),
             1 => any([]),
             2 => col("t.id").is_in(empty),
             3 | 4 => col("t.id").not_in(empty),
-            // In a sub-select a range without ends only leaves NULL out, as everywhere else.
-            5..=7 if self.is_inside => any([]),
-            5 | 6 => col("t.id").within::<i64>(..),
-            7 => col("t.s").contains(""),
-            8 => value(true),
-            9 => value(false),
-            10 => value(None::<bool>),
-            11 => value(2).lt(self.dice.below(4).try_into().unwrap_or(0_i64)),
-            12 => col("t.id").gt(None::<i64>),
-            13 => exists(Query::of_nothing().select(value(1).alias("one"))),
-            14 => exists(table("u").limit(0)),
-            _ => !exists(table("u").filter(col("v").is_in(empty))),
+            // In a sub-select these only leave NULL out, as everywhere else.
+            5..=10 if self.is_inside => any([]),
+            5..=10 => self.about_no_value(col("t.id"), col("t.s")),
+            11 => value(true),
+            12 => value(false),
+            13 => value(None::<bool>),
+            14 | 15 => self.of_constants(),
+            16 => col("t.id").gt(None::<i64>),
+            17 => exists(Query::of_nothing().select(value(1).alias("one"))),
+            18 => exists(table("u").limit(0)),
+            _ => {
+                let nothing = match self.dice.below(5) {
+                    0 => col("v").is_in(empty),
+                    1 => col("v").between(5, 1),
+                    2 => col("v").within(5..5),
+                    3 => col("v").not_like("%"),
+                    _ => col("v").between(None::<i64>, 5),
+                };
+                let rows = table("u").select("v").filter(nothing);
+                match self.dice.below(2) {
+                    0 => !exists(rows),
+                    _ => col("t.id").not_in(rows),
+                }
+            }
         }
     }
 
@@ -142,6 +198,7 @@ fn found(connection: &Connection, query: &Query) -> i64 {
         Value::Null => Bound::Null,
         Value::Boolean(boolean) => Bound::Integer(boolean.into()),
         Value::Integer(number) => Bound::Integer(number),
+        Value::Real(number) => Bound::Real(number),
         Value::Text(text) => Bound::Text(text),
         other => panic!("{other:?} is not among the constants"),
     });
@@ -206,12 +263,45 @@ fn conditions_of_nothing_need_all_rows() {
 }
 
 #[test]
+#[expect(clippy::reversed_empty_ranges, reason = "the subject")]
+fn conditions_that_leave_out_a_range_of_nothing_need_all_rows() {
+    let n = || col("n");
+    let refused = |condition: Expr| {
+        let query = table("t").filter(condition);
+        assert!(query.to_delete(&SQLITE).is_err(), "{query:?}");
+        let update = query.clone().set("n", 1).to_update(&SQLITE);
+        assert!(update.is_err(), "{query:?}");
+    };
+    refused(n().not_between(5, 1));
+    refused(!n().within(5..=1));
+    refused(!n().within(5..1));
+    refused(!n().within(5..5));
+    refused(!(n().ge(5).and(n().lt(5)).and(col("m").eq(1))));
+    refused(n().not_between(2.5, 1));
+    refused(n().not_between("2026-02-01", "2026-01-31"));
+    refused(n().not_in(vec![Value::Null]));
+    refused(!n().is_in(vec![Value::Null]));
+    refused(n().not_in(table("u").select("v").filter(col("v").between(5, 1))));
+    refused(n().like("%"));
+    refused(!n().not_ilike("%%"));
+    refused(n().within(f64::NEG_INFINITY..=f64::INFINITY));
+}
+
+#[test]
 fn conditions_that_an_author_wrote_out_are_conditions() {
     let taken = |condition: Expr| assert!(table("t").filter(condition).to_delete(&SQLITE).is_ok());
     taken(col("id").is_not_null());
     taken(col("id").ne(None::<i64>));
     taken(tsumugi_sql::raw("1 = 1", []));
-    taken(col("s").like("%"));
+    taken(col("s").like("_%"));
+    taken(col("s").not_like(""));
+    taken(col("id").not_between(1, 5));
+    taken(!col("id").within(1..5));
+    taken(col("id").not_between("b", "a"));
+    taken(col("id").between(5, 1));
+    taken(col("id").is_in(vec![Value::Null]));
+    taken(col("id").not_in(vec![Value::Null, Value::Integer(1)]));
+    taken(!value(None::<i64>).between(5, 1));
     taken(col("id").within(1..));
     taken(!col("id").within::<i64>(..));
     taken(any([]));

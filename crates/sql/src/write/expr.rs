@@ -32,7 +32,7 @@ fn level(expr: &Expr) -> Level {
         Node::Any(_) => Level::Any,
         Node::All(_) => Level::All,
         Node::Not(_) => Level::Not,
-        Node::Unbounded(of) => level(of),
+        Node::Unbounded(of, _) => level(of),
         Node::Null(..)
         | Node::Between(..)
         | Node::In(..)
@@ -309,7 +309,7 @@ impl Writer<'_> {
             }
             Node::All(list) => self.every(list),
             Node::Any(list) => self.group(list, " or ", "1 = 0", Level::Any),
-            Node::Unbounded(of) => self.expr(of),
+            Node::Unbounded(of, _) => self.expr(of),
             Node::Null(of, is) => {
                 self.within(of, Level::Condition)?;
                 self.text(" is ");

@@ -168,6 +168,18 @@ fn no_change_concerns_every_row_unless_it_says_so() {
         ("failed { users.update(age: 1) }", "DB::UsageError"),
         ("failed { users.where({}).delete }", "DB::UsageError"),
         (
+            "failed { users.where_not(id: 5..1).delete }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where_not_between(:id, 5, 1).update(age: 1) }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where_not(id: [nil]).delete }",
+            "DB::UsageError",
+        ),
+        (
             "undone { [orders.where_null(:user_id).delete, orders.count] }",
             "[1,3]",
         ),
