@@ -1,7 +1,8 @@
 //! What is to be known of an SQL text before it is sent: its text with `$1` for `?`, and whether it may share a connection.
-//! Not a parser: what is code, quoted or a comment the scanner of `sql` says; here are the first words and what they mean.
+//! Not a parser: what is code, quoted or a comment the scanner of `sql` says; here are the first words, the names and what they mean.
 //! Rule: a text is looked at once; what was found is kept, for as many texts as [`PLANS_MAX`].
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -166,13 +167,13 @@ fn effect(sql: &str) -> Effect {
             }
             match kind.as_str() {
                 "temp" | "temporary" | "local" | "global" => Effect::Session,
-                _ if words.any(|word| word.eq_ignore_ascii_case("pg_temp")) => Effect::Session,
+                _ if names(sql).any(|name| name == "pg_temp") => Effect::Session,
                 "table" | "materialized" => effect_within(sql),
                 _ => Effect::None,
             }
         }
         "copy" if words.any(|word| word.eq_ignore_ascii_case("stdin")) => Effect::CopyIn,
-        "update" if words.any(|word| word.eq_ignore_ascii_case("pg_settings")) => Effect::Session,
+        "update" if names(sql).any(|name| name == "pg_settings") => Effect::Session,
         "select" | "with" | "values" | "insert" | "update" | "delete" | "merge" | "explain" => {
             effect_within(sql)
         }
@@ -183,16 +184,46 @@ fn effect(sql: &str) -> Effect {
 /// What a query does besides: functions that lock for the session or change a setting, and rows kept in a temporary table.
 fn effect_within(sql: &str) -> Effect {
     let mut after_into = false;
-    for word in words(sql) {
-        let word = word.to_ascii_lowercase();
-        let locks = word.starts_with("pg_") && word.contains("advisory_lock");
-        let keeps = after_into && matches!(word.as_str(), "temp" | "temporary" | "pg_temp");
-        if locks || keeps || word == "set_config" {
+    for name in names(sql) {
+        let locks = name.starts_with("pg_") && name.contains("advisory_lock");
+        let keeps = after_into && matches!(&*name, "temp" | "temporary" | "pg_temp");
+        if locks || keeps || name == "set_config" || name == ESCAPED {
             return Effect::Session;
         }
-        after_into = word == "into";
+        after_into = name == "into";
     }
     Effect::None
+}
+
+/// Stands for a name with escapes, `U&"\0061"`, which may be any.
+const ESCAPED: &str = "U&";
+
+/// The words and the names in quotes, as the server reads them: letters outside quotes are small.
+fn names(sql: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut is_escaped = false;
+    let mut before = "";
+    scan::pieces(sql, POSTGRES.lexicon).filter_map(move |piece| {
+        let text = piece.text;
+        let name = match piece.kind {
+            Kind::Code if is_word(text) => Some(Cow::Owned(text.to_ascii_lowercase())),
+            Kind::Quoted if is_escaped && text.starts_with('"') => Some(Cow::Borrowed(ESCAPED)),
+            Kind::Quoted => quoted(text),
+            _ => None,
+        };
+        is_escaped = text == "&" && before.eq_ignore_ascii_case("u");
+        before = text;
+        name
+    })
+}
+
+/// The name between quotes; none of a literal.
+fn quoted(text: &str) -> Option<Cow<'_, str>> {
+    let name = text.strip_prefix('"')?;
+    let name = name.strip_suffix('"').unwrap_or(name);
+    Some(match name.contains('"') {
+        true => Cow::Owned(name.replace("\"\"", "\"")),
+        false => Cow::Borrowed(name),
+    })
 }
 
 /// Whether the server's name for what a statement did tells that the session is not as it was.
@@ -221,8 +252,11 @@ pub(super) fn tells_of_a_change(command: &str) -> bool {
 /// The words outside quotes and comments.
 fn words(sql: &str) -> impl Iterator<Item = &str> {
     let code = scan::pieces(sql, POSTGRES.lexicon).filter(|piece| piece.kind == Kind::Code);
-    code.map(|piece| piece.text)
-        .filter(|code| code.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    code.map(|piece| piece.text).filter(|code| is_word(code))
+}
+
+fn is_word(code: &str) -> bool {
+    code.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 #[cfg(test)]
@@ -324,6 +358,13 @@ mod tests {
             "create table t as select set_config('search_path', 'x', false)",
             "explain analyze select pg_advisory_lock(1)",
             "update pg_settings set setting = 'x' where name = 'search_path'",
+            "select \"set_config\"('search_path', 'x', false)",
+            "select pg_catalog.\"pg_advisory_lock\"/* ' */(5)",
+            "with a as (select \"pg_try_advisory_lock\"(5)) select * from a",
+            "select U&\"s\\0065t_config\"('search_path', 'x', false)",
+            "select 1 as n into \"pg_temp\".t",
+            "create table \"pg_temp\".t(n int)",
+            "update \"pg_settings\" set setting = 'x' where name = 'search_path'",
         ] {
             check_effect(sql, Effect::Session);
         }
@@ -333,6 +374,7 @@ mod tests {
             "select pg_advisory_xact_lock(1)",
             "select 'pg_advisory_lock'",
             "select * from advisory_locks",
+            "select \"SET_CONFIG\", \"set_config of it\", 'set_config', u & \"flags\" from settings",
             "create or replace view v as select 1",
             "insert into temp_readings values (1)",
             "update settings set a = 1",

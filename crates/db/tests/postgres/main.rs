@@ -178,6 +178,13 @@ fn what_changes_a_shared_session_is_refused_before_it_is_sent() {
             "listen a",
             "create temp table t(n int)",
             "copy t from stdin",
+            "select set_config('search_path', 'x', false)",
+            "select \"set_config\"('search_path', 'x', false)",
+            "select pg_catalog . \"pg_advisory_lock\"(5)",
+            "with a as (select U&\"\\0070g_advisory_lock\"(5)) select * from a",
+            "create temporary view v as select 1",
+            "update \"pg_settings\" set setting = 'x' where name = 'search_path'",
+            "create table \"pg_temp\".t(n int)",
         ] {
             let error = db.query(sql, []).await.unwrap_err();
             assert_eq!(error.kind(), "UsageError", "{sql}: {error}");
