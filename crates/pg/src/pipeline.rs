@@ -1,6 +1,6 @@
 //! Several statements in one write, each with its own Sync or all under one. Decodes no rows.
 //! Rule: what is run a second time, because its plan no longer fits the tables, was not executed the first time or left nothing
-//! behind, and nothing but SELECTs has overtaken it.
+//! behind, and nothing but what only reads has overtaken it.
 
 use std::rc::Rc;
 
@@ -198,20 +198,20 @@ struct Stale {
     indices: Vec<usize>,
     /// Something that came after one of them was not refused so.
     overtaken: bool,
-    /// One of them, or of what came after, is no SELECT.
+    /// One of them, or of what came after, may write.
     writes: bool,
 }
 
 impl Stale {
     fn found(&mut self, index: usize, sql: &str) {
         self.indices.push(index);
-        self.writes |= !is_select(sql);
+        self.writes |= !reads(sql);
     }
 
     fn overtaken(&mut self, sql: &str) {
         if !self.indices.is_empty() {
             self.overtaken = true;
-            self.writes |= !is_select(sql);
+            self.writes |= !reads(sql);
         }
     }
 
@@ -224,15 +224,92 @@ impl Stale {
     }
 }
 
-/// Whether a text is a SELECT that makes no table. Of one that begins with a comment it is not known.
-fn is_select(sql: &str) -> bool {
+/// What may stand before a parenthesis in a text that only reads: words of the grammar, and functions of the server's own. Sorted.
+const HARMLESS: &[&str] = &[
+    "all",
+    "and",
+    "any",
+    "array_agg",
+    "as",
+    "avg",
+    "between",
+    "by",
+    "cast",
+    "coalesce",
+    "count",
+    "date_trunc",
+    "distinct",
+    "exists",
+    "extract",
+    "filter",
+    "from",
+    "greatest",
+    "in",
+    "join",
+    "json_agg",
+    "jsonb_agg",
+    "lateral",
+    "least",
+    "length",
+    "like",
+    "limit",
+    "lower",
+    "max",
+    "min",
+    "not",
+    "now",
+    "nullif",
+    "numeric",
+    "offset",
+    "on",
+    "or",
+    "over",
+    "round",
+    "row",
+    "row_number",
+    "select",
+    "some",
+    "sum",
+    "union",
+    "unnest",
+    "upper",
+    "using",
+    "values",
+    "varchar",
+    "when",
+    "where",
+];
+
+/// Whether a text is a SELECT that makes no table and calls nothing that may write. Where a comment begins it is not known.
+fn reads(sql: &str) -> bool {
     let mut words = sql
-        .split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_')
+        .split(|character: char| !is_of_word(character))
         .filter(|word| !word.is_empty());
-    words
+    let is_select = words
         .next()
-        .is_some_and(|word| word.eq_ignore_ascii_case("select"))
+        .is_some_and(|word| word.eq_ignore_ascii_case("select"));
+    is_select
         && !words.any(|word| word.eq_ignore_ascii_case("into"))
+        && !sql.contains("--")
+        && !sql.contains("/*")
+        && sql
+            .match_indices('(')
+            .all(|(at, _)| is_harmless(sql.get(..at)))
+}
+
+/// Whether what stands before a parenthesis makes no call of it, or a harmless one. A name in quotes may be any.
+fn is_harmless(before: Option<&str>) -> bool {
+    let before = before.unwrap_or_default().trim_end();
+    if before.ends_with('"') {
+        return false;
+    }
+    let word = before.rsplit(|character| !is_of_word(character)).next();
+    let word = word.unwrap_or_default().to_ascii_lowercase();
+    word.is_empty() || HARMLESS.binary_search(&&*word).is_ok()
+}
+
+fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '$')
 }
 
 /// Whether what ran was certainly undone when a later statement failed: a COMMIT, a procedure and some commands end transactions of

@@ -188,9 +188,12 @@ fn a_changed_table_in_a_pipeline_is_noticed_where_nothing_is_run_twice_or_out_of
     use Atomicity::{All, Each};
     run(async {
         let db = open("").await;
-        db.script("create temp table t(a int); create temp table u(a int)")
-            .await
-            .unwrap();
+        db.script(
+            "create temp table t(a int); create temp table u(a int); create temp table lg(n int); \
+             create function pg_temp.lg(n int) returns int language sql as 'insert into pg_temp.lg values (n); select 1'",
+        )
+        .await
+        .unwrap();
         let (read, write, other) = (
             "select * from t",
             "insert into t values (1) returning *",
@@ -210,6 +213,16 @@ fn a_changed_table_in_a_pipeline_is_noticed_where_nothing_is_run_twice_or_out_of
         check_pipeline(&db, Each, &[write, "select 1"], &change(), "0A000 1").await;
         check_pipeline(&db, Each, &[read, other], &change(), "0A000 0").await;
         check_pipeline(&db, Each, &[read, "select 1 / 0"], &change(), "1 22012").await;
+        // Functions that everybody knows only read; others may write, in quotes and behind comments too.
+        let counted = "select t.*, coalesce((select count(*) from u), 0) from t where a in (1)";
+        let lower = "select lower ('A')";
+        check_pipeline(&db, Each, &[counted, lower], &change(), "1 1").await;
+        for call in ["lg(1)", "\"lg\"(2)", "lg /* in */ (3)"] {
+            let written = &format!("select count(pg_temp.{call})");
+            check_pipeline(&db, Each, &[read, written], &change(), "0A000 1").await;
+            let first = &format!("select t.*, pg_temp.{call} from t");
+            check_pipeline(&db, Each, &[first, "select 1"], &change(), "0A000 1").await;
+        }
         // The change is one of the pipeline's own.
         let own = "alter table t add own int";
         check_pipeline(&db, Each, &[read, own, read, read], "select 1", "1 0 1 1").await;
