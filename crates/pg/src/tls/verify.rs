@@ -59,10 +59,13 @@ impl Roots {
             .map(|(_, validity)| *validity)
     }
 
-    /// The reason why one of them does not count now; none if all do.
+    /// The reason why one of them does not count now, as where its dates cannot be read; none if all do.
     fn outdated(&self, now: UnixTime) -> Option<CertificateError> {
         let mut all = self.certificates.iter();
-        all.find_map(|(_, validity)| dated((*validity)?, now).err())
+        all.find_map(|(_, validity)| match validity {
+            Some(validity) => dated(*validity, now).err(),
+            None => Some(CertificateError::BadEncoding),
+        })
     }
 
     /// Those that count now.

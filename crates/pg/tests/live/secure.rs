@@ -1,5 +1,7 @@
 //! The TLS matrix: each mode with each kind of server and each set of roots.
 
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
 use tsumugi_pg_rig::{Dates, Options, Server, Tls, User};
 
 use crate::{connect, process, text};
@@ -187,6 +189,50 @@ async fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
     check_dates(Tls::AuthorityOf(Dates::Now), None).await;
     check_dates(Tls::AuthorityOf(Dates::Past), Some(past)).await;
     check_dates(Tls::AuthorityOf(Dates::Future), Some(future)).await;
+}
+
+/// A certificate in PEM with `z` for the `Z` behind its last date.
+fn with_unreadable_date(pem: &str) -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+    let is_date = |text: &[u8]| {
+        text.len() == 13 && text.ends_with(b"Z") && text[..12].iter().all(u8::is_ascii_digit)
+    };
+    let at = certificate.windows(13).rposition(is_date).unwrap() + 12;
+    // Letters of either case differ in the bit of 0x20, the third of eight.
+    let bit = at * 8 + 2;
+    let mut digits = 0..;
+    let mut changed = |character: u8| {
+        let value = ALPHABET.iter().position(|one| *one == character);
+        match value.filter(|_| digits.next() == Some(bit / 6)) {
+            Some(value) => char::from(ALPHABET[value ^ (0x20 >> (bit % 6))]),
+            None => char::from(character),
+        }
+    };
+    let lines = pem.lines().map(|line| match line.starts_with('-') {
+        true => line.to_owned(),
+        false => line.bytes().map(&mut changed).collect(),
+    });
+    lines.collect::<Vec<String>>().join("\n") + "\n"
+}
+
+#[tokio::test]
+async fn authority_whose_dates_cannot_be_read_is_refused() {
+    let server = Options::default().tls(Tls::Localhost).start();
+    let authority = std::fs::read_to_string(&server.certificates().authority).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("authority.crt");
+    for (pem, is_taken) in [(with_unreadable_date(&authority), false), (authority, true)] {
+        std::fs::write(&path, pem).unwrap();
+        let words = format!(
+            "host=localhost port={} user=postgres dbname=postgres sslmode=verify-full sslrootcert={}",
+            server.port(),
+            path.display()
+        );
+        let (ours, theirs) = (connect(&words).await, libpq(&words));
+        assert_eq!(theirs.is_ok(), is_taken, "{theirs:?}");
+        assert_eq!(ours.is_ok(), is_taken, "{:?}", ours.err());
+    }
 }
 
 #[tokio::test]
