@@ -365,6 +365,14 @@ impl Transaction {
         }
     }
 
+    /// Whether a statement has failed after which the server takes no other one.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        match self {
+            Transaction::Postgres(own) => own.is_spoiled(),
+            Transaction::Sqlite(_) | Transaction::Firebird(_) => false,
+        }
+    }
+
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     pub async fn commit(&self) -> Result<()> {
@@ -409,6 +417,13 @@ impl Savepoint {
             Savepoint::Sqlite(savepoint) => attended!(savepoint.owner(), savepoint.release()),
             Savepoint::Postgres(savepoint) => attended!(savepoint.owner(), savepoint.release()),
             Savepoint::Firebird(savepoint) => attended!(savepoint.owner(), savepoint.release()),
+        }
+    }
+
+    /// Leaves things as they are: the transaction is spoiled, and the savepoint ends with it or with the one around it.
+    pub(crate) fn forget(self) {
+        if let Savepoint::Postgres(savepoint) = self {
+            savepoint.forget();
         }
     }
 

@@ -1,5 +1,5 @@
 //! What runs statements: a database on a connection of its choice, a session, a transaction. Both faces run everything through it.
-//! Knows no driver. Rule: several statements of one call all run or none, also for a caller who goes on in its transaction after an error.
+//! Knows no driver. Rule: several statements of one call all run or none, and leave a transaction as one statement would, also where one fails.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -106,9 +106,11 @@ impl Executor {
     /// Runs statements of the builder, all or none, and says how many rows they changed. One statement is all or none by itself.
     ///
     /// # Errors
-    /// Of the first that fails; those before it are undone then, and a transaction of the caller's goes on as [`Transaction`] says.
+    /// Of the first that fails; those before it are undone then. A transaction of the caller's is what it is after one statement that fails:
+    /// see [`Transaction`].
     pub async fn run_all(&self, statements: Vec<Statement>) -> Result<u64> {
-        let run = async |tx: &Transaction, statement| Ok(tx.run(statement).await?.affected);
+        let run =
+            async |executor: &Executor, statement| Ok(executor.run(statement).await?.affected);
         match <[Statement; 1]>::try_from(statements) {
             Ok([only]) => Ok(self.run(only).await?.affected),
             Err(several) if several.is_empty() => Ok(0),
@@ -121,7 +123,7 @@ impl Executor {
     /// # Errors
     /// As [`Executor::run_all`].
     pub async fn fetch_all(&self, statements: Vec<Statement>) -> Result<Vec<Rows>> {
-        let fetch = async |tx: &Transaction, statement| tx.fetch(statement).await;
+        let fetch = async |executor: &Executor, statement| executor.fetch(statement).await;
         match <[Statement; 1]>::try_from(statements) {
             Ok([only]) => Ok(vec![self.fetch(only).await?]),
             Err(several) if several.is_empty() => Ok(Vec::new()),
@@ -132,15 +134,23 @@ impl Executor {
     async fn atomically<T>(
         &self,
         statements: Vec<Statement>,
-        run: impl AsyncFn(&Transaction, Statement) -> Result<T>,
+        run: impl AsyncFn(&Executor, Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
-        if let Executor::Transaction(transaction) = self {
-            return transaction.atomically(statements, run).await;
+        let here = async |statement| run(self, statement).await;
+        match self {
+            Executor::Transaction(transaction) => transaction.atomically(statements, here).await,
+            Executor::Session(session) if session.is_in_transaction().await? => {
+                session.atomically(statements, here).await
+            }
+            Executor::Database(_) | Executor::Session(_) => {
+                let transaction = Rc::new(self.begin(TransactionOptions::default()).await?);
+                let inside = Executor::Transaction(Rc::clone(&transaction));
+                let within = async |statement| run(&inside, statement).await;
+                let results = in_turn(statements, within).await?;
+                transaction.commit().await?;
+                Ok(results)
+            }
         }
-        let transaction = self.begin(TransactionOptions::default()).await?;
-        let results = transaction.in_turn(statements, run).await?;
-        transaction.commit().await?;
-        Ok(results)
     }
 
     /// See [`Database::pipeline`]. In a transaction [`Atomicity::All`] undoes what ran before the first that fails, and the transaction goes
@@ -237,28 +247,21 @@ impl Executor {
 }
 
 impl Transaction {
-    /// Runs statements in turn. Of those before one that fails nothing is kept.
+    /// Runs statements in turn. Of those before one that fails nothing is kept; a transaction that one statement would have spoiled is
+    /// left so.
     pub(crate) async fn atomically<T>(
         &self,
         statements: Vec<Statement>,
-        run: impl AsyncFn(&Transaction, Statement) -> Result<T>,
+        run: impl AsyncFn(Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
         let savepoint = self.savepoint().await?;
-        let results = self.in_turn(statements, run).await?;
-        savepoint.release().await?;
-        Ok(results)
-    }
-
-    /// The same, and those before one that fails stay.
-    pub(crate) async fn in_turn<T>(
-        &self,
-        statements: Vec<Statement>,
-        run: impl AsyncFn(&Transaction, Statement) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let mut results = Vec::with_capacity(statements.len());
-        for statement in statements {
-            results.push(run(self, statement).await?);
+        let results = in_turn(statements, run).await;
+        if results.is_err() && self.is_spoiled() {
+            savepoint.forget();
+            return results;
         }
+        let results = results?;
+        savepoint.release().await?;
         Ok(results)
     }
 
@@ -281,6 +284,18 @@ impl Transaction {
         savepoint.release().await?;
         Ok(outcomes)
     }
+}
+
+/// Runs statements one after the other, up to the first that fails.
+pub(crate) async fn in_turn<T>(
+    statements: Vec<Statement>,
+    run: impl AsyncFn(Statement) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut results = Vec::with_capacity(statements.len());
+    for statement in statements {
+        results.push(run(statement).await?);
+    }
+    Ok(results)
 }
 
 /// What `count` statements of a pipeline have for outcomes when the last one here failed and all were undone.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tsumugi_pg::Atomicity;
+use tsumugi_sql::Statement;
 
 use crate::batch::BatchSize;
 use crate::database::{Database, Executed, RowStream, Transaction};
 use crate::error::{Error, Result};
+use crate::executor::in_turn;
 use crate::options::TransactionOptions;
 use crate::outcome::attended;
 use crate::postgres;
@@ -167,7 +169,25 @@ impl Session {
         own.pipeline(statements, atomicity).await
     }
 
-    /// Begins a transaction on this connection. Until it ends, all statements of the session belong to it; dropped, it is rolled
+    pub(crate) async fn is_in_transaction(&self) -> Result<bool> {
+        let Session::Postgres(own) = self;
+        own.is_in_transaction().await
+    }
+
+    /// Like [`Transaction::atomically`], in the transaction that is open.
+    pub(crate) async fn atomically<T>(
+        &self,
+        statements: Vec<Statement>,
+        run: impl AsyncFn(Statement) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let Session::Postgres(own) = self;
+        let mark = own.mark().await?;
+        let results = in_turn(statements, run).await?;
+        own.release(mark).await?;
+        Ok(results)
+    }
+
+    /// Begins a transaction on this connection, unless SQL has begun one. Until it ends, all statements of the session belong to it; dropped, it is rolled
     /// back before the session's next statement.
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         let Session::Postgres(own) = self;

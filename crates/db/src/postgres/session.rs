@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_pg::Atomicity;
+use tsumugi_pg_proto::TransactionStatus;
 
 use super::copy::{CopyIn, CopyOut};
 use super::link::Own;
@@ -80,6 +81,10 @@ impl Session {
     }
 
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        if self.is_in_transaction().await? && !self.transaction.borrow().is_running() {
+            let refusal = "a transaction that SQL began is open in this session: end it first";
+            return Err(Error::usage(refusal));
+        }
         if self.transaction.borrow().is_running() {
             let refusal =
                 "a transaction of this session is open: end it first, or use its savepoints";
@@ -99,9 +104,51 @@ impl Session {
         CopyOut::begin(&self.pool, Rc::clone(&self.own), sql).await
     }
 
+    /// Whether a transaction is open, whoever began it.
+    pub(crate) async fn is_in_transaction(&self) -> Result<bool> {
+        // The end of one that was dropped may be on its way.
+        if self.own.awaited() > 0 {
+            self.pool.script_on(&self.own, "".into()).await?;
+        }
+        Ok(self.own.status() != TransactionStatus::Idle)
+    }
+
+    /// Marks a point of the transaction that is open.
+    pub(crate) async fn mark(&self) -> Result<Mark> {
+        let mark = Mark(Some(Rc::clone(&self.own)));
+        let sql = format!("SAVEPOINT {MARK}");
+        self.pool.script_on(&self.own, sql.into()).await?;
+        Ok(mark)
+    }
+
+    /// Keeps what was done since.
+    pub(crate) async fn release(&self, mut mark: Mark) -> Result<()> {
+        mark.0 = None;
+        let sql = format!("RELEASE SAVEPOINT {MARK}");
+        self.pool.script_on(&self.own, sql.into()).await
+    }
+
     async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
         let plan = permitted(&self.pool, &self.own, &sql, &values)?;
         self.pool.run_on(&self.own, &plan, sql, values).await
+    }
+}
+
+/// Within it there may be another of this name, which is then the one that is meant.
+const MARK: &str = "tsumugi_several";
+
+/// A point in a transaction. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
+/// the transaction: then it stays so.
+pub(crate) struct Mark(Option<Own>);
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let own = self.0.take();
+        if let Some(own) = own.filter(|own| own.status() == TransactionStatus::InTransaction) {
+            own.tell(&format!(
+                "ROLLBACK TO SAVEPOINT {MARK}; RELEASE SAVEPOINT {MARK}"
+            ));
+        }
     }
 }
 

@@ -221,6 +221,12 @@ impl Transaction {
         })
     }
 
+    pub(crate) fn is_spoiled(&self) -> bool {
+        let own = self.0.own.borrow();
+        own.as_ref()
+            .is_some_and(|own| own.status() == TransactionStatus::Failed)
+    }
+
     pub(crate) async fn roll_back(&self) -> Result<()> {
         self.0.command("ROLLBACK").await?;
         self.0.end(Ended::RolledBack);
@@ -341,6 +347,12 @@ impl Savepoint {
     pub(crate) async fn roll_back(self) -> Result<()> {
         let sql = undo(self.number);
         self.finish(&sql).await
+    }
+
+    pub(crate) fn forget(self) {
+        if let Some(transaction) = self.transaction.upgrade() {
+            transaction.savepoints.borrow_mut().close(self.number);
+        }
     }
 
     async fn finish(self, sql: &str) -> Result<()> {

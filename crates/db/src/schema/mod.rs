@@ -11,6 +11,7 @@ use tsumugi_sql::{FIREBIRD, Name, SQLITE, Statement, table};
 
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
+use crate::executor::in_turn;
 use crate::options::TransactionMode;
 use crate::value::{Value, ValueRef};
 
@@ -124,10 +125,10 @@ impl Transaction {
             binds: Vec::new(),
         };
         let statements: Vec<Statement> = statements.into_iter().map(statement).collect();
-        let run = async |tx: &Transaction, statement| tx.run(statement).await;
+        let run = async |statement| self.run(statement).await;
         // Firebird commits some changes of tables on their way, and no savepoint outlives that.
         if statements.len() < 2 || *self.dialect() == FIREBIRD {
-            self.in_turn(statements, run).await?;
+            in_turn(statements, run).await?;
         } else {
             self.atomically(statements, run).await?;
         }

@@ -4,6 +4,7 @@
 mod calls;
 mod histories;
 mod savepoints;
+mod several;
 mod sizes;
 
 use tsumugi_db::{Database, Options, Transaction, TransactionOptions, ValueRef, values};
