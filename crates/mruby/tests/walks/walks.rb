@@ -72,6 +72,9 @@ Pair = Struct.new(:left, :right)
 
 # One walk over one container, made from a seed.
 class Walk
+  # A method that one of these has not may be missed within a walk; any other is the walk's own name, misspelt.
+  ELEMENTS = %w[nil true Integer Float Symbol Spoiler Pair]
+
   def initialize(seed, walks)
     @chance = Chance.new(seed)
     @left = 0
@@ -91,6 +94,9 @@ class Walk
       @walk.call(@container, @other, self)
     rescue Stale
       raise
+    rescue NoMethodError => e
+      raise unless @name == :no_method || ELEMENTS.any? { |name| e.message.end_with?(name) }
+      e.message
     rescue StandardError, SystemStackError => e
       e.message
     end
@@ -256,7 +262,6 @@ WALKS = {
     sort!: ->(c, o, w) { c.sort! { |a, b| w.spoil; a.class.to_s <=> b.class.to_s } },
     sort_plain: ->(c, o, w) { c.select { |e| Spoiler === e }.sort },
     sort_itself!: ->(c, o, w) { c.sort! },
-    sort_by!: ->(c, o, w) { c.sort_by! { |e| w.spoil; e.class.to_s } },
     sort_by_spoiler: ->(c, o, w) { c.sort_by { w.spoiler } },
     uniq: ->(c, o, w) { c.uniq },
     uniq!: ->(c, o, w) { c.uniq! },
@@ -283,7 +288,6 @@ WALKS = {
     index: ->(c, o, w) { c.index(w.spoiler) },
     index_block: ->(c, o, w) { c.index { |e| w.spoil; false } },
     rindex: ->(c, o, w) { c.rindex(w.spoiler) },
-    rindex_block: ->(c, o, w) { c.rindex { |e| w.spoil; false } },
     count: ->(c, o, w) { c.count(w.spoiler) },
     delete: ->(c, o, w) { c.delete(w.spoiler) },
     max: ->(c, o, w) { c.max },
@@ -343,8 +347,6 @@ WALKS = {
     in_hash: ->(c, o, w) { h = { c => "v", o => "v" }; w.spoil; h[c]; h.rehash; h.to_a },
     pattern: ->(c, o, w) { case c when Array then w.spoil; c.first end },
     delete_block: ->(c, o, w) { c.delete(w.spoiler) { w.spoil } },
-    each_entry: ->(c, o, w) { c.each_entry { |e| w.spoil } },
-    chunk_while: ->(c, o, w) { c.chunk_while { |a, b| w.spoil; true }.to_a },
     sum_block: ->(c, o, w) { c.sum { w.spoil; 1 } },
     first_of_sort: ->(c, o, w) { c.min_by { w.spoiler } },
     symbols: ->(c, o, w) { c.map(&w.spoiler) },
@@ -420,7 +422,6 @@ WALKS = {
     subset: ->(c, o, w) { [c < o, c >= o] },
     keywords: ->(c, o, w) { ->(**all) { w.spoil; all }.call(**c.to_h { |k, v| [:"k#{v.class}", v] }) },
     splat: ->(c, o, w) { { **c, **o } },
-    assoc: ->(c, o, w) { c.assoc(w.key) },
     flatten: ->(c, o, w) { c.flatten },
     dup: ->(c, o, w) { c.dup.merge(o) },
     in_hash: ->(c, o, w) { h = { c => "v", o => "v" }; w.spoil; h[c] },
@@ -431,7 +432,6 @@ WALKS = {
     set_in: ->(c, o, w) { s = Set.new(c.keys); s.add?(w.key); s.delete(w.key); s.to_a },
     uniq: ->(c, o, w) { (c.keys + o.keys).uniq },
     minus: ->(c, o, w) { c.keys - o.keys },
-    each_entry: ->(c, o, w) { c.each_entry { |e| w.spoil } },
   },
   string: {
     gsub: ->(c, o, w) { c.gsub("v") { w.spoil; "x" } },
@@ -490,4 +490,4 @@ WALKS = {
 
 # Makes a walk from a seed, which says all about it; answers its name.
 def prepare(seed) = ($walk = Walk.new(seed, WALKS)).to_s
-def walk = $walk.run
+def walk = Fiber.new { $walk.run }

@@ -35,7 +35,7 @@ get("/transaction") do
   db.query("select born from people where id = 1").first[:born]
 end
 get("/builder") { db[:people].where(id: 1..5).order(:id).select(:id, :name).all.map(&:to_h) }
-get("/stream_rows") { stream_rows db.query("select * from people order by id") }
+get("/stream_rows") { stream db.stream("select * from people order by id"), as: :json }
 get("/page") { render "page", names: %w[a < &], title: "T" }
 get("/session") { session[:user] = "someone"; session[:list] = [1, 2]; session.to_h }
 get("/kv") { kv.set("key", "value" * 50); [kv.get("key").size, kv.fetch("made", ttl: 60) { "made here" }, kv.get("absent")] }
@@ -62,7 +62,7 @@ get("/halts") { halt 418, tea: true }
 get("/regexp") { text = "abc 123 def 45".gsub(/\d+/) { |digits| (digits.to_i * 2).to_s }; text =~ /(2\d+)/; [text, $1, text.scan(/[a-z]+/), text.split(/ /)] }
 get("/texts") { [Time.at(0).utc.strftime("%Y-%m-%d"), JSON.parse('{"a":[1,2,{"b":null}]}'), JSON.generate([1, "two"]), Digest::SHA256.hexdigest("x"), Base64.encode64("text")] }
 get("/channel") { channel = Tsumugi::Channel.new(2); parallel(-> { 3.times { |i| channel.push(i) }; channel.close }, -> { found = []; 3.times { found << channel.pop }; found }).last }
-get("/eval") { [eval("1 + 2"), Class.new { define_method(:made) { 7 } }.new.made, (eval("1 +") rescue "no"), Struct.new(:a).new(1).a] }
+get("/eval") { [eval("1 + 2"), Class.new { define_method(:made) { 7 } }.new.made, begin; eval("1 +"); rescue SyntaxError; "no"; end, Struct.new(:a).new(1).a] }
 get("/cookies") { cookies.signed[:visitor] = 7; cookies[:theme] = "dark"; text "set" }
 get("/waits") { begin; sleep 30; ensure; FAILURES.first.to_s * 3; end }
 get("/ticks") { TICKS.size.to_s }

@@ -21,13 +21,15 @@ WALKS.each_value do |walks|
   )
 end
 
+WALKS[:object].delete(:to_json) # Object has none
+
 WALKS[:array].merge!(
   where_in: ->(c, o, w) { $context.db.from(:things).where_in(:id, c).all },
   where: ->(c, o, w) { $context.db.from(:things).where(id: c, name: w.spoiler).all },
   columns: ->(c, o, w) { $context.db.from(:things).select(*c).all },
   order: ->(c, o, w) { $context.db.from(:things).order(*c).all },
-  insert_all: ->(c, o, w) { $context.db.from(:things).insert_all(c.map { |e| { name: e } }) },
-  insert_rows: ->(c, o, w) { $context.db.from(:things).insert_all(c) },
+  insert_many: ->(c, o, w) { $context.db.from(:things).insert(c.map { |e| { name: e } }) },
+  insert_rows: ->(c, o, w) { $context.db.from(:things).insert(c) },
   binds: ->(c, o, w) { $context.db.query("select ?#{', ?' * 3}", *c).to_a },
   get_multi: ->(c, o, w) { $context.kv.get_multi(*c) },
   delete_multi: ->(c, o, w) { $context.kv.delete_multi(*c) },
@@ -38,10 +40,15 @@ WALKS[:array].merge!(
   sorted_strings: ->(c, o, w) { c.map(&:to_s).sort_by { |s| w.spoil; s } },
   escape: ->(c, o, w) { c.map { |e| CGI.escape(e) } },
   strftime: ->(c, o, w) { Time.at(0).strftime(w.spoiler) },
+  sort_by!: ->(c, o, w) { c.sort_by! { |e| w.spoil; e.class.to_s } },
+  each_entry: ->(c, o, w) { c.each_entry { |e| w.spoil } },
+  chunk_while: ->(c, o, w) { c.chunk_while { |a, b| w.spoil; true }.to_a },
   union_pattern: ->(c, o, w) { Regexp.union(*c) },
 )
 
 WALKS[:hash].merge!(
+  assoc: ->(c, o, w) { c.assoc(w.key) },
+  each_entry: ->(c, o, w) { c.each_entry { |e| w.spoil } },
   set_multi: ->(c, o, w) { $context.kv.set_multi(c) },
   where: ->(c, o, w) { $context.db.from(:things).where(c).all },
   insert: ->(c, o, w) { $context.db.from(:things).insert(c) },
@@ -50,7 +57,7 @@ WALKS[:hash].merge!(
   select: ->(c, o, w) { $context.db.from(:things).select(c).all },
   cas_multi: ->(c, o, w) { $context.kv.cas_multi(c, o) },
   form: ->(c, o, w) { URI.encode_www_form(c) },
-  headers: ->(c, o, w) { c.each { |k, v| $context.headers[k] = v } },
+  headers: ->(c, o, w) { c.each { |k, v| $context.header(k, v) } },
   cookie: ->(c, o, w) { $context.cookies["c"] = c },
   session: ->(c, o, w) { c.each { |k, v| $context.session[k] = v } },
   gsub_hash: ->(c, o, w) { "v1 v2 k3".gsub(/[vk]\d/, c) },

@@ -14,7 +14,7 @@ use rig::Rig;
 const WALKS: &str = include_str!("../../../mruby/tests/walks/walks.rb");
 const APP: &str = include_str!("app.rb");
 const PAGE: &str =
-    "<%= c %><% w.spoil %><%= o %><%== c.inspect %><% c.each { %><%= w.spoiler %><% } %>";
+    "<%= c %><% w.spoil %><%= o %><%== c.inspect %><% Array(c).each { %><%= w.spoiler %><% } %>";
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
