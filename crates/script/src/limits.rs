@@ -35,6 +35,9 @@ pub(crate) const PIPELINE_MAX: usize = 10_000;
 /// Elements that are sorted at one go; more are sorted in Ruby, where a deadline can interrupt.
 pub(crate) const SORTED_MAX: usize = 100_000;
 
+/// Bytes of strings that are sorted at one go.
+pub(crate) const SORTED_BYTES_MAX: usize = 64 << 20;
+
 /// Records that a store is asked for or given by one call of `get_multi`, `set_multi`, `delete_multi` or `cas_multi`.
 pub(crate) const KV_MULTI_MAX: usize = 10_000;
 

@@ -457,6 +457,23 @@ fn no_single_call_stalls_the_worker_or_takes_all_memory() {
 }
 
 #[test]
+fn what_a_client_sends_is_cut_in_the_log_when_an_exception_repeats_it() {
+    let site = Site::start(
+        "post(\"/raise\") { raise ArgumentError, body.text }\nget(\"/now\") { \"now\" }",
+    );
+    let text = format!("begin{}", "x".repeat(1 << 20));
+    let mut client = site.connect();
+    client.send("POST", "/raise", "content-type: text/plain\r\n", &text);
+    assert_eq!(client.receive().status, 500);
+    let line = site.expect_log("POST /raise: ArgumentError: beginx");
+    assert!(line.contains("bytes left out (log_event_bytes_max is 16384)"));
+    assert!(line.len() <= 16_384, "{} bytes", line.len());
+    // The frames behind it are there, and further events are whole.
+    site.expect_log("from app.rb:1");
+    site.check("/now", "now");
+}
+
+#[test]
 fn ten_thousand_parked_requests_are_all_answered() {
     const REQUESTS: usize = 10_000;
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();

@@ -3,6 +3,7 @@
 
 mod concurrency;
 mod isolation;
+mod memory;
 mod process;
 mod returning;
 mod rig;

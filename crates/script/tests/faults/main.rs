@@ -1,6 +1,7 @@
 //! Every allocation of a VM fails once, at every place of an application's handlers, and while it loads: each request is answered, and
 //! the same one then as before; the process goes on, nothing is kept. `TSUMUGI_FAULTS=full` takes every allocation and more kinds of
-//! failure, where a usual run takes some; `TSUMUGI_FAULTS=/PATH/NUMBER` takes one of one request.
+//! failure, where a usual run takes some; `TSUMUGI_FAULTS=NUMBER` takes so many places of each, `TSUMUGI_FAULTS=/PATH/NUMBER` one place
+//! of one request.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -22,8 +23,10 @@ const VIEWS: &[(&str, &str)] = &[
     ("item.erb", "[<%= shout name %>]"),
 ];
 
-/// Places of one request that a usual run tries; a full one tries all of them.
+/// Places of one request, and of a load, that a usual run tries; a full one tries all of a request, and many more of a load.
 const PLACES: u64 = 25;
+const PLACES_OF_A_LOAD: u64 = 40;
+const PLACES_OF_A_FULL_LOAD: u64 = 4_000;
 
 /// A page of objects more or less, and the tables that grow once.
 const SLACK_BYTES: usize = 256 << 10;
@@ -158,6 +161,11 @@ fn is_full() -> bool {
     std::env::var("TSUMUGI_FAULTS").is_ok_and(|text| text == "full")
 }
 
+/// How many places the environment asks for.
+fn places() -> Option<u64> {
+    std::env::var("TSUMUGI_FAULTS").ok()?.parse().ok()
+}
+
 /// The request and the allocation that the environment names.
 fn only() -> Option<(String, u64)> {
     let text = std::env::var("TSUMUGI_FAULTS").ok()?;
@@ -183,7 +191,7 @@ fn plans(path: &str, seen: u64) -> Vec<Plan> {
             .chain(chances(100, 4))
             .collect(),
         None => {
-            let step = seen.div_ceil(PLACES);
+            let step = seen.div_ceil(places().unwrap_or(PLACES));
             runs(step, 2)
                 .chain(runs(5 * step, 1))
                 .chain(runs(5 * step, 30))
@@ -272,7 +280,12 @@ fn with_faults(work: impl AsyncFnOnce(&Rc<App>, &Faults)) {
 }
 
 fn alone(work: impl AsyncFnOnce(tsumugi_worker::Worker)) {
-    tsumugi_worker::alone(tsumugi_worker::Limits::default(), async move |worker| {
+    // A tool that runs the program slowly is no reason to stop it.
+    let limits = tsumugi_worker::Limits {
+        turn_cpu_ms_max: 3_600_000,
+        ..tsumugi_worker::Limits::default()
+    };
+    tsumugi_worker::alone(limits, async move |worker| {
         work(worker).await;
     })
     .expect("a worker starts");
@@ -330,7 +343,12 @@ fn an_application_that_runs_out_of_memory_while_it_loads_is_refused_and_loads_la
         faults.plan(Plan::Never);
         load(&worker, folder.path()).await.retire().await;
         let seen = faults.seen();
-        let step = seen.div_ceil(if is_full() { 4_000 } else { 40 });
+        let usual = if is_full() {
+            PLACES_OF_A_FULL_LOAD
+        } else {
+            PLACES_OF_A_LOAD
+        };
+        let step = seen.div_ceil(places().unwrap_or(usual));
         let mut refused = 0;
         for first in (1..=seen).step_by(usize::try_from(step).unwrap_or(1)) {
             faults.plan(Plan::Run { first, count: 2 });

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tsumugi_front::{Front, Service};
 use tsumugi_script::{Mode, Program, Secret, Settings};
-use tsumugi_worker::{Address, Config, Exit, Handle, Server, Signals};
+use tsumugi_worker::{Address, Config, Exit, Handle, Limits, Server, Signals};
 
 /// What signs in tests.
 pub const SECRET: &str = "a secret of these tests that is long enough";
@@ -41,18 +41,23 @@ impl Rig {
     }
 
     pub fn with(app: &str, set: impl FnOnce(&mut Settings)) -> Rig {
-        Rig::start(app, set).unwrap_or_else(|error| panic!("{error}"))
+        Rig::start(app, set, Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same with limits of the worker.
+    pub fn limited(app: &str, limits: Limits) -> Rig {
+        Rig::start(app, |_| {}, limits).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The error of an application that does not start.
     pub fn refused(app: &str, set: impl FnOnce(&mut Settings)) -> String {
-        match Rig::start(app, set) {
+        match Rig::start(app, set, Limits::default()) {
             Ok(_) => panic!("it starts"),
             Err(error) => error,
         }
     }
 
-    fn start(app: &str, set: impl FnOnce(&mut Settings)) -> Result<Rig, String> {
+    fn start(app: &str, set: impl FnOnce(&mut Settings), limits: Limits) -> Result<Rig, String> {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("app.rb");
         std::fs::write(&file, app).unwrap();
@@ -68,6 +73,7 @@ impl Rig {
             listen: vec!["127.0.0.1:0".parse().unwrap()],
             workers: NonZeroUsize::MIN,
             signals: Signals::Leave,
+            limits,
             ..Config::default()
         };
         let server = Server::bind(config).unwrap();

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use crate::limits::SORTED_MAX;
+use crate::limits::{SORTED_BYTES_MAX, SORTED_MAX};
 use crate::natives::Natives;
 
 /// The keys of one sort.
@@ -35,7 +35,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 impl Keys {
-    /// `None` unless all are of one kind that needs no Ruby.
+    /// `None` unless all are of one kind that needs no Ruby, and few enough bytes to be copied.
     fn read(scope: &Scope<'_>, keys: Value<'_>, count: usize) -> Option<Keys> {
         let all = || (0..count).map(|index| scope.array_at(keys, index));
         match scope.array_at(keys, 0).kind() {
@@ -59,7 +59,11 @@ impl Keys {
                         return None;
                     }
                     let start = bytes.len();
-                    scope.with_bytes(key, |key| bytes.extend_from_slice(key))?;
+                    // One long string may stand in many places.
+                    scope.with_bytes(key, |key| {
+                        let fits = key.len() <= SORTED_BYTES_MAX - bytes.len();
+                        fits.then(|| bytes.extend_from_slice(key))
+                    })??;
                     ranges.push(start..bytes.len());
                 }
                 Some(Keys::Strings(bytes, ranges))
