@@ -7,6 +7,7 @@ PROFILE ?= test
 APP ?= crates/bench/apps/hello.rb
 ROUTE ?= /hello
 SOAK_SECONDS ?= 600
+VALGRIND_FAULTS ?= 10
 FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
@@ -37,12 +38,14 @@ test: ## set up, then format, clippy, tidy and every test; ends with "N passed, 
 	@scripts/setup test
 	@cargo xtask test
 
-check: valgrind growth deny doc windows ## the slower checks: mruby's tests under valgrind, licences, documentation, the PostgreSQL crates for Windows
+check: valgrind growth deny doc windows ## the slower checks: tests of the VM under valgrind, licences, documentation, the PostgreSQL crates for Windows
 
-# Among them tests/faults.rs, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
+# Among them the tests faults, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
+# VALGRIND_FAULTS places of each request of an application are taken.
 valgrind:
 	@scripts/setup test
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
+	TSUMUGI_FAULTS=$(VALGRIND_FAULTS) cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-script --test faults -- --test-threads=1
 
 # Ruby's natives over what clients send; `make test` has the parsers'.
 growth:

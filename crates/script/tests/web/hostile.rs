@@ -139,7 +139,7 @@ const LONG: &[&str] = &[
     // Containers.
     "deep.flatten",
     "deep.hash",
-    "deep == [deep[0], deep[1].dup]",
+    "other = [1]; 40.times { other = [other, other.dup] }; deep == other",
     "([t] * 100_000).uniq",
     "(1..12).to_a.permutation.to_a",
     "(1..40).to_a.combination(20).to_a",

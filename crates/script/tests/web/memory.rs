@@ -205,6 +205,7 @@ fn large_and_tiny_bodies_at_default_limits_leave_the_worker_alive() {
         until("requests begin again", || rig.get("/now").text() == "now");
         until_at_most(&rig, before + (8 << 20));
     }
-    // Other tests of this process have their part in it.
+    // Other tests of this process have their part in it. That what was taken is given back is tested where the allocator is the
+    // server's: crates/cli/tests/acceptance/memory.rs.
     assert!(resident() < 700 << 20, "{} bytes are resident", resident());
 }
