@@ -7,7 +7,7 @@ PROFILE ?= test
 APP ?= crates/bench/apps/hello.rb
 ROUTE ?= /hello
 SOAK_SECONDS ?= 600
-VALGRIND_FAULTS ?= 10
+VALGRIND_FAULTS ?= 25
 FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.

@@ -29,6 +29,9 @@ pub(crate) const PASSWORD_BYTES_MAX: usize = 1_024;
 /// Nesting of an Array that is bound to a statement.
 pub(crate) const BIND_DEPTH_MAX: usize = 6;
 
+/// A String that is longer is copied out of the VM only while the watchdog asks nothing: many may follow.
+pub(crate) const COPIED_UNCHECKED_BYTES_MAX: usize = 64 << 10;
+
 /// Statements of one `db.pipeline`.
 pub(crate) const PIPELINE_MAX: usize = 10_000;
 

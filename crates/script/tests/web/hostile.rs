@@ -136,6 +136,11 @@ const LONG: &[&str] = &[
     "JSON.generate(deep)",
     "JSON.parse('[' + '1,' * 20_000_000 + '1]')",
     "render_to_string('long', text: t)",
+    // What is copied out of the VM.
+    "DB.connect('sqlite::memory:').query('select ' + '?, ' * 2_000 + '1', *[t] * 2_000)",
+    "DB.connect('sqlite::memory:').query('select ?', [[t] * 2_000])",
+    "KV.open.get_multi(*[t] * 2_000)",
+    "KV.open.set_multi((1..2_000).to_h { |i| [i.to_s, t] })",
     // Containers.
     "deep.flatten",
     "deep.hash",

@@ -4,7 +4,7 @@
 use tsumugi_db::Value as Bind;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use crate::limits::BIND_DEPTH_MAX;
+use crate::limits::{BIND_DEPTH_MAX, COPIED_UNCHECKED_BYTES_MAX};
 
 /// One value.
 pub(crate) fn bind<'c>(
@@ -32,10 +32,16 @@ fn at<'c>(
         }
         Kind::Float => Bind::Real(value.as_float().unwrap_or_default()),
         Kind::Symbol => Bind::Text(scope.text(value).unwrap_or_default()),
-        Kind::String => match String::from_utf8(scope.bytes(value).unwrap_or_default()) {
-            Ok(text) => Bind::Text(text),
-            Err(bytes) => Bind::Blob(bytes.into_bytes()),
-        },
+        Kind::String => {
+            let bytes = scope.bytes(value).unwrap_or_default();
+            if bytes.len() > COPIED_UNCHECKED_BYTES_MAX {
+                scope.check_interrupt()?;
+            }
+            match String::from_utf8(bytes) {
+                Ok(text) => Bind::Text(text),
+                Err(bytes) => Bind::Blob(bytes.into_bytes()),
+            }
+        }
         Kind::Array if depth < BIND_DEPTH_MAX => {
             let elements = (0..scope.array_len(value)).map(|i| scope.array_at(value, i));
             let elements = elements.map(|element| at(scope, element, json_depth_max, depth + 1));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use crate::limits::SLEEP_SECONDS_MAX;
+use crate::limits::{COPIED_UNCHECKED_BYTES_MAX, SLEEP_SECONDS_MAX};
 use crate::natives::wrong_type;
 
 const KEY: &str = "a String (or a Symbol, which stands for its name)";
@@ -27,18 +27,24 @@ pub(super) fn with_key<'c, R>(
 
 /// A copy of a key.
 pub(super) fn key<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {
-    with_key(scope, value, Bytes::copy_from_slice)
+    copied(scope, with_key(scope, value, Bytes::copy_from_slice)?)
 }
 
 /// A copy of a value.
 pub(super) fn value<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {
-    scope
-        .with_bytes(value, Bytes::copy_from_slice)
-        .ok_or_else(|| {
-            let wanted =
-                "a String: JSON.generate makes one of anything, and fetch does it by itself";
-            wrong_type(scope, value, "a value", wanted)
-        })
+    let bytes = scope.with_bytes(value, Bytes::copy_from_slice);
+    let bytes = bytes.ok_or_else(|| {
+        let wanted = "a String: JSON.generate makes one of anything, and fetch does it by itself";
+        wrong_type(scope, value, "a value", wanted)
+    })?;
+    copied(scope, bytes)
+}
+
+fn copied<'c>(scope: &'c Scope<'c>, bytes: Bytes) -> Result<'c, Bytes> {
+    if bytes.len() > COPIED_UNCHECKED_BYTES_MAX {
+        scope.check_interrupt()?;
+    }
+    Ok(bytes)
 }
 
 /// A time to live in seconds; nil is for ever.
