@@ -85,6 +85,27 @@ const CORRECTIONS: &[Correction] = &[
         "  return str_index_str_by_char_search(mrb, p, pend, s, slen, off);",
         "  const char *found = (const char *)memmem(p, (size_t)(pend - p), s, (size_t)slen);\n  if (!found) return -1;\n  for (; p < found; off++) p += mrb_utf8len(p, pend);\n  return p == found ? off : -1;",
     ),
+    // Replacing took numbers of characters for numbers of bytes: `"日本".sub("本", "x")` was "\xe6x".
+    (
+        "mrblib/string.rb",
+        "    pattern, replace = *args\n    plen = pattern.length\n",
+        "    pattern, replace = *args\n    plen = pattern.bytesize\n",
+    ),
+    (
+        "mrblib/string.rb",
+        "        result << self.byteslice(offset, 1)\n        offset += 1\n      end\n    end\n    result << self.byteslice(offset..-1) if offset < length\n",
+        "        char = self.byteslice(offset, 4)[0].to_s\n        result << char\n        offset += char.empty? ? 1 : char.bytesize\n      end\n    end\n    result << self.byteslice(offset..-1) if offset < bytesize\n",
+    ),
+    (
+        "mrblib/string.rb",
+        "    found = self.index(pattern)\n    return self.dup unless found\n    result << self.byteslice(0, found)\n    offset = found + pattern.length\n",
+        "    found = self.byteindex(pattern)\n    return self.dup unless found\n    result << self.byteslice(0, found)\n    offset = found + pattern.bytesize\n",
+    ),
+    (
+        "mrblib/string.rb",
+        "      self.__sub_replace(replace, pattern, found)\n    end\n    result << self.byteslice(offset..-1) if offset < length\n",
+        "      self.__sub_replace(replace, pattern, found)\n    end\n    result << self.byteslice(offset..-1) if offset < bytesize\n",
+    ),
     // The rescued exception keeps its register through the rescue clause, where shim/raise.c finds it.
     (
         "mrbgems/mruby-compiler/core/codegen.c",

@@ -103,6 +103,18 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
         "      mrb_int c = tr_get_character(&rep, RSTRING_PTR(p2), n);\n",
         "      mrb_int c = bytes[at].c;\n",
     ),
+    // A byte that begins no character had no length: `"\xff".chop` and each search behind such a byte went on for ever. It is a
+    // character by itself, also where characters are counted.
+    (
+        "src/string.c",
+        "  switch (len) {\n  case 1:\n    return 1;\n  case 4:",
+        "  switch (len) {\n  case 0:\n  case 1:\n    return 1;\n  case 4:",
+    ),
+    (
+        "src/string.c",
+        "  while (p < e) {\n    if (utf8_islead(*p)) len++;\n    p++;\n  }\n  return len;",
+        "  while (p < e) {\n    uint64_t word;\n    if (e - p >= 8 && (memcpy(&word, p, 8), !(word & UINT64_C(0x8080808080808080)))) {\n      p += 8;\n      len += 8;\n      continue;\n    }\n    p += mrb_utf8len(p, e);\n    len++;\n  }\n  return len;",
+    ),
     // Numbers of many digits are refused before they are read. Whether text follows them is asked behind the last of them.
     (
         "src/string.c",

@@ -28,6 +28,8 @@ const SHAPES: &[Shape] = &[
     ("letters", b"a", b"", b""),
     ("letters and another", b"a", b"", b"b"),
     ("spaces", b" ", b"x", b"x"),
+    ("spaces behind an accent", b" ", "é".as_bytes(), b""),
+    ("spaces before an accent", b" ", b"", "é".as_bytes()),
     ("lines", b"\r\n", b"", b""),
     ("percent signs", b"%", b"", b""),
     ("percent codes", b"%41", b"", b""),
@@ -82,15 +84,18 @@ pub enum Shapes {
     Text,
 }
 
-const TEXT: [&str; 8] = [
+const TEXT: [&str; 11] = [
     "digits",
     "letters and another",
     "spaces",
+    "spaces behind an accent",
+    "spaces before an accent",
     "lines",
     "commas",
     "words",
     "long characters",
     "invalid bytes",
+    "cut characters",
 ];
 
 const LONG_NUMBER: &[u8] = &{

@@ -311,13 +311,30 @@ class String
   def upcase(*) = ascii_only? ? __upcase : Tsumugi::Native.string_upcase(self)
   def downcase(*) = ascii_only? ? __downcase : Tsumugi::Native.string_downcase(self)
   def capitalize(*) = ascii_only? ? __capitalize : Tsumugi::Native.string_upcase(self[0]) + self[1..-1].downcase
-  def swapcase(*) = ascii_only? ? __swapcase : each_char.map { |c| c == c.upcase ? c.downcase : c.upcase }.join
+  def swapcase(*) = ascii_only? ? __swapcase : Tsumugi::Native.string_swapcase(self)
   def upcase!(*) = __become(upcase)
   def downcase!(*) = __become(downcase)
   def capitalize!(*) = __become(capitalize)
   def swapcase!(*) = __become(swapcase)
   def casecmp?(other) = other.is_a?(String) ? downcase == other.downcase : nil
   def crypt(_salt) = raise(NotImplementedError, "String#crypt is unsafe: use Password.create")
+
+  # mruby's own count characters from the beginning for each that they look at.
+  def lstrip = Tsumugi::Native.string_lstrip(self)
+  def rstrip = Tsumugi::Native.string_rstrip(self)
+  def strip = Tsumugi::Native.string_strip(self)
+
+  def each_char(&block)
+    return to_enum(:each_char) unless block
+
+    at = 0
+    while at < bytesize
+      char = byteslice(at, 4).__slice(0)
+      block.call(char)
+      at += char.bytesize
+    end
+    self
+  end
 
   # Only UTF-8 can be asked for; bytes stay as they are.
   def force_encoding(encoding)

@@ -1,4 +1,4 @@
-//! Strings as Unicode text where mruby knows ASCII only: letter case, validity.
+//! Strings as Unicode text where mruby knows ASCII only: letter case, validity, blank ends.
 
 use tsumugi_mruby::{Result, Scope, Value};
 
@@ -21,6 +21,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("string_downcase", |_, scope, call| {
         let text = text(scope, call.argument(0), "the text")?;
         scope.string(text.to_lowercase())
+    })?;
+    natives.plain("string_swapcase", |_, scope, call| {
+        let text = text(scope, call.argument(0), "the text")?;
+        scope.string(swapped(&text))
+    })?;
+    natives.plain("string_lstrip", |_, scope, call| {
+        cut(scope, call.argument(0), from_text)
+    })?;
+    natives.plain("string_rstrip", |_, scope, call| {
+        cut(scope, call.argument(0), to_text)
+    })?;
+    natives.plain("string_strip", |_, scope, call| {
+        cut(scope, call.argument(0), |bytes| to_text(from_text(bytes)))
     })?;
     natives.plain("string_scrub", |_, scope, call| {
         let given = call.argument(0);
@@ -47,6 +60,56 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             None => Err(wrong_type(scope, given, "the text", "a String")),
         }
     })
+}
+
+/// Every letter in the other case.
+fn swapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.to_uppercase().eq([letter]) {
+            out.extend(letter.to_lowercase());
+        } else {
+            out.extend(letter.to_uppercase());
+        }
+    }
+    out
+}
+
+/// What CRuby takes for blank at the ends of a text.
+fn blank(byte: u8) -> bool {
+    matches!(byte, b'\0' | b'\t'..=b'\r' | b' ')
+}
+
+/// Without what is blank before it.
+fn from_text(mut bytes: &[u8]) -> &[u8] {
+    while let [first, behind @ ..] = bytes
+        && blank(*first)
+    {
+        bytes = behind;
+    }
+    bytes
+}
+
+/// Without what is blank behind it.
+fn to_text(mut bytes: &[u8]) -> &[u8] {
+    while let [before @ .., last] = bytes
+        && blank(*last)
+    {
+        bytes = before;
+    }
+    bytes
+}
+
+/// A new String of a part of one.
+fn cut<'s>(
+    scope: &'s Scope<'s>,
+    value: Value<'s>,
+    part: impl FnOnce(&[u8]) -> &[u8],
+) -> Result<'s, Value<'s>> {
+    match scope.with_bytes(value, |bytes| part(bytes).to_vec()) {
+        Some(part) => scope.string(part),
+        None => Err(wrong_type(scope, value, "the text", "a String")),
+    }
 }
 
 fn ask<'s>(
