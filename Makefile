@@ -38,7 +38,7 @@ test: ## set up, then format, clippy, tidy and every test; ends with "N passed, 
 	@scripts/setup test
 	@cargo xtask test
 
-check: valgrind growth deny doc windows ## the slower checks: tests of the VM under valgrind, licences, documentation, the PostgreSQL crates for Windows
+check: valgrind growth deny doc windows ## the slower checks: tests of the VM under valgrind, growth of time in Ruby's natives, licences, documentation, the PostgreSQL crates for Windows
 
 # Among them the tests faults, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
 # VALGRIND_FAULTS places of each request of an application are taken.
@@ -47,7 +47,7 @@ valgrind:
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
 	TSUMUGI_FAULTS=$(VALGRIND_FAULTS) cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-script --test faults -- --test-threads=1
 
-# Ruby's natives over what clients send; `make test` has the parsers'.
+# Ruby's natives over what clients send; `make test` has parsers, connections and values bound to SQL.
 growth:
 	cargo test --package tsumugi-script --test growth
 
@@ -104,7 +104,7 @@ bench-allocator: ## build the server with the allocator of the system, which ben
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
-soak: bench-build ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced (SOAK_SECONDS=600)
+soak: bench-build ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-mruby --test faults
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-script --test faults
@@ -116,6 +116,8 @@ soak: bench-build ## every allocation of the VM failing, the demo while database
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
 	TSUMUGI_WALKS=5000 cargo test --package tsumugi-script --test walks -- --nocapture
+	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-fuzz --package tsumugi-http --package tsumugi-rpc --package tsumugi-db --test growth -- --nocapture
+	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-script --test growth -- --nocapture --test-threads=1
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 KILL_ROUNDS=200 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear:: kill::
 
 # In few builds: packages built together agree on the features of what they share, so that it is compiled once for all of them. The last

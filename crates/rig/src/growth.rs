@@ -1,5 +1,4 @@
-//! Whether work on bytes of a client takes time in proportion to them: shapes that hurt parsers, and the CPU time of a thread at two
-//! sizes or three. It knows no parser. Rule: what is compared is growth, never a duration with a duration of another machine.
+//! Whether work on bytes of a client takes time in proportion to them: shapes that hurt parsers, and CPU time at two sizes or three. It knows no parser. Rule: what is compared is growth, never a duration with a duration of another machine.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -110,21 +109,64 @@ fn shape(&(_, piece, before, behind): &Shape, size: usize) -> Vec<u8> {
     [before, &piece.repeat(room / piece.len()), behind].concat()
 }
 
-/// CPU time that this thread has used.
-fn used() -> Duration {
-    let clock = ClockId::CLOCK_THREAD_CPUTIME_ID;
-    Duration::from(clock_gettime(clock).expect("a thread has a clock"))
+/// Whose CPU time is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// That of the thread which asks: the work is to be done there.
+    Thread,
+    /// That of the process, where work is done by several threads: nothing else may run in it.
+    Process,
 }
 
-/// What the work takes; the shortest of some runs, because others disturb caches.
-async fn took(runs: usize, bytes: &[u8], work: &mut impl AsyncFnMut(&[u8])) -> Duration {
-    let mut shortest = Duration::MAX;
-    for _ in 0..runs {
-        let before = used();
-        work(bytes).await;
-        shortest = shortest.min(used() - before);
+impl Clock {
+    fn used(self) -> Duration {
+        let clock = match self {
+            Clock::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
+            Clock::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,
+        };
+        Duration::from(clock_gettime(clock).expect("every system has this clock"))
     }
-    shortest
+
+    /// What the work takes; the shortest of some runs, because others disturb caches.
+    async fn took(self, runs: usize, bytes: &[u8], work: &mut impl AsyncFnMut(&[u8])) -> Duration {
+        let mut shortest = Duration::MAX;
+        for _ in 0..runs {
+            let before = self.used();
+            work(bytes).await;
+            shortest = shortest.min(self.used() - before);
+        }
+        shortest
+    }
+}
+
+/// Whether the work on bytes that `make` gives, at most as many as it is asked for, grows faster than they do: a line that says so.
+pub async fn excess_of_made(
+    clock: Clock,
+    entry: &str,
+    make: impl Fn(usize) -> Vec<u8>,
+    mut work: impl AsyncFnMut(&[u8]),
+) -> Option<String> {
+    let small = make(SIZES[0]);
+    let first = clock.took(2, &small, &mut work).await;
+    let long = std::env::var_os(GROWTH_LONG).map(|_| LONG);
+    for size in SIZES.into_iter().skip(1).chain(long) {
+        let bytes = make(size);
+        let times = u32::try_from(size / SIZES[0]).unwrap_or(u32::MAX);
+        let allowed = |first: Duration| (first * GROWTH_RATIO_MAX).max(GROWTH_FLOOR) * times / 16;
+        if clock.took(1, &bytes, &mut work).await <= allowed(first) {
+            continue;
+        }
+        // Again, also what it is compared with: a disturbance is not repeated.
+        let first = first.max(clock.took(1, &small, &mut work).await);
+        let taken = clock.took(2, &bytes, &mut work).await;
+        if taken > allowed(first) {
+            let small = SIZES[0];
+            return Some(format!(
+                "{entry}: {first:?} for {small} bytes, {taken:?} for {size}"
+            ));
+        }
+    }
+    None
 }
 
 /// What grows faster than its input, one line for each shape, after `work` was given every shape in every size. It is to be done on
@@ -135,33 +177,18 @@ pub async fn excess_of_tasks(
     mut work: impl AsyncFnMut(&[u8]),
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    let larger = SIZES.into_iter().skip(1);
-    let long = std::env::var_os(GROWTH_LONG).map(|_| LONG);
-    let larger: Vec<usize> = larger.chain(long).collect();
     let chosen = |name: &str| shapes == Shapes::All || TEXT.contains(&name);
     for described in SHAPES.iter().filter(|(name, ..)| chosen(name)) {
-        let small = shape(described, SIZES[0]);
-        let first = took(2, &small, &mut work).await;
-        for &size in &larger {
-            let bytes = shape(described, size);
-            let times = u32::try_from(size / SIZES[0]).unwrap_or(u32::MAX);
-            let allowed = (first * times / 16 * GROWTH_RATIO_MAX).max(GROWTH_FLOOR * times / 16);
-            if took(1, &bytes, &mut work).await <= allowed {
-                continue;
-            }
-            // Again, also what it is compared with: a disturbance is not repeated.
-            let first = first.max(took(1, &small, &mut work).await);
-            let allowed = (first * times / 16 * GROWTH_RATIO_MAX).max(GROWTH_FLOOR * times / 16);
-            let taken = took(2, &bytes, &mut work).await;
-            if taken > allowed {
-                let (name, ..) = described;
-                lines.push(format!(
-                    "{entry}: {name}: {first:?} for {} bytes, {taken:?} for {size}",
-                    SIZES[0]
-                ));
-                break;
-            }
-        }
+        let named = format!("{entry}: {}", described.0);
+        lines.extend(
+            excess_of_made(
+                Clock::Thread,
+                &named,
+                |size| shape(described, size),
+                &mut work,
+            )
+            .await,
+        );
     }
     lines
 }

@@ -22,3 +22,6 @@ p "2024-01-15".match(/(\d+)-(\d+)-(\d+)/).captures.map(&:to_i), "John Smith".sub
 p "ab".gsub(/./) { |c| c.ord.to_s(16) + " " }, "abc".each_char.to_a, "%d%%" % 5, "price: 10".gsub(/\d+/) { |n| (n.to_i * 2).to_s }
 r = "nested abc".gsub(/[a-c]/) { |c| "x" =~ /(x)/; c + $1 }
 p r
+p "日本".sub("本", "x"), "日本é本".gsub("本", "xy"), "日本é本".gsub("é") { "e" }, "éa".gsub("a", "b"), "ééa".sub("a", "\\0\\0"), "日本".gsub("", "-"), "日本語".sub("本", "[\\`\\']"), "é".gsub("é", ""), "日本".sub("無", "x"), "日本".gsub(/本/, "x")
+p " \t日本 \n".strip, "\u3000 日".lstrip, "日 \0\0".rstrip, "\0 a".lstrip, "   ".strip, "é".strip, "ÀéßΣ1".swapcase, "é日a".each_char.to_a, "é日".each_char.with_index.map { |c, i| c * i }
+p "\xff\x80abc".chop.bytes, "\xff\x80abc".size, "a\x80b".index("b"), "\x80\x80"[1].bytes, "\xffé\x80".reverse.bytes, "\xff".chop, "\xffb".each_char.map(&:bytes), "a\xff b".rindex(" ")
