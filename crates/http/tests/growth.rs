@@ -3,7 +3,7 @@
 
 mod rig;
 
-use std::rc::Rc;
+use std::{rc::Rc, time::Duration};
 
 use http::StatusCode;
 use rig::{Build, Rig, rig_with};
@@ -16,6 +16,9 @@ use tsumugi_http::{
     websocket::{Message, Offer, converse},
 };
 use tsumugi_rig::growth::{Clock, excess_of_made};
+
+/// For all sizes of one entry; the longest is asked for by a variable.
+const PATIENCE: Duration = Duration::from_secs(1_800);
 
 /// Sends the bytes and nothing more, while it reads to the end of the connection. Reset connections have ended too.
 async fn exchange(rig: &Rig, bytes: &[u8]) -> Vec<u8> {
@@ -81,7 +84,7 @@ fn server(limits: Limits) -> Build {
 
 /// Sends what `make` gives for each size; the answer has this text in it.
 fn check(entry: &str, expected: &'static str, make: impl Fn(usize) -> Vec<u8>) {
-    server(wide()).run(async |rig: &Rig| {
+    server(wide()).within(PATIENCE).run(async |rig: &Rig| {
         let send = async |bytes: &[u8]| {
             let answer = exchange(rig, bytes).await;
             let text = String::from_utf8_lossy(&answer);

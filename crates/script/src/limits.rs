@@ -11,6 +11,9 @@ pub(crate) const JSON_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a String: what mruby is built with (`MRB_STR_LENGTH_MAX`). Natives that multiply a text stop there too.
 pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
 
+/// Letters that a set of `tr`, `count`, `delete` or `squeeze` may have, its ranges written out: more than Unicode has.
+pub(crate) const LETTERS_MAX: usize = 2 << 20;
+
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 

@@ -57,6 +57,7 @@ pub struct Build {
     limits: Limits,
     function: Rc<Function>,
     accounts: Accounts,
+    patience: Duration,
 }
 
 pub fn rig(handler: impl AsyncFn(Request) -> Response + 'static) -> Build {
@@ -78,6 +79,7 @@ pub fn rig_with(limits: Limits, handler: impl AsyncFn(Request) -> Response + 'st
         limits,
         function: Rc::new(function),
         accounts,
+        patience: PATIENCE,
     }
 }
 
@@ -93,6 +95,11 @@ pub struct Rig {
 }
 
 impl Build {
+    /// With another end of every wait: for tests that have much to do.
+    pub fn within(self, patience: Duration) -> Build {
+        Build { patience, ..self }
+    }
+
     /// Runs a test beside the server.
     pub fn run(self, test: impl AsyncFnOnce(&Rig)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -115,7 +122,7 @@ impl Build {
                 rig.shutdown.clone(),
                 Rc::clone(&rig.open),
             ));
-            timeout(PATIENCE, test(&rig))
+            timeout(self.patience, test(&rig))
                 .await
                 .expect("the test took too long");
         });
@@ -153,7 +160,7 @@ impl Build {
                 });
                 client
             });
-            timeout(PATIENCE, test(clients))
+            timeout(self.patience, test(clients))
                 .await
                 .expect("the test took too long");
         });

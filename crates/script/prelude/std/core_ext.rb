@@ -301,6 +301,11 @@ class String
   alias __downcase downcase
   alias __capitalize capitalize
   alias __swapcase swapcase
+  alias __tr tr
+  alias __tr_s tr_s
+  alias __count count
+  alias __delete delete
+  alias __squeeze squeeze
 
   def ascii_only? = Tsumugi::Native.string_ascii?(self)
   def valid_encoding? = Tsumugi::Native.string_valid?(self)
@@ -318,6 +323,23 @@ class String
   def swapcase!(*) = __become(swapcase)
   def casecmp?(other) = other.is_a?(String) ? downcase == other.downcase : nil
   def crypt(_salt) = raise(NotImplementedError, "String#crypt is unsafe: use Password.create")
+
+  # mruby's own are of bytes: right where all is ASCII.
+  def tr(from, to) = __ascii?(from, to) ? __tr(from, to) : Tsumugi::Native.string_tr(self, from, to, false)
+  def tr_s(from, to) = __ascii?(from, to) ? __tr_s(from, to) : Tsumugi::Native.string_tr(self, from, to, true)
+  def count(set, *sets) = sets.empty? && __ascii?(set) ? __count(set) : Tsumugi::Native.string_count(self, set, *sets)
+  def delete(set, *sets) = sets.empty? && __ascii?(set) ? __delete(set) : Tsumugi::Native.string_delete(self, set, *sets)
+  def squeeze(*sets) = sets.size < 2 && __ascii?(*sets) ? __squeeze(*sets) : Tsumugi::Native.string_squeeze(self, *sets)
+  def tr!(*sets) = __become(tr(*sets))
+  def tr_s!(*sets) = __become(tr_s(*sets))
+  def delete!(*sets) = __become(delete(*sets))
+  def squeeze!(*sets) = __become(squeeze(*sets))
+  def __ascii?(*others) = ascii_only? && others.all? { |other| !other.is_a?(String) || other.ascii_only? }
+
+  def delete_prefix(prefix) = start_with?(prefix) ? byteslice(prefix.bytesize, bytesize - prefix.bytesize) : dup
+  def delete_suffix(suffix) = end_with?(suffix) ? byteslice(0, bytesize - suffix.bytesize) : dup
+  def delete_prefix!(prefix) = __become(delete_prefix(prefix))
+  def delete_suffix!(suffix) = __become(delete_suffix(suffix))
 
   # mruby's own count characters from the beginning for each that they look at.
   def lstrip = Tsumugi::Native.string_lstrip(self)

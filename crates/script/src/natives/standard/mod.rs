@@ -6,6 +6,7 @@ mod encodings;
 mod files;
 mod json;
 pub(crate) mod last_match;
+mod letters;
 mod match_data;
 mod numbers;
 pub(crate) mod pages;
@@ -34,5 +35,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     pages::install(natives)?;
     sorting::install(natives)?;
     strings::install(natives)?;
+    letters::install(natives)?;
     regexp::install(natives)
 }
