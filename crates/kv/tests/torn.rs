@@ -1,20 +1,36 @@
-//! A journal that ends anywhere, and one with a damaged bit, while the values in it look like journals themselves.
+//! A journal that ends anywhere, and one with a damaged byte, while the values in it look like journals themselves.
 //! DAMAGE_STEPS sets how many places are tried. Rule: what was acknowledged before the tear is there, and nothing else is.
+
+mod imitation;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use imitation::MARKER;
 use tsumugi_kv::{Database, Durability, Error, Range, Spec, Write};
-use tsumugi_rig::Dice;
 
-const MARKER: &[u8] = b"FJL\x03";
+/// Of the first commit that a test makes: the database itself has made one.
+const FIRST_COMMIT: u64 = 2;
 
-/// A piece of some bytes.
-fn piece<'a>(dice: &Dice, of: &'a [u8]) -> &'a [u8] {
-    let rest = &of[dice.place(of.len() + 1)..];
-    &rest[..dice.place(rest.len() + 1)]
+/// Random numbers that are the same each time (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    /// A piece of some bytes.
+    fn piece<'a>(&mut self, of: &'a [u8]) -> &'a [u8] {
+        let from = self.below(of.len() as u64 + 1) as usize;
+        let rest = &of[from..];
+        &rest[..self.below(rest.len() as u64 + 1) as usize]
+    }
 }
 
 fn steps() -> u64 {
@@ -63,27 +79,27 @@ fn written(path: &Path) -> Vec<u8> {
     bytes
 }
 
-fn value(dice: &Dice, foreign: &[u8], own: &[u8]) -> Vec<u8> {
+fn value(random: &mut Random, foreign: &[u8], own: &[u8]) -> Vec<u8> {
     let mut value = Vec::new();
-    for _ in 0..1 + dice.below(4) {
-        match dice.below(6) {
-            0 => value.extend(MARKER.repeat(1 + dice.place(40))),
+    for _ in 0..1 + random.below(4) {
+        match random.below(6) {
+            0 => value.extend(MARKER.repeat(1 + random.below(40) as usize)),
             // The end of a batch, and whole ones after it.
             1 => {
                 value.extend_from_slice(MARKER);
                 value.extend_from_slice(&foreign[foreign.len() / 2..]);
             }
-            2 => value.extend_from_slice(piece(dice, foreign)),
-            3 => value.extend_from_slice(piece(dice, own)),
+            2 => value.extend_from_slice(random.piece(foreign)),
+            3 => value.extend_from_slice(random.piece(own)),
             4 => {
                 // From a batch's beginning on: what follows a marker.
                 let marks = memchr_all(foreign);
-                let from = marks[dice.place(marks.len())];
+                let from = marks[random.below(marks.len() as u64) as usize];
                 value.extend_from_slice(MARKER);
                 let rest = &foreign[from..];
-                value.extend_from_slice(&rest[..dice.place(rest.len() + 1)]);
+                value.extend_from_slice(&rest[..random.below(rest.len() as u64 + 1) as usize]);
             }
-            _ => value.extend(vec![0; dice.place(600)]),
+            _ => value.extend(vec![0; random.below(600) as usize]),
         }
     }
     value
@@ -96,15 +112,39 @@ fn memchr_all(bytes: &[u8]) -> Vec<usize> {
     marks.map(|(at, _)| at + MARKER.len()).collect()
 }
 
+/// Two bytes say how long a key is: most keys here need both.
+fn long(random: &mut Random, key: String) -> String {
+    let lengths = [0, 300, 2_000, 20_000];
+    let length = lengths[random.below(lengths.len() as u64) as usize];
+    format!("{key:-<length$}")
+}
+
+/// A record of which the journal can be read in another way, up to a commit that looks like a later one.
+fn imitation(random: &mut Random, number: u32) -> Write {
+    let length = 600 + random.below(8_000) as usize;
+    let key = format!("k{number}{:->length$}", "");
+    // Another length of key by one bit, or by any.
+    let stored = key.len() + 5;
+    let short = match random.below(2) {
+        0 => stored - (1 << (stored.ilog2())),
+        _ => random.below(stored as u64) as usize,
+    };
+    let bytes = stored - short + 100 + random.below(2_000) as usize;
+    let commit = FIRST_COMMIT + u64::from(number);
+    // A client knows what commits of other databases look like, of this version and of earlier ones.
+    let seal = [&b""[..], &[7; 16]][random.below(2) as usize];
+    imitation::write(key.as_bytes(), short, commit, bytes, seal)
+}
+
 /// What a database held after each commit, and where its journal ended then.
 struct History {
     path: PathBuf,
     commits: Vec<(u64, Vec<(Bytes, Bytes)>)>,
 }
 
-fn history(folder: &Path, dice: &Dice) -> History {
+fn history(folder: &Path, random: &mut Random) -> History {
     let foreign = foreign(folder);
-    let path = folder.join(format!("history{}", dice.below(u64::MAX)));
+    let path = folder.join(format!("history{}", random.below(u64::MAX)));
     let kv = open(&path).unwrap();
     let mut commits = Vec::new();
     let mut note = |kv: &Database| {
@@ -116,9 +156,13 @@ fn history(folder: &Path, dice: &Dice) -> History {
     let mut own = note(&kv);
     for number in 0..8_u32 {
         let mut writes = Vec::new();
-        for record in 0..1 + dice.below(3) {
-            let key = format!("k{number}-{record}");
-            writes.push(Write::set(key, value(dice, &foreign, &own)));
+        if random.below(3) == 0 {
+            writes.push(imitation(random, number));
+        } else {
+            for record in 0..1 + random.below(3) {
+                let key = long(random, format!("k{number}-{record}"));
+                writes.push(Write::set(key, value(random, &foreign, &own)));
+            }
         }
         kv.submit_wait(Write::Batch(writes)).unwrap();
         own = note(&kv);
@@ -139,12 +183,12 @@ fn records(path: &Path) -> Result<Vec<(Bytes, Bytes)>, Error> {
 #[test]
 fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let dice = Dice::new(1);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for round in 0..steps().div_ceil(6) {
-        let History { path, commits } = history(folder.path(), &dice);
+        let History { path, commits } = history(folder.path(), &mut random);
         let (first, last) = (commits[0].0, commits.last().unwrap().0);
         for step in 0..steps() * 4 {
-            let end = first + dice.below(last - first);
+            let end = first + random.below(last - first);
             let torn = folder.path().join("torn");
             copy(&path, &torn);
             let file = OpenOptions::new().write(true).open(journal(&torn)).unwrap();
@@ -167,15 +211,15 @@ fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
 }
 
 #[test]
-fn a_flipped_bit_loses_at_most_the_last_commit_whatever_values_hold() {
+fn a_damaged_byte_loses_at_most_the_last_commit_whatever_values_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let dice = Dice::new(2);
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut refused = 0;
     for round in 0..steps().div_ceil(6) {
-        let History { path, commits } = history(folder.path(), &dice);
+        let History { path, commits } = history(folder.path(), &mut random);
         let (first, last) = (commits[0].0, commits.last().unwrap().0);
         for _ in 0..steps() * 4 {
-            let at = first + dice.below(last - first);
+            let at = first + random.below(last - first);
             let damaged = folder.path().join("damaged");
             copy(&path, &damaged);
             let file = OpenOptions::new()
@@ -185,17 +229,20 @@ fn a_flipped_bit_loses_at_most_the_last_commit_whatever_values_hold() {
                 .unwrap();
             let mut byte = [0];
             file.read_exact_at(&mut byte, at).unwrap();
-            byte[0] ^= 1 << dice.below(8);
+            byte[0] ^= match random.below(2) {
+                0 => 1 << random.below(8),
+                _ => 1 + random.below(255) as u8,
+            };
             file.write_all_at(&byte, at).unwrap();
             let all_but_last = commits.len() - 2;
             match records(&damaged) {
                 Err(Error::Broken { .. }) => refused += 1,
-                Err(error) => panic!("round {round}, flipped at {at}: {error}"),
+                Err(error) => panic!("round {round}, damaged at {at}: {error}"),
                 Ok(found) => assert!(
                     commits[all_but_last..]
                         .iter()
                         .any(|(_, page)| *page == found),
-                    "round {round}, flipped at {at}: {} records",
+                    "round {round}, damaged at {at}: {} records",
                     found.len()
                 ),
             }

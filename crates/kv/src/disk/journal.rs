@@ -6,9 +6,10 @@
 //! 1, items (u32), sequence (u64); for each item 2, type, compression, keyspace (u64), length of key (u16), of value twice (u32),
 //! key, value; 3, XXH3 of the items (u64), `FJL` 3.
 //!
-//! A process that dies leaves the beginning of a batch, and nothing or zeros after it. So a batch that by its own lengths ends behind the last
-//! byte that was written is torn, whatever its values hold, and is cut off. Any other that cannot be read is damaged; only then is what
-//! follows searched for commits, which values may imitate: that refuses too much, never too little.
+//! What a process leaves that dies, or that has no more space, is the beginning of one batch with nothing or zeros after it. So what cannot
+//! be read is cut off when no commit is behind it, and is damage when there is one. Commits are told from values that imitate them by the
+//! seal of the database. In one of an earlier version, which has none, whatever looks like a commit is taken for one: that refuses too
+//! much, never too little.
 
 mod scan;
 
@@ -16,7 +17,8 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use self::scan::{Following, Scan};
+use self::scan::{Following, Scan, Sealed};
+use super::layout::Seal;
 use crate::limits::JOURNAL_LOOK_FACTOR;
 
 /// Sequence numbers count commits; a larger one is a flipped bit.
@@ -46,31 +48,42 @@ pub(super) enum Holes {
     Impossible,
 }
 
-/// Reads all journals of the engine's folder in order, and cuts off what comes after the commit `keep`, if that is given.
-pub(super) fn examine(folder: &Path, keep: Option<u64>, holes: Holes) -> Result<Examined, Refused> {
+/// What is known before the journals are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context {
+    /// The last commit that callers were told of, when the folder is opened again after a failure: what comes after it is cut off.
+    pub(super) keep: Option<u64>,
+    pub(super) holes: Holes,
+    /// None of a database of an earlier version.
+    pub(super) seal: Option<Seal>,
+}
+
+/// Reads all journals of the engine's folder in order, and cuts off what is not to be replayed once all of them have been read.
+pub(super) fn examine(folder: &Path, context: Context) -> Result<Examined, Refused> {
     let mut examined = Examined::default();
     let files = journals(folder)?;
     if files.is_empty() {
         return Err(Refused::Damaged("its journal is missing".to_owned()));
     }
     let mut sequence = None;
-    for path in files {
+    let mut cuts = Vec::new();
+    for path in &files {
         let at = |error| Refused::Io(path.clone(), error);
-        let mut scan = Scan::open(&path).map_err(at)?;
-        let length = scan.length;
+        let mut scan = Scan::open(path).map_err(at)?;
         let end = loop {
             let start = scan.position;
             let Some(batch) = scan.batch().map_err(at)? else {
-                break end_of(&mut scan, &path, start, examined.last_commit, holes)?;
+                break end_of(&mut scan, path, start, examined.last_commit, context)?;
             };
-            let follows = examined
-                .last_commit
-                .is_none_or(|last| batch.commit == last + 1)
-                && sequence.is_none_or(|last| batch.sequence > last)
-                && batch.sequence < SEQUENCE_MAX;
-            if keep.is_some_and(|keep| batch.commit > keep) {
+            if context.keep.is_some_and(|keep| batch.commit > keep) {
                 break Some(start);
             }
+            let follows = cuts.is_empty()
+                && examined
+                    .last_commit
+                    .is_none_or(|last| batch.commit == last + 1)
+                && sequence.is_none_or(|last| batch.sequence > last)
+                && batch.sequence < SEQUENCE_MAX;
             if !follows {
                 return Err(Refused::Damaged(format!(
                     "commit {} does not follow in {} at byte {start}",
@@ -82,9 +95,12 @@ pub(super) fn examine(folder: &Path, keep: Option<u64>, holes: Holes) -> Result<
             sequence = Some(batch.sequence);
         };
         if let Some(end) = end {
-            examined.cut_bytes += length - end;
-            cut(&path, end).map_err(at)?;
+            examined.cut_bytes += scan.length - end;
+            cuts.push((path, end));
         }
+    }
+    for (path, end) in cuts {
+        cut(path, end).map_err(|error| Refused::Io(path.clone(), error))?;
     }
     Ok(examined)
 }
@@ -121,19 +137,18 @@ fn end_of(
     path: &Path,
     start: u64,
     last: Option<u64>,
-    holes: Holes,
+    context: Context,
 ) -> Result<Option<u64>, Refused> {
     let at = |error| Refused::Io(path.to_owned(), error);
     let written = scan.written(start).map_err(at)?;
     if written == start {
         return Ok(None);
     }
-    if scan.is_torn(start, written).map_err(at)? {
+    // Behind the last commit that a caller was told of, nothing can be lost.
+    if last.is_some() && last == context.keep {
         return Ok(Some(start));
     }
-    let is_later = |commit| last.is_none_or(|last| commit > last);
-    let following = scan.following(start, written, is_later).map_err(at)?;
-    let (place, reason) = match following {
+    let (place, reason) = match following(scan, start, written, last, context).map_err(at)? {
         Following::Nothing => return Ok(Some(start)),
         Following::Commit(place) => (place, "commits follow".to_owned()),
         Following::Unclear(place) => (
@@ -143,13 +158,47 @@ fn end_of(
             ),
         ),
     };
-    if holes == Holes::Possible && scan.has_hole(start, place).map_err(at)? {
+    // What is opened again has not seen a crash of the machine.
+    let may_be_hole = context.holes == Holes::Possible && context.keep.is_none();
+    if may_be_hole && scan.has_hole(start, place).map_err(at)? {
         return Ok(Some(start));
     }
     Err(Refused::Damaged(format!(
         "{} is damaged at byte {start}, and {reason}",
         path.display()
     )))
+}
+
+/// What is behind `start`, where a batch begins that cannot be read.
+fn following(
+    scan: &mut Scan,
+    start: u64,
+    written: u64,
+    last: Option<u64>,
+    Context { keep, seal, .. }: Context,
+) -> io::Result<Following> {
+    let counts =
+        |commit| last.is_none_or(|last| commit > last) && keep.is_none_or(|keep| commit <= keep);
+    // Of what callers were told there is more, which is behind `start` or nowhere.
+    if last.is_some() && keep.is_some() {
+        return Ok(Following::Commit(start));
+    }
+    let Some(seal) = seal else {
+        return scan.following(start, written, counts);
+    };
+    let is_own = |scan: &mut Scan, Sealed { place, commit }| {
+        Ok::<_, io::Error>(
+            keep.is_none()
+                && (last.is_some_and(|last| commit == last + 1)
+                    || scan.has_item(start, written, place)?),
+        )
+    };
+    Ok(match scan.sealed(start, written, seal, counts)?[..] {
+        [] => Following::Nothing,
+        // The batch's own meta record may be whole when the rest is not.
+        [one] if is_own(scan, one)? => Following::Nothing,
+        [.., later] => Following::Commit(later.place),
+    })
 }
 
 fn cut(path: &Path, length: u64) -> io::Result<()> {
@@ -160,18 +209,24 @@ fn cut(path: &Path, length: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use tsumugi_rig::Dice;
     use xxhash_rust::xxh3::Xxh3;
 
     use super::scan::{END, ITEM, START, TRAILER};
     use super::*;
     use crate::disk::layout::{META_KEY, Meta};
 
+    const SEAL: Seal = Seal(*b"\x9c a seal of \0\xff16");
+
     fn batch(commit: u64, filler: &[u8]) -> Vec<u8> {
+        batch_with(commit, filler, Some(SEAL))
+    }
+
+    fn batch_with(commit: u64, filler: &[u8], seal: Option<Seal>) -> Vec<u8> {
         let meta = Meta {
             epoch: 0,
             count: 0,
             commit,
+            seal,
         };
         let mut items = Vec::new();
         for (key, value) in [(&b"kxxxxkey"[..], filler), (&META_KEY[..], &meta.encode())] {
@@ -198,16 +253,27 @@ mod tests {
         commits.flat_map(|commit| batch(commit, b"value")).collect()
     }
 
+    fn context(keep: Option<u64>, holes: Holes) -> Context {
+        Context {
+            keep,
+            holes,
+            seal: Some(SEAL),
+        }
+    }
+
     /// Files, and the last commit with the bytes cut off, or why they are refused.
     fn check(files: &[&[u8]], keep: Option<u64>, expected: Result<(Option<u64>, u64), &str>) {
         let folder = tempfile::tempdir().unwrap();
         for (number, bytes) in files.iter().enumerate() {
             std::fs::write(folder.path().join(format!("{number}.jnl")), bytes).unwrap();
         }
-        match (examine(folder.path(), keep, Holes::Possible), expected) {
+        match (
+            examine(folder.path(), context(keep, Holes::Possible)),
+            expected,
+        ) {
             (Ok(examined), Ok(expected)) => {
                 assert_eq!((examined.last_commit, examined.cut_bytes), expected);
-                let again = examine(folder.path(), None, Holes::Possible).unwrap();
+                let again = examine(folder.path(), context(None, Holes::Possible)).unwrap();
                 assert_eq!((again.last_commit, again.cut_bytes), (expected.0, 0));
             }
             (Err(Refused::Damaged(reason)), Err(expected)) => {
@@ -257,7 +323,7 @@ mod tests {
                 bytes[at] ^= 1 << bit;
                 let folder = tempfile::tempdir().unwrap();
                 std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
-                match examine(folder.path(), None, Holes::Possible) {
+                match examine(folder.path(), context(None, Holes::Possible)) {
                     Err(Refused::Damaged(_)) => {}
                     // The keyspace and the sequence within its neighbours are the engine's own matter.
                     Ok(examined) => assert_eq!(examined.last_commit, Some(4), "byte {at}"),
@@ -275,7 +341,7 @@ mod tests {
         let cut = (bytes.len() - two) as u64;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
-        let unbelieved = examine(folder.path(), None, Holes::Impossible);
+        let unbelieved = examine(folder.path(), context(None, Holes::Impossible));
         assert!(matches!(unbelieved, Err(Refused::Damaged(_))));
         check(&[&bytes], None, Ok((Some(2), cut)));
     }
@@ -293,51 +359,67 @@ mod tests {
         check(&[], None, Err("missing"));
     }
 
-    /// A value that looks like a journal, or like parts of one.
-    fn value(dice: &Dice, commit: u64) -> Vec<u8> {
-        let mut value = Vec::new();
-        for _ in 0..1 + dice.below(4) {
-            let later = commit + dice.below(3);
-            let whole = [&TRAILER[..], &run(later..later + 3), &batch(later + 3, b"")].concat();
-            match dice.below(5) {
-                0 => value.extend(TRAILER.repeat(1 + dice.place(20))),
-                1 => value.extend(whole),
-                2 => value.extend(&whole[..dice.place(whole.len())]),
-                3 => value.extend(&whole[dice.place(whole.len())..]),
-                _ => value.extend(vec![0; dice.place(700)]),
+    /// Random numbers that are the same each time (xorshift).
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % end as u64) as usize
+        }
+
+        /// A value that looks like a journal, or like parts of one.
+        fn value(&mut self, commit: u64) -> Vec<u8> {
+            let mut value = Vec::new();
+            for _ in 0..1 + self.below(4) {
+                let later = commit + self.below(3) as u64;
+                // A client knows another seal, or none.
+                let seal = [None, Some(Seal([7; 16]))][self.below(2)];
+                let imitation = |commit| batch_with(commit, b"value", seal);
+                let run: Vec<u8> = (later..later + 4).flat_map(imitation).collect();
+                let whole = [&TRAILER[..], &run].concat();
+                match self.below(5) {
+                    0 => value.extend(TRAILER.repeat(1 + self.below(20))),
+                    1 => value.extend(whole),
+                    2 => value.extend(&whole[..self.below(whole.len())]),
+                    3 => value.extend(&whole[self.below(whole.len())..]),
+                    _ => value.extend(vec![0; self.below(700)]),
+                }
             }
+            value
         }
-        value
+
+        /// A journal, and where each of its commits ends.
+        fn journal(&mut self, commits: u64) -> (Vec<u8>, Vec<usize>) {
+            let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+            for commit in 1..=commits {
+                bytes.extend(batch(commit, &self.value(commit)));
+                ends.push(bytes.len());
+            }
+            (bytes, ends)
+        }
     }
 
-    /// A journal, and where each of its commits ends.
-    fn journal(dice: &Dice, commits: u64) -> (Vec<u8>, Vec<usize>) {
-        let (mut bytes, mut ends) = (Vec::new(), vec![0]);
-        for commit in 1..=commits {
-            bytes.extend(batch(commit, &value(dice, commit)));
-            ends.push(bytes.len());
-        }
-        (bytes, ends)
-    }
-
-    fn examined(bytes: &[u8], holes: Holes) -> Result<Examined, Refused> {
+    fn examined(bytes: &[u8], context: Context) -> Result<Examined, Refused> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("0.jnl"), bytes).unwrap();
-        examine(folder.path(), None, holes)
+        examine(folder.path(), context)
     }
 
     #[test]
     fn a_torn_batch_is_cut_off_whatever_its_values_hold() {
-        let dice = Dice::new(1);
+        let mut random = Random(0x2545_f491_4f6c_dd1d);
         for _ in 0..10 {
-            let (bytes, ends) = journal(&dice, 4);
+            let (bytes, ends) = random.journal(4);
             for _ in 0..40 {
-                let end = dice.place(bytes.len());
+                let end = random.below(bytes.len());
                 let mut torn = bytes[..end].to_vec();
-                torn.resize(end + dice.place(2) * 5_000, 0);
+                torn.resize(end + random.below(2) * 5_000, 0);
                 let whole = ends.iter().rposition(|whole| *whole <= end).unwrap();
-                let holes = [Holes::Possible, Holes::Impossible][dice.place(2)];
-                let found = examined(&torn, holes).unwrap();
+                let holes = [Holes::Possible, Holes::Impossible][random.below(2)];
+                let found = examined(&torn, context(None, holes)).unwrap();
                 let last = (whole > 0).then_some(whole as u64);
                 assert_eq!(found.last_commit, last, "torn at {end}, after {ends:?}");
             }
@@ -345,15 +427,18 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_never_costs_a_commit_that_follows() {
-        let dice = Dice::new(2);
+    fn a_damaged_byte_never_costs_a_commit_that_follows() {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
         for _ in 0..30 {
-            let (bytes, ends) = journal(&dice, 4);
+            let (bytes, ends) = random.journal(4);
             for _ in 0..60 {
-                let at = dice.place(bytes.len());
+                let at = random.below(bytes.len());
                 let mut damaged = bytes.clone();
-                damaged[at] ^= 1 << dice.below(8);
-                match examined(&damaged, Holes::Impossible) {
+                damaged[at] ^= match random.below(2) {
+                    0 => 1 << random.below(8),
+                    _ => 1 + random.below(255) as u8,
+                };
+                match examined(&damaged, context(None, Holes::Impossible)) {
                     Err(Refused::Damaged(_)) => {}
                     Ok(found) if at < ends[3] => {
                         assert_eq!(found.last_commit, Some(4), "byte {at}")
@@ -362,6 +447,85 @@ mod tests {
                     Err(Refused::Io(_, error)) => panic!("{error}"),
                 }
             }
+        }
+    }
+
+    /// Every byte of one commit, and the first value that is refused or that is not.
+    fn overwrite(run: &[u8], commit: std::ops::Range<usize>, context: Context, last: u64) {
+        for at in commit {
+            for other in [0x00, 0x01, 0x03, 0x41, 0x7f, 0x80, 0xff, run[at] ^ 0x10] {
+                let mut damaged = run.to_vec();
+                damaged[at] = other;
+                match examined(&damaged, context) {
+                    Err(Refused::Damaged(_)) => {}
+                    Ok(found) => assert_eq!(found.last_commit, Some(last), "byte {at} is {other}"),
+                    Err(Refused::Io(_, error)) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_overwritten_byte_with_one_commit_behind_it_is_damage() {
+        let context = context(None, Holes::Impossible);
+        let end = run(1..2).len();
+        // The first commit of a journal, of which nothing says what number it has to have, and one after others.
+        overwrite(&run(1..3), 0..end, context, 2);
+        overwrite(&run(1..4), end..2 * end, context, 3);
+        let long = [batch(1, &[7; 300]), run(2..4)].concat();
+        overwrite(&long, 0..long.len() - 2 * end, context, 3);
+    }
+
+    #[test]
+    fn journal_without_seals_is_searched_for_all_that_looks_like_a_commit() {
+        let unsealed = Context {
+            seal: None,
+            ..context(None, Holes::Impossible)
+        };
+        let old = |commits: std::ops::Range<u64>| -> Vec<u8> {
+            let batches = commits.map(|commit| batch_with(commit, b"value", None));
+            batches.flatten().collect()
+        };
+        let end = old(1..2).len();
+        overwrite(&old(1..4), 0..end, unsealed, 3);
+        overwrite(&old(1..4), end..2 * end, unsealed, 3);
+        let whole = old(1..4);
+        for tear in 2 * end + 1..whole.len() {
+            let found = examined(&whole[..tear], unsealed).unwrap();
+            assert_eq!(found.last_commit, Some(2), "torn at {tear}");
+        }
+        // Those after it have the seal, by which they are found.
+        let both = [old(1..4), run(4..5)].concat();
+        overwrite(&both, 0..3 * end, context(None, Holes::Impossible), 4);
+    }
+
+    #[test]
+    fn torn_end_behind_the_commit_to_keep_is_cut_off_without_a_look_at_it() {
+        // As of a full disk, with what is the worst that could be there.
+        let torn = [run(1..3), run(3..4)[1..].to_vec(), run(4..7)].concat();
+        let end = run(1..3).len() as u64;
+        let cut = torn.len() as u64 - end;
+        check(&[&torn], Some(2), Ok((Some(2), cut)));
+        // But never a commit that somebody was told of.
+        check(&[&torn], Some(3), Err("commits follow"));
+        check(&[&torn], Some(6), Err("commits follow"));
+        check(&[&torn[end as usize..]], Some(5), Err("commits follow"));
+        check(&[&torn[end as usize..]], Some(2), Ok((None, cut)));
+    }
+
+    #[test]
+    fn what_is_refused_is_not_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let torn = run(1..3);
+        let torn = &torn[..torn.len() - 1];
+        std::fs::write(folder.path().join("0.jnl"), torn).unwrap();
+        std::fs::write(folder.path().join("1.jnl"), run(3..5)).unwrap();
+        for first in [0, run(1..2).len()] {
+            std::fs::write(folder.path().join("0.jnl"), &torn[first..]).unwrap();
+            let refused = examine(folder.path(), context(None, Holes::Possible));
+            assert!(matches!(refused, Err(Refused::Damaged(_))));
+            let left = std::fs::read(folder.path().join("0.jnl")).unwrap();
+            assert_eq!(left, &torn[first..]);
         }
     }
 
@@ -383,7 +547,7 @@ mod tests {
     }
 
     /// How often each byte is looked at when a journal ends with a value that was not written to its end, or that is damaged.
-    fn work(value: &[u8], tear: usize, flip: Option<usize>) -> u64 {
+    fn work(value: &[u8], tear: usize, flip: Option<usize>, seal: Option<Seal>) -> u64 {
         let mut bytes = [run(1..3), batch(3, value)].concat();
         bytes.truncate(bytes.len() - tear);
         if let Some(at) = flip {
@@ -395,7 +559,11 @@ mod tests {
         let mut scan = Scan::open(&path).unwrap();
         while scan.batch().unwrap().is_some() {}
         let start = run(1..3).len() as u64;
-        drop(end_of(&mut scan, &path, start, Some(2), Holes::Possible));
+        let context = Context {
+            seal,
+            ..context(None, Holes::Possible)
+        };
+        drop(end_of(&mut scan, &path, start, Some(2), context));
         scan.work() / bytes.len() as u64
     }
 
@@ -408,16 +576,17 @@ mod tests {
         }
         let heads = [&claim(100)[17..30], &[0; 8]].concat().repeat(MIB / 21);
         let values = [TRAILER.repeat(MIB / 4), claims, heads];
-        for value in &values {
-            for tear in [1, 20, 100, MIB / 2] {
-                let work = work(value, tear, None);
-                assert!(work <= 12, "torn by {tear}: {work}");
-            }
-            // The first item's tag, so that nothing says where the batch ends; the checksum's, so that something does.
-            for flip in [13, 40] {
-                let least = JOURNAL_LOOK_FACTOR + 8;
-                let work = work(value, 0, Some(flip));
-                assert!(work <= least, "damaged at {flip}: {work}");
+        for (seal, least) in [(Some(SEAL), 12), (None, JOURNAL_LOOK_FACTOR + 8)] {
+            for value in &values {
+                for tear in [1, 20, 100, MIB / 2] {
+                    let work = work(value, tear, None, seal);
+                    assert!(work <= least, "torn by {tear}: {work}");
+                }
+                // The first item's tag, so that nothing says where the batch ends; the checksum's, so that something does.
+                for flip in [13, 40] {
+                    let work = work(value, 0, Some(flip), seal);
+                    assert!(work <= least, "damaged at {flip}: {work}");
+                }
             }
         }
     }
@@ -434,7 +603,11 @@ mod tests {
         claims.extend(TRAILER);
         let mut bytes = batch(1, &claims);
         bytes[13] ^= 1;
-        let Err(Refused::Damaged(reason)) = examined(&bytes, Holes::Impossible) else {
+        let unsealed = Context {
+            seal: None,
+            ..context(None, Holes::Impossible)
+        };
+        let Err(Refused::Damaged(reason)) = examined(&bytes, unsealed) else {
             panic!("it was opened");
         };
         assert!(reason.contains("JOURNAL_LOOK_FACTOR"), "{reason}");

@@ -8,6 +8,11 @@
 //! | `x`, epoch, milliseconds, key | nothing |
 //!
 //! Clearing a database begins the next epoch; what is left of those before is removed bit by bit.
+//!
+//! The meta record ends with the seal of the database, which tells its commits from values that imitate some. Databases that were made
+//! before there were seals get theirs when they are opened to be written.
+
+use std::fmt;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use smallvec::SmallVec;
@@ -22,12 +27,26 @@ pub(super) const META_KEY: [u8; 1] = [META];
 const RECORD_PREFIX_BYTES: usize = 5;
 /// Bytes before the key in the index of expiry.
 const EXPIRY_PREFIX_BYTES: usize = 13;
-/// The first byte of the meta record, to be changed with the layout.
+/// The first byte of the meta record, to be changed with the layout: without a seal, and with one.
 const LAYOUT: u8 = 1;
+const LAYOUT_SEALED: u8 = 2;
 const META_BYTES: usize = 21;
+/// Bytes of a seal.
+pub(super) const SEAL_BYTES: usize = 16;
+pub(super) const META_SEALED_BYTES: usize = META_BYTES + SEAL_BYTES;
 
 /// A key to look something up by; most need no allocation.
 pub(super) type Lookup = SmallVec<[u8; 64]>;
+
+/// Bytes that were chosen at random for one database, and that no client is ever shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seal(pub(super) [u8; SEAL_BYTES]);
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal")
+    }
+}
 
 /// What every commit writes along with its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,31 +57,48 @@ pub(super) struct Meta {
     pub(super) count: u64,
     /// Of the commit, one more each time: a gap means that something is lost.
     pub(super) commit: u64,
+    /// Of the database; none in one that is of an earlier version and only read.
+    pub(super) seal: Option<Seal>,
 }
 
 impl Meta {
     pub(super) fn encode(self) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(META_BYTES);
-        bytes.put_u8(LAYOUT);
+        let mut bytes = BytesMut::with_capacity(META_SEALED_BYTES);
+        bytes.put_u8(match self.seal {
+            None => LAYOUT,
+            Some(_) => LAYOUT_SEALED,
+        });
         bytes.put_u32(self.epoch);
         bytes.put_u64(self.count);
         bytes.put_u64(self.commit);
+        if let Some(Seal(seal)) = self.seal {
+            bytes.put_slice(&seal);
+        }
         bytes.freeze()
     }
 
     pub(super) fn decode(stored: &[u8]) -> Result<Self, &'static str> {
-        let Ok(bytes) = <[u8; META_BYTES]>::try_from(stored) else {
+        let Some((bytes, seal)) = stored.split_first_chunk::<META_BYTES>() else {
             return Err("the meta record has another length");
         };
-        let [layout, a, b, c, d, rest @ ..] = bytes;
-        if layout != LAYOUT {
-            return Err("the meta record is of another version");
-        }
+        let [layout, a, b, c, d, rest @ ..] = *bytes;
+        let seal = match (layout, seal) {
+            (LAYOUT, []) => None,
+            (LAYOUT_SEALED, seal) => {
+                let seal = <[u8; SEAL_BYTES]>::try_from(seal);
+                Some(Seal(
+                    seal.map_err(|_| "the meta record has another length")?,
+                ))
+            }
+            (LAYOUT, _) => return Err("the meta record has another length"),
+            _ => return Err("the meta record is of another version"),
+        };
         let [e, f, g, h, i, j, k, l, commit @ ..] = rest;
         Ok(Self {
             epoch: u32::from_be_bytes([a, b, c, d]),
             count: u64::from_be_bytes([e, f, g, h, i, j, k, l]),
             commit: u64::from_be_bytes(commit),
+            seal,
         })
     }
 }
@@ -131,12 +167,18 @@ mod tests {
 
     #[test]
     fn the_meta_record_is_read_back() {
-        let meta = Meta {
-            epoch: 7,
-            count: u64::MAX,
-            commit: 1 << 40,
-        };
-        assert_eq!(Meta::decode(&meta.encode()), Ok(meta));
+        for (seal, length) in [(None, META_BYTES), (Some(Seal([7; 16])), META_SEALED_BYTES)] {
+            let meta = Meta {
+                epoch: 7,
+                count: u64::MAX,
+                commit: 1 << 40,
+                seal,
+            };
+            let stored = meta.encode();
+            assert_eq!((Meta::decode(&stored), stored.len()), (Ok(meta), length));
+            assert!(Meta::decode(&stored[..length - 1]).is_err());
+            assert!(Meta::decode(&[&stored[..], &[0]].concat()).is_err());
+        }
         assert!(Meta::decode(&[0; META_BYTES]).is_err());
         assert!(Meta::decode(b"").is_err());
     }

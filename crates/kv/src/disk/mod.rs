@@ -6,6 +6,7 @@ mod backup;
 mod journal;
 mod layout;
 mod manifest;
+mod marker;
 mod overlay;
 mod store;
 mod writer;

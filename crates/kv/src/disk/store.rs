@@ -12,22 +12,19 @@ use bytes::Bytes;
 use fjall::{AbstractTree as _, AnyTree, KeyspaceCreateOptions, PersistMode, SeqNo};
 
 use super::alias::Alias;
-use super::journal::{Holes, Refused, examine};
-use super::layout::{META_KEY, Meta};
+use super::journal::{Context, Holes, Refused, examine};
+use super::layout::{META_KEY, Meta, Seal};
 use super::manifest;
+use super::marker::{self, Marker};
 use crate::error::{Error, Result};
 use crate::spec::{Durability, Spec};
 
 const LOCK: &str = "lock";
-const MARKER: &str = "tsumugi-kv";
-const MARKER_NEW: &str = "tsumugi-kv.new";
 const PROBE: &str = "probe";
 /// Holds the system's name for the run of the machine that the folder was last opened in.
 const BOOT: &str = "boot";
 const BOOT_NOW: &str = "/proc/sys/kernel/random/boot_id";
 const ENGINE: &str = "engine";
-const CREATING: &str = "tsumugi-kv 1 creating\n";
-const READY: &str = "tsumugi-kv 1 ready\n";
 const KEYSPACE: &str = "records";
 /// Files without which the engine would begin anew, and say nothing.
 const ENGINE_FILES: [&str; 3] = ["version", "keyspaces/0/current", "keyspaces/1/current"];
@@ -58,6 +55,8 @@ pub(super) struct Store {
     /// Where the tree stood when the engine was taken away.
     end: SeqNo,
     path: PathBuf,
+    /// None of a database of an earlier version that is only read.
+    seal: Option<Seal>,
     lock: Arc<File>,
 }
 
@@ -123,13 +122,15 @@ impl Store {
     ) -> Result<(Self, Meta)> {
         let path = &spec.path;
         let engine = path.join(ENGINE);
-        let is_new = match marker(path)? {
-            Some(marker) if marker == READY => false,
-            Some(marker) if marker == CREATING => true,
-            Some(_) => return Err(broken(path, "its marker is damaged or of another version")),
+        let (is_new, seal) = match Marker::read(path)? {
+            Some(Marker::Ready(seal)) => (false, seal),
+            Some(Marker::Creating) => (true, None),
+            Some(Marker::Unknown) => {
+                return Err(broken(path, "its marker is damaged or of another version"));
+            }
             None if is_empty(path)? => {
-                mark(path, CREATING)?;
-                true
+                Marker::Creating.write(path)?;
+                (true, None)
             }
             None => return Err(broken(path, "the folder holds other files and no database")),
         };
@@ -143,36 +144,29 @@ impl Store {
                 _ => {}
             }
         } else {
-            last_commit = check_files(path, &engine, keep)?;
+            last_commit = check_files(path, &engine, keep, seal)?;
         }
         fs::create_dir_all(&engine).map_err(|error| failed("making", &engine, error))?;
         let alias = Alias::new(path, ENGINE, other);
         let known = alias.as_ref().map_or(engine.as_path(), Alias::path);
         let engine = open_engine(path, known, spec.cache)?;
         note_boot(path);
-        let store = Self {
+        let mut store = Self {
             alias,
             tree: engine.records.tree.clone(),
             engine: Some(engine),
             end: 0,
             path: path.clone(),
+            seal,
             lock,
         };
         if is_new {
-            let meta = Meta {
+            let meta = store.put_seal(Meta {
                 epoch: 0,
                 count: 0,
                 commit: 1,
-            };
-            let begun = store.commit(
-                [(Bytes::from_static(&META_KEY), Some(meta.encode()))],
-                Durability::Disk,
-            );
-            begun.map_err(|error| match error {
-                CommitError::Failed(error) => error,
-                CommitError::Stopped => broken(path, "the engine stopped at once"),
+                seal: Some(Seal::new()?),
             })?;
-            mark(path, READY)?;
             return Ok((store, meta));
         }
         let meta = store.sight().meta()?;
@@ -182,16 +176,41 @@ impl Store {
                 "the engine did not take all that its journal holds",
             ));
         }
+        let meta = match seal {
+            None if !spec.read_only => store.put_seal(Meta {
+                commit: meta.commit + 1,
+                seal: Some(Seal::new()?),
+                ..meta
+            })?,
+            None => Meta { seal, ..meta },
+            Some(_) if meta.seal == seal => meta,
+            Some(_) => return Err(broken(path, "its marker is of another database")),
+        };
         Ok((store, meta))
+    }
+
+    /// Makes a commit that has a seal, and then the marker that says that all commits after it have.
+    fn put_seal(&mut self, meta: Meta) -> Result<Meta> {
+        let begun = self.commit(
+            [(Bytes::from_static(&META_KEY), Some(meta.encode()))],
+            Durability::Disk,
+        );
+        begun.map_err(|error| match error {
+            CommitError::Failed(error) => error,
+            CommitError::Stopped => broken(&self.path, "the engine stopped at once"),
+        })?;
+        self.seal = meta.seal;
+        self.mark_ready()?;
+        Ok(meta)
     }
 
     /// Until it is marked as ready, what is in the folder is thrown away when it is opened.
     pub(super) fn mark_creating(&self) -> Result<()> {
-        mark(&self.path, CREATING)
+        Marker::Creating.write(&self.path)
     }
 
     pub(super) fn mark_ready(&self) -> Result<()> {
-        mark(&self.path, READY)
+        Marker::Ready(self.seal).write(&self.path)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -406,7 +425,7 @@ fn lock(path: &Path) -> Result<File> {
 
 /// Whether a folder holds a database.
 pub(crate) fn is_database(path: &Path) -> Result<bool> {
-    match fs::metadata(path.join(MARKER)) {
+    match fs::metadata(path.join(marker::FILE)) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(broken(path, A_FILE)),
@@ -416,7 +435,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool> {
 
 /// Keeps other processes from a copy that is to be replaced; refuses what is none, or is open.
 pub(super) fn lock_copy(path: &Path) -> Result<File> {
-    match marker(path)? {
+    match Marker::read(path)? {
         Some(_) => lock(path),
         None => Err(broken(
             path,
@@ -425,45 +444,22 @@ pub(super) fn lock_copy(path: &Path) -> Result<File> {
     }
 }
 
-fn marker(path: &Path) -> Result<Option<String>> {
-    let file = path.join(MARKER);
-    match fs::read(&file) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("reading", &file, error)),
-    }
-}
-
-/// Replaces the marker in one step that outlives a crash.
-fn mark(path: &Path, text: &str) -> Result<()> {
-    let new = path.join(MARKER_NEW);
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path.join(MARKER))?;
-        File::open(path)?.sync_all()
-    };
-    write().map_err(|error| failed("writing", &new, error))
-}
-
 /// Whether nothing is in a folder but what we put there before the marker.
 fn is_empty(path: &Path) -> Result<bool> {
     let at = |error| failed("reading", path, error);
     for entry in fs::read_dir(path).map_err(at)? {
         let name = entry.map_err(at)?.file_name();
-        if name != LOCK && name != MARKER_NEW {
+        if name != LOCK && name != marker::NEW {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Whether the machine may have crashed since the folder was opened. While it is opened again after a failure, what was written
-/// is no more certain than after a crash.
-fn holes(path: &Path, keep: Option<u64>) -> Holes {
+/// Whether the machine may have crashed since the folder was opened.
+fn holes(path: &Path) -> Holes {
     match (fs::read(path.join(BOOT)), fs::read(BOOT_NOW)) {
-        (Ok(then), Ok(now)) if then == now && keep.is_none() => Holes::Impossible,
+        (Ok(then), Ok(now)) if then == now => Holes::Impossible,
         _ => Holes::Possible,
     }
 }
@@ -477,7 +473,12 @@ fn note_boot(path: &Path) {
 }
 
 /// Looks at what the engine would pass over; returns the last commit of its journals.
-fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u64>> {
+fn check_files(
+    path: &Path,
+    engine: &Path,
+    keep: Option<u64>,
+    seal: Option<Seal>,
+) -> Result<Option<u64>> {
     for name in ENGINE_FILES {
         if !engine.join(name).is_file() {
             return Err(broken(path, format!("the engine's file {name} is missing")));
@@ -488,7 +489,12 @@ fn check_files(path: &Path, engine: &Path, keep: Option<u64>) -> Result<Option<u
         Refused::Damaged(reason) => broken(path, reason),
     };
     manifest::examine(engine, &ENGINE_KEYSPACES).map_err(refused)?;
-    let examined = examine(engine, keep, holes(path, keep)).map_err(refused)?;
+    let context = Context {
+        keep,
+        holes: holes(path),
+        seal,
+    };
+    let examined = examine(engine, context).map_err(refused)?;
     if examined.cut_bytes > 0 {
         tracing::warn!(
             path = %path.display(),
@@ -569,5 +575,78 @@ fn convert(path: &Path, error: fjall::Error) -> Error {
             path: path.to_owned(),
         },
         error => broken(path, format!("{error:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A database as earlier versions made it, with two commits.
+    fn unsealed(path: &Path) -> Spec {
+        let spec = Spec::disk(path, Durability::Process);
+        let (mut store, meta) = Store::open(&spec, None).unwrap();
+        let meta = Meta {
+            commit: meta.commit + 1,
+            seal: None,
+            ..meta
+        };
+        let changes = [(Bytes::from_static(&META_KEY), Some(meta.encode()))];
+        store.commit(changes, Durability::Disk).unwrap();
+        store.seal = None;
+        store.mark_ready().unwrap();
+        assert_eq!(
+            fs::read(path.join(marker::FILE)).unwrap(),
+            b"tsumugi-kv 1 ready\n"
+        );
+        spec
+    }
+
+    #[test]
+    fn database_of_an_earlier_version_gets_a_seal_once_it_is_opened_to_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = unsealed(folder.path());
+        spec.read_only = true;
+        let (store, meta) = Store::open(&spec, None).unwrap();
+        assert_eq!((meta.seal, meta.commit), (None, 2));
+        drop(store);
+        spec.read_only = false;
+        let (store, sealed) = Store::open(&spec, None).unwrap();
+        assert!(sealed.seal.is_some());
+        assert_eq!((sealed.commit, sealed.count), (3, 0));
+        drop(store);
+        let (store, again) = Store::open(&spec, None).unwrap();
+        assert_eq!(again, sealed);
+        drop(store);
+        // Stopped between the commit and the marker.
+        Marker::Ready(None).write(folder.path()).unwrap();
+        let (store, other) = Store::open(&spec, None).unwrap();
+        assert!(other.seal.is_some() && other.seal != sealed.seal && other.commit == 4);
+        drop(store);
+        let (_, again) = Store::open(&spec, None).unwrap();
+        assert_eq!(again, other);
+    }
+
+    #[test]
+    fn marker_that_is_damaged_or_of_another_database_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = Spec::disk(folder.path(), Durability::Process);
+        drop(Store::open(&spec, None).unwrap());
+        let marker = folder.path().join(marker::FILE);
+        let text = fs::read(&marker).unwrap();
+        for at in 0..text.len() {
+            let mut damaged = text.clone();
+            damaged[at] ^= 1;
+            fs::write(&marker, &damaged).unwrap();
+            let refused = Store::open(&spec, None).err().unwrap().to_string();
+            assert!(refused.contains("marker is damaged"), "{refused}");
+        }
+        Marker::Ready(Some(Seal::new().unwrap()))
+            .write(folder.path())
+            .unwrap();
+        let refused = Store::open(&spec, None).err().unwrap().to_string();
+        assert!(refused.contains("of another database"), "{refused}");
+        fs::write(&marker, text).unwrap();
+        drop(Store::open(&spec, None).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Reads one journal: whole batches, the frame of one that is not whole, commits behind a damaged one. Decides nothing and changes nothing.
+//! Reads one journal: whole batches, and commits behind what is none. Decides nothing and changes nothing.
 //! Rule: the work is linear in the bytes of the file, whatever they are; what would take more is answered as unclear.
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::path::Path;
 use memchr::memmem::Finder;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::disk::layout::{META_KEY, Meta};
+use crate::disk::layout::{META_KEY, META_SEALED_BYTES, Meta, SEAL_BYTES, Seal};
 use crate::limits::JOURNAL_LOOK_FACTOR;
 
 pub(super) const START: u8 = 1;
@@ -20,8 +20,9 @@ pub(super) const TRAILER: [u8; 4] = *b"FJL\x03";
 const BRACKET_BYTES: usize = 13;
 /// An item's fields before its key, its tag among them.
 const ITEM_HEAD_BYTES: usize = 21;
-/// Where in an item its length of key is.
-const KEY_LENGTH_AT: u64 = 11;
+/// The item of a meta record with a seal, which it ends with.
+const META_ITEM_BYTES: usize = ITEM_HEAD_BYTES + META_KEY.len() + META_SEALED_BYTES;
+const SEAL_AT: u64 = (META_ITEM_BYTES - SEAL_BYTES) as u64;
 /// A batch's head and that of its first item, by which most of what is no batch is told from one.
 const HEADS_BYTES: usize = BRACKET_BYTES + ITEM_HEAD_BYTES;
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -36,15 +37,12 @@ pub(super) struct Batch {
     pub(super) sequence: u64,
 }
 
-/// How what is at a place looks as a batch, by its heads and lengths alone.
+/// The meta record of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Frame {
-    /// It has an end.
-    Closed,
-    /// It goes on behind the last byte that was written. The last item whose head is there.
-    Open(Option<u64>),
-    /// There are bytes that are no part of a batch.
-    Broken,
+pub(super) struct Sealed {
+    /// Where its item begins.
+    pub(super) place: u64,
+    pub(super) commit: u64,
 }
 
 /// What is behind a damaged place.
@@ -56,13 +54,6 @@ pub(super) enum Following {
     Commit(u64),
     /// From here on, nothing is known.
     Unclear(u64),
-}
-
-/// Another length of key than an item has.
-#[derive(Clone, Copy)]
-struct Repair {
-    item: u64,
-    key_bytes: [u8; 2],
 }
 
 /// An item's head, once it is known to be one.
@@ -122,10 +113,6 @@ impl Scan {
 
     /// The next batch; `None` when there is no whole one. Where that ends is then of no use.
     pub(super) fn batch(&mut self) -> io::Result<Option<Batch>> {
-        self.batch_with(None)
-    }
-
-    fn batch_with(&mut self, repair: Option<Repair>) -> io::Result<Option<Batch>> {
         let Some(items) = self.head()? else {
             return Ok(None);
         };
@@ -133,7 +120,7 @@ impl Scan {
         let mut hash = Xxh3::new();
         let mut meta = None;
         for _ in 0..count {
-            let Some(head) = self.item(repair)? else {
+            let Some(head) = self.item()? else {
                 return Ok(None);
             };
             hash.update(&head.bytes);
@@ -167,91 +154,91 @@ impl Scan {
         Ok(Some((items, u64::from_le_bytes(sequence))))
     }
 
-    fn item(&mut self, repair: Option<Repair>) -> io::Result<Option<Head>> {
-        let at = self.position;
-        let Some(mut bytes) = self.bytes::<ITEM_HEAD_BYTES>()? else {
-            return Ok(None);
-        };
-        if let Some(repair) = repair.filter(|repair| repair.item == at) {
-            bytes[KEY_LENGTH_AT as usize..][..2].copy_from_slice(&repair.key_bytes);
-        }
-        Ok(Head::of(bytes))
+    fn item(&mut self) -> io::Result<Option<Head>> {
+        Ok(self.bytes::<ITEM_HEAD_BYTES>()?.and_then(Head::of))
     }
 
-    /// Whether the batch at `start` is the beginning of one that was not written to its end; `written` is where the bytes end that were.
-    pub(super) fn is_torn(&mut self, start: u64, written: u64) -> io::Result<bool> {
-        let Frame::Open(last) = self.frame(start, written, None)? else {
-            return Ok(false);
-        };
-        // The length of a key stands there once, and a flipped bit of it can make a whole batch look torn.
-        let Some(item) = last else {
-            return Ok(true);
-        };
-        let mut length = [0; 2];
-        self.file
-            .get_ref()
-            .file
-            .read_exact_at(&mut length, item + KEY_LENGTH_AT)?;
-        for bit in 0..u16::BITS {
-            let key_bytes = (u16::from_le_bytes(length) ^ (1 << bit)).to_le_bytes();
-            let repair = Some(Repair { item, key_bytes });
-            if self.frame(start, written, repair)? == Frame::Closed {
-                self.seek(start)?;
-                if self.batch_with(repair)?.is_some() {
-                    return Ok(false);
+    /// The first two meta records with the seal that `counts` names, from `start` on.
+    pub(super) fn sealed(
+        &mut self,
+        start: u64,
+        written: u64,
+        seal: Seal,
+        counts: impl Fn(u64) -> bool,
+    ) -> io::Result<Vec<Sealed>> {
+        let finder = Finder::new(&seal.0);
+        let mut window = vec![0; CHUNK_BYTES + SEAL_BYTES - 1];
+        let mut found = Vec::new();
+        let mut base = start;
+        while base < written {
+            let left = usize::try_from(written - base).unwrap_or(usize::MAX);
+            let filled = window.len().min(left);
+            let bytes = &mut window[..filled];
+            self.file.get_ref().file.read_exact_at(bytes, base)?;
+            self.taken += filled as u64;
+            for at in finder.find_iter(&*bytes) {
+                let place = (base + at as u64).checked_sub(SEAL_AT);
+                let Some(place) = place.filter(|place| *place >= start) else {
+                    continue;
+                };
+                if let Some(commit) = self.meta_at(place)?.filter(|commit| counts(*commit)) {
+                    found.push(Sealed { place, commit });
+                    if found.len() == 2 {
+                        return Ok(found);
+                    }
                 }
             }
+            base += CHUNK_BYTES as u64;
         }
-        Ok(true)
+        Ok(found)
     }
 
-    /// Follows the heads of a batch, and passes over its keys and values.
-    fn frame(&mut self, start: u64, written: u64, repair: Option<Repair>) -> io::Result<Frame> {
+    /// The commit that the meta record is of whose item begins at `place`.
+    fn meta_at(&mut self, place: u64) -> io::Result<Option<u64>> {
+        let mut item = [0; META_ITEM_BYTES];
+        self.file.get_ref().file.read_exact_at(&mut item, place)?;
+        self.taken += META_ITEM_BYTES as u64;
+        let Some((head, record)) = item.split_first_chunk::<ITEM_HEAD_BYTES>() else {
+            return Ok(None);
+        };
+        let is_meta = Head::of(*head).is_some_and(|head| head.key_bytes == META_KEY.len() as u64);
+        let stored = record.strip_prefix(&META_KEY).filter(|_| is_meta);
+        let meta = stored.and_then(|stored| Meta::decode(stored).ok());
+        Ok(meta.map(|meta| meta.commit))
+    }
+
+    /// Whether an item of the batch at `start` begins at `place`, by its heads and lengths alone.
+    pub(super) fn has_item(&mut self, start: u64, written: u64, place: u64) -> io::Result<bool> {
+        let mut is_there = false;
+        self.frame(start, written, |item| is_there |= item == place)?;
+        Ok(is_there)
+    }
+
+    /// Follows the heads of a batch, and passes over its keys and values; returns where it ends, if it looks whole.
+    fn frame(
+        &mut self,
+        start: u64,
+        written: u64,
+        mut item: impl FnMut(u64),
+    ) -> io::Result<Option<u64>> {
         self.seek(start)?;
-        let mut last = None;
-        if let Some(frame) = self.beyond(BRACKET_BYTES, START, written, last)? {
-            return Ok(frame);
-        }
         let Some((count, _)) = self.head()? else {
-            return Ok(Frame::Broken);
+            return Ok(None);
         };
         for _ in 0..count {
-            if let Some(frame) = self.beyond(ITEM_HEAD_BYTES, ITEM, written, last)? {
-                return Ok(frame);
-            }
-            last = Some(self.position);
-            let Some(head) = self.item(repair)? else {
-                return Ok(Frame::Broken);
+            let at = self.position;
+            let Some(head) = self.item()? else {
+                return Ok(None);
             };
             let bytes = head.key_bytes + head.value_bytes;
             if bytes > written.saturating_sub(self.position) {
-                return Ok(Frame::Open(last));
+                return Ok(None);
             }
+            item(at);
             self.seek(self.position + bytes)?;
         }
-        let open = self.beyond(BRACKET_BYTES, END, written, last)?;
-        Ok(open.unwrap_or(Frame::Closed))
-    }
-
-    /// What a frame is when its next field, which begins with `tag`, is not there; `None` when it may be.
-    fn beyond(
-        &mut self,
-        bytes: usize,
-        tag: u8,
-        written: u64,
-        last: Option<u64>,
-    ) -> io::Result<Option<Frame>> {
-        let left = written.saturating_sub(self.position);
-        if left == 0 {
-            return Ok(Some(Frame::Open(last)));
-        }
-        let at = self.position;
-        let is_tagged = self.bytes::<1>()? == Some([tag]);
-        self.seek(at)?;
-        Ok(match is_tagged {
-            false => Some(Frame::Broken),
-            true => (left < bytes as u64).then_some(Frame::Open(last)),
-        })
+        let is_ended = matches!(self.bytes::<BRACKET_BYTES>()?, Some([END, ..]));
+        Ok((is_ended && self.position <= written).then_some(self.position))
     }
 
     /// Where the bytes from `start` on end that are not zero; `start` when there are none.
@@ -273,7 +260,7 @@ impl Scan {
         Ok(written)
     }
 
-    /// Looks for a commit of those that `is_later` names, from a damaged place on.
+    /// Looks for a commit of those that `is_later` names, from a damaged place on, when commits have no seal. Values may imitate them.
     pub(super) fn following(
         &mut self,
         start: u64,
@@ -281,6 +268,13 @@ impl Scan {
         is_later: impl Fn(u64) -> bool,
     ) -> io::Result<Following> {
         let work_max = self.work() + LOOK_BYTES_MIN + (written - start) * JOURNAL_LOOK_FACTOR;
+        // Where the batch seems to end, also when its own last bytes are what is damaged.
+        if let Some(end) = self.frame(start, written, |_| {})? {
+            self.seek(end)?;
+            if self.batch()?.is_some_and(|batch| is_later(batch.commit)) {
+                return Ok(Following::Commit(end));
+            }
+        }
         let finder = Finder::new(&TRAILER);
         // What a batch is told by may lie across the end of a window: the next one begins before it.
         let overlap = TRAILER.len() + HEADS_BYTES;
@@ -303,7 +297,7 @@ impl Scan {
                 if self.work() > work_max {
                     return Ok(Following::Unclear(place));
                 }
-                if self.frame(place, written, None)? == Frame::Closed {
+                if self.frame(place, written, |_| {})?.is_some() {
                     self.seek(place)?;
                     if self.batch()?.is_some_and(|batch| is_later(batch.commit)) {
                         return Ok(Following::Commit(place));
