@@ -15,6 +15,10 @@ use crate::write::{Desired, Expected, RekeySource, SetMode, Write, Written, chec
 /// The records as a write finds them. None of them has expired.
 pub(crate) trait View {
     fn record(&mut self, key: &Bytes) -> Result<Option<Record>>;
+    /// [`record`](Self::record), for who changes the record for certain: if nobody else has the value, it can be added to without a copy.
+    fn take(&mut self, key: &Bytes) -> Result<Option<Record>> {
+        self.record(key)
+    }
     /// The record with the least key.
     fn first(&mut self) -> Result<Option<(Bytes, Record)>>;
 }
@@ -134,18 +138,29 @@ fn append(
     view: &mut impl View,
     moment: Moment,
 ) -> Result<Decision> {
-    let record = match view.record(&key)? {
+    let before = view.record(&key)?.map(|there| there.value.len());
+    let taken = match before {
+        Some(before) => {
+            let length = before + delimiter.len() + value.len();
+            check_value(length, moment.value_max)?;
+            view.take(&key)?
+        }
+        None => None,
+    };
+    let record = match taken {
         None => moment.record(value, None),
         Some(there) => {
-            let length = there.value.len() + delimiter.len() + value.len();
-            check_value(length, moment.value_max)?;
-            let mut joined = BytesMut::with_capacity(length);
-            joined.put_slice(&there.value);
+            let added = delimiter.len() + value.len();
+            let mut joined = there.value.try_into_mut().unwrap_or_else(|shared| {
+                let mut copy = BytesMut::with_capacity(shared.len() + added);
+                copy.put_slice(&shared);
+                copy
+            });
             joined.put_slice(delimiter);
             joined.put_slice(&value);
             Record {
                 value: joined.freeze(),
-                ..there
+                expires_ms: there.expires_ms,
             }
         }
     };

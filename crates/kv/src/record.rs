@@ -25,6 +25,16 @@ impl Record {
         self.expires_ms == 0 || self.expires_ms > now_ms
     }
 
+    /// With a value that takes no more memory than its bytes.
+    pub(crate) fn shrunk(self) -> Self {
+        let mut value = Vec::from(self.value);
+        value.shrink_to_fit();
+        Self {
+            value: value.into(),
+            ..self
+        }
+    }
+
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Bytes {

@@ -264,6 +264,12 @@ impl View for Overlay<'_> {
         Ok(record.filter(|record| record.is_live(now_ms)).cloned())
     }
 
+    fn take(&mut self, key: &Bytes) -> Result<Option<Record>> {
+        let now_ms = self.moment.now_ms;
+        let record = &mut self.load(key)?.record;
+        Ok(record.take_if(|record| record.is_live(now_ms)))
+    }
+
     fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
         let now_ms = self.moment.now_ms;
         let from = (Bound::Included(&*self.first), Bound::Unbounded);

@@ -3,6 +3,7 @@
 //! the one of the order last.
 
 mod key;
+mod locked;
 mod order;
 mod shard;
 
@@ -14,9 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use self::key::Key;
+use self::locked::{Locked, Own};
 use self::order::Order;
-use self::shard::{Recency, Shard, cost};
-use crate::decide::{Change, Moment, View, decide};
+use self::shard::{Recency, Shard};
+use crate::decide::{Moment, View as _, decide};
 use crate::disk::write_copy;
 use crate::engine::{Engine, Pair, Read, Shared, nested};
 use crate::error::{Error, Result};
@@ -104,16 +106,7 @@ impl Memory {
 
     fn apply(&self, write: Write) -> Result<Written> {
         match write {
-            Write::Batch(writes) => {
-                let each = writes.into_iter().map(|write| {
-                    write.check(self.shared.spec.value_max)?;
-                    match write {
-                        Write::Batch(_) => Err(nested()),
-                        write => self.apply(write),
-                    }
-                });
-                return Ok(Written::Each(each.collect()));
-            }
+            Write::Batch(writes) => return Ok(Written::Each(self.apply_each(writes))),
             Write::Clear => self.clear(),
             write => self.apply_one(write),
         }
@@ -123,6 +116,76 @@ impl Memory {
         .inspect(|_| {
             self.shared.counters.writes.fetch_add(1, Relaxed);
         })
+    }
+
+    fn apply_each(&self, writes: Vec<Write>) -> Vec<Result<Written>> {
+        let mut each = Vec::with_capacity(writes.len());
+        let mut writes = writes.into_iter().peekable();
+        while let Some(write) = writes.next() {
+            if let Write::Append { key, .. } = &write {
+                let key = key.clone();
+                let is_same = |next: &Write| matches!(next, Write::Append { key: other, .. } if *other == key);
+                let mut run = vec![write];
+                while let Some(next) = writes.next_if(is_same) {
+                    run.push(next);
+                }
+                each.extend(self.append(&key, run));
+                continue;
+            }
+            each.push(match write {
+                Write::Batch(_) => Err(nested()),
+                write => match write.check(self.shared.spec.value_max) {
+                    Ok(()) => self.apply(write),
+                    Err(error) => Err(error),
+                },
+            });
+        }
+        each
+    }
+
+    /// Appends pieces to one value, which is copied once for all of them. Without room for all that are not too long, none is added.
+    fn append(&self, key: &Bytes, run: Vec<Write>) -> Vec<Result<Written>> {
+        let moment = self.shared.moment();
+        let index = self.index(key);
+        let mut locked = Locked {
+            memory: self,
+            first: index,
+            guards: smallvec::smallvec![self.lock(index)],
+            now_ms: moment.now_ms,
+        };
+        let mut own = match locked.record(key) {
+            Ok(record) => Own(record),
+            Err(error) => return run.iter().map(|_| Err(error.clone())).collect(),
+        };
+        let mut each: Vec<Result<Written>> = run
+            .into_iter()
+            .map(|write| {
+                write.check(moment.value_max)?;
+                let decision = decide(write, &mut own, moment)?;
+                for (_, record) in decision.changes {
+                    own = Own(record);
+                }
+                Ok(decision.written)
+            })
+            .collect();
+        if each.iter().any(Result::is_ok) {
+            let change = (key.clone(), own.0.map(Record::shrunk));
+            if let Err(error) = locked.commit(std::iter::once(change)) {
+                for one in each.iter_mut().filter(|one| one.is_ok()) {
+                    *one = Err(error.clone());
+                }
+            }
+        }
+        locked.sweep(index, SWEEP_RECORDS_MAX);
+        drop(locked);
+        self.make_room(index);
+        let done = each.iter().filter(|one| one.is_ok()).count() as u64;
+        let counters = &self.shared.counters;
+        counters.writes.fetch_add(done, Relaxed);
+        counters
+            .write_errors
+            .fetch_add(each.len() as u64 - done, Relaxed);
+        each
     }
 
     fn apply_one(&self, write: Write) -> Result<Written> {
@@ -332,138 +395,6 @@ fn only_key(write: &Write) -> Option<&[u8]> {
         | Write::CompareExchange { key, .. } => Some(key),
         _ => None,
     }
-}
-
-/// Parts that are locked for one write: one, or all.
-struct Locked<'a> {
-    memory: &'a Memory,
-    /// Index of the first guard's part.
-    first: usize,
-    guards: smallvec::SmallVec<[MutexGuard<'a, Shard>; 1]>,
-    now_ms: u64,
-}
-
-impl Locked<'_> {
-    /// The hash of a key, and the part it belongs to.
-    fn shard(&mut self, key: &[u8]) -> (u64, &mut Shard) {
-        let hash = self.memory.hash(key);
-        let index = self.memory.index_of(hash) - self.first;
-        (hash, &mut self.guards[index])
-    }
-
-    /// Makes the changes, all or none.
-    fn commit(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
-        let mut changes: smallvec::SmallVec<[Change; 1]> = changes.collect();
-        if changes.len() > 1 {
-            keep_last(&mut changes);
-        }
-        let (mut before, mut after) = (0, 0);
-        for (key, record) in &changes {
-            let (hash, shard) = self.shard(key);
-            before += shard.charged(hash, key);
-            after += record
-                .as_ref()
-                .map_or(0, |record| cost(key, record.value.len()));
-        }
-        let capacity = self.memory.shared.spec.capacity;
-        if after > capacity {
-            return Err(Error::Full { capacity });
-        }
-        if after > before {
-            self.memory.reserve(after - before)?;
-        } else {
-            self.memory.used.fetch_sub(before - after, SeqCst);
-        }
-        for (key, record) in changes {
-            self.change(key, record);
-        }
-        Ok(())
-    }
-
-    fn change(&mut self, key: Bytes, record: Option<Record>) {
-        let memory = self.memory;
-        let bytes = key.len() + record.as_ref().map_or(0, |record| record.value.len());
-        memory
-            .shared
-            .counters
-            .bytes_written
-            .fetch_add(bytes as u64, Relaxed);
-        let (hash, shard) = self.shard(&key);
-        match record {
-            Some(record) => {
-                if record.expires_ms != 0 {
-                    memory.next_expiry_ms.fetch_min(record.expires_ms, SeqCst);
-                }
-                if shard.put(hash, &key, record).is_none() {
-                    memory.order.insert(Key::new(&key));
-                    memory.count.fetch_add(1, SeqCst);
-                }
-                memory.shared.tell(|| Changed::Put(key));
-            }
-            None => {
-                if shard.remove(hash, &key).is_some() {
-                    memory.order.remove(&key);
-                    memory.count.fetch_sub(1, SeqCst);
-                    memory.shared.tell(|| Changed::Removed(key));
-                }
-            }
-        }
-    }
-
-    /// Of all parts, removes what has expired before the first live record, at most so many; says whether nothing of it is left.
-    fn expire_first(&mut self, most: usize) -> bool {
-        let (memory, now_ms) = (self.memory, self.now_ms);
-        for left in (0..=most).rev() {
-            let Some(first) = memory.order.first() else {
-                return true;
-            };
-            let (hash, shard) = self.shard(first.bytes());
-            let record = shard.seen(hash, first.bytes());
-            if record.is_some_and(|record| record.is_live(now_ms)) {
-                return true;
-            }
-            if left > 0 {
-                memory.expire(shard, Bytes::copy_from_slice(first.bytes()));
-            }
-        }
-        false
-    }
-
-    fn sweep(&mut self, index: usize, most: usize) {
-        let first = self.first;
-        self.memory
-            .sweep_shard(&mut self.guards[index - first], self.now_ms, most);
-    }
-}
-
-impl View for Locked<'_> {
-    fn record(&mut self, key: &Bytes) -> Result<Option<Record>> {
-        let now_ms = self.now_ms;
-        let (hash, shard) = self.shard(key);
-        let record = shard.used(hash, key);
-        Ok(record.filter(|record| record.is_live(now_ms)))
-    }
-
-    fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
-        let Some(first) = self.memory.order.first() else {
-            return Ok(None);
-        };
-        let key = Bytes::copy_from_slice(first.bytes());
-        let record = self.record(&key)?;
-        Ok(record.map(|record| (key, record)))
-    }
-}
-
-/// Of several changes of one key, the last one holds.
-fn keep_last(changes: &mut smallvec::SmallVec<[Change; 1]>) {
-    let mut seen = std::collections::HashSet::new();
-    let mut kept: smallvec::SmallVec<[Change; 1]> = std::mem::take(changes)
-        .into_iter()
-        .rev()
-        .filter(|(key, _)| seen.insert(key.clone()))
-        .collect();
-    kept.reverse();
-    *changes = kept;
 }
 
 impl Engine for Memory {

@@ -1,11 +1,10 @@
 //! What each write does and answers, within which bounds, and who is told of it.
 
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use tsumugi_kv::limits::{BATCH_WRITES_MAX, EXCHANGE_RECORDS_MAX, KEY_BYTES_MAX};
-use tsumugi_kv::{Changed, Desired, Error, Expected, Range, RekeySource, SetMode, Write};
+use tsumugi_kv::{Changed, Desired, Error, Expected, Range, RekeySource, SetMode, Write, Written};
 
 use crate::engines::each_engine;
 use crate::words::{all, answer, check, exchange, expiring, put, set, value};
@@ -323,5 +322,68 @@ fn changes_are_told_to_who_watches() {
                 Changed::Cleared,
             ]
         );
+    });
+}
+
+#[test]
+fn many_appends_to_a_long_value_take_the_time_of_what_they_add() {
+    const PIECES: usize = 20_000;
+    /// To copy the value for each piece takes many times as long.
+    const LONGEST: Duration = Duration::from_secs(4);
+    let piece = |key: &'static str, number: usize| Write::Append {
+        key: key.into(),
+        value: vec![number as u8].into(),
+        delimiter: ",".into(),
+    };
+    let long = vec![b'v'; 3 << 20];
+    let mut expected = long.clone();
+    for number in 0..PIECES {
+        expected.extend([b',', number as u8]);
+    }
+    each_engine(|kv, _| {
+        check(kv, Write::set("a", long.clone()), "Done");
+        let since = Instant::now();
+        let pieces = (0..PIECES).map(|number| piece("a", number)).collect();
+        kv.submit_wait(Write::Batch(pieces)).unwrap();
+        assert!(since.elapsed() < LONGEST, "{:?}", since.elapsed());
+        assert!(kv.get(b"a").unwrap().unwrap() == expected);
+        if kv.is_in_memory() {
+            return;
+        }
+        // Calls that wait together, and keys in turn.
+        check(kv, Write::set("b", long.clone()), "Done");
+        check(kv, Write::set("c", long.clone()), "Done");
+        let since = Instant::now();
+        let numbers = 0..PIECES;
+        let all: Vec<_> = numbers
+            .flat_map(|number| [kv.submit(piece("b", number)), kv.submit(piece("c", number))])
+            .collect();
+        for one in all {
+            one.wait().unwrap();
+        }
+        assert!(since.elapsed() < LONGEST, "{:?}", since.elapsed());
+        for key in [b"b", b"c"] {
+            assert!(kv.get(key).unwrap().unwrap() == expected);
+        }
+    });
+}
+
+#[test]
+fn appends_of_a_batch_that_are_too_long_are_refused_alone() {
+    let piece = |bytes: usize| Write::Append {
+        key: "a".into(),
+        value: vec![b'v'; bytes].into(),
+        delimiter: "".into(),
+    };
+    each_engine(|kv, _| {
+        let mebi = 1 << 20;
+        let pieces = [3 * mebi, 3 * mebi, mebi, 2 * mebi, 1].map(piece);
+        let written = kv.submit_wait(Write::Batch(pieces.to_vec())).unwrap();
+        let Written::Each(each) = written else {
+            panic!("{written:?}");
+        };
+        let refused: Vec<_> = each.iter().map(Result::is_err).collect();
+        assert_eq!(refused, [false, true, false, true, false]);
+        assert_eq!(kv.get(b"a").unwrap().unwrap().len(), 4 * mebi + 1);
     });
 }

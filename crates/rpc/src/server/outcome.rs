@@ -127,7 +127,11 @@ pub(crate) fn append(request: AppendRequest) -> Write {
     }
 }
 
-pub(crate) fn append_each(request: AppendMultiRequest) -> Write {
+pub(crate) fn append_each(mut request: AppendMultiRequest) -> Write {
+    // What is added to one value is added at once, in the order it has here.
+    request
+        .records
+        .sort_by(|one, other| one.first.cmp(&other.first));
     let append = |BytesPair { first, second }| Write::Append {
         key: first,
         value: kept(second),
