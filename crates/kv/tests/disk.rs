@@ -151,6 +151,39 @@ fn a_database_that_is_read_only_is_read_and_neither_made_nor_changed() {
 }
 
 #[test]
+fn database_that_is_read_only_is_not_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(folder.path(), Durability::Process);
+    let clock = Clock::manual(Duration::from_secs(1_000_000));
+    let open = |spec: &Spec| Database::open_with(spec, clock.clone()).unwrap();
+    let kv = open(&spec);
+    fill(&kv, 0..10);
+    // What a clear leaves is removed by and by, too.
+    kv.submit_wait(Write::Clear).unwrap();
+    fill(&kv, 0..3);
+    kv.submit_wait(expiring("a", 1)).unwrap();
+    kv.submit_wait(expiring("b", 1)).unwrap();
+    assert!(kv.close());
+    clock.advance(Duration::from_secs(2));
+    spec.read_only = true;
+    let kv = open(&spec);
+    let commits = kv.metrics().commits;
+    for _ in 0..3 {
+        assert_eq!((kv.count().unwrap(), kv.get(b"a").unwrap()), (3, None));
+        kv.sweep();
+        // The thread of a database looks for work of its own every half second.
+        std::thread::park_timeout(Duration::from_millis(400));
+    }
+    let metrics = kv.metrics();
+    assert_eq!((metrics.commits - commits, metrics.expired), (0, 0));
+    assert!(kv.close());
+    spec.read_only = false;
+    let kv = open(&spec);
+    kv.sweep();
+    assert_eq!((kv.metrics().expired, kv.count().unwrap()), (2, 3));
+}
+
+#[test]
 fn a_creation_that_was_cut_short_is_done_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("casket.tkt");

@@ -136,7 +136,7 @@ impl Writer {
                     drop(answer.send(done));
                 }
                 Job::Sweep(answer) => {
-                    while self.failed.is_none() && self.sweep() {}
+                    while self.may_tend() && self.failed.is_none() && self.sweep() {}
                     drop(answer.send(Ok(Written::Done)));
                 }
                 Job::Write { .. } => {}
@@ -337,8 +337,16 @@ impl Writer {
         Ok(())
     }
 
+    /// What has expired is not returned, and stays where it is in a database that is only read.
+    fn may_tend(&self) -> bool {
+        !self.inner.shared.spec.read_only
+    }
+
     /// Does a piece of the work that nobody asked for; says whether there is more.
     fn tend(&mut self) -> bool {
+        if !self.may_tend() {
+            return false;
+        }
         let is_due = self.inner.next_expiry_ms.load(SeqCst) <= self.inner.shared.clock.now_ms();
         (is_due && self.sweep()) || (self.garbage && self.reclaim())
     }
