@@ -70,13 +70,11 @@ const MEMORY_ENDINGS: [&str; 4] = [".tkmt", ".tkmb", ".tkmc", ".tkmh"];
 /// The one among them that is a cache.
 const CACHE_ENDING: &str = ".tkmc";
 /// Settings of Tkrzw's that tune structures this store does not have, and change nothing that a caller could see.
-const TUNING: [&str; 27] = [
-    "access_options",
+const TUNING: [&str; 24] = [
     "align_pow",
     "block_size",
     "cache_buckets",
     "fbp_capacity",
-    "file",
     "insert_in_order",
     "lock_mem_buckets",
     "max_branches",
@@ -92,7 +90,6 @@ const TUNING: [&str; 27] = [
     "offset_width",
     "page_update_mode",
     "record_crc_mode",
-    "restore_mode",
     "sort_mem_size",
     "step_unit",
     "ulog_cache_size",
@@ -102,12 +99,33 @@ const TUNING: [&str; 27] = [
 
 /// Settings of Tkrzw's that would change what is stored, or how: the values that mean what this store does anyway, and what to do instead
 /// of the others.
-const MEANT: [(&str, &[&str], &str); 12] = [
+const MEANT: [(&str, &[&str], &str); 15] = [
+    (
+        "access_options",
+        &["direct", "padding", "pagecache"],
+        "say durability=disk for what `sync` means",
+    ),
     ("cap_rec_num", &[], "bound its bytes by capacity"),
     (
         "cipher_key",
         &[],
         "nothing is encrypted here: use a disk that is",
+    ),
+    (
+        "file",
+        &[
+            "std",
+            "stdfile",
+            "mmap-para",
+            "memorymapparallelfile",
+            "mmap-atom",
+            "memorymapatomicfile",
+            "pos-para",
+            "positionalparallelfile",
+            "pos-atom",
+            "positionalatomicfile",
+        ],
+        "it is no class of files",
     ),
     (
         "key_comparator",
@@ -123,6 +141,11 @@ const MEANT: [(&str, &[&str], &str); 12] = [
         "record_comp_mode",
         &["none"],
         "records are neither compressed nor encrypted: use a disk that is",
+    ),
+    (
+        "restore_mode",
+        &["default"],
+        "what was acknowledged is restored, or the database does not open",
     ),
     ("sync_hard", &["false"], "say durability=disk"),
     ("truncate", &["false"], "clear it once it is open"),
@@ -176,9 +199,16 @@ impl Spec {
         match spec.is_in_memory() {
             true => Ok(spec),
             false => Err(refused(format!(
-                "{place}: a store in memory outlives nothing (durability)"
+                "{}: a store in memory outlives nothing (durability)",
+                Self::shown(place)
             ))),
         }
+    }
+
+    /// What may be shown of a specification that could not be read: a setting may be a secret that is refused.
+    #[must_use]
+    pub fn shown(text: &str) -> &str {
+        text.split_once('#').map_or(text, |(path, _)| path)
     }
 
     /// Whether the database is in memory.
@@ -292,6 +322,10 @@ impl FromStr for Spec {
             return Err(refused("it contains a zero byte"));
         }
         let (path, settings) = text.rsplit_once('#').unwrap_or((text, ""));
+        // The last one is within a value, such as a secret, which shall be no part of a name.
+        if path.split('#').skip(1).any(|part| part.contains('=')) {
+            return Err(refused("there is a `#` behind its settings"));
+        }
         let mut spec = Self::memory();
         spec.path = PathBuf::from(path);
         let mut chosen = Chosen::default();
@@ -385,11 +419,7 @@ impl fmt::Display for Amount {
 }
 
 fn bytes(name: &str, text: &str) -> Result<u64> {
-    let wrong = || {
-        refused(format!(
-            "{name}={text} is not a number of bytes, such as 512m"
-        ))
-    };
+    let wrong = || refused(format!("{name} is not a number of bytes, such as 512m"));
     let last = text.chars().last().ok_or_else(wrong)?.to_ascii_lowercase();
     let unit = UNITS.iter().find(|(unit, _)| *unit == last);
     let (digits, shift) = match unit {
@@ -408,9 +438,7 @@ fn durability(value: &str) -> Result<Durability> {
         "memory" => Ok(Durability::Memory),
         "process" => Ok(Durability::Process),
         "disk" => Ok(Durability::Disk),
-        _ => Err(refused(format!(
-            "durability={value} is none of memory, process, disk"
-        ))),
+        _ => Err(refused("durability is none of memory, process, disk")),
     }
 }
 
@@ -418,9 +446,7 @@ fn when_full(value: &str) -> Result<WhenFull> {
     match value {
         "evict" => Ok(WhenFull::Evict),
         "refuse" => Ok(WhenFull::Refuse),
-        _ => Err(refused(format!(
-            "when_full={value} is neither evict nor refuse"
-        ))),
+        _ => Err(refused("when_full is neither evict nor refuse")),
     }
 }
 
@@ -440,7 +466,9 @@ fn same(name: &str, value: &str) -> Result<()> {
             "`{name}` is no setting of a database; there are {ours}"
         )));
     };
-    match same.contains(&&*value.to_ascii_lowercase()) {
+    // Some of Tkrzw's are lists.
+    let mut values = value.split(':').map(str::to_ascii_lowercase);
+    match values.all(|value| same.contains(&&*value)) {
         true => Ok(()),
         false => Err(refused(format!(
             "the value of `{name}` cannot be had: {advice}"
@@ -455,7 +483,7 @@ fn engine(value: &str) -> Result<Engine> {
         "hash" | "tree" | "skip" | "poly" | "shard" => Ok(Engine::Disk),
         "tiny" | "baby" | "stdhash" | "stdtree" | "std" => Ok(Engine::Memory),
         "cache" => Ok(Engine::Cache),
-        _ => Err(refused(format!("dbm={value} is no class of databases"))),
+        _ => Err(refused("dbm is no class of databases")),
     }
 }
 
@@ -580,6 +608,45 @@ mod tests {
         check("a#oops", Err("name=value"));
         check("a\0b", Err("zero byte"));
         check(&"a".repeat(SPEC_BYTES_MAX + 1), Err("SPEC_BYTES_MAX"));
+    }
+
+    #[test]
+    fn separator_within_a_value_is_refused_and_nothing_of_it_is_shown() {
+        for text in [
+            "c#record_comp_mode=aes,cipher_key=s3cret#",
+            "c#record_comp_mode=aes,cipher_key=s3cret#more",
+            "db#cipher_key=s3cret#cd,x",
+            "db#x#cipher_key = s3cret#cache=2m",
+            "db#capacity=s3cret",
+            "db#durability=s3cret",
+            "db#when_full=s3cret",
+            "db#dbm=s3cret",
+            "db#read_only=s3cret",
+            "memory:db#cipher_key=s3cret#",
+            "memory:db#dbm=s3cret",
+        ] {
+            for parsed in [text.parse::<Spec>(), Spec::of_place(text)] {
+                let error = parsed.expect_err(text).to_string();
+                assert!(!error.contains("s3c"), "{text}: {error}");
+            }
+        }
+        let error = Spec::of_place("memory:db#num_buckets=s3cret,durability=disk").unwrap_err();
+        assert!(!error.to_string().contains("s3c"), "{error}");
+        check("a=b#cache=2m", Ok("a=b#durability=process,cache=2m"));
+    }
+
+    #[test]
+    fn setting_of_files_that_says_more_than_how_fast_is_done_or_refused() {
+        check(
+            "a#access_options=direct:padding",
+            Ok("a#durability=process"),
+        );
+        check("a#access_options=sync", Err("durability=disk"));
+        check("a#access_options=direct:sync", Err("durability=disk"));
+        check("a#restore_mode=default", Ok("a#durability=process"));
+        check("a#restore_mode=read_only", Err("restore_mode"));
+        check("a#file=MemoryMapParallelFile", Ok("a#durability=process"));
+        check("a#file=zzz", Err("file"));
     }
 
     #[test]

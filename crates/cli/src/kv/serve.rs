@@ -165,8 +165,7 @@ fn ensure_guarded(arguments: &Options, listen: &[Address]) -> Result<()> {
 /// Opens the databases, one after the other; recovery takes the time it takes.
 pub fn open(texts: &[String], access: Access) -> Result<Vec<Database>> {
     let open = |text: &str| {
-        // A setting may be a secret that is refused.
-        let path = text.rsplit_once('#').map_or(text, |(path, _)| path);
+        let path = Spec::shown(text);
         let open = || {
             let mut spec: Spec = text.parse()?;
             spec.read_only |= access == Access::Read;
