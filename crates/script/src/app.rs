@@ -188,10 +188,10 @@ impl App {
             ));
         };
         let (vm, running) = (&self.host.vm, self.host.running.get());
-        if !self.host.admission.has_room(vm, running) {
+        let Some(entry) = self.host.admission.enter(vm, running) else {
             return Begun::Answered(no_room(&self.host));
-        }
-        let exchange = Rc::new(Exchange::new(request, captures, location));
+        };
+        let exchange = Rc::new(Exchange::new(request, captures, location, entry));
         if pattern.is_none() {
             exchange.draft.borrow_mut().status = Some(StatusCode::NOT_FOUND);
         }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tsumugi_http::{Request, RequestBody};
 
+use crate::admission::Entry;
 use crate::streaming::StreamPlan;
 use crate::web::incoming::Incoming;
 
@@ -20,6 +21,7 @@ pub(crate) struct Exchange {
     /// `file:line` of the route, for errors that have no place of their own.
     pub location: Option<Rc<str>>,
     pub draft: RefCell<Draft>,
+    _entry: Entry,
 }
 
 /// The captures of a route, owned.
@@ -87,6 +89,7 @@ impl Exchange {
         mut request: Box<Request>,
         captures: Captured,
         location: Option<Rc<str>>,
+        entry: Entry,
     ) -> Exchange {
         let body = std::mem::replace(&mut request.body, RequestBody::in_memory(Bytes::new()));
         Exchange {
@@ -95,6 +98,7 @@ impl Exchange {
             captures,
             location,
             draft: RefCell::default(),
+            _entry: entry,
         }
     }
 }

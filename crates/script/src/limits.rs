@@ -65,6 +65,9 @@ pub(crate) const COLLECTION_SHARE: u32 = 20;
 /// … and not again before this.
 pub(crate) const COLLECTION_PAUSE_MIN: Duration = Duration::from_millis(20);
 
+/// Where there is no room, one more request is let in when the last one of these is over, or after this.
+pub(crate) const TURN_MAX: Duration = Duration::from_secs(1);
+
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -75,7 +78,7 @@ pub struct Limits {
     /// How long `ensure` may go on waiting after a cancellation, in milliseconds.
     pub cancel_ms_max: u64,
     /// Bytes one VM may allocate; beyond it Ruby gets NoMemoryError. Seven eighths of what the application leaves free of it are for
-    /// requests to begin with: then one more is answered 503.
+    /// requests to begin with: then they take turns, and who has none is answered 503.
     pub vm_bytes_max: usize,
     /// Idle fibres kept for reuse on one worker.
     pub idle_fibres_max: usize,

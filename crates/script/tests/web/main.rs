@@ -11,6 +11,7 @@ mod ending;
 mod hostile;
 mod memory;
 mod pool;
+mod room;
 mod sessions;
 mod stored_sessions;
 mod targets;
