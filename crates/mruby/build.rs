@@ -61,6 +61,22 @@ const CORRECTIONS: &[Correction] = &[
         "            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            mrb->c->status = MRB_FIBER_RUNNING;",
         "            if (CI_ENV(c->cibase)) mrb_write_barrier(mrb, (struct RBasic*)CI_ENV(c->cibase));\n            c->status = MRB_FIBER_TERMINATED;\n            mrb->c = c->prev;\n            mrb->c->status = MRB_FIBER_RUNNING;",
     ),
+    // A fibre that the host resumes is resumed by nobody else: shim/vm.c marks it.
+    (
+        "include/mruby/internal.h",
+        "#ifdef MRUBY_PROC_H\n",
+        "#define MRB_FL_FIBER_OF_HOST 1\n\n#ifdef MRUBY_PROC_H\n",
+    ),
+    (
+        "mrbgems/mruby-fiber/src/fiber.c",
+        "#include <mruby/error.h>\n",
+        "#include <mruby/error.h>\n#include <mruby/internal.h>\n",
+    ),
+    (
+        "mrbgems/mruby-fiber/src/fiber.c",
+        "    return fiber_error(mrb, \"attempt to resume the current fiber\");\n  }\n",
+        "    return fiber_error(mrb, \"attempt to resume the current fiber\");\n  }\n  if (mrb->c != mrb->root_c && (fiber_ptr(self)->flags & MRB_FL_FIBER_OF_HOST)) {\n    return fiber_error(mrb, \"the fibre of a handler is resumed by what it waits for\");\n  }\n",
+    ),
     // A call keeps the block that it was given, to mark it as an orphan when it returns. The collector did not know that, so
     // every return had to ask whether the block was still there, by a walk over all pages of the heap. Now it is kept.
     (

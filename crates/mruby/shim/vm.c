@@ -184,6 +184,17 @@ static mrb_value fiber_yield(mrb_state *mrb, mrb_value self) {
   return mrb_fiber_yield(mrb, argc, argv);
 }
 
+/* `Fiber#transfer` leaves a fibre for good, and what it transfers to ends in whoever resumed nobody: the host. */
+static mrb_value fiber_transfer(mrb_state *mrb, mrb_value self) {
+  const mrb_value *argv;
+  mrb_int argc;
+  mrb_get_args(mrb, "*!", &argv, &argc);
+  if (((struct RFiber *)mrb_ptr(self))->cxt != mrb->c)
+    mrb_raise(mrb, mrb_exc_get_id(mrb, mrb_intern_lit(mrb, "FiberError")),
+              "a handler's fibre cannot be left: Fiber#transfer is refused, use resume");
+  return argc == 0 ? mrb_nil_value() : argc == 1 ? argv[0] : mrb_ary_new_from_values(mrb, argc, argv);
+}
+
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
   (void)mrb;
@@ -196,6 +207,7 @@ static mrb_value setup(mrb_state *mrb, void *p) {
   vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
   mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
   mrb_define_class_method(mrb, mrb_class_get(mrb, "Fiber"), "yield", fiber_yield, MRB_ARGS_ANY());
+  mrb_define_method(mrb, mrb_class_get(mrb, "Fiber"), "transfer", fiber_transfer, MRB_ARGS_ANY());
   ts_guard_natives(mrb);
   ts_reraise(mrb);
   return mrb_nil_value();
@@ -367,6 +379,7 @@ struct resume { mrb_value fiber, value; int raises; };
 static mrb_value resume_body(mrb_state *mrb, void *p) {
   struct resume *r = p;
   ts_vm *vm = vm_of(mrb);
+  ((struct RFiber *)mrb_ptr(r->fiber))->flags |= MRB_FL_FIBER_OF_HOST;
   mrb_value *stack = mrb->c->ci->stack;
   stack[1] = r->fiber;
   stack[2] = r->raises ? mrb_nil_value() : r->value;

@@ -267,10 +267,11 @@ impl Host {
         if let Some(operation) = self.pending.take() {
             return Step::Wait(operation);
         }
-        assert!(
-            self.finished.take(),
-            "a fibre yields for a wait or at the end of its job"
-        );
+        if !self.finished.take() {
+            // A fibre yields for a wait or at the end of its job: nothing may leave it otherwise. The request is answered all the same.
+            let left = scope.error("FiberError", "its fibre was left before its end");
+            return Step::Lost(finish(scope, Ended::Raised(left.0)));
+        }
         // Or each idle fibre would keep its last result.
         scope.forget(fibre);
         let thrown = scope.rooted(&self.known().thrown);

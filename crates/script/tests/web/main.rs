@@ -8,6 +8,7 @@ mod calls;
 mod contexts;
 mod cookies;
 mod ending;
+mod fibres;
 mod hostile;
 mod memory;
 mod pool;
