@@ -76,33 +76,6 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
         "  if (len) {\n    s = char_adjust(sbeg, send, s);\n    while (sbeg <= s) {",
         "  if (len >= 32) {\n    s = char_adjust(sbeg, send, s);\n    return long_rindex(mrb, sbeg, send - s > len ? s + len : send, send, t, len);\n  }\n  if (len) {\n    s = char_adjust(sbeg, send, s);\n    while (sbeg <= s) {",
     ),
-    // A pattern of many ranges took time by the square of their number, and by its product with the text. What lies behind the
-    // first 64 KiB was read at a wrong place.
-    (
-        "mrbgems/mruby-string-ext/src/string.c",
-        "  mrb_int i = 0;\n\n  if(flag_reverse_enable && pattern_length >= 2",
-        "  mrb_int i = 0;\n  struct tr_pattern *last = ret;\n\n  if (pattern_length > UINT16_MAX) {\n    if (pat0) tr_free_pattern(mrb, pat0);\n    mrb_raise(mrb, E_ARGUMENT_ERROR, \"tr pattern too long (max 65535)\");\n  }\n  if(flag_reverse_enable && pattern_length >= 2",
-    ),
-    (
-        "mrbgems/mruby-string-ext/src/string.c",
-        "      struct tr_pattern *p = ret;\n      while (p->next != NULL) {\n        p = p->next;\n      }\n      p->next = pat1;",
-        "      last->next = pat1;\n      last = pat1;",
-    ),
-    (
-        "mrbgems/mruby-string-ext/src/string.c",
-        "  mrb_int lastch = -1;\n\n  mrb_str_modify(mrb, mrb_str_ptr(str));\n  tr_parse_pattern(mrb, &pat, p1, TRUE, NULL);",
-        "  mrb_int lastch = -1;\n  struct { mrb_bool known; mrb_int n, c; } bytes[256] = { 0 };\n\n  mrb_str_modify(mrb, mrb_str_ptr(str));\n  tr_parse_pattern(mrb, &pat, p1, TRUE, NULL);",
-    ),
-    (
-        "mrbgems/mruby-string-ext/src/string.c",
-        "    mrb_int n = tr_find_character(&pat, RSTRING_PTR(p1), s[i]);\n",
-        "    mrb_int at = (unsigned char)s[i];\n    if (!bytes[at].known) {\n      bytes[at].known = TRUE;\n      bytes[at].n = tr_find_character(&pat, RSTRING_PTR(p1), s[i]);\n      if (bytes[at].n >= 0) bytes[at].c = tr_get_character(&rep, RSTRING_PTR(p2), bytes[at].n);\n    }\n    mrb_int n = bytes[at].n;\n",
-    ),
-    (
-        "mrbgems/mruby-string-ext/src/string.c",
-        "      mrb_int c = tr_get_character(&rep, RSTRING_PTR(p2), n);\n",
-        "      mrb_int c = bytes[at].c;\n",
-    ),
     // A byte that begins no character had no length: `"\xff".chop` and each search behind such a byte went on for ever. It is a
     // character by itself, also where characters are counted.
     (

@@ -11,9 +11,6 @@ pub(crate) const JSON_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a String: what mruby is built with (`MRB_STR_LENGTH_MAX`). Natives that multiply a text stop there too.
 pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
 
-/// Letters that a set of `tr`, `count`, `delete` or `squeeze` may have, its ranges written out: more than Unicode has.
-pub(crate) const LETTERS_MAX: usize = 2 << 20;
-
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 
@@ -37,6 +34,9 @@ pub(crate) const COPIED_UNCHECKED_BYTES_MAX: usize = 64 << 10;
 
 /// Statements of one `db.pipeline`.
 pub(crate) const PIPELINE_MAX: usize = 10_000;
+
+/// Characters and ranges of a set that `tr`, `count`, `delete` or `squeeze` is given.
+pub(crate) const CHARACTER_SET_PARTS_MAX: usize = 65_536;
 
 /// Elements that are sorted at one go; more are sorted in Ruby, where a deadline can interrupt.
 pub(crate) const SORTED_MAX: usize = 100_000;

@@ -301,11 +301,6 @@ class String
   alias __downcase downcase
   alias __capitalize capitalize
   alias __swapcase swapcase
-  alias __tr tr
-  alias __tr_s tr_s
-  alias __count count
-  alias __delete delete
-  alias __squeeze squeeze
 
   def ascii_only? = Tsumugi::Native.string_ascii?(self)
   def valid_encoding? = Tsumugi::Native.string_valid?(self)
@@ -321,20 +316,24 @@ class String
   def downcase!(*) = __become(downcase)
   def capitalize!(*) = __become(capitalize)
   def swapcase!(*) = __become(swapcase)
+  # nil when nothing changed.
+  def __change(changed)
+    raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+
+    changed && replace(changed)
+  end
+
+  def tr(from, to) = Tsumugi::Native.string_tr(self, from, to, false) || dup
+  def tr_s(from, to) = Tsumugi::Native.string_tr(self, from, to, true) || dup
+  def tr!(from, to) = __change(Tsumugi::Native.string_tr(self, from, to, false))
+  def tr_s!(from, to) = __change(Tsumugi::Native.string_tr(self, from, to, true))
+  def count(set, *sets) = Tsumugi::Native.string_count(self, [set, *sets])
+  def delete(set, *sets) = Tsumugi::Native.string_delete(self, [set, *sets]) || dup
+  def delete!(set, *sets) = __change(Tsumugi::Native.string_delete(self, [set, *sets]))
+  def squeeze(*sets) = Tsumugi::Native.string_squeeze(self, sets) || dup
+  def squeeze!(*sets) = __change(Tsumugi::Native.string_squeeze(self, sets))
   def casecmp?(other) = other.is_a?(String) ? downcase == other.downcase : nil
   def crypt(_salt) = raise(NotImplementedError, "String#crypt is unsafe: use Password.create")
-
-  # mruby's own are of bytes: right where all is ASCII.
-  def tr(from, to) = __ascii?(from, to) ? __tr(from, to) : Tsumugi::Native.string_tr(self, from, to, false)
-  def tr_s(from, to) = __ascii?(from, to) ? __tr_s(from, to) : Tsumugi::Native.string_tr(self, from, to, true)
-  def count(set, *sets) = sets.empty? && __ascii?(set) ? __count(set) : Tsumugi::Native.string_count(self, set, *sets)
-  def delete(set, *sets) = sets.empty? && __ascii?(set) ? __delete(set) : Tsumugi::Native.string_delete(self, set, *sets)
-  def squeeze(*sets) = sets.size < 2 && __ascii?(*sets) ? __squeeze(*sets) : Tsumugi::Native.string_squeeze(self, *sets)
-  def tr!(*sets) = __become(tr(*sets))
-  def tr_s!(*sets) = __become(tr_s(*sets))
-  def delete!(*sets) = __become(delete(*sets))
-  def squeeze!(*sets) = __become(squeeze(*sets))
-  def __ascii?(*others) = ascii_only? && others.all? { |other| !other.is_a?(String) || other.ascii_only? }
 
   def delete_prefix(prefix) = start_with?(prefix) ? byteslice(prefix.bytesize, bytesize - prefix.bytesize) : dup
   def delete_suffix(suffix) = end_with?(suffix) ? byteslice(0, bytesize - suffix.bytesize) : dup

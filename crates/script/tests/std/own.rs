@@ -153,3 +153,23 @@ fn a_statement_without_its_text_is_an_argument_error() {
          TypeError: the SQL must be a String, not Again",
     );
 }
+
+#[test]
+fn sets_of_characters_take_time_by_their_length_and_the_texts() {
+    // By the product of both this takes minutes.
+    check(
+        "set = (0...30_000).map { |i| [0x3041 + i % 90, 0x30a1 + i % 7].pack('UU').then { |pair| pair[0] + '-' + pair[1] } }.join
+         text = 'abc日本語' * 20_000
+         p [text.tr(set, 'x').size, text.tr(set + 'a', 'b-z').size, text.count(set), text.delete(set, '日' + set).size, text.squeeze(set).size]",
+        "[120000, 120000, 0, 120000, 120000]",
+    );
+}
+
+#[test]
+fn sets_of_characters_have_as_many_parts_as_the_limit_says() {
+    check(
+        "p 'b'.tr('a' * 65_535 + 'b', 'a-z' + 'x' * 65_535)
+         begin; 'b'.count('a-z' * 65_537); rescue ArgumentError => e; puts e.message; end",
+        "\"x\"\na set of characters has more than character_set_parts_max (65536)",
+    );
+}

@@ -6,7 +6,6 @@ mod encodings;
 mod files;
 mod json;
 pub(crate) mod last_match;
-mod letters;
 mod match_data;
 mod numbers;
 pub(crate) mod pages;
@@ -17,6 +16,7 @@ mod strings;
 mod substitution;
 mod templates;
 mod times;
+mod translation;
 
 use tsumugi_mruby::Result;
 
@@ -35,6 +35,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     pages::install(natives)?;
     sorting::install(natives)?;
     strings::install(natives)?;
-    letters::install(natives)?;
+    translation::install(natives)?;
     regexp::install(natives)
 }
