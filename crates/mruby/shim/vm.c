@@ -195,6 +195,13 @@ static mrb_value fiber_transfer(mrb_state *mrb, mrb_value self) {
   return argc == 0 ? mrb_nil_value() : argc == 1 ? argv[0] : mrb_ary_new_from_values(mrb, argc, argv);
 }
 
+/* Objects of these classes are nothing before they are made from something else. */
+static void undefine_allocators(mrb_state *mrb) {
+  static const char *const names[] = { "Proc", "Method", "UnboundMethod" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    mrb_undef_class_method(mrb, mrb_class_get(mrb, names[i]), "allocate");
+}
+
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
   (void)mrb;
@@ -203,11 +210,15 @@ static mrb_value setup(mrb_state *mrb, void *p) {
   vm->roots = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->roots);
   mrb_ary_push(mrb, vm->roots, mrb_obj_value(mrb->nomem_err)); /* root.rs: the first slot */
+  /* What has no class is not shown by ObjectSpace. */
+  mrb_ary_ptr(vm->roots)->c = NULL;
+  mrb_ary_ptr(mrb_gv_get(mrb, mrb_intern_lit(mrb, "_gc_root_")))->c = NULL;
   struct RClass *module = mrb_define_module(mrb, "Tsumugi");
   vm->overrun = mrb_define_class_under(mrb, module, "Overrun", mrb->eException_class);
   mrb_define_module_function(mrb, module, "run_program", run_program, MRB_ARGS_REQ(1));
   mrb_define_class_method(mrb, mrb_class_get(mrb, "Fiber"), "yield", fiber_yield, MRB_ARGS_ANY());
   mrb_define_method(mrb, mrb_class_get(mrb, "Fiber"), "transfer", fiber_transfer, MRB_ARGS_ANY());
+  undefine_allocators(mrb);
   ts_guard_natives(mrb);
   ts_reraise(mrb);
   return mrb_nil_value();
