@@ -283,9 +283,9 @@ impl History {
             Atomicity::Each
         };
         let ended = call(leave, self.db.pipeline(statements.collect(), atomicity)).await;
-        let ended = ended.filter(|outcomes| {
-            let stopped = |each: &Vec<_>| each.iter().any(|one| self.was_stopped(one));
-            !self.was_stopped(outcomes) && !(atomic && outcomes.as_ref().is_ok_and(stopped))
+        let ended = ended.filter(|outcomes| match outcomes {
+            Ok(each) => !atomic || !each.iter().any(|one| self.was_stopped(one)),
+            Err(_) => !self.was_stopped(outcomes),
         });
         let Some(outcomes) = ended else {
             // Of a refused one alone it is certain.
