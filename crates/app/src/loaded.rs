@@ -346,10 +346,16 @@ impl<S: 'static> Loaded<S> {
     /// The response to an error that nobody mapped.
     fn failed(&self, subject: &Subject, error: Error) -> Response {
         let response: Response = error.response().into();
+        let Subject { method, uri, .. } = subject;
+        if let Error::Db(_) = error
+            && !response.status.is_server_error()
+        {
+            // It may be a fault of what is stored, or of the SQL, as well as of a client.
+            tracing::warn!("{method} {}: answered 422: {}", uri.path(), story(&error));
+        }
         if !response.status.is_server_error() {
             return response;
         }
-        let Subject { method, uri, .. } = subject;
         tracing::error!("{method} {}: {}", uri.path(), story(&error));
         match self.worker.mode() {
             Mode::Development => {

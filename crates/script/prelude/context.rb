@@ -108,7 +108,8 @@ module Tsumugi
       unless name
         raise exception unless exception.is_a?(DB::DataError) && exception.about_value?
 
-        # What a client sent is not what the database takes: no fault of the application.
+        # What a client sent is not what the database takes, as a rule: it may be a fault of what is stored, or of the SQL.
+        Native.log("warn", "#{request.method} #{request.path}: answered 422: #{exception.message}", {})
         Native.reset(self)
         return text("#{exception.__refusal}\n", status: 422)
       end

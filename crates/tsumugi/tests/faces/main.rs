@@ -5,6 +5,7 @@ mod application;
 mod conditions;
 mod fetching;
 mod inserts;
+mod stored;
 mod values;
 
 use std::cell::RefCell;
