@@ -14,6 +14,8 @@ mod arena;
 mod bounds;
 #[path = "build/memory.rs"]
 mod memory;
+#[path = "build/numbers.rs"]
+mod numbers;
 #[path = "build/walks.rs"]
 mod walks;
 
@@ -30,11 +32,12 @@ const SHIM: [&str; 5] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 5] = [
+const CORRECTED: [&[Correction]; 6] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
     memory::CORRECTIONS,
+    numbers::CORRECTIONS,
     walks::CORRECTIONS,
 ];
 

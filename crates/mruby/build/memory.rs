@@ -107,7 +107,7 @@ pub const CORRECTIONS: &[super::Correction] = &[
         "  kh_destroy(st, mrb, set);\n\n  return ary;\n}\n\nstatic mrb_value\nmrb_obj_methods(",
         "  kh_destroy(st, mrb, set);\n  mrb->gc.exempt--;\n\n  return ary;\n}\n\nstatic mrb_value\nmrb_obj_methods(",
     ),
-    // Numbers on the way to a big integer belong to nobody. Each is small (shim/limits.c), a result is made when there is room for more
+    // Numbers on the way to a big integer belong to nobody. Each is small (src/limits.rs), a result is made when there is room for more
     // than it needs, and what it then needs is not refused.
     (
         "mrbgems/mruby-bigint/core/bigint.c",
