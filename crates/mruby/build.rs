@@ -80,6 +80,18 @@ const CORRECTIONS: &[Correction] = &[
         "    return fiber_error(mrb, \"attempt to resume the current fiber\");\n  }\n",
         "    return fiber_error(mrb, \"attempt to resume the current fiber\");\n  }\n  if (mrb->c != mrb->root_c && (fiber_ptr(self)->flags & MRB_FL_FIBER_OF_HOST)) {\n    return fiber_error(mrb, \"the fibre of a handler is resumed by what it waits for\");\n  }\n",
     ),
+    // What a VM raises when its stack ends was one error for all: it kept the backtrace of the first, and what was done to it. Now each
+    // is its own; the one that is made beforehand for want of memory cannot be changed (shim/vm.c).
+    (
+        "src/error.c",
+        "mrb_exc_raise(mrb_state *mrb, mrb_value exc)\n{\n",
+        "mrb_exc_raise(mrb_state *mrb, mrb_value exc)\n{\n  if (mrb->stack_err && mrb_ptr(exc) == mrb->stack_err) {\n    exc = mrb_exc_new_str(mrb, mrb->stack_err->c, mrb_str_new_lit(mrb, \"stack level too deep\"));\n  }\n",
+    ),
+    (
+        "src/error.c",
+        "set_backtrace(mrb_state *mrb, mrb_value exc, mrb_value backtrace)\n{\n",
+        "set_backtrace(mrb_state *mrb, mrb_value exc, mrb_value backtrace)\n{\n  mrb_check_frozen(mrb, mrb_ptr(exc));\n",
+    ),
     // A call keeps the block that it was given, to mark it as an orphan when it returns. The collector did not know that, so
     // every return had to ask whether the block was still there, by a walk over all pages of the heap. Now it is kept.
     (

@@ -205,9 +205,12 @@ static void undefine_allocators(mrb_state *mrb) {
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
   (void)mrb;
-  MRB_SET_FROZEN_FLAG(mrb->nomem_err); /* or the backtrace of one would stand in all that follow */
+  /* It is one for all: what a rescue clause does to it would stand in all that follow. */
+  MRB_SET_FROZEN_FLAG(mrb_class_ptr(mrb_singleton_class(mrb, mrb_obj_value(mrb->nomem_err))));
+  MRB_SET_FROZEN_FLAG((struct RBasic *)((struct RException *)mrb->nomem_err)->mesg);
+  MRB_SET_FROZEN_FLAG(mrb->nomem_err);
   make_pump(vm);
-  vm->roots = mrb_ary_new(mrb);
+  vm->roots = mrb_ary_new_capa(mrb, 64); /* the first of them need no more memory */
   mrb_gc_register(mrb, vm->roots);
   mrb_ary_push(mrb, vm->roots, mrb_obj_value(mrb->nomem_err)); /* root.rs: the first slot */
   /* What has no class is not shown by ObjectSpace. */
