@@ -4,12 +4,13 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::layout::{META_KEY, Meta, expiry_key, record_key};
 use super::overlay;
-use super::store::{CommitError, Store, broken, failed, lock_copy};
+use super::store::{CommitError, Store, broken, failed, lock_copy, occupied};
 use crate::error::Result;
 use crate::limits::{BACKUP_BYTES, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX};
 use crate::record::Record;
@@ -24,7 +25,7 @@ pub(crate) fn write_copy(
     folder: &Path,
     records: impl Iterator<Item = Result<(Bytes, Record)>>,
 ) -> Result<u64> {
-    let taken = || broken(folder, "a backup needs a folder that does not exist yet");
+    let taken = || occupied(folder, "a backup needs a folder that does not exist yet");
     let exists = folder.try_exists();
     if exists.map_err(|error| failed("looking for", folder, error))? {
         return Err(taken());
@@ -49,11 +50,12 @@ pub(crate) fn write_copy(
 /// then the earlier one is there, and after an error too; what a crash leaves of the change is an older or newer copy under
 /// `NAME.replaced-…` or `NAME.new-…`.
 pub(crate) fn replace_copy(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    if !is_there(folder)? {
-        return write(folder);
-    }
     // Before the work of copying, as well as when it is done.
-    drop(lock_copy(folder)?);
+    let turn = take_turn();
+    if is_there(folder)? {
+        drop(lock_copy(folder)?);
+    }
+    drop(turn);
     let number = REPLACEMENTS.fetch_add(1, Relaxed);
     let beside = |what: &str| {
         let mut name = folder.file_name().unwrap_or_default().to_owned();
@@ -62,7 +64,9 @@ pub(crate) fn replace_copy(folder: &Path, write: impl FnOnce(&Path) -> Result<()
     };
     let (new, old) = (beside("new"), beside("replaced"));
     write(&new)?;
+    let turn = take_turn();
     let replaced = take_place(folder, &new, &old);
+    drop(turn);
     if replaced.is_err() {
         // The error that kept the copy from its name says more than one about what it left.
         drop(std::fs::remove_dir_all(&new));
@@ -70,9 +74,20 @@ pub(crate) fn replace_copy(folder: &Path, write: impl FnOnce(&Path) -> Result<()
     replaced
 }
 
+/// Among the replacements of this process, one at a time looks at what has the name and takes its place.
+fn take_turn() -> MutexGuard<'static, ()> {
+    static TURNS: Mutex<()> = Mutex::new(());
+    TURNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether something has the name that cannot just be taken: an empty folder is nothing.
 fn is_there(folder: &Path) -> Result<bool> {
-    let exists = folder.try_exists();
-    exists.map_err(|error| failed("looking for", folder, error))
+    let at = |error| failed("looking for", folder, error);
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => Ok(entries.next().is_some()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(_) => folder.try_exists().map_err(at),
+    }
 }
 
 /// Puts the new copy in the place of the one that is there, which goes only when the new one has its name.

@@ -437,7 +437,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool> {
 pub(super) fn lock_copy(path: &Path) -> Result<File> {
     match Marker::read(path)? {
         Some(_) => lock(path),
-        None => Err(broken(
+        None => Err(occupied(
             path,
             "what is there is no database, and is not replaced",
         )),
@@ -546,6 +546,12 @@ pub(super) fn broken(path: &Path, reason: impl Into<String>) -> Error {
         path: path.to_owned(),
         reason: reason.into(),
     }
+}
+
+/// The place of a copy that something else has.
+pub(super) fn occupied(path: &Path, reason: &'static str) -> Error {
+    let error = io::Error::new(io::ErrorKind::AlreadyExists, reason);
+    failed("making a backup in", path, error)
 }
 
 pub(super) fn failed(action: &'static str, path: &Path, error: io::Error) -> Error {

@@ -1,6 +1,8 @@
 //! What a database's answer is on the wire: its status, and the conversions between messages and writes. Decides nothing.
 //! Outcomes have codes of their own; an error of the database is a code by what its caller can do.
 
+use std::io;
+
 use bytes::Bytes;
 use tsumugi_kv::{self as kv, Desired, Expected, RekeySource, SetMode, Write, Written};
 
@@ -35,6 +37,10 @@ pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
         | Error::Pattern { .. }
         | Error::Spec { .. } => Code::InvalidArgument,
         Error::Broken { .. } => Code::BrokenData,
+        // The place of a backup.
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+            Code::Precondition
+        }
         Error::Locked { .. } | Error::Conflict { .. } | Error::ReadOnly { .. } | Error::Closed => {
             Code::Precondition
         }

@@ -1,7 +1,8 @@
-//! What Synchronize and Search are told in words: suffixes of backups, modes of searches. Touches no file.
+//! What Synchronize and Search are told in words: suffixes of backups, modes of searches. Changes no file.
 //! A word that means nothing is answered with those that do.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use time::UtcDateTime;
@@ -43,9 +44,24 @@ fn beside(database: &Database, suffix: &str) -> Result<PathBuf, StatusProto> {
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let name = backup_name(suffix, now.unwrap_or_default().as_secs());
-    let mut folder = database.spec().path.clone().into_os_string();
-    folder.push(name);
-    Ok(folder.into())
+    backup_path(&database.spec().path, &name).map_err(|error| {
+        status(
+            Code::System,
+            format!("the database's folder has no name: {error}"),
+        )
+    })
+}
+
+/// Beside the folder of a database and never inside of it, however its path was written.
+fn backup_path(path: &Path, name: &str) -> io::Result<PathBuf> {
+    let path = match path.file_name() {
+        Some(_) => path.to_owned(),
+        // Such as `.`, which has a name only in the folder above.
+        None => path.canonicalize()?,
+    };
+    let mut own = path.file_name().unwrap_or_default().to_owned();
+    own.push(name);
+    Ok(path.with_file_name(own))
 }
 
 /// What a backup's name has beyond that of the database. The client chooses a name beside it, not a place elsewhere: as in Tkrzw,
@@ -120,6 +136,22 @@ mod tests {
         ] {
             assert_eq!(date(unix_s), expected);
         }
+    }
+
+    #[test]
+    fn backup_is_beside_its_database_however_the_path_is_written() {
+        for path in [
+            "data/casket",
+            "data/casket/",
+            "data/casket//",
+            "data/casket/.",
+        ] {
+            let backup = backup_path(Path::new(path), ".backup.x").unwrap();
+            assert_eq!(backup, Path::new("data/casket.backup.x"), "{path}");
+        }
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        let backup = backup_path(Path::new("."), ".backup.x").unwrap();
+        assert_eq!(backup.parent(), here.parent());
     }
 
     #[test]
