@@ -85,9 +85,9 @@ fn advice(text: &str) -> String {
         "" | "*" => format!(
             "write 0.0.0.0:{port} for every IPv4 address, [::]:{port} for every IPv6 address"
         ),
-        "localhost" => format!("names are not looked up; write 127.0.0.1:{port} or [::1]:{port}"),
+        "localhost" => format!("it takes no names; write 127.0.0.1:{port} or [::1]:{port}"),
         _ => format!(
-            "`{host}` is not a numeric address, and names are not looked up; write one such as 127.0.0.1:{port}"
+            "`{host}` is not a numeric address, and it takes no names; write one such as 127.0.0.1:{port}"
         ),
     }
 }
@@ -126,7 +126,7 @@ mod tests {
         check("fe80:1:2:3:4:5:6:7:80", "put the address in brackets");
         check(":8080", "0.0.0.0:8080");
         check("localhost:8080", "127.0.0.1:8080 or [::1]:8080");
-        check("example.org:80", "names are not looked up");
+        check("example.org:80", "takes no names");
         check("/run/app.sock", "unix:/run/app.sock");
         check("unix:", "a path must follow");
         check("127.0.0.1:65536", "not a port between 0 and 65535");

@@ -1,12 +1,14 @@
 //! `tsumugi kv` as a server: databases on all workers until a signal ends it.
 //! What cannot be opened, read or bound is told before anything is served.
 
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::{Tls, admin};
 use tsumugi_kv::{Database, Spec};
 use tsumugi_launch::{Listen, bind, streams_apart};
@@ -179,20 +181,39 @@ pub fn open(texts: &[String], access: Access) -> Result<Vec<Database>> {
     }
 }
 
-/// A file with the number of the process, while it lives.
-struct PidFile(PathBuf);
+/// A file with the number of the process, locked while it lives: what a killed one left is taken over, and no other's.
+struct PidFile {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl PidFile {
     fn write(path: PathBuf) -> Result<PidFile> {
-        std::fs::write(&path, format!("{}\n", std::process::id()))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(PidFile(path))
+        let write = || {
+            let mut options = OpenOptions::new();
+            let mut file = options
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path)?;
+            file.try_lock()?;
+            file.set_len(0)?;
+            writeln!(file, "{}", std::process::id())?;
+            Ok::<_, io::Error>(file)
+        };
+        match write() {
+            Ok(lock) => Ok(PidFile { path, _lock: lock }),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                bail!("{} is of another server that runs", path.display())
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
+        }
     }
 }
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.0) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(%error, "the file with the number of the process was not removed");
         }
     }
@@ -229,5 +250,25 @@ fn url(address: &Address, is_tls: bool) -> String {
         Address::Tcp(address) if is_tls => format!("tkrzw+tls://{address}"),
         Address::Tcp(address) => format!("tkrzw://{address}"),
         Address::Unix(path) => format!("tkrzw+unix:{}", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pid_file_is_of_one_server_and_what_a_killed_one_left_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kv.pid");
+        std::fs::write(&path, "1234567890\n").unwrap();
+        let first = PidFile::write(path.clone()).unwrap();
+        let own = format!("{}\n", std::process::id());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), own);
+        let error = PidFile::write(path.clone()).err().unwrap().to_string();
+        assert!(error.contains("another server"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), own);
+        drop(first);
+        assert!(!path.exists());
     }
 }
