@@ -176,17 +176,22 @@ impl Store {
                 "the engine did not take all that its journal holds",
             ));
         }
-        let meta = match seal {
-            None if !spec.read_only => store.put_seal(Meta {
+        let meta = store.with_seal(meta, spec)?;
+        Ok((store, meta))
+    }
+
+    /// What goes into the next commit: the seal of the marker, or a new one where that has none and commits are to come.
+    fn with_seal(&mut self, meta: Meta, spec: &Spec) -> Result<Meta> {
+        match self.seal {
+            None if !spec.read_only => self.put_seal(Meta {
                 commit: meta.commit + 1,
                 seal: Some(Seal::new()?),
                 ..meta
-            })?,
-            None => Meta { seal, ..meta },
-            Some(_) if meta.seal == seal => meta,
-            Some(_) => return Err(broken(path, "its marker is of another database")),
-        };
-        Ok((store, meta))
+            }),
+            None => Ok(Meta { seal: None, ..meta }),
+            Some(_) if meta.seal == self.seal => Ok(meta),
+            Some(_) => Err(broken(&self.path, "its marker is of another database")),
+        }
     }
 
     /// Makes a commit that has a seal, and then the marker that says that all commits after it have.
