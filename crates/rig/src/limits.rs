@@ -18,8 +18,9 @@ pub const LOG_LINES_MAX: usize = 60;
 /// How many times as long sixteen times as many bytes may take: in proportion it is 16, with a logarithm some 20.
 pub const GROWTH_RATIO_MAX: u32 = 40;
 
-/// CPU time for a mebibyte that is no finding, whatever less took: below it a page fault is a large part.
-pub const GROWTH_FLOOR: Duration = Duration::from_millis(10);
+/// CPU time for a mebibyte that is no finding, whatever less took: what is small has its bytes in the caches and no page faults. Time by
+/// the square is found nevertheless with 16 MiB, from 7 ms for a mebibyte on.
+pub const GROWTH_FLOOR: Duration = Duration::from_millis(100);
 
 /// The variable of the environment that asks for 16 MiB too.
 pub const GROWTH_LONG: &str = "TSUMUGI_GROWTH_LONG";

@@ -12,8 +12,11 @@ use rig::{Rig, on_loop};
 use tsumugi_kv::limits::BATCH_WRITES_MAX;
 use tsumugi_rig::growth::{Clock, excess_of_made};
 
+/// The entry of this number.
+type Entry<'a> = dyn Fn(usize) -> Vec<u8> + 'a;
+
 /// Entries one after the other, as many as fit and as a message may have.
-fn repeated(entry: &dyn Fn(usize) -> Vec<u8>, size: usize) -> Vec<u8> {
+fn repeated(entry: &Entry<'_>, size: usize) -> Vec<u8> {
     let mut message = Vec::with_capacity(size);
     for number in 0..BATCH_WRITES_MAX {
         let next = entry(number);
@@ -37,7 +40,7 @@ fn time_for_messages_grows_with_their_bytes() {
     let name = |number: usize| b(2, key(number));
     let exchange = |number: usize| b(2, [n(1, 1), b(2, key(number))].concat());
     // Call, entry, and what makes the whole of one piece.
-    let calls: [(&str, &dyn Fn(usize) -> Vec<u8>); 8] = [
+    let calls: [(&str, &Entry<'_>); 8] = [
         ("SetMulti", &|number| [record(number), n(3, 1)].concat()),
         ("SetMulti", &same),
         ("AppendMulti", &record),

@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-sql",
         ],
     ),
-    ("tsumugi-http", &["tsumugi-worker"]),
+    ("tsumugi-http", &["tsumugi-worker", "tsumugi-rig"]),
     ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
     (
         "tsumugi-rpc",
