@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use tsumugi_db::{Database, Executor, Result, Session, TransactionOptions};
+use tsumugi_rig::poll::pend;
 use tsumugi_sql::{Statement, Value};
 
-use crate::{Kind, begin, insert, numbers, on_each, pend};
+use crate::{Kind, begin, insert, numbers, on_each};
 
 /// Inserts rows, the last of which has this value, in so many statements.
 async fn inserts(executor: Executor, count: i64, last: impl Into<Value>) -> Result<u64> {
