@@ -45,11 +45,11 @@ check: valgrind growth deny doc windows ## the slower checks: tests of the VM un
 valgrind:
 	@scripts/setup test
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
-	TSUMUGI_FAULTS=$(VALGRIND_FAULTS) cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-script --test faults -- --test-threads=1
+	TSUMUGI_FAULTS=$(VALGRIND_FAULTS) cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-ruby --test faults -- --test-threads=1
 
 # Ruby's natives over what clients send; `make test` has parsers, connections and values bound to SQL.
 growth:
-	cargo test --package tsumugi-script --test growth
+	cargo test --package tsumugi-ruby --test growth
 
 # What needs the network comes last.
 deny:
@@ -107,7 +107,7 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 soak: bench-build ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-mruby --test faults
-	TSUMUGI_FAULTS=full cargo test --package tsumugi-script --test faults
+	TSUMUGI_FAULTS=full cargo test --package tsumugi-ruby --test faults
 	KILL_ROUNDS=200 LINEAR_ROUNDS=1000 DAMAGE_STEPS=100 cargo test --package tsumugi-kv --test kill --test linear --test damage --test torn -- --nocapture
 	LARGE_MIB=1024 cargo test --release --package tsumugi-kv --test large -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
@@ -115,18 +115,18 @@ soak: bench-build ## every allocation of the VM failing, the demo while database
 	TSUMUGI_HISTORIES=10000 cargo test --package tsumugi-db --test transactions -- --nocapture histories::
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
-	TSUMUGI_WALKS=5000 cargo test --package tsumugi-script --test walks -- --nocapture
+	TSUMUGI_WALKS=5000 cargo test --package tsumugi-ruby --test walks -- --nocapture
 	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-fuzz --package tsumugi-http --package tsumugi-rpc --package tsumugi-db --test growth -- --nocapture
-	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-script --test growth -- --nocapture --test-threads=1
+	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-ruby --test growth -- --nocapture --test-threads=1
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 KILL_ROUNDS=200 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear:: kill::
 
 # In few builds: packages built together agree on the features of what they share, so that it is compiled once for all of them. The last
 # two are by themselves, since the tests of their packages stop the clock.
 bench-build:
 	@scripts/setup bench
-	cargo build --release --package tsumugi-cli --package tsumugi-pg-rig --package tsumugi-firebird-rig \
-		--bin tsumugi --bin tsumugi-pg-rig --bin tsumugi-firebird-rig
-	cargo build --release --package tsumugi-script --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi-app \
+	cargo build --release --package tsumugi-cli --package tsumugi-testkit \
+		--bin tsumugi --bin tsumugi-with-postgres --bin tsumugi-with-firebird
+	cargo build --release --package tsumugi-ruby --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi-app \
 		--package tsumugi --example tax --example hello --example calls --example throughput --example builder \
 		--example world-native --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together

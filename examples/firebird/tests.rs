@@ -3,7 +3,7 @@
 use tsumugi::app::Settings;
 use tsumugi::prelude::*;
 use tsumugi::trial::{self, Client};
-use tsumugi_firebird_rig::{Server, User};
+use tsumugi_testkit::firebird::{Server, User};
 
 use crate::{ALL, App, PLAIN, TEN, routes};
 

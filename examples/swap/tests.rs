@@ -36,12 +36,12 @@ fn clients_of_sqlite_are_interchangeable() {
 
 #[test]
 fn clients_of_postgresql_are_interchangeable() {
-    let server = tsumugi_pg_rig::Server::shared();
+    let server = tsumugi_testkit::postgres::Server::shared();
     server.psql(
         "create table users (id bigint generated always as identity primary key, name text not null);
          grant all on users to public",
     );
-    let url = server.url(tsumugi_pg_rig::User::TRUST);
+    let url = server.url(tsumugi_testkit::postgres::User::TRUST);
     check::<ours::Client>(&url);
     check::<tokio_postgres_client::Client>(&url);
 }

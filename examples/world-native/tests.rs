@@ -8,9 +8,9 @@ use tsumugi::trial::{self, Client};
 use crate::{App, World, routes};
 
 fn run(test: impl AsyncFnOnce(&Client<App>)) {
-    let server = tsumugi_pg_rig::Server::shared();
+    let server = tsumugi_testkit::postgres::Server::shared();
     server.load_world();
-    let url = server.url(tsumugi_pg_rig::User::ADMIN);
+    let url = server.url(tsumugi_testkit::postgres::User::ADMIN);
     let settings = Settings {
         environment: [("DATABASE_URL".to_owned(), url)].into(),
         ..Settings::default()

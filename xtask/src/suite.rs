@@ -45,7 +45,7 @@ const PHASES: &[Phase] = &[
     Phase::Tests(
         "examples/demo on PostgreSQL",
         &[
-            "target/debug/tsumugi-pg-rig",
+            "target/debug/tsumugi-with-postgres",
             "target/debug/tsumugi",
             "test",
             "examples/demo/app.rb",
@@ -54,7 +54,7 @@ const PHASES: &[Phase] = &[
     Phase::Tests(
         "examples/demo on Firebird",
         &[
-            "target/debug/tsumugi-firebird-rig",
+            "target/debug/tsumugi-with-firebird",
             "target/debug/tsumugi",
             "test",
             "examples/demo/app.rb",
@@ -67,7 +67,7 @@ const PHASES: &[Phase] = &[
     Phase::Tests(
         "examples/firebird",
         &[
-            "target/debug/tsumugi-firebird-rig",
+            "target/debug/tsumugi-with-firebird",
             "target/debug/tsumugi",
             "test",
             "examples/firebird/app.rb",
@@ -76,7 +76,7 @@ const PHASES: &[Phase] = &[
     Phase::Tests(
         "examples/world",
         &[
-            "target/debug/tsumugi-pg-rig",
+            "target/debug/tsumugi-with-postgres",
             "target/debug/tsumugi",
             "test",
             "examples/world/app.rb",

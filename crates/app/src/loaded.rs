@@ -14,10 +14,10 @@ use http::header::SET_COOKIE;
 use http::{Method, StatusCode, Uri};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tsumugi_front::{Mode, Shown};
 use tsumugi_http::compress::Packing;
 use tsumugi_http::secret::Secret;
 use tsumugi_http::{Allow, Body, Files, Folder, Match, OnWorker, Request};
+use tsumugi_server::{Mode, Shown};
 
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, story};

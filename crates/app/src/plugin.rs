@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tsumugi_db::Database;
-use tsumugi_front::Mode;
 use tsumugi_http::secret::Secret;
+use tsumugi_server::Mode;
 
 use crate::db::Db;
 use crate::error::{Error, Result};

@@ -4,8 +4,8 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use tsumugi_front::{Application, Shown};
 use tsumugi_http::{Request, Response};
+use tsumugi_server::{Application, Shown};
 use tsumugi_worker::BoxError;
 
 use crate::error::story;
@@ -31,7 +31,7 @@ impl<S: Plugin, F: Fn() -> Router<S> + 'static> Program<S, F> {
     }
 }
 
-impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_front::Program for Program<S, F> {
+impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_server::Program for Program<S, F> {
     type App = Loaded<S>;
 
     async fn load(&self, worker: &tsumugi_worker::Worker) -> Result<Rc<Loaded<S>>, BoxError> {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
-use tsumugi_front::Shown;
+use tsumugi_server::Shown;
 
 use crate::context::Context;
 use crate::error::{Error, Result};

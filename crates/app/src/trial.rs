@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::DuplexStream;
-use tsumugi_front::Mode;
 use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted, Upgraded, websocket};
+use tsumugi_server::Mode;
 
 use crate::limits::SOCKET_BYTES;
 use crate::loaded::{Loaded, Settings};

@@ -1,5 +1,5 @@
 //! `Kv::fetch`: of all of the process one computes while others wait, and nothing waits for itself. The Ruby face's tests of the same
-//! are in `crates/script/tests/kv/fetching.rs`. Each test has a store of its own name, since a name is one store for the process.
+//! are in `crates/ruby/tests/kv/fetching.rs`. Each test has a store of its own name, since a name is one store for the process.
 
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;

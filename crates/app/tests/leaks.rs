@@ -19,8 +19,8 @@ use tsumugi_app::{
     Accepted, Db, Error, Plugin, Program, Result, Router, Settings, State, Streamed,
     WebSocketUpgrade, Worker, get,
 };
-use tsumugi_front::{Front, Service};
 use tsumugi_http::Tls;
+use tsumugi_server::{Front, Service};
 use tsumugi_worker::{Address, Config, Server};
 
 const LOAD: Duration = Duration::from_secs(3);

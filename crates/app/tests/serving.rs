@@ -13,8 +13,8 @@ use tsumugi_app::{
     Accepted, Db, HttpResponse, Kv, Local, Mount, Mounted, Plugin, Program, Request, Result,
     Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
 };
-use tsumugi_front::{Board, Desk, Front, Service};
 use tsumugi_http::admin::Desk as _;
+use tsumugi_server::{Board, Desk, Front, Service};
 use tsumugi_worker::{Address, Config, Exit, Handle, Server};
 
 static STARTED: AtomicUsize = AtomicUsize::new(0);

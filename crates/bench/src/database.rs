@@ -34,7 +34,7 @@ pub struct Kind {
 pub const POSTGRES: Kind = Kind {
     name: "PostgreSQL",
     variable: "DATABASE_URL",
-    tool: "tsumugi-pg-rig",
+    tool: "tsumugi-with-postgres",
     packages: "package postgresql",
     is_installed: has_postgres,
 };
@@ -43,7 +43,7 @@ pub const POSTGRES: Kind = Kind {
 pub const FIREBIRD: Kind = Kind {
     name: "Firebird",
     variable: "FIREBIRD_URL",
-    tool: "tsumugi-firebird-rig",
+    tool: "tsumugi-with-firebird",
     packages: "packages firebird3.0-server firebird3.0-utils",
     is_installed: has_firebird,
 };

@@ -28,7 +28,7 @@ fn tax(bench: &mut Bench) -> Result<()> {
     } else {
         bench.miss(
             "direct call and no Ruby",
-            "`cargo build --release --package tsumugi-script --example tax` builds their server",
+            "`cargo build --release --package tsumugi-ruby --example tax` builds their server",
         );
     }
     servers.push(("fibre", PATH, ours.start("hello.rb", &folder)?));

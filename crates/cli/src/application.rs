@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
-use tsumugi_script::{App, Mode, Settings};
+use tsumugi_ruby::{App, Mode, Settings};
 use tsumugi_worker::{Limits, Worker};
 
 use crate::limits::RETIRE_MS_MAX;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_script::RouteLine;
+use tsumugi_ruby::RouteLine;
 
 use crate::application;
 

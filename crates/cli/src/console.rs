@@ -9,7 +9,7 @@ use anyhow::Result;
 use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tsumugi_script::{App, Console, Reply};
+use tsumugi_ruby::{App, Console, Reply};
 use tsumugi_worker::Limits;
 
 use crate::application::{self, Data};

@@ -3,22 +3,22 @@
 
 use std::ops::{Deref, DerefMut};
 
-use tsumugi_launch::{Limited, Row, limited};
+use tsumugi_server::{Limited, Row, limited};
 
 /// The limits of an application in Ruby.
 #[derive(Clone, Debug, Default)]
-pub struct Ruby(pub tsumugi_script::Limits);
+pub struct Ruby(pub tsumugi_ruby::Limits);
 
 impl Deref for Ruby {
-    type Target = tsumugi_script::Limits;
+    type Target = tsumugi_ruby::Limits;
 
-    fn deref(&self) -> &tsumugi_script::Limits {
+    fn deref(&self) -> &tsumugi_ruby::Limits {
         &self.0
     }
 }
 
 impl DerefMut for Ruby {
-    fn deref_mut(&mut self) -> &mut tsumugi_script::Limits {
+    fn deref_mut(&mut self) -> &mut tsumugi_ruby::Limits {
         &mut self.0
     }
 }
@@ -46,7 +46,7 @@ impl Limited for Ruby {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tsumugi_launch::Limit;
+    use tsumugi_server::Limit;
 
     fn check(given: &[&str], bodies_bytes_max: u64) {
         let given: Vec<Limit<Ruby>> = given.iter().map(|text| text.parse().unwrap()).collect();

@@ -20,7 +20,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tsumugi_launch::table;
+use tsumugi_server::table;
 use tsumugi_worker::ERRORS;
 
 #[cfg(feature = "mimalloc")]
@@ -165,12 +165,12 @@ fn main() -> ExitCode {
         Command::Kv(arguments) => arguments.log_file(),
         _ => None,
     };
-    match log_file.map(|path| tsumugi_launch::begin_log_in(level, path)) {
-        None => tsumugi_launch::begin_log(level),
+    match log_file.map(|path| tsumugi_server::begin_log_in(level, path)) {
+        None => tsumugi_server::begin_log(level),
         Some(Ok(())) => {}
         Some(Err(error)) => {
             // Nobody is left to tell when it cannot be written.
-            let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_launch::story(&error));
+            let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_server::story(&error));
             return ExitCode::FAILURE;
         }
     }
@@ -188,7 +188,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
-        let text = format!("tsumugi: {}", tsumugi_launch::story(&error));
+        let text = format!("tsumugi: {}", tsumugi_server::story(&error));
         // Nobody is left to tell when it cannot be written.
         let _ = writeln!(&ERRORS, "{text}");
         if is_in_file {
@@ -196,6 +196,6 @@ fn main() -> ExitCode {
         }
         ExitCode::FAILURE
     });
-    tsumugi_launch::end_log();
+    tsumugi_server::end_log();
     code
 }

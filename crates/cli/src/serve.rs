@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_launch::Options;
-use tsumugi_script::{Mode, Program, Settings};
+use tsumugi_ruby::{Mode, Program, Settings};
+use tsumugi_server::Options;
 use tsumugi_worker::Exit;
 
 use crate::kv::beside;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use tsumugi_script::{Trial, Verdict};
+use tsumugi_ruby::{Trial, Verdict};
 use tsumugi_worker::{Limits, Worker};
 
 use crate::application::{self, Data};
@@ -99,7 +99,7 @@ async fn run_file(worker: &Worker, arguments: &Arguments, file: &Path, tally: &m
             Err(error) => {
                 println!(
                     "  FAIL (load)\n{}",
-                    indented(&tsumugi_launch::story(&error))
+                    indented(&tsumugi_server::story(&error))
                 );
                 tally.failed += 1;
                 return;
@@ -169,7 +169,7 @@ fn report(name: &str, verdict: &Verdict, took: Duration, file: &Path) -> Outcome
 }
 
 /// An assertion is told with its line in the test; another exception with every frame.
-fn reason(report: &tsumugi_script::Report, file: &Path) -> String {
+fn reason(report: &tsumugi_ruby::Report, file: &Path) -> String {
     let file = file.to_string_lossy();
     let of_the_test = |frame: &&String| frame.starts_with(&*file);
     if report.class == "Tsumugi::Failure" {

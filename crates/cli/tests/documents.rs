@@ -74,13 +74,13 @@ fn every_application_of_the_guide_loads() {
 
 #[test]
 fn every_application_of_the_page_on_databases_loads() {
-    let database = tsumugi_pg_rig::Server::shared().database();
+    let database = tsumugi_testkit::postgres::Server::shared().database();
     check_with("docs/databases.md", 7, &database.url());
 }
 
 #[test]
 fn every_application_of_the_page_on_tables_loads_on_both_databases() {
     check_with("docs/schema.md", 3, "sqlite::memory:");
-    let database = tsumugi_pg_rig::Server::shared().database();
+    let database = tsumugi_testkit::postgres::Server::shared().database();
     check_with("docs/schema.md", 3, &database.url());
 }

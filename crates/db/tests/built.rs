@@ -2,8 +2,8 @@
 //! Rule: each test runs on SQLite and on PostgreSQL and expects the same.
 
 use tsumugi_db::{BatchSize, Database, Options, RowStream, Rows, TransactionOptions};
-use tsumugi_pg_rig::Server;
 use tsumugi_sql::{Record, Value, col, raw, record, schema, table};
+use tsumugi_testkit::postgres::Server;
 
 /// Runs a test on an empty database of each kind.
 fn check<F: Future<Output = ()>>(test: impl Fn(Database) -> F) {

@@ -2,7 +2,7 @@
 //! so the CPU time of the process is compared: one test, beside which nothing runs.
 
 use tsumugi_db::{Database, Options, values};
-use tsumugi_rig::growth::{Clock, excess_of_made};
+use tsumugi_testkit::growth::{Clock, excess_of_made};
 
 #[test]
 fn time_to_bind_and_read_values_grows_with_their_bytes() {

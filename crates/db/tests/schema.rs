@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use tsumugi_db::schema::{Applied, Migration, Migrator, News, State};
 use tsumugi_db::{Database, Error, Options, Result, Rows, Transaction, values};
-use tsumugi_pg_rig::Server;
 use tsumugi_sql::schema::{Table, alter, foreign, increments, integer, string};
+use tsumugi_testkit::postgres::Server;
 
 /// Runs a test on an empty database of each kind.
 fn check<F: Future<Output = ()>>(test: impl Fn(Database) -> F) {
@@ -18,7 +18,7 @@ fn with_url<F: Future<Output = ()>>(test: impl Fn(String) -> F) {
     let server = Server::shared().database();
     let directory = tempfile::tempdir().unwrap();
     let file = format!("sqlite:{}", directory.path().join("test.db").display());
-    let firebird = tsumugi_firebird_rig::Server::shared().database();
+    let firebird = tsumugi_testkit::firebird::Server::shared().database();
     for url in [file, server.url(), firebird.url()] {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -33,7 +33,7 @@ const VARIANTS: u64 = 300;
 
 /// A copy with a few bytes changed, chosen by `seed`.
 fn variant(bytes: &[u8], seed: u64) -> Vec<u8> {
-    let dice = tsumugi_rig::Dice::new(seed);
+    let dice = tsumugi_testkit::Dice::new(seed);
     let mut bytes = bytes.to_vec();
     for _ in 0..=dice.below(3) {
         let at = dice.place(bytes.len().max(1));

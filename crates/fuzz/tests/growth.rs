@@ -2,7 +2,7 @@
 //! proportion too.
 
 use tsumugi_fuzz::TARGETS;
-use tsumugi_rig::growth::excess;
+use tsumugi_testkit::growth::excess;
 
 #[test]
 fn time_to_parse_grows_with_the_bytes() {

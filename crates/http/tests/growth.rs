@@ -15,7 +15,7 @@ use tsumugi_http::{
     Body, Limits, Request, Response, Result, Switch,
     websocket::{Message, Offer, converse},
 };
-use tsumugi_rig::growth::{Clock, excess_of_made};
+use tsumugi_testkit::growth::{Clock, excess_of_made};
 
 /// For all sizes of one entry; the longest is asked for by a variable.
 const PATIENCE: Duration = Duration::from_secs(1_800);

@@ -192,7 +192,7 @@ fn rounds(durability: Durability, rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let spec = Spec::disk(folder.path().join("kv"), durability);
     let longest = setting("KILL_MS", 600);
-    let dice = tsumugi_rig::Dice::new(1);
+    let dice = tsumugi_testkit::Dice::new(1);
     // What each thread had acknowledged last, in this round or before: one that was killed early may have done nothing.
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds {

@@ -1,5 +1,5 @@
 //! Corrections of mruby's Integers beyond 64 bits, where results were wrong. Knows no limits: those are in bounds.rs.
-//! What CRuby answers is the model: crates/script/tests/std/snippets/integers.rb.
+//! What CRuby answers is the model: crates/ruby/tests/std/snippets/integers.rb.
 
 pub const CORRECTIONS: &[super::Correction] = &[
     // A shift to the right rounds down: what it takes from a negative number counts.

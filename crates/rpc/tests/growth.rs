@@ -10,7 +10,7 @@ mod rig;
 use bare::{Bare, b, n};
 use rig::{Rig, on_loop};
 use tsumugi_kv::limits::BATCH_WRITES_MAX;
-use tsumugi_rig::growth::{Clock, excess_of_made};
+use tsumugi_testkit::growth::{Clock, excess_of_made};
 
 /// The entry of this number.
 type Entry<'a> = dyn Fn(usize) -> Vec<u8> + 'a;

@@ -1,12 +1,12 @@
 //! What holds for every query: found by making many of them at random, from a fixed seed. Not what their SQL says: see `golden/`.
 //! Rule: a failure names the seed of the one query that fails.
 
-use tsumugi_rig::Dice;
 use tsumugi_sql::scan::{Kind, Sent, pieces, translate};
 use tsumugi_sql::{
     Conflict, Dialect, Error, Expr, FIREBIRD, Key, POSTGRES, Query, Record, SQLITE, Statement,
     Value, all, any, call, col, count, desc, exists, limits, raw, record, sum, table, values,
 };
+use tsumugi_testkit::Dice;
 
 const QUERIES: u64 = 3_000;
 const DIALECTS: [&Dialect; 3] = [&SQLITE, &POSTGRES, &FIREBIRD];

@@ -3,8 +3,8 @@
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Bound;
-use tsumugi_rig::Dice;
 use tsumugi_sql::{Expr, Query, SQLITE, Value, all, any, col, exists, table, value};
+use tsumugi_testkit::Dice;
 
 const CONDITIONS: u64 = 6_000;
 /// Columns of `t`. Its rows are all combinations of 0, 1 and NULL in them.

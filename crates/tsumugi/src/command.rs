@@ -10,7 +10,7 @@ use std::rc::Rc;
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, Subcommand};
 use tsumugi_app::{Db, Loaded, Migration, Plugin, Program, Router, Settings, Worker};
-use tsumugi_launch::{Limited, Options, Row, limited, table};
+use tsumugi_server::{Limited, Options, Row, limited, table};
 use tsumugi_worker::ERRORS;
 
 use crate::maintain::{Maintained, Place, Word};
@@ -153,7 +153,7 @@ where
         Command::Serve(_) => "info,tsumugi_db=debug",
         _ => "warn,tsumugi_db=debug",
     };
-    tsumugi_launch::begin_log(level);
+    tsumugi_server::begin_log(level);
     let result = match arguments.command {
         Command::Serve(options) => serve(*options, routes),
         Command::Check { data } => check(data, routes),
@@ -163,10 +163,10 @@ where
     };
     let code = result.unwrap_or_else(|error| {
         // Nobody is left to tell when it cannot be written.
-        let _ = writeln!(&ERRORS, "{}", tsumugi_launch::story(&error));
+        let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(&error));
         ExitCode::FAILURE
     });
-    tsumugi_launch::end_log();
+    tsumugi_server::end_log();
     code
 }
 

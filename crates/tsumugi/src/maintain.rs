@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
 use tsumugi_app::{Db, Local, Migration, Settings, Worker};
 use tsumugi_db::schema::{Applied, News};
-use tsumugi_launch::table;
+use tsumugi_server::table;
 
 use crate::command::say;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use tsumugi_app::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Shown, Worker};
-use tsumugi_front::{Application as _, Program as _};
-use tsumugi_script::{App, Program, Settings};
+use tsumugi_ruby::{App, Program, Settings};
+use tsumugi_server::{Application as _, Program as _};
 
 /// An application file, for [`Router::mount`](tsumugi_app::Router::mount): `.mount("/", Ruby::new("app.rb"))`.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl Ruby {
 
     /// With these limits.
     #[must_use]
-    pub fn limits(mut self, limits: tsumugi_script::Limits) -> Ruby {
+    pub fn limits(mut self, limits: tsumugi_ruby::Limits) -> Ruby {
         self.settings.limits = limits;
         self
     }

@@ -1,4 +1,4 @@
-# Run with: target/debug/tsumugi-firebird-rig target/debug/tsumugi test examples/firebird/app.rb
+# Run with: target/debug/tsumugi-with-firebird target/debug/tsumugi test examples/firebird/app.rb
 
 def names(rows) = rows.map { |row| row["rdb$relation_name"] || row[:"rdb$relation_name"] }
 

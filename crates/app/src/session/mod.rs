@@ -14,9 +14,9 @@ use http::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tsumugi_front::Mode;
 use tsumugi_http::cookie::SameSite;
 use tsumugi_http::session::{self, Forms, Keeping, TOKEN, Transport};
+use tsumugi_server::Mode;
 
 use crate::context::Context;
 use crate::error::{Error, Result};

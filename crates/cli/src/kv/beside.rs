@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::Tls;
-use tsumugi_launch::Listen;
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
+use tsumugi_server::Listen;
 use tsumugi_worker::{Address, Config, Exit, Handle, Scheduling, Server, Signals};
 
 use super::limit::Limit;

@@ -3,8 +3,8 @@
 
 use std::str::FromStr;
 
-use tsumugi_launch::{LimitError, Row, WORKER, assigned, limited, row};
 use tsumugi_rpc::{AWAKE_US_MAX, Limits};
+use tsumugi_server::{LimitError, Row, WORKER, assigned, limited, row};
 use tsumugi_worker::Limits as WorkerLimits;
 
 /// One limit and its value.

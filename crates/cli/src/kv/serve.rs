@@ -11,9 +11,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::{Tls, admin};
 use tsumugi_kv::{Database, Spec};
-use tsumugi_launch::{Listen, bind, streams_apart};
 use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
 use tsumugi_rpc::{Limits, MESSAGE_BYTES_DEFAULT};
+use tsumugi_server::{Listen, bind, streams_apart};
 use tsumugi_worker::{Address, Config, Scheduling, Server, Signals};
 
 use super::limit::Limit;
@@ -29,7 +29,7 @@ pub struct Options {
     #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:1978")]
     listen: Vec<Listen>,
     /// Worker threads; the number of cores by default
-    #[arg(long, value_name = "N", value_parser = tsumugi_launch::workers)]
+    #[arg(long, value_name = "N", value_parser = tsumugi_server::workers)]
     workers: Option<NonZeroUsize>,
     /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
     /// Read again on SIGHUP

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use clap::Subcommand;
-use tsumugi_script::{Effect, Maintenance, Mode, Outcome, Report, Settings, Task};
+use tsumugi_ruby::{Effect, Maintenance, Mode, Outcome, Report, Settings, Task};
 use tsumugi_worker::Limits;
 
 use crate::console::interrupted;

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use tsumugi_script::{Effect, News, Task};
+use tsumugi_ruby::{Effect, News, Task};
 
 use crate::progress::{self, Extent};
 use crate::table;

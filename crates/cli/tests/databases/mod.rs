@@ -3,8 +3,8 @@
 /// SQLite, or a database on a server, which lasts as long as this.
 pub enum Database {
     Sqlite,
-    Postgres(tsumugi_pg_rig::Database<'static>),
-    Firebird(tsumugi_firebird_rig::Database<'static>),
+    Postgres(tsumugi_testkit::postgres::Database<'static>),
+    Firebird(tsumugi_testkit::firebird::Database<'static>),
 }
 
 impl Database {
@@ -12,8 +12,8 @@ impl Database {
     pub fn all() -> [Database; 3] {
         [
             Database::Sqlite,
-            Database::Postgres(tsumugi_pg_rig::Server::shared().database()),
-            Database::Firebird(tsumugi_firebird_rig::Server::shared().database()),
+            Database::Postgres(tsumugi_testkit::postgres::Server::shared().database()),
+            Database::Firebird(tsumugi_testkit::firebird::Server::shared().database()),
         ]
     }
 

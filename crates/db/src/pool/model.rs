@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::task::{JoinHandle, spawn_local, yield_now};
 use tokio::time::sleep;
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 use super::*;
 

@@ -273,7 +273,7 @@ impl Packer {
 
 #[cfg(test)]
 mod tests {
-    use tsumugi_rig::Dice;
+    use tsumugi_testkit::Dice;
 
     use super::*;
     use crate::rows::Rows;

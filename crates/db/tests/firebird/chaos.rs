@@ -12,8 +12,8 @@ use tokio::time::{sleep, timeout};
 use tsumugi_db::{
     Database, Error, Isolation, Options, Row, Transaction, TransactionOptions, ValueRef, values,
 };
-use tsumugi_firebird_rig::{Options as FirebirdOptions, Server};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
+use tsumugi_testkit::firebird::{Options as FirebirdOptions, Server};
 
 use super::run;
 

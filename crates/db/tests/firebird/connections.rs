@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Error, Options, TransactionOptions};
-use tsumugi_firebird_rig::{Server, User};
+use tsumugi_testkit::firebird::{Server, User};
 
 use super::{json, run, with, words};
 

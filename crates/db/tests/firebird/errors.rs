@@ -1,7 +1,7 @@
 //! What the server refuses, by what the caller can do about it.
 
 use tsumugi_db::{Database, Error, Options, TransactionOptions, values};
-use tsumugi_firebird_rig::{Server, User};
+use tsumugi_testkit::firebird::{Server, User};
 
 use super::{json, run, with};
 

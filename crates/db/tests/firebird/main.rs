@@ -8,7 +8,7 @@ mod streams;
 mod transactions;
 
 use tsumugi_db::{Atomicity, Database, Error, Options, Value, ValueRef, values};
-use tsumugi_firebird_rig::Server;
+use tsumugi_testkit::firebird::Server;
 
 /// Runs a test with an empty database of its own, on a runtime like a worker's.
 fn with<F: Future<Output = ()>>(options: &str, test: impl FnOnce(Database) -> F) {

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Error, Options, TransactionOptions, ValueRef, values};
-use tsumugi_pg_rig::{Server, User};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
+use tsumugi_testkit::postgres::{Server, User};
 
 const POOL: usize = 5;
 const ACCOUNTS: u64 = 20;

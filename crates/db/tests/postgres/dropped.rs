@@ -2,8 +2,8 @@
 //! own answer, a transaction has happened wholly or not at all, and none stays open.
 
 use tsumugi_db::{Atomicity, Database, Options, TransactionOptions, ValueRef, values};
-use tsumugi_pg_rig::Server;
-use tsumugi_rig::poll::pend;
+use tsumugi_testkit::poll::pend;
+use tsumugi_testkit::postgres::Server;
 
 use crate::chaos::becomes;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_local;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tsumugi_db::{Database, Error, Options, TransactionOptions, ValueRef, values};
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_testkit::postgres::{Server, User};
 
 use crate::chaos::{becomes, setting};
 

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tsumugi_db::{
     Atomicity, Database, Error, Options, TransactionOptions, Value, ValueRef, values,
 };
-use tsumugi_pg_rig::Server;
+use tsumugi_testkit::postgres::Server;
 
 /// Runs a test with an empty database of its own, on a runtime like a worker's.
 fn with<F: Future<Output = ()>>(options: &str, test: impl FnOnce(Database) -> F) {
@@ -337,7 +337,7 @@ fn lists_are_arrays_and_json() {
 #[test]
 fn a_server_that_goes_away_is_found_again() {
     let server = Server::start();
-    let url = server.url(tsumugi_pg_rig::User::TRUST);
+    let url = server.url(tsumugi_testkit::postgres::User::TRUST);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -362,7 +362,7 @@ fn a_server_that_goes_away_is_found_again() {
 
 #[test]
 fn a_wrong_password_is_told_at_once_and_not_shown() {
-    let url = Server::shared().url(tsumugi_pg_rig::User::SCRAM);
+    let url = Server::shared().url(tsumugi_testkit::postgres::User::SCRAM);
     let wrong = url.replacen("@", "wrong@", 1);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -372,7 +372,7 @@ fn a_wrong_password_is_told_at_once_and_not_shown() {
         let error = Database::connect(&wrong, Options::default())
             .await
             .unwrap_err();
-        let password = tsumugi_pg_rig::User::SCRAM.password.unwrap();
+        let password = tsumugi_testkit::postgres::User::SCRAM.password.unwrap();
         assert!(!format!("{error} {error:?}").contains(password));
         assert_eq!(error.kind(), "ConnectionLost");
     });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 use tsumugi_db::{Atomicity, Database, Options, TransactionOptions};
-use tsumugi_pg_rig::Server;
+use tsumugi_testkit::postgres::Server;
 
 use crate::{json, with};
 

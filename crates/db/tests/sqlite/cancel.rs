@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tsumugi_db::{Database, Result, TransactionOptions, limits, values};
-use tsumugi_rig::poll::pend;
+use tsumugi_testkit::poll::pend;
 
 use crate::{ENDLESS, Fixture, count, eventually, open, pause, run};
 

@@ -1,7 +1,7 @@
 //! Streams: batches, snapshot, backpressure, early end.
 
 use tsumugi_db::{Error, RowStream, TransactionOptions, limits};
-use tsumugi_rig::poll::pend;
+use tsumugi_testkit::poll::pend;
 
 use crate::{count, eventually, open, pause, run};
 

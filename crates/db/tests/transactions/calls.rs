@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tsumugi_db::{Transaction, values};
-use tsumugi_rig::poll::pend;
+use tsumugi_testkit::poll::pend;
 
 use crate::{Kind, NUMBERS, Place, begin, insert, numbers, on_each};
 

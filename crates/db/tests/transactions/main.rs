@@ -53,8 +53,8 @@ const NUMBERS: usize = 5000;
 /// Runs a test with an empty database of each kind. Table `t` has one column, `n`, its key.
 fn on_each(options: &str, test: impl AsyncFn(&Database, &Place)) {
     let directory = tempfile::tempdir().unwrap();
-    let postgres = tsumugi_pg_rig::Server::shared().database();
-    let firebird = tsumugi_firebird_rig::Server::shared().database();
+    let postgres = tsumugi_testkit::postgres::Server::shared().database();
+    let firebird = tsumugi_testkit::firebird::Server::shared().database();
     let file = directory.path().join("test.db");
     let places = [
         (Kind::Sqlite, format!("sqlite:{}", file.display())),

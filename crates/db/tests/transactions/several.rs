@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use tsumugi_db::{Database, Executor, Result, Session, TransactionOptions};
-use tsumugi_rig::poll::pend;
 use tsumugi_sql::{Statement, Value};
+use tsumugi_testkit::poll::pend;
 
 use crate::{Kind, begin, insert, numbers, on_each};
 

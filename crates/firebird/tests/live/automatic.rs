@@ -9,8 +9,8 @@ use std::time::Duration;
 use tsumugi_firebird::limits::SPARE_TRANSACTIONS_MAX;
 use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions, Wait};
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_firebird_rig::{Database, Server};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
+use tsumugi_testkit::firebird::{Database, Server};
 
 use crate::dropped::poll_times;
 use crate::{int, is_usable, open, run};

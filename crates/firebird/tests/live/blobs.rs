@@ -2,7 +2,7 @@
 
 use tsumugi_firebird::{BlobStorage, Connection, Error, TransactionOptions};
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_firebird_rig::{Database, Server};
+use tsumugi_testkit::firebird::{Database, Server};
 
 use crate::{is_usable, open, run};
 

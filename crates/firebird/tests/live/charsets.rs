@@ -4,7 +4,7 @@
 use tsumugi_firebird::Connection;
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::{CharacterSet, TextRules, Value};
-use tsumugi_firebird_rig::{Database, Server};
+use tsumugi_testkit::firebird::{Database, Server};
 
 use crate::{code, int, is_usable, open, run};
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use tsumugi_firebird::{BlobStorage, Connection, TransactionOptions};
 use tsumugi_firebird_proto::values::Value;
-use tsumugi_firebird_rig::Server;
+use tsumugi_testkit::firebird::Server;
 
 use crate::{int, is_usable, open, run};
 
@@ -16,7 +16,7 @@ const POLLS_MAX: usize = 60;
 pub(crate) async fn poll_times<F: Future>(future: F, times: usize) -> bool {
     let mut future = pin!(future);
     for _ in 0..times {
-        if tsumugi_rig::poll::once(future.as_mut()).await {
+        if tsumugi_testkit::poll::once(future.as_mut()).await {
             return true;
         }
         tokio::time::sleep(std::time::Duration::from_micros(200)).await;

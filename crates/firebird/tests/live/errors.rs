@@ -1,6 +1,6 @@
 //! What a person is told of a statement that the server refuses: the code, the SQLSTATE, the words. Rule: after every error the connection is used again.
 
-use tsumugi_firebird_rig::Server;
+use tsumugi_testkit::firebird::Server;
 
 use crate::{is_usable, open, run};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tsumugi_firebird::{Connection, Error};
-use tsumugi_firebird_rig::Server;
+use tsumugi_testkit::firebird::Server;
 
 use crate::{is_usable, open, run};
 

@@ -2,7 +2,7 @@
 //! Rule: each server is started for what it is to accept or refuse, so that a login that works has worked that way.
 
 use tsumugi_firebird_proto::GdsCode;
-use tsumugi_firebird_rig::{Options, Server, User};
+use tsumugi_testkit::firebird::{Options, Server, User};
 
 use crate::{code, connect, run, text};
 

@@ -16,7 +16,7 @@ mod wire;
 use tsumugi_firebird::{Config, Connection, Connector, Error, Rows};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_firebird_rig::Database;
+use tsumugi_testkit::firebird::Database;
 
 /// Runs a test on a runtime like a worker's.
 fn run<F: Future<Output = ()>>(test: F) {

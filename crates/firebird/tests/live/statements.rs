@@ -5,7 +5,7 @@ use std::time::Duration;
 use tsumugi_firebird::{Config, Connection, Connector, Creation, Error, TransactionOptions};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::Value;
-use tsumugi_firebird_rig::{Server, User};
+use tsumugi_testkit::firebird::{Server, User};
 
 use crate::{code, int, is_usable, open, run, text};
 

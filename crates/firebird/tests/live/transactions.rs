@@ -7,7 +7,7 @@ use std::task::Poll;
 use tsumugi_firebird::{Access, Connection, Error, Isolation, RowStream, TransactionOptions, Wait};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::Value;
-use tsumugi_firebird_rig::{Database, Server};
+use tsumugi_testkit::firebird::{Database, Server};
 
 use crate::{code, int, is_usable, open, run};
 

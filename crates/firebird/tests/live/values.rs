@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tsumugi_firebird::Connection;
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::{Date, Decimal, Padding, TextRules, Time, Timestamp, Value};
-use tsumugi_firebird_rig::Server;
+use tsumugi_testkit::firebird::Server;
 
 use crate::{code, is_usable, open, run, value};
 

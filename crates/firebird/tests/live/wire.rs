@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tsumugi_firebird::Connection;
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_firebird_rig::{Database, Server};
+use tsumugi_testkit::firebird::{Database, Server};
 
 use crate::{connect, int, run};
 

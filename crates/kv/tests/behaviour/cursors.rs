@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_kv::limits::SEEK_LOOKS_MAX;
 use tsumugi_kv::{Cursor, Database, Move, Moved, Present, Seek, SetMode, Write};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 use crate::engines::each_engine;
 use crate::model::{some_key, some_value};

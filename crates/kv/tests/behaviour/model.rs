@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use tsumugi_kv::{Desired, Expected, Range, RekeySource, Seek, SetMode, Write};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 use crate::engines::each_engine;
 

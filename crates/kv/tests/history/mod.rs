@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use bytes::Bytes;
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 const CLIENTS: u64 = 16;
 const CALLS: u64 = 6;

@@ -44,7 +44,7 @@ fn every_prefix_is_an_error_or_a_value() {
 
 #[test]
 fn changed_bytes_are_an_error_or_a_value() {
-    let dice = tsumugi_rig::Dice::new(1);
+    let dice = tsumugi_testkit::Dice::new(1);
     for Vector { ty, binary, text } in vectors() {
         for bytes in [binary, text.into_bytes()] {
             for _ in 0..40 {

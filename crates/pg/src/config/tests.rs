@@ -671,7 +671,7 @@ fn no_text_brings_the_parser_down() {
         "\n",
         "\0",
     ];
-    let dice = tsumugi_rig::Dice::new(1);
+    let dice = tsumugi_testkit::Dice::new(1);
     for _ in 0..20_000 {
         let mut text = String::new();
         for _ in 0..12 {

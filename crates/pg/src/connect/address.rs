@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn every_order_comes_up_about_equally_often() {
-        let dice = tsumugi_rig::Dice::new(7);
+        let dice = tsumugi_testkit::Dice::new(7);
         let mut random = |bytes: &mut [u8]| {
             for byte in bytes {
                 *byte = dice.byte();

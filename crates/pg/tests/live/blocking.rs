@@ -4,7 +4,7 @@ use std::io::{BufRead as _, Read as _, Write as _};
 
 use tsumugi_pg::blocking::{Client, Error, IsolationLevel, NoTls, SimpleQueryMessage, Tls, ToSql};
 use tsumugi_pg_proto::types::Type;
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_testkit::postgres::{Server, User};
 
 fn connect() -> Client {
     Client::connect(&Server::shared().url(User::TRUST), NoTls).unwrap()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tsumugi_pg::{Connection, Error};
-use tsumugi_pg_rig::{Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, Server, Tls, User};
 
 use crate::{code, int, is_clean, open, open_at, pid, poll_once, run};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tsumugi_pg::connection::{Behaviour, Cancel};
 use tsumugi_pg::{Connection, Error, Ran};
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_testkit::postgres::{Server, User};
 
 use crate::{connect, int, open, pid, run};
 

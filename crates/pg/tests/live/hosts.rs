@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tsumugi_pg::config::Host;
-use tsumugi_pg_rig::{Pooler, Server};
+use tsumugi_testkit::postgres::{Pooler, Server};
 
 use crate::{connect, text};
 

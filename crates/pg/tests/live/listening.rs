@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tsumugi_pg::limits::NOTIFICATIONS_MAX;
 use tsumugi_pg::{Config, Connector, Error, Heard, Listener};
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_testkit::postgres::{Server, User};
 
 use crate::{environment, open, run};
 

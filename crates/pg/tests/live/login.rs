@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use tsumugi_pg::{Config, Connector};
-use tsumugi_pg_rig::{Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, Server, Tls, User};
 
 use crate::{connect, environment, random, text};
 

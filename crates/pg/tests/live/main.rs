@@ -23,7 +23,7 @@ use std::pin::Pin;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tsumugi_pg::{Config, Connected, Connection, Connector, Environment, Error, Rows};
 use tsumugi_pg_proto::backend::TransactionStatus;
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_testkit::postgres::{Server, User};
 
 fn environment() -> Environment {
     Environment::empty().with_user("postgres")
@@ -59,7 +59,7 @@ async fn open_at(url: &str) -> Connection {
 
 /// Polls once, then lets the others run. True when it has ended.
 async fn poll_once<F: Future>(future: Pin<&mut F>) -> bool {
-    let ended = tsumugi_rig::poll::once(future).await;
+    let ended = tsumugi_testkit::poll::once(future).await;
     tokio::task::yield_now().await;
     ended
 }

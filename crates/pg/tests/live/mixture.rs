@@ -2,7 +2,7 @@
 //! Rule: every answer that comes is checked; the order of events is a number's, and an error names it.
 
 use tsumugi_pg::{Atomicity, Connection, Error, Statement};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 use crate::{int, is_clean, open, poll_once, run};
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use tsumugi_pg::{Atomicity, Connection, Error, Statement};
-use tsumugi_pg_rig::Server;
+use tsumugi_testkit::postgres::Server;
 
 use crate::{code, int, is_clean, open, open_at, run};
 
@@ -269,7 +269,7 @@ const COMMITTING: &[&str] = &[
 ];
 
 /// A database in which [`COMMITTING`] fails so, and how often it has run.
-async fn committing() -> (tsumugi_pg_rig::Database<'static>, Connection) {
+async fn committing() -> (tsumugi_testkit::postgres::Database<'static>, Connection) {
     let database = Server::shared().database();
     let db = open_at(&database.url()).await;
     db.script(

@@ -1,7 +1,7 @@
 //! Behind PgBouncer, which gives every transaction whatever server session is free.
 
 use tsumugi_pg::Error;
-use tsumugi_pg_rig::{Pooler, Server};
+use tsumugi_testkit::postgres::{Pooler, Server};
 
 use crate::{int, open_at, run};
 

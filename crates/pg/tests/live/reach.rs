@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg::Stream;
 use tsumugi_pg_proto::backend::Message;
 use tsumugi_pg_proto::{ServerError, frontend};
-use tsumugi_pg_rig::{Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, Server, Tls, User};
 
 use crate::{connect, process, text};
 

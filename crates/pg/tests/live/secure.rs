@@ -2,7 +2,7 @@
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
-use tsumugi_pg_rig::{Dates, Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Dates, Options, Server, Tls, User};
 
 use crate::{connect, process, text};
 
@@ -142,7 +142,7 @@ async fn a_server_with_the_certificate_of_another() {
 
 /// What libpq makes of it: whether it connects.
 fn libpq(words: &str) -> Result<(), String> {
-    let program = tsumugi_pg_rig::find_program("psql");
+    let program = tsumugi_testkit::postgres::find_program("psql");
     let output = std::process::Command::new(program)
         .args(["--no-psqlrc", "--no-password", "-c", "select 1", words])
         .output()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join;
 use tokio::time::{sleep, timeout};
 use tsumugi_pg::{Atomicity, Connection, Statement};
-use tsumugi_pg_rig::{Options, Tls, User};
+use tsumugi_testkit::postgres::{Options, Tls, User};
 
 use crate::{code, int, is_clean, open, open_at, run};
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use tsumugi_pg::{Config, Connection, Connector, Environment};
-use tsumugi_pg_rig::{Server, User};
+use tsumugi_testkit::postgres::{Server, User};
 
 /// A runtime like a worker's, and a connection on it.
 fn with_connection(

@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_frames_do_no_harm() {
-        let dice = tsumugi_rig::Dice::new(1);
+        let dice = tsumugi_testkit::Dice::new(1);
         for _ in 0..2_000 {
             let mut mask = Mask::default();
             let mut bytes: Vec<u8> = (0..200).map(|_| dice.byte() & dice.byte()).collect();

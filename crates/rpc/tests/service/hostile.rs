@@ -568,7 +568,7 @@ fn a_message_that_stops_coming_fails_its_call() {
 fn half_sent_frames_and_random_bytes_end_their_connection_only() {
     let rig = limited(|limits| limits.preface_ms = 300);
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    let dice = tsumugi_rig::Dice::new(1);
+    let dice = tsumugi_testkit::Dice::new(1);
     let mut talks: Vec<Vec<u8>> = vec![
         vec![],
         preface[..10].to_vec(),

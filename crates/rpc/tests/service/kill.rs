@@ -239,7 +239,7 @@ async fn rounds(durability: Durability, rounds: u64, folder: PathBuf) {
     let spec = Spec::disk(folder.join("kv"), durability);
     let socket = folder.join("kv.sock");
     let longest = setting("KILL_MS", 600);
-    let dice = tsumugi_rig::Dice::new(1);
+    let dice = tsumugi_testkit::Dice::new(1);
     let lanes: Vec<Shared> = (0..=CALLERS)
         .map(|name| {
             Rc::new(RefCell::new(Lane {

@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use tsumugi_pg_rig::{Database, Server};
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, POSTGRES, SQLITE, Statement};
+use tsumugi_testkit::postgres::{Database, Server};
 
 /// SQLite in memory, or a database on the server of the test process.
 pub enum Live {

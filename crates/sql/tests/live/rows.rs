@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use tsumugi_rig::Dice;
 use tsumugi_sql::scan::{Kind, pieces};
 use tsumugi_sql::{Aggregate, Dialect, Key, POSTGRES, Statement, Value, count};
+use tsumugi_testkit::Dice;
 
 use crate::database::Live;
 use crate::evaluator::{Cell, Chain, Condition, Constant, Field, Row, bound};

@@ -30,10 +30,10 @@ thread_local! {
 fn on_each(schema: fn(Engine) -> String, test: impl AsyncFn(Engine, &trial::Client<App>)) {
     let directory = tempfile::tempdir().unwrap();
     for engine in [Engine::Sqlite, Engine::Postgres, Engine::Firebird] {
-        let postgres =
-            (engine == Engine::Postgres).then(|| tsumugi_pg_rig::Server::shared().database());
-        let firebird =
-            (engine == Engine::Firebird).then(|| tsumugi_firebird_rig::Server::shared().database());
+        let postgres = (engine == Engine::Postgres)
+            .then(|| tsumugi_testkit::postgres::Server::shared().database());
+        let firebird = (engine == Engine::Firebird)
+            .then(|| tsumugi_testkit::firebird::Server::shared().database());
         let file = || format!("sqlite:{}", directory.path().join("test.db").display());
         let postgres = postgres.as_ref().map(|database| database.url());
         let url = postgres.or(firebird.as_ref().map(|database| database.url()));

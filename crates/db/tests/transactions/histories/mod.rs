@@ -10,7 +10,7 @@ mod run;
 mod sql;
 
 use tsumugi_db::{Database, Options};
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 use crate::{Kind, run as on_runtime};
 use program::Program;
@@ -95,12 +95,12 @@ fn on_sqlite_every_history_is_that_of_the_model() {
 
 #[test]
 fn on_postgresql_every_history_is_that_of_the_model() {
-    let database = tsumugi_pg_rig::Server::shared().database();
+    let database = tsumugi_testkit::postgres::Server::shared().database();
     check(Kind::Postgres, &database.url());
 }
 
 #[test]
 fn on_firebird_every_history_is_that_of_the_model() {
-    let database = tsumugi_firebird_rig::Server::shared().database();
+    let database = tsumugi_testkit::firebird::Server::shared().database();
     check(Kind::Firebird, &database.url());
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use tsumugi_rig::Dice;
+use tsumugi_testkit::Dice;
 
 use crate::Kind;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tsumugi_db::{Atomicity, Database, Error, Options, Rows, TransactionOptions, ValueRef, values};
-use tsumugi_rig::poll::pend;
+use tsumugi_testkit::poll::pend;
 
 use super::open::Open;
 use super::program::{Act, End, Inner, Leave, Program, Step};

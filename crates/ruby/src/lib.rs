@@ -1,0 +1,40 @@
+//! The Ruby face: an application file on a VM of its own per worker, one fibre per request, waits turned into futures.
+//! Knows no socket. The API is Ruby (prelude/); natives here only start work, and one function waits (`driver`).
+
+#![forbid(unsafe_code)]
+
+mod admission;
+mod answer;
+mod app;
+mod console;
+mod driver;
+mod error;
+mod exchange;
+mod finish;
+mod frames;
+mod host;
+mod json;
+mod limits;
+mod load;
+mod maintenance;
+mod natives;
+mod program;
+mod public;
+mod routes;
+mod streaming;
+mod timers;
+mod trial;
+mod web;
+
+pub use app::App;
+pub use console::{Console, Reply};
+pub use error::Error;
+pub use host::Settings;
+pub use limits::Limits;
+pub use maintenance::{Effect, Maintenance, News, Outcome, Task};
+pub use program::{Program, Shared};
+pub use routes::RouteLine;
+pub use trial::{Trial, Verdict};
+pub use tsumugi_http::secret::Secret;
+pub use tsumugi_mruby::Report;
+pub use tsumugi_server::Mode;

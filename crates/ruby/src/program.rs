@@ -1,0 +1,83 @@
+//! The application file as its server loads it: on each worker, at start and at each reload. Serves nothing itself.
+//! Rule: timers run once the application has loaded, not before.
+
+use std::rc::Rc;
+
+use tsumugi_db::Database;
+use tsumugi_http::{Request, Response};
+use tsumugi_server::{Application, Shown, VmFigures};
+use tsumugi_worker::{BoxError, Worker};
+
+use crate::app::App;
+use crate::host::Settings;
+use crate::natives::kv::Backend;
+
+/// An application file, to be loaded on one worker.
+pub struct Program {
+    settings: Rc<Settings>,
+    shared: Shared,
+}
+
+/// Databases that something else on this worker has opened, by name.
+pub type Shared = Rc<[(Box<str>, Database)]>;
+
+impl Program {
+    /// The file of these settings.
+    pub fn new(settings: Settings) -> Program {
+        Program {
+            settings: Rc::new(settings),
+            shared: Shared::default(),
+        }
+    }
+
+    /// The same, with databases for `DB.shared`.
+    #[must_use]
+    pub fn sharing(self, shared: Shared) -> Program {
+        Program { shared, ..self }
+    }
+}
+
+impl tsumugi_server::Program for Program {
+    type App = App;
+
+    async fn load(&self, worker: &Worker) -> Result<Rc<App>, BoxError> {
+        let app =
+            App::load_sharing(worker, Rc::clone(&self.settings), Rc::clone(&self.shared)).await?;
+        app.start_timers()?;
+        Ok(app)
+    }
+}
+
+impl Application for App {
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response> {
+        App::answer(self, request)
+    }
+
+    fn compresses(&self) -> bool {
+        App::compresses(self)
+    }
+
+    async fn retire(&self) {
+        App::retire(self).await;
+    }
+
+    fn show(&self) -> Shown<'_> {
+        let host = self.host();
+        let stores = host.stores().into_iter().filter_map(|store| {
+            // A server tells its own figures.
+            let Backend::Embedded(database) = &store.backend else {
+                return None;
+            };
+            Some((store.place.clone(), database.metrics()))
+        });
+        Shown {
+            vm: Some(VmFigures {
+                bytes: self.vm_bytes(),
+                objects: self.vm_objects(),
+                requests: self.requests(),
+            }),
+            databases: vec![host.databases()],
+            stores: stores.collect(),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What stands before an application, from options: TLS, access log, admin pages. Starts nothing of the application.
+//! A file or an address that cannot be used is told before the server is bound.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::front::{Board, Desk, Front, Mode};
+use anyhow::{Context as _, Result};
+use tsumugi_http::access_log::{AccessLog, Target};
+use tsumugi_http::{Tls, admin};
+use tsumugi_worker::{Address, Handle};
+
+/// Options about what stands before the application.
+#[derive(clap::Args)]
+pub struct FrontOptions {
+    /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
+    /// Read again on SIGHUP
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert, in PEM (PKCS#8, SEC1 or PKCS#1)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Write a JSON line for every request to this file, or to standard output with `-` (the default with --dev).
+    /// Opened again on SIGHUP
+    #[arg(long, value_name = "PATH|-")]
+    access_log: Option<PathBuf>,
+    /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<Address>,
+}
+
+impl FrontOptions {
+    /// Opens what the options ask for.
+    pub fn open(&self, mode: Mode) -> Result<Front> {
+        let tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => {
+                let tls = Tls::new(certificate.clone(), key.clone())?;
+                // Each worker reads the files for itself; this is for the message.
+                tls.read()?;
+                Some(tls)
+            }
+            _ => None,
+        };
+        let log = match (&self.access_log, mode) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Mode::Development) => Some(PathBuf::from("-")),
+            (None, Mode::Production) => None,
+        };
+        let access_log = match log {
+            Some(path) => {
+                let log = AccessLog::start(Target::from(path.clone()));
+                Some(log.with_context(|| format!("cannot open the access log {}", path.display()))?)
+            }
+            None => None,
+        };
+        Ok(Front {
+            tls,
+            access_log,
+            board: self.admin.is_some().then(Board::default),
+        })
+    }
+
+    /// Starts the admin pages, if they are wanted.
+    pub fn start_admin(&self, handle: Handle, front: &Front) -> Result<()> {
+        if let Some(address) = &self.admin {
+            let listener =
+                bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
+            admin::start(listener, Arc::new(Desk::new(handle, front)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Binds the admin address and says where, since port 0 is the system's choice.
+pub fn bind(address: &Address) -> Result<admin::Listener> {
+    Ok(match address {
+        Address::Tcp(address) => {
+            let listener = TcpListener::bind(address)?;
+            tracing::info!("admin pages on http://{}", listener.local_addr()?);
+            admin::Listener::Tcp(listener)
+        }
+        Address::Unix(path) => {
+            let listener = bind_unix(path)?;
+            tracing::info!("admin pages on {address}");
+            admin::Listener::Unix(listener)
+        }
+    })
+}
+
+/// Binds a UNIX socket, in place of one that a process which is gone has left.
+fn bind_unix(path: &Path) -> Result<UnixListener> {
+    match UnixListener::bind(path) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => match UnixStream::connect(path) {
+            Err(refused) if refused.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path)?;
+                Ok(UnixListener::bind(path)?)
+            }
+            _ => Err(error.into()),
+        },
+        bound => Ok(bound?),
+    }
+}

@@ -1,0 +1,28 @@
+//! What every server of Tsumugi is around its application: the options of `tsumugi serve` and the start from them; on each worker TLS,
+//! compression, access log, figures and the admin pages' contents. Knows no language of applications and no route.
+//! Rule: what an option names and cannot be used is reported before anything is bound, and what is switched off costs a request one look.
+
+#![forbid(unsafe_code)]
+
+mod application;
+mod bind;
+mod databases;
+mod front;
+mod limit;
+mod limits;
+mod listen;
+mod log;
+mod options;
+mod service;
+mod stores;
+pub mod table;
+
+pub use application::{Application, Program, Shown, VmFigures};
+pub use bind::bind;
+pub use front::{Board, Desk, Front, Mode};
+pub use limit::{Limit, LimitError, Limited, Limits, Row, WORKER, assigned, row};
+pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
+pub use listen::Listen;
+pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
+pub use options::{Options, Prepared, workers};
+pub use service::Service;

@@ -1,0 +1,25 @@
+//! `tsumugi-with-postgres COMMAND…`: runs a command beside a throwaway PostgreSQL with the tables `world` and `fortune`. Not a test.
+//! The command finds the server in `DATABASE_URL`; the server ends with it, and the command's exit code is this program's.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use tsumugi_testkit::postgres::{Server, User};
+use tsumugi_testkit::{Asked, asked, beside};
+
+const USAGE: &str = "usage: tsumugi-with-postgres COMMAND…
+Runs COMMAND beside a throwaway PostgreSQL server whose address is in DATABASE_URL, for example:
+  cargo run --package tsumugi-testkit --bin tsumugi-with-postgres -- target/release/tsumugi serve app.rb
+  cargo run --package tsumugi-testkit --bin tsumugi-with-postgres -- sh -c 'psql \"$DATABASE_URL\"'
+The server has the tables world and fortune of the benchmarks, and ends with the command.";
+
+fn main() -> ExitCode {
+    let words = match asked(USAGE) {
+        Asked::Command(words) => words,
+        Asked::Ended(code) => return code,
+    };
+    let server = Server::start();
+    server.load_world();
+    eprintln!("# throwaway {}", server.description());
+    beside(&words, &server.url(User::ADMIN))
+}

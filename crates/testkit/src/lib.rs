@@ -1,0 +1,61 @@
+//! What tests of several crates share: throwaway PostgreSQL and Firebird servers, their processes and a guard that ends them, free ports, a
+//! command beside a server, and how the time of work grows. For tests only; knows no driver.
+//! What fails here panics and says what to do, because a test has no better answer.
+
+#![forbid(unsafe_code)]
+#![cfg(unix)]
+
+mod beside;
+mod dice;
+pub mod firebird;
+pub mod growth;
+mod guard;
+mod limits;
+pub mod poll;
+pub mod postgres;
+mod process;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+pub use self::beside::{Asked, asked, beside};
+pub use self::dice::Dice;
+pub use self::guard::Guard;
+pub use self::process::{Process, crash, freeze, log_of, thaw};
+
+/// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("127.0.0.1 has a free port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// Waits a moment between two looks at something that is awaited.
+#[expect(clippy::disallowed_methods, reason = "a test's thread serves nobody")]
+pub fn pause() {
+    std::thread::sleep(limits::LOOK_AGAIN);
+}
+
+/// `target`, which cargo marks as a cache, above the running test program; else the directory for temporary files.
+pub fn build_directory() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    program
+        .ancestors()
+        .find(|directory| directory.join("CACHEDIR.TAG").is_file())
+        .map_or_else(std::env::temp_dir, Path::to_path_buf)
+}
+
+/// What a program printed; a failure is a panic with what it said.
+pub fn printed(program: &Path, output: Output) -> String {
+    assert!(
+        output.status.success(),
+        "{} failed ({}):\n{}{}",
+        program.display(),
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
