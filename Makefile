@@ -126,7 +126,7 @@ bench-build:
 	@scripts/setup bench
 	cargo build --release --package tsumugi-cli --package tsumugi-testkit \
 		--bin tsumugi --bin tsumugi-with-postgres --bin tsumugi-with-firebird
-	cargo build --release --package tsumugi-ruby --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi-app \
+	cargo build --release --package tsumugi-ruby --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi \
 		--package tsumugi --example tax --example hello --example calls --example throughput --example builder \
 		--example world-native --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together

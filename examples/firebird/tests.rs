@@ -1,6 +1,6 @@
 //! Both ways on a Firebird server that is thrown away: the bytes that everybody else answers, and errors that are told.
 
-use tsumugi::app::Settings;
+use tsumugi::Settings;
 use tsumugi::prelude::*;
 use tsumugi::trial::{self, Client};
 use tsumugi_testkit::firebird::{Server, User};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use tsumugi::app::{Close, Message, Settings};
 use tsumugi::tokio::time::timeout;
 use tsumugi::trial::{self, Client, Socket};
+use tsumugi::{Close, Message, Settings};
 
 use crate::tasks::{NewTask, Task};
 use crate::{App, NewUser, User, routes};

@@ -1,6 +1,6 @@
 //! The same test for every client: what one adds, it finds. Databases are thrown away.
 
-use tsumugi::app::Settings;
+use tsumugi::Settings;
 use tsumugi::trial;
 
 use crate::{User, Users, ours, routes, rusqlite_client, tokio_postgres_client};

@@ -101,7 +101,7 @@ pub fn routes() -> Router<App> {
 
 #[cfg(test)]
 mod tests {
-    use tsumugi::app::Settings;
+    use tsumugi::Settings;
     use tsumugi::trial;
 
     use super::*;

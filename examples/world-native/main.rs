@@ -159,7 +159,7 @@ async fn updates(app: State<App>, Query(asked): Query<Asked>) -> Result<Json<Vec
     let found = app.worlds(asked.count()).await?;
     let firsts = found.iter().filter_map(Rows::first);
     let mut worlds: Vec<World> = firsts
-        .map(tsumugi::app::db::from_row)
+        .map(tsumugi::builder::from_row)
         .collect::<Result<_>>()?;
     // In one order everywhere, and each row once: statements of several connections must not wait for each other in a circle.
     worlds.sort_unstable_by_key(|world| world.id);

@@ -1,7 +1,7 @@
 //! The endpoints on a PostgreSQL server that is thrown away.
 //! Reads what the database has besides what the application answers.
 
-use tsumugi::app::Settings;
+use tsumugi::Settings;
 use tsumugi::prelude::*;
 use tsumugi::trial::{self, Client};
 

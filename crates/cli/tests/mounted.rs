@@ -2,7 +2,7 @@
 
 use std::path::Path as File;
 
-use tsumugi::app::Settings;
+use tsumugi::Settings;
 use tsumugi::prelude::*;
 use tsumugi::trial;
 

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 
+use crate::{Db, Loaded, Migration, Plugin, Program, Router, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, Subcommand};
-use tsumugi_app::{Db, Loaded, Migration, Plugin, Program, Router, Settings, Worker};
 use tsumugi_server::{Limited, Options, Row, limited, table};
 use tsumugi_worker::ERRORS;
 
@@ -17,18 +17,18 @@ use crate::maintain::{Maintained, Place, Word};
 
 /// The limits of an application in Rust.
 #[derive(Clone, Debug, Default)]
-struct Native(tsumugi_app::Limits);
+struct Native(crate::Limits);
 
 impl Deref for Native {
-    type Target = tsumugi_app::Limits;
+    type Target = crate::Limits;
 
-    fn deref(&self) -> &tsumugi_app::Limits {
+    fn deref(&self) -> &crate::Limits {
         &self.0
     }
 }
 
 impl DerefMut for Native {
-    fn deref_mut(&mut self) -> &mut tsumugi_app::Limits {
+    fn deref_mut(&mut self) -> &mut crate::Limits {
         &mut self.0
     }
 }
@@ -102,7 +102,7 @@ impl<F> Commands<F> {
     #[must_use]
     pub fn database<C>(mut self, connect: C) -> Commands<F>
     where
-        C: AsyncFn(&Worker) -> tsumugi_app::Result<Db> + 'static,
+        C: AsyncFn(&Worker) -> crate::Result<Db> + 'static,
     {
         let connect = Rc::new(connect);
         self.maintained.connect = Some(Box::new(move |worker| {
@@ -123,7 +123,7 @@ impl<F> Commands<F> {
     #[must_use]
     pub fn seeds<R>(mut self, seeds: R) -> Commands<F>
     where
-        R: AsyncFn(&Db) -> tsumugi_app::Result<()> + 'static,
+        R: AsyncFn(&Db) -> crate::Result<()> + 'static,
     {
         let seeds = Rc::new(seeds);
         self.maintained.seeds = Some(Box::new(move |db| {
@@ -196,7 +196,7 @@ fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result
     let limits = tsumugi_worker::Limits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
         let loaded = Loaded::load(&worker, Rc::new(settings), routes).await;
-        let loaded = loaded.map_err(|error| anyhow!("{}", tsumugi_app::story(&error)))?;
+        let loaded = loaded.map_err(|error| anyhow!("{}", crate::story(&error)))?;
         loaded.retire().await;
         anyhow::Ok(loaded.routes().len())
     });

@@ -1,5 +1,7 @@
-//! Applications in Rust on Tsumugi: one crate to depend on. Re-exports the crates below and starts a server with the options of
-//! `tsumugi serve`; nothing else is here. Rule: without the feature `ruby` nothing of Ruby is built.
+//! Applications in Rust on Tsumugi: one crate to depend on. An application is a function that makes a [`Router`], and a [`Plugin`] of which every worker
+//! has its own value; [`main`] serves it with the options of `tsumugi serve`. Rule: nothing here is `Send` or shared between workers, so an author needs
+//! neither locks nor atomics; a request's future is dropped when its client goes, and what it holds is released by that. Without the feature
+//! `ruby` nothing of Ruby is built.
 //!
 //! ```no_run
 //! use tsumugi::prelude::*;
@@ -23,17 +25,64 @@
 
 #![forbid(unsafe_code)]
 
+pub mod builder;
 mod command;
+mod context;
+mod error;
+mod extract;
+mod feed;
+mod handler;
+mod layer;
+mod ledger;
+mod limits;
+mod lineage;
+mod loaded;
 mod maintain;
+mod plugin;
+mod program;
+mod response;
+mod router;
 #[cfg(feature = "ruby")]
 mod ruby;
+mod session;
+mod store;
+mod streaming;
+mod timers;
+pub mod trial;
+mod unfit;
+mod websocket;
 
+pub use builder::{Db, Migration, Table, Tx};
 pub use command::{Commands, main};
+pub use context::Context;
+pub use error::{Error, Result, story};
+pub use extract::{
+    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,
+    Query, State, Upload,
+};
+pub use feed::{Csv, JsonRows, NdJson};
+pub use handler::{Handler, Local, Methods, any, delete, get, head, options, patch, post, put};
+pub use layer::{Next, Verdict};
+pub use limits::Limits;
+pub use loaded::{Loaded, Settings};
+pub use plugin::{Named, Plugin, Worker, alone};
+pub use program::Program;
+pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
+pub use router::{Mount, Mounted, RouteLine, Router};
 #[cfg(feature = "ruby")]
 pub use ruby::Ruby;
+pub use session::{Session, Sessions};
+pub use store::Kv;
+pub use streaming::{Event, Events, Output, Sse, Streamed};
+pub use timers::{On, Ticked};
+pub use tsumugi_http::cookie::SameSite;
+pub use tsumugi_http::secret::Secret;
+pub use tsumugi_http::session::{Forms, Transport};
+pub use tsumugi_http::websocket::{Close, Message, WebSocket};
+pub use tsumugi_http::{Request, Response as HttpResponse};
+pub use tsumugi_server::{Mode, Shown};
+pub use websocket::{Accepted, WebSocketUpgrade};
 
-pub use tsumugi_app as app;
-pub use tsumugi_app::{migrations, trial};
 pub use tsumugi_db as db;
 pub use tsumugi_kv as kv;
 pub use tsumugi_sql as sql;
@@ -51,18 +100,18 @@ pub mod prelude {
     pub use std::rc::Rc;
     pub use std::time::Duration;
 
-    pub use bytes::Bytes;
-    pub use http::StatusCode;
-    pub use serde::{Deserialize, Serialize};
-    pub use tokio::time::sleep;
-    pub use tokio::{join, try_join};
-    pub use tsumugi_app::{
+    pub use crate::{
         Accepted, BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader,
         Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Migration, Mode,
         Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result,
         Router, Session, Sessions, Sse, State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade,
         Worker, any, delete, get, head, options, patch, post, put,
     };
+    pub use bytes::Bytes;
+    pub use http::StatusCode;
+    pub use serde::{Deserialize, Serialize};
+    pub use tokio::time::sleep;
+    pub use tokio::{join, try_join};
     pub use tsumugi_db::{Error as DbError, Options, Rows, TransactionOptions, values};
     pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, schema, value};
 

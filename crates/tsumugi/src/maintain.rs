@@ -4,19 +4,19 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::{Db, Local, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
-use tsumugi_app::{Db, Local, Migration, Settings, Worker};
 use tsumugi_db::schema::{Applied, News};
 use tsumugi_server::table;
 
 use crate::command::say;
 
 /// How to reach the database.
-pub(crate) type Connect = Box<dyn Fn(Worker) -> Local<tsumugi_app::Result<Db>>>;
+pub(crate) type Connect = Box<dyn Fn(Worker) -> Local<crate::Result<Db>>>;
 
 /// What fills it.
-pub(crate) type Seeds = Box<dyn Fn(Db) -> Local<tsumugi_app::Result<()>>>;
+pub(crate) type Seeds = Box<dyn Fn(Db) -> Local<crate::Result<()>>>;
 
 /// What an application declares of its database.
 #[derive(Default)]
@@ -103,7 +103,7 @@ impl Maintained {
 fn on_database<T>(
     connect: Option<Connect>,
     data_dir: PathBuf,
-    run: impl AsyncFnOnce(Db) -> tsumugi_app::Result<T>,
+    run: impl AsyncFnOnce(Db) -> crate::Result<T>,
 ) -> Result<T> {
     let connect = connect.context("this application does not say how to reach its database")?;
     std::fs::create_dir_all(&data_dir)
@@ -112,13 +112,13 @@ fn on_database<T>(
         data_dir,
         ..Settings::default()
     };
-    let outcome = tsumugi_app::alone(settings, async |worker| {
+    let outcome = crate::alone(settings, async |worker| {
         let db = connect(worker.clone()).await?;
         let outcome = run(db.clone()).await;
         db.close().await;
         outcome
     });
-    outcome?.map_err(|error| anyhow!("{}", tsumugi_app::story(&error)))
+    outcome?.map_err(|error| anyhow!("{}", crate::story(&error)))
 }
 
 /// A line for each migration that has run. The work goes on when nobody reads it.
@@ -139,18 +139,18 @@ fn status(migrations: Vec<Applied>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tsumugi_app::Tx;
+    use crate::Tx;
     use tsumugi_sql::schema::{Table, increments};
 
     use super::*;
 
     fn migrations() -> Vec<Migration> {
-        async fn up(tx: &Tx) -> tsumugi_app::Result<()> {
+        async fn up(tx: &Tx) -> crate::Result<()> {
             tx.create(&Table::new("users").column(increments("id")))
                 .await?;
             Ok(())
         }
-        async fn down(tx: &Tx) -> tsumugi_app::Result<()> {
+        async fn down(tx: &Tx) -> crate::Result<()> {
             tx.drop_table("users").await
         }
         vec![Migration::new("1_users", "users", up).down(down)]

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use tsumugi_app::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Shown, Worker};
+use crate::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Shown, Worker};
 use tsumugi_ruby::{App, Program, Settings};
 use tsumugi_server::{Application as _, Program as _};
 
-/// An application file, for [`Router::mount`](tsumugi_app::Router::mount): `.mount("/", Ruby::new("app.rb"))`.
+/// An application file, for [`Router::mount`](crate::Router::mount): `.mount("/", Ruby::new("app.rb"))`.
 #[derive(Clone, Debug)]
 pub struct Ruby {
     settings: Settings,

@@ -45,17 +45,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["tsumugi-worker", "tsumugi-db", "tsumugi-http", "tsumugi-kv"],
     ),
     (
-        "tsumugi-app",
-        &[
-            "tsumugi-worker",
-            "tsumugi-server",
-            "tsumugi-db",
-            "tsumugi-http",
-            "tsumugi-kv",
-            "tsumugi-sql",
-        ],
-    ),
-    (
         "tsumugi-ruby",
         &[
             "tsumugi-client",
@@ -75,13 +64,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "tsumugi",
         &[
             "tsumugi-worker",
-            "tsumugi-app",
             "tsumugi-db",
             "tsumugi-testkit",
             "tsumugi-server",
             "tsumugi-kv",
             "tsumugi-ruby",
             "tsumugi-sql",
+            "tsumugi-http",
         ],
     ),
     (

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
-use tsumugi_app::trial::{self, Client, Socket};
-use tsumugi_app::{
+use tsumugi::trial::{self, Client, Socket};
+use tsumugi::{
     Accepted, Close, Error, Message, Plugin, Result, Router, Settings, State, WebSocket,
     WebSocketUpgrade, Worker, get,
 };
@@ -166,7 +166,7 @@ struct Errors(Arc<Mutex<usize>>);
 
 impl Subscriber for Errors {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("tsumugi_app") && *metadata.level() == Level::ERROR
+        metadata.target().starts_with("tsumugi") && *metadata.level() == Level::ERROR
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -21,8 +21,8 @@ use tsumugi_server::Mode;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
-use crate::kv::Kv;
 use crate::plugin::Worker;
+use crate::store::Kv;
 
 pub(crate) use guard::guarded;
 use stored::Record;

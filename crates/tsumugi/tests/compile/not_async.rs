@@ -1,6 +1,6 @@
 //! A handler that is no async function. Must not compile.
 
-use tsumugi_app::{Router, get};
+use tsumugi::{Router, get};
 
 fn handler() -> &'static str {
     "hello"

@@ -1,6 +1,6 @@
 //! What users are called.
 
-use tsumugi_app::{Result, Tx};
+use tsumugi::{Result, Tx};
 use tsumugi_sql::schema::{alter, string};
 
 pub async fn up(tx: &Tx) -> Result<()> {

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use tsumugi_app::trial::{self, Client, Reply};
-use tsumugi_app::{
+use tsumugi::trial::{self, Client, Reply};
+use tsumugi::{
     Error, Forms, Mode, Result, Router, Secret, Session, Sessions, Settings, Streamed, get, post,
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use tsumugi_app::{Db, Result};
+use tsumugi::{Db, Result};
 use tsumugi_db::Options;
 
 /// An empty database that no other test of this process has.

@@ -4,7 +4,7 @@
 mod memory;
 
 use serde::{Deserialize, Serialize};
-use tsumugi_app::{Db, Plugin, Result, Router, Worker, trial};
+use tsumugi::{Db, Plugin, Result, Router, Worker, trial};
 
 struct App {
     db: Db,

@@ -1,6 +1,6 @@
 //! A handler of another plugin. Must not compile.
 
-use tsumugi_app::{Router, State, get};
+use tsumugi::{Router, State, get};
 
 struct Other;
 

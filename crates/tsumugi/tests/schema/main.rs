@@ -2,7 +2,7 @@
 //! Rule: a migration here is a module, as in applications.
 
 use serde::Serialize;
-use tsumugi_app::{Db, Error, Migration, Plugin, Result, Router, Tx, Worker, trial};
+use tsumugi::{Db, Error, Migration, Plugin, Result, Router, Tx, Worker, trial};
 use tsumugi_db::schema::State;
 use tsumugi_sql::col;
 use tsumugi_sql::schema::{Table, increments, integer, string, text};
@@ -11,7 +11,7 @@ mod history;
 #[path = "../memory/mod.rs"]
 mod memory;
 
-tsumugi_app::migrations![m1_create_users, m2_add_nick];
+tsumugi::migrations![m1_create_users, m2_add_nick];
 
 struct App {
     db: Db,

@@ -6,7 +6,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use tsumugi_db::{Format, RowStream, Rows, Scribe};
 
-use crate::db::Feed;
+use crate::builder::Feed;
 use crate::error::Result;
 use crate::handler::Local;
 use crate::response::{Answer, Response};

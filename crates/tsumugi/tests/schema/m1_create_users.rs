@@ -1,17 +1,17 @@
-//! The table pets, with one of them.
+//! The table users, with somebody in it.
 
 use serde_json::json;
-use tsumugi_app::{Result, Tx};
+use tsumugi::{Result, Tx};
 use tsumugi_sql::schema::{Table, increments, string};
 
 pub async fn up(tx: &Tx) -> Result<()> {
-    let pets = Table::new("pets")
+    let users = Table::new("users")
         .column(increments("id"))
         .column(string("name", 20));
-    tx.create(&pets).await?;
-    tx.table("pets").insert(json!({ "name": "rex" })).await.map(drop)
+    tx.create(&users).await?;
+    tx.table("users").insert(json!({ "name": "bo" })).await.map(drop)
 }
 
 pub async fn down(tx: &Tx) -> Result<()> {
-    tx.drop_table("pets").await
+    tx.drop_table("users").await
 }

@@ -11,7 +11,7 @@ fn libraries() -> Vec<PathBuf> {
     let mut found: Vec<_> = files
         .filter_map(|file| {
             let name = file.file_name().into_string().ok()?;
-            let ours = name.starts_with("libtsumugi_app-") && name.ends_with(".rlib");
+            let ours = name.starts_with("libtsumugi-") && name.ends_with(".rlib");
             let changed = file.metadata().ok()?.modified().ok()?;
             ours.then(|| (changed, file.path()))
         })
@@ -35,7 +35,7 @@ fn compile(library: &Path, program: &Path, out: &Path) -> (String, bool) {
         .arg("-L")
         .arg(library.parent().unwrap())
         .arg("--extern")
-        .arg(format!("tsumugi_app={}", library.display()))
+        .arg(format!("tsumugi={}", library.display()))
         .arg(program)
         .output()
         .unwrap();

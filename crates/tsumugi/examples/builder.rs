@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
-use tsumugi_app::Db;
-use tsumugi_app::db::from_row;
+use tsumugi::Db;
+use tsumugi::builder::from_row;
 use tsumugi_db::{Options, values};
 use tsumugi_sql::col;
 

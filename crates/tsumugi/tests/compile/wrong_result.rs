@@ -1,6 +1,6 @@
 //! A handler that returns what is no response. Must not compile, and the compiler names it.
 
-use tsumugi_app::{Router, get};
+use tsumugi::{Router, get};
 
 struct Page;
 

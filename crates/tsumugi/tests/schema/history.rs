@@ -1,3 +1,3 @@
 //! A history in a file of its own, whose modules are in the folder of its name.
 
-tsumugi_app::migrations!["history"; m1_create_pets];
+tsumugi::migrations!["history"; m1_create_pets];

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use tsumugi_app::{
+use tsumugi::{
     BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
     HttpResponse, IntoResponse, Json, Limits, Local, Mount, Mounted, Multipart, Next, On, Path,
     Plugin, Query, Redirect, Request, Response, Result, Router, Settings, Sse, State, Streamed,

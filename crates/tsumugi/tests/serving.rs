@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tsumugi_app::{
+use tsumugi::{
     Accepted, Db, HttpResponse, Kv, Local, Mount, Mounted, Plugin, Program, Request, Result,
     Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
 };

@@ -15,7 +15,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-use tsumugi_app::{
+use tsumugi::{
     Accepted, Db, Error, Plugin, Program, Result, Router, Settings, State, Streamed,
     WebSocketUpgrade, Worker, get,
 };

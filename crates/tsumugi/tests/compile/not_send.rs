@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use tsumugi_app::{On, Plugin, Result, Router, State, Worker, get};
+use tsumugi::{On, Plugin, Result, Router, State, Worker, get};
 
 struct App {
     shared: Rc<RefCell<Vec<String>>>,

@@ -1,6 +1,6 @@
 //! A handler whose second argument is no extractor. Must not compile, and the compiler names it.
 
-use tsumugi_app::{Router, State, get};
+use tsumugi::{Router, State, get};
 
 struct Visitor;
 

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use tsumugi_app::{Error, Kv, Result, Settings, Worker};
+use tsumugi::{Error, Kv, Result, Settings, Worker};
 
 const TTL: Duration = Duration::from_secs(60);
 
 /// Runs on a worker of its own, which ends with it.
 fn alone<T>(store: &str, run: impl AsyncFnOnce(&Worker, Kv) -> T) -> T {
-    let outcome = tsumugi_app::alone(Settings::default(), async |worker| {
+    let outcome = tsumugi::alone(Settings::default(), async |worker| {
         let kv = Kv::open(worker, &format!("memory:{store}")).await.unwrap();
         let run = run(worker, kv);
         // What waits for itself would wait for ever.
@@ -243,7 +243,7 @@ fn a_value_is_computed_again_once_it_has_expired() {
 
 #[test]
 fn stores_without_a_name_share_no_computation() {
-    tsumugi_app::alone(Settings::default(), async |worker| {
+    tsumugi::alone(Settings::default(), async |worker| {
         let one = Kv::open(worker, "#capacity=64m").await.unwrap();
         let two = Kv::open(worker, "#capacity=64m").await.unwrap();
         let computed = one.fetch("k", TTL, async || number(&two, "k", 5).await);

@@ -11,7 +11,7 @@ use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_server::Mode;
 
-use crate::db::Db;
+use crate::builder::Db;
 use crate::error::{Error, Result};
 use crate::lineage::{self, Within};
 use crate::loaded::Settings;
