@@ -140,7 +140,7 @@ enum Command {
     Migrate(migrate::Arguments),
     /// Fill empty tables with what an application begins with
     #[command(after_help = migrate::SEED_HELP)]
-    Seed(migrate::Place),
+    Seed(migrate::MigrateTarget),
     /// Serve key-value databases to clients of Tkrzw-RPC, or be such a client
     #[command(after_help = kv::HELP)]
     Kv(Box<kv::Arguments>),

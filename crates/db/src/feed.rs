@@ -28,24 +28,24 @@ impl Format {
 
 /// Writes the batches of one stream.
 #[derive(Debug)]
-pub struct Scribe {
+pub struct RowEncoder {
     format: Format,
-    place: Place,
+    place: FeedPosition,
 }
 
 /// Whether something was written before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum FeedPosition {
     First,
     Later,
 }
 
-impl Scribe {
+impl RowEncoder {
     /// Writes in this format.
-    pub fn new(format: Format) -> Scribe {
-        Scribe {
+    pub fn new(format: Format) -> RowEncoder {
+        RowEncoder {
             format,
-            place: Place::First,
+            place: FeedPosition::First,
         }
     }
 
@@ -59,8 +59,8 @@ impl Scribe {
         batch: Option<&Rows>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let place = std::mem::replace(&mut self.place, Place::Later);
-        if self.format == Format::Csv && place == Place::First {
+        let place = std::mem::replace(&mut self.place, FeedPosition::Later);
+        if self.format == Format::Csv && place == FeedPosition::First {
             columns.write_csv(out);
         }
         match (batch, self.format) {
@@ -70,10 +70,14 @@ impl Scribe {
                 // The array's brackets go around all batches; between two there is a comma in their place.
                 let start = out.len();
                 batch.write_json(out)?;
-                out[start] = if place == Place::First { b'[' } else { b',' };
+                out[start] = if place == FeedPosition::First {
+                    b'['
+                } else {
+                    b','
+                };
                 out.pop();
             }
-            (None, Format::Json) if place == Place::First => out.extend_from_slice(b"[]"),
+            (None, Format::Json) if place == FeedPosition::First => out.extend_from_slice(b"[]"),
             (None, Format::Json) => out.push(b']'),
             (None, _) => {}
         }

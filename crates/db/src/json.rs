@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::error::Result;
 use crate::rows::packed::Cell;
-use crate::rows::typed::Held;
-use crate::rows::{Lying, Row, Rows};
+use crate::rows::typed::DeclaredType;
+use crate::rows::{Row, RowRef, Rows};
 use crate::value::{Value, ValueRef};
 
 impl Rows {
@@ -70,11 +70,11 @@ impl Row<'_> {
         let mut object = Object { before: b'{', out };
         let columns = self.columns();
         match self.0 {
-            Lying::Packed(row) => {
+            RowRef::Packed(row) => {
                 for (index, (key, cell)) in columns.keys().iter().zip(row.cells()).enumerate() {
                     let Some(out) = object.key(key) else { continue };
                     match columns.held(index) {
-                        Held::Plain => write_cell(cell, out),
+                        DeclaredType::Plain => write_cell(cell, out),
                         held => match held.value(cell) {
                             ValueRef::Rich(rich) => rich.write_json(out)?,
                             ValueRef::Boolean(truth) => {
@@ -85,7 +85,7 @@ impl Row<'_> {
                     }
                 }
             }
-            Lying::Postgres(row) => {
+            RowRef::Postgres(row) => {
                 for (key, field) in columns.keys().iter().zip(row.fields()) {
                     if let Some(out) = object.key(key) {
                         match field {
@@ -95,7 +95,7 @@ impl Row<'_> {
                     }
                 }
             }
-            Lying::Firebird(row) => {
+            RowRef::Firebird(row) => {
                 for (key, field) in columns.keys().iter().zip(row.fields()) {
                     if let Some(out) = object.key(key) {
                         match field {

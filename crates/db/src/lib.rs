@@ -23,8 +23,6 @@
 
 #![forbid(unsafe_code)]
 
-mod account;
-mod attempt;
 mod batch;
 mod csv;
 mod database;
@@ -47,6 +45,8 @@ mod rows;
 pub mod schema;
 mod session;
 pub mod sqlite;
+mod statement_context;
+mod statement_stats;
 mod value;
 mod watched;
 
@@ -54,7 +54,7 @@ pub use batch::BatchSize;
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Result, VALUE_REFUSED};
 pub use executor::Executor;
-pub use feed::{Format, Scribe};
+pub use feed::{Format, RowEncoder};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
@@ -64,8 +64,8 @@ pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use tsumugi_pg::Atomicity;
-pub use value::{Nature, Rich, Value, ValueRef};
-pub use watched::{Extent, Watched};
+pub use value::{Rich, Value, ValueKind, ValueRef};
+pub use watched::{PoolScope, Watched};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
 #[macro_export]

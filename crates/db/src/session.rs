@@ -277,7 +277,7 @@ pub enum Heard {
         process_id: u32,
     },
     /// The connection had been lost, or more came than waited to be heard: notifications may have been missed.
-    Missed,
+    AcquireError,
 }
 
 impl Listener {

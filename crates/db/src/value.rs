@@ -43,7 +43,7 @@ enum Of<'a> {
 /// What a [`Rich`] value is, as far as a program that shows or computes with it must know.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nature {
+pub enum ValueKind {
     /// An exact number; its text is decimal digits, or NaN or an infinity.
     Decimal,
     /// A calendar date, `2024-01-02`.
@@ -72,7 +72,7 @@ impl<'a> Rich<'a> {
     }
 
     /// What it is.
-    pub fn nature(&self) -> Nature {
+    pub fn nature(&self) -> ValueKind {
         match self.0 {
             Of::Postgres(field) => field.nature(),
             Of::Firebird(field) => field.nature(),
@@ -80,7 +80,7 @@ impl<'a> Rich<'a> {
         }
     }
 
-    /// Microseconds since 1970 of a finite [`Nature::Timestamp`] or [`Nature::TimestampTz`].
+    /// Microseconds since 1970 of a finite [`ValueKind::Timestamp`] or [`ValueKind::TimestampTz`].
     pub fn unix_micros(&self) -> Option<i64> {
         match self.0 {
             Of::Postgres(field) => field.unix_micros(),

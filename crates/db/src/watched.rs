@@ -22,7 +22,7 @@ enum Watch {
 
 /// Whose the connections of a database are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum PoolScope {
     /// All threads of the process have them together.
     Process,
     /// The thread that connected has them.
@@ -56,10 +56,10 @@ impl Watched {
     }
 
     /// Whose connections the figures are about.
-    pub fn extent(&self) -> Extent {
+    pub fn extent(&self) -> PoolScope {
         match self.watch {
-            Watch::Sqlite(_) => Extent::Process,
-            Watch::Postgres(_) | Watch::Firebird(_) => Extent::Thread,
+            Watch::Sqlite(_) => PoolScope::Process,
+            Watch::Postgres(_) | Watch::Firebird(_) => PoolScope::Thread,
         }
     }
 

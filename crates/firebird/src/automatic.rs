@@ -14,7 +14,7 @@ use crate::error::Result;
 
 #[derive(Default)]
 pub(crate) struct Automatic {
-    reading: Place,
+    reading: ReadSlot,
     /// Statements and blobs that are in use.
     users: Cell<usize>,
     /// To be ended when nothing is in use any more.
@@ -22,7 +22,7 @@ pub(crate) struct Automatic {
 }
 
 #[derive(Default)]
-struct Place {
+struct ReadSlot {
     state: Cell<State>,
     waiting: RefCell<Vec<Waker>>,
 }
@@ -37,9 +37,9 @@ enum State {
 }
 
 /// Whoever begins it; gone without success, the next one tries.
-struct Beginning<'a>(&'a Place);
+struct Beginning<'a>(&'a ReadSlot);
 
-impl Place {
+impl ReadSlot {
     fn set(&self, state: State) {
         self.state.set(state);
         for waker in self.waiting.take() {
@@ -128,7 +128,7 @@ impl Connection {
 
     /// Lets go of the tables that statements outside of any transaction have read: at once, if no more than `mine` of what is in
     /// use is still in use; else what reads may read on first. What writes has ended its transaction.
-    pub(crate) fn let_go_of_tables(&self, mine: usize) {
+    pub(crate) fn release_table_locks(&self, mine: usize) {
         let automatic = &self.0.automatic;
         if let Some(reading) = self.forget_automatic() {
             automatic.stale.borrow_mut().push(reading);

@@ -58,7 +58,7 @@ pub enum Error {
         /// Why.
         reason: String,
         /// Whether the statement may have run.
-        ran: Ran,
+        ran: StatementFate,
     },
     /// The caller misused the driver. Fix the code; nothing was sent.
     #[error("{0}")]
@@ -92,18 +92,18 @@ pub enum Error {
 
 /// Whether a statement ran whose answer never came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ran {
+pub enum StatementFate {
     /// It was never sent.
     No,
     /// It may have run, or not.
     Perhaps,
 }
 
-impl Ran {
+impl StatementFate {
     fn text(self) -> &'static str {
         match self {
-            Ran::No => "the statement was not sent",
-            Ran::Perhaps => "the statement may or may not have run",
+            StatementFate::No => "the statement was not sent",
+            StatementFate::Perhaps => "the statement may or may not have run",
         }
     }
 }
@@ -121,7 +121,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn lost(lost: &Lost, ran: Ran) -> Error {
+    pub(crate) fn lost(lost: &Lost, ran: StatementFate) -> Error {
         Error::Lost {
             reason: lost.to_string(),
             ran,

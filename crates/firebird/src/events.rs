@@ -12,7 +12,7 @@ use tsumugi_firebird_proto::events::{self, Events};
 use tsumugi_firebird_proto::request::EventId;
 
 use crate::connection::Connection;
-use crate::error::{Error, Ran, Result};
+use crate::error::{Error, Result, StatementFate};
 use crate::limits::READ_BYTES_MIN;
 
 /// A name that was posted.
@@ -170,7 +170,7 @@ impl EventListener {
         }
         Err(Error::Lost {
             reason: "the server closed the connection for events".to_owned(),
-            ran: Ran::No,
+            ran: StatementFate::No,
         })
     }
 }

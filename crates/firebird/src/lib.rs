@@ -24,7 +24,7 @@ pub use self::blob::{BlobReader, BlobWriter};
 pub use self::config::Config;
 pub use self::connect::{Cause, Connector, Creation, Phase};
 pub use self::connection::Connection;
-pub use self::error::{Error, Ran, Result};
+pub use self::error::{Error, Result, StatementFate};
 pub use self::events::{EventListener, Posted};
 pub use self::reply::Reply;
 pub use self::row_stream::RowStream;

@@ -193,7 +193,7 @@ impl Connection {
     pub(crate) fn forget(&self, mine: usize) {
         let gone = self.0.cache.borrow_mut().clear();
         self.free(gone);
-        self.let_go_of_tables(mine);
+        self.release_table_locks(mine);
     }
 
     /// How many statements are kept prepared and not in use.

@@ -337,7 +337,7 @@ mod tests {
     use http::{Method, StatusCode};
 
     use super::*;
-    use crate::account::Account;
+    use crate::account::RequestSummary;
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -345,11 +345,11 @@ mod tests {
         Finished {
             method: Method::GET,
             status: StatusCode::CREATED,
-            account: Account {
+            account: RequestSummary {
                 pattern: Some("/a/:x".into()),
                 waited: Duration::from_micros(1_500),
                 ran: Duration::from_millis(2),
-                ..Account::default()
+                ..RequestSummary::default()
             },
             received_at: Instant::now(),
             body_bytes: 12,

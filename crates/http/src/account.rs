@@ -11,7 +11,7 @@ use crate::compress::Packing;
 
 /// What the handler tells about its own work. It travels with the response.
 #[derive(Clone, Debug, Default)]
-pub struct Account {
+pub struct RequestSummary {
     /// The pattern of the route, when there was one.
     pub pattern: Option<Arc<str>>,
     /// The time spent waiting.
@@ -41,7 +41,7 @@ pub struct Finished {
     /// The response's status; 200 for a request that ended unanswered.
     pub status: StatusCode,
     /// What the handler told.
-    pub account: Account,
+    pub account: RequestSummary,
     /// When the request's header was complete.
     pub received_at: Instant,
     /// The bytes of the response's body that were given to the connection.

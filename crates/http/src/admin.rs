@@ -1,5 +1,5 @@
 //! The pages for those who run the server: /healthz, /ready and /metrics. Knows no application and no worker.
-//! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`Desk`].
+//! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`AdminSource`].
 
 use std::{cell::Cell, future::pending, io, net, os::unix, pin::Pin, rc::Rc, sync::Arc, thread};
 
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Answers what the pages show, on the admin thread.
-pub trait Desk: Send + Sync + 'static {
+pub trait AdminSource: Send + Sync + 'static {
     /// Whether requests are welcome; if not, why not.
     fn ready(&self) -> Result<(), String>;
 
@@ -40,7 +40,7 @@ pub enum Listener {
 }
 
 /// Serves the pages until the process ends.
-pub fn start(listener: Listener, desk: Arc<dyn Desk>) -> io::Result<()> {
+pub fn start(listener: Listener, desk: Arc<dyn AdminSource>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -86,7 +86,7 @@ impl Open {
     }
 }
 
-async fn serve(listener: Open, desk: Arc<dyn Desk>) {
+async fn serve(listener: Open, desk: Arc<dyn AdminSource>) {
     let server = Rc::new(Server::new(Limits::default(), SpawnLocal));
     let pages = Rc::new(Pages(desk));
     let open = Rc::new(Cell::new(0));
@@ -114,7 +114,7 @@ async fn serve(listener: Open, desk: Arc<dyn Desk>) {
     }
 }
 
-struct Pages(Arc<dyn Desk>);
+struct Pages(Arc<dyn AdminSource>);
 
 impl Handler for Pages {
     type Note = ();

@@ -15,19 +15,19 @@ use http::{
 use http_body::{Frame, SizeHint};
 
 use crate::{
-    account::{Account, Finished, Outcome},
+    account::{Finished, Outcome, RequestSummary},
     bodies::Load,
     connection::Handler,
+    connection_state::{ConnectionState, Unread},
     request::Request,
     response::{Body, Response},
     stream::StreamAborted,
-    vitals::{Unread, Vitals},
 };
 
 /// A request that is being answered.
 pub(crate) struct Completion<H: Handler> {
     pub(crate) handler: Rc<H>,
-    vitals: Rc<Vitals>,
+    vitals: Rc<ConnectionState>,
     version: Version,
     finished: Finished,
     note: H::Note,
@@ -36,13 +36,13 @@ pub(crate) struct Completion<H: Handler> {
 }
 
 impl<H: Handler> Completion<H> {
-    pub(crate) fn begin(handler: Rc<H>, vitals: Rc<Vitals>, request: &Request) -> Self {
+    pub(crate) fn begin(handler: Rc<H>, vitals: Rc<ConnectionState>, request: &Request) -> Self {
         vitals.request_began();
         let note = handler.begun(request);
         let finished = Finished {
             method: request.method.clone(),
             status: StatusCode::OK,
-            account: Account::default(),
+            account: RequestSummary::default(),
             received_at: request.received_at,
             body_bytes: 0,
             outcome: Outcome::Unanswered,

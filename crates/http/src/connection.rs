@@ -24,16 +24,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
     account::Finished,
-    attendant::{Attendant, Conversation},
     bodies::Bodies,
     body::{Completion, ResponseBody},
+    connection_state::ConnectionState,
     host,
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
     outbox::{self, Outbox},
     request::{Request, RequestBody, RequestNumbers},
     response::Response,
     switch::Upgraded,
-    vitals::Vitals,
+    timeout_supervisor::{Conversation, TimeoutSupervisor},
     wire::{Sniffed, Wire},
 };
 
@@ -159,7 +159,7 @@ impl<E: Spawn> Server<E> {
     }
 
     /// A connection's socket, with the outbox that all of them share.
-    fn wire<I>(&self, io: I, vitals: &Rc<Vitals>) -> Wire<I>
+    fn wire<I>(&self, io: I, vitals: &Rc<ConnectionState>) -> Wire<I>
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -177,11 +177,11 @@ impl<E: Spawn> Server<E> {
         H: Handler,
         S: Future<Output = ()>,
     {
-        let vitals = Rc::new(Vitals::new(self.limits.linger_bytes_max));
+        let vitals = Rc::new(ConnectionState::new(self.limits.linger_bytes_max));
         let mut wire = self.wire(io, &vitals);
         let mut shutdown = pin!(shutdown);
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
-        let mut attendant = Attendant::new(
+        let mut attendant = TimeoutSupervisor::new(
             Rc::clone(&vitals),
             Rc::clone(&self.limits),
             shutdown.as_mut(),
@@ -254,7 +254,7 @@ fn log_end(ended: Option<hyper::Result<()>>) {
 /// Makes requests for the handler out of what hyper read.
 fn service<H: Handler>(
     handler: Rc<H>,
-    vitals: Rc<Vitals>,
+    vitals: Rc<ConnectionState>,
     limits: Rc<Limits>,
     bodies: Rc<Bodies>,
     numbers: Rc<RequestNumbers>,

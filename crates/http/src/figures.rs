@@ -169,13 +169,13 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::account::Account;
+    use crate::account::RequestSummary;
 
     fn finished(method: &str, status: u16, outcome: Outcome) -> Finished {
         Finished {
             method: method.parse().unwrap(),
             status: StatusCode::from_u16(status).unwrap(),
-            account: Account::default(),
+            account: RequestSummary::default(),
             received_at: Instant::now(),
             body_bytes: 10,
             outcome,

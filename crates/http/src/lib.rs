@@ -17,11 +17,11 @@
 pub mod access_log;
 mod account;
 pub mod admin;
-mod attendant;
 mod bodies;
 mod body;
 pub mod compress;
 mod connection;
+mod connection_state;
 pub mod cookie;
 mod error;
 pub mod exposition;
@@ -44,15 +44,15 @@ pub mod session;
 mod spare;
 mod stream;
 mod switch;
+mod timeout_supervisor;
 mod tls;
 pub mod upload;
 mod version;
-mod vitals;
 pub mod websocket;
 mod wire;
 
 pub use self::{
-    account::{Account, Finished, Outcome},
+    account::{Finished, Outcome, RequestSummary},
     bodies::Bodies,
     connection::{Handler, Origin, Protocol, Server, Spawn, SpawnLocal},
     error::{Error, Result},

@@ -21,10 +21,10 @@ use tokio::time::Sleep;
 
 use crate::{
     bodies::{Bodies, Load},
+    connection_state::{ConnectionState, Unread},
     error::{Error, Result},
     limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, Limits, REQUEST_ID_BYTES_MAX},
     spare,
-    vitals::{Unread, Vitals},
 };
 
 /// A request whose header is complete. Its body may still be on the way.
@@ -153,7 +153,7 @@ struct Arriving {
     incoming: Incoming,
     end: End,
     limits: Rc<Limits>,
-    vitals: Rc<Vitals>,
+    vitals: Rc<ConnectionState>,
     load: Rc<Load>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
@@ -163,7 +163,7 @@ impl RequestBody {
     pub(crate) fn new(
         incoming: Incoming,
         limits: &Rc<Limits>,
-        vitals: &Rc<Vitals>,
+        vitals: &Rc<ConnectionState>,
         bodies: &Rc<Bodies>,
     ) -> RequestBody {
         if incoming.is_end_stream() {

@@ -7,7 +7,7 @@ use http::{
 };
 
 use crate::{
-    account::Account,
+    account::RequestSummary,
     error::Error,
     limits::Limits,
     router::Allow,
@@ -27,7 +27,7 @@ pub struct Response {
     /// The body.
     pub body: Body,
     /// What the handler tells of its work.
-    pub account: Account,
+    pub account: RequestSummary,
 }
 
 /// The body of a response.
@@ -95,7 +95,7 @@ impl Response {
             status,
             headers: spare::take(),
             body: body.into(),
-            account: Account::default(),
+            account: RequestSummary::default(),
         }
     }
 

@@ -17,9 +17,9 @@ use tokio::{
 };
 
 /// What goes on with a connection once the response with status 101 is sent. Dropped unused when the client goes before.
-pub struct Switch(Box<dyn FnOnce(Upgraded) -> Talk>);
+pub struct Switch(Box<dyn FnOnce(Upgraded) -> UpgradeFuture>);
 
-type Talk = Pin<Box<dyn Future<Output = ()>>>;
+type UpgradeFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Switch {
     /// The connection is closed when the future ends.

@@ -19,10 +19,10 @@ use tokio::{
 };
 
 use crate::{
+    connection_state::ConnectionState,
     frames::Frames,
     limits::{POSTPONED_BYTES_MAX, SNIFF_BYTES_MAX},
     outbox::{Exit, Outbox},
-    vitals::Vitals,
 };
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -51,7 +51,7 @@ pub(crate) trait Presence {
 /// What the connection and the outbox write to, each in its own time.
 struct Socket<I> {
     io: RefCell<I>,
-    vitals: Rc<Vitals>,
+    vitals: Rc<ConnectionState>,
     /// Bytes that were read ahead.
     ahead: RefCell<Bytes>,
     /// The end was read ahead.
@@ -163,7 +163,7 @@ fn not_zero(length: usize) -> io::Result<usize> {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
-    pub(crate) fn new(io: I, vitals: Rc<Vitals>, outbox: Rc<Outbox>) -> Wire<I> {
+    pub(crate) fn new(io: I, vitals: Rc<ConnectionState>, outbox: Rc<Outbox>) -> Wire<I> {
         let socket = Socket {
             io: RefCell::new(io),
             vitals,
@@ -367,7 +367,7 @@ mod tests {
     /// Whether a write of `length` bytes waits for the end of the turn. It must arrive whole either way, and before the end.
     async fn is_postponed(length: usize) -> bool {
         let (server, mut client) = tokio::io::duplex(64 * 1024);
-        let vitals = Rc::new(Vitals::new(0));
+        let vitals = Rc::new(ConnectionState::new(0));
         let mut wire = Wire::new(server, vitals, Rc::default());
         wire.write_all(&vec![b'x'; length]).await.unwrap();
         let is_postponed = wire.socket.is_postponed.get();
@@ -417,12 +417,12 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_taken_and_is_held_is_no_blocked_write() {
-        let vitals = Rc::new(Vitals::new(0));
+        let vitals = Rc::new(ConnectionState::new(0));
         let outbox = Rc::<Outbox>::default();
         let mut wire = Wire::new(Holding, Rc::clone(&vitals), Rc::clone(&outbox));
         wire.write_all(b"x").await.unwrap();
         outbox.flush();
         assert!(!wire.socket.is_postponed.get(), "it has left");
-        assert_ne!(vitals.wait(), Some(crate::vitals::Wait::Room));
+        assert_ne!(vitals.wait(), Some(crate::connection_state::Wait::Room));
     }
 }

@@ -23,7 +23,7 @@ use crate::pending::Pending;
 use crate::range::{Range, Seek, Sought};
 use crate::registry::{self, Closed};
 use crate::search::{SearchMode, search};
-use crate::single_flight::Place;
+use crate::single_flight::StoreId;
 use crate::spec::Spec;
 use crate::sweeper;
 use crate::watch::Watch;
@@ -137,8 +137,8 @@ impl Database {
 
     /// What computations of its values are told by.
     #[must_use]
-    pub fn flights(&self) -> Place {
-        Place::Database(self.open.number)
+    pub fn flights(&self) -> StoreId {
+        StoreId::Database(self.open.number)
     }
 
     /// Whether the database is in memory, where nothing here blocks but for moments.

@@ -61,7 +61,7 @@ impl From<Vec<Runner>> for Lineage {
 
 /// A store among those of the process, in memory, on disk or behind a service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum StoreId {
     /// A database of this process, by its number.
     Database(u64),
     /// A database of another server, by its address.
@@ -69,7 +69,7 @@ pub enum Place {
 }
 
 /// A key of a store.
-type Id = (Place, Bytes);
+type Id = (StoreId, Bytes);
 
 /// What became of an attempt to compute.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl SingleFlight {
     /// # Errors
     /// [`Error::FetchNested`] when the caller computes this key already, further out, and [`Error::QueueFull`] when
     /// [`FETCH_WAITERS_MAX`] wait already.
-    pub fn join(&self, place: &Place, key: Bytes, lineage: impl Into<Lineage>) -> Result<Joined> {
+    pub fn join(&self, place: &StoreId, key: Bytes, lineage: impl Into<Lineage>) -> Result<Joined> {
         let Lineage {
             runners: lineage,
             certain,
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
-    const PLACE: Place = Place::Database(1);
+    const PLACE: StoreId = StoreId::Database(1);
 
     fn runners(lineage: &[(u64, u64)]) -> Vec<Runner> {
         let runner = |(group, number): &(u64, u64)| Runner {

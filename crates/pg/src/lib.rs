@@ -29,7 +29,7 @@ pub use self::config::{Config, Environment};
 pub use self::connect::{Canceller, Cause, Connected, Connector, Phase, Stream};
 pub use self::connection::Connection;
 pub use self::copy::{CopyFormats, CopyIn, CopyOut};
-pub use self::error::{Error, Ran, Result};
+pub use self::error::{Error, Result, StatementFate};
 pub use self::listener::{Heard, Listener};
 pub use self::pipeline::{Atomicity, Statement};
 pub use self::query::{Mixed, Parameters};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
 use tsumugi_pg_proto::connection::Shape;
 
-use crate::connection::{Connection, Haste, Whole};
+use crate::connection::{Connection, FlushMode, ServerReply};
 use crate::error::{Error, Result};
 use crate::limits::STALE_TRIES_MAX;
 use crate::query::{Parameters, rows, staleness};
@@ -126,7 +126,7 @@ impl Connection {
         self.room().await;
         let mut pairs = statements.iter().zip(descriptions);
         let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
-        let answer = self.ask(requests, Haste::WithOthers, |mut request, ticket| {
+        let answer = self.ask(requests, FlushMode::WithOthers, |mut request, ticket| {
             let (statement, description) = pairs.next().expect("one request for each statement");
             self.write_closing(&mut request)?;
             self.write_execution(&mut request, statement.sql, description, statement.values)?;
@@ -166,9 +166,9 @@ impl Connection {
         &self,
         statements: &[Statement<'_>],
         descriptions: &[Rc<Description>],
-    ) -> Result<Whole> {
+    ) -> Result<ServerReply> {
         self.room().await;
-        let answer = self.ask(1, Haste::Now, |mut request, ticket| {
+        let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
             // Before anything that may fail: what follows an error is skipped.
             self.write_closing(&mut request)?;
             for (statement, description) in statements.iter().zip(descriptions) {
@@ -181,7 +181,7 @@ impl Connection {
 
     /// When the server found a statement stale, all are forgotten, because the same may have befallen the others. True when they may
     /// be run again.
-    fn all_may_run_again(&self, statements: &[Statement<'_>], reply: &Whole) -> Result<bool> {
+    fn all_may_run_again(&self, statements: &[Statement<'_>], reply: &ServerReply) -> Result<bool> {
         if staleness(reply, statements.len())?.is_none() {
             return Ok(false);
         }
@@ -314,7 +314,7 @@ fn is_of_word(character: char) -> bool {
 
 /// Whether what ran was certainly undone when a later statement failed: a COMMIT, a procedure and some commands end transactions of
 /// themselves.
-fn is_undone(reply: &Whole) -> bool {
+fn is_undone(reply: &ServerReply) -> bool {
     reply.messages().all(|message| match message {
         Ok(Message::CommandComplete(tag)) => {
             matches!(
@@ -328,7 +328,7 @@ fn is_undone(reply: &Whole) -> bool {
 }
 
 /// Takes the answer to several statements under one Sync apart.
-fn split(reply: &Whole, descriptions: &[Rc<Description>]) -> Result<Vec<Result<Rows>>> {
+fn split(reply: &ServerReply, descriptions: &[Rc<Description>]) -> Result<Vec<Result<Rows>>> {
     let mut outcomes = Vec::with_capacity(descriptions.len());
     let mut messages = reply.messages();
     let (mut start, mut count) = (0, 0);
@@ -360,7 +360,7 @@ fn split(reply: &Whole, descriptions: &[Rc<Description>]) -> Result<Vec<Result<R
 }
 
 /// Which statement of several failed: as many ended before it.
-fn reply_index(reply: &Whole, statements: usize) -> usize {
+fn reply_index(reply: &ServerReply, statements: usize) -> usize {
     let ended = reply.messages().filter(|message| {
         matches!(
             message,

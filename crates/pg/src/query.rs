@@ -13,7 +13,7 @@ use tsumugi_pg_proto::sqlstate::SqlState;
 use tsumugi_pg_proto::types::{Encode, EncodeError, Encoded, Format, Oid, Type};
 
 use crate::cache::Known;
-use crate::connection::{Connection, Haste, Pooling, Ticket, Whole};
+use crate::connection::{Connection, FlushMode, Pooling, ServerReply, Ticket};
 use crate::error::{Error, Result};
 use crate::limits::STALE_TRIES_MAX;
 use crate::rows::Rows;
@@ -139,7 +139,7 @@ impl Connection {
             tries += 1;
             let description = self.prepare(sql, hints).await?;
             self.room().await;
-            let answer = self.ask(1, Haste::WithOthers, |mut request, ticket| {
+            let answer = self.ask(1, FlushMode::WithOthers, |mut request, ticket| {
                 self.write_closing(&mut request)?;
                 self.write_bound(&mut request, sql, &description, values)?;
                 request.execute("", 0)?;
@@ -257,7 +257,7 @@ impl Connection {
         preparing.name = name;
         let text = name.as_deref().unwrap_or("");
         self.room().await;
-        let answer = self.ask(1, Haste::Now, |mut request, ticket| {
+        let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
             self.write_closing(&mut request)?;
             request.parse(text, sql, hints)?;
             request.describe_statement(text)?;
@@ -396,7 +396,7 @@ impl Drop for Preparing<'_> {
 }
 
 /// The rows of an answer, or the error in it.
-pub(crate) fn rows(reply: Whole, description: &Description) -> Result<Rows> {
+pub(crate) fn rows(reply: ServerReply, description: &Description) -> Result<Rows> {
     succeeded(&reply)?;
     Ok(Rows::new(
         Rc::clone(&description.columns),
@@ -406,7 +406,7 @@ pub(crate) fn rows(reply: Whole, description: &Description) -> Result<Rows> {
 }
 
 /// The error in an answer.
-pub(crate) fn failure(reply: &Whole) -> Result<Option<Box<ServerError>>> {
+pub(crate) fn failure(reply: &ServerReply) -> Result<Option<Box<ServerError>>> {
     let Some(start) = reply.error else {
         return Ok(None);
     };
@@ -430,14 +430,17 @@ fn refuse_copy_in(sql: &str) -> Result<()> {
 }
 
 /// The error in an answer, as one.
-pub(crate) fn succeeded(reply: &Whole) -> Result<()> {
+pub(crate) fn succeeded(reply: &ServerReply) -> Result<()> {
     failure(reply)?.map_or(Ok(()), |error| Err(Error::Server(error)))
 }
 
 /// The error of an answer when the server refused a prepared statement because something has changed since, the tables or the
 /// session, and has executed nothing of it. A procedure can commit and then fail in the same words, and so can a trigger that waits
 /// for the end of all `statements` of the answer: that is their own error, and the statement has run.
-pub(crate) fn staleness(reply: &Whole, statements: usize) -> Result<Option<Box<ServerError>>> {
+pub(crate) fn staleness(
+    reply: &ServerReply,
+    statements: usize,
+) -> Result<Option<Box<ServerError>>> {
     let Some(error) = failure(reply)? else {
         return Ok(None);
     };
@@ -458,7 +461,7 @@ pub(crate) fn is_stale(error: &ServerError) -> bool {
 /// Whether one of so many statements failed and was not executed. The server answers Bind with BindComplete before it looks at the
 /// Execute behind it, and an error in Bind makes it skip that (PostgreSQL documentation, 55.2.3): then all that were bound have ended,
 /// and one at least was not bound.
-fn failed_before_execution(reply: &Whole, statements: usize) -> Result<bool> {
+fn failed_before_execution(reply: &ServerReply, statements: usize) -> Result<bool> {
     let (mut bound, mut ended) = (0, 0);
     for message in reply.messages() {
         match message.map_err(Error::Protocol)? {

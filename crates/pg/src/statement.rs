@@ -12,7 +12,7 @@ use tsumugi_pg_proto::typed;
 use tsumugi_pg_proto::types::{Format, Oid, Type, TypeRef};
 
 use crate::altered::holds_rows;
-use crate::connection::{Connection, Whole};
+use crate::connection::{Connection, ServerReply};
 use crate::error::{Error, Result};
 use crate::query::Parameters;
 
@@ -42,7 +42,7 @@ impl Description {
     pub(crate) async fn read(
         connection: &Connection,
         name: Option<StatementName>,
-        reply: &Whole,
+        reply: &ServerReply,
     ) -> Result<Self> {
         let (mut oids, mut described) = (Vec::new(), Vec::new());
         for message in reply.messages() {

@@ -179,7 +179,7 @@ impl App {
             Ok(routed) => routed,
             Err(response) => return Begun::Answered(*response),
         };
-        let Some(place) = Place::take(&self.host) else {
+        let Some(place) = RequestPermit::take(&self.host) else {
             let max = self.host.settings.limits.requests_max;
             tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
             return Begun::Answered(Response::refusal(
@@ -231,7 +231,7 @@ impl App {
 
     fn run(
         &self,
-        place: Place,
+        place: RequestPermit,
         exchange: Rc<Exchange>,
         class: &Root,
         pattern: Option<Arc<str>>,
@@ -284,7 +284,12 @@ impl App {
         }
     }
 
-    fn rest(&self, place: Place, exchange: Rc<Exchange>, pattern: Option<Arc<str>>) -> Rest {
+    fn rest(
+        &self,
+        place: RequestPermit,
+        exchange: Rc<Exchange>,
+        pattern: Option<Arc<str>>,
+    ) -> Rest {
         Rest {
             host: Rc::clone(&self.host),
             public: Rc::clone(&self.public),
@@ -321,7 +326,7 @@ enum Folders {
 struct Rest {
     host: Rc<Host>,
     public: Rc<Public>,
-    _place: Place,
+    _place: RequestPermit,
     exchange: Rc<Exchange>,
     pattern: Option<Arc<str>>,
 }
@@ -424,19 +429,19 @@ fn owned(captures: &Captures<'_>, names: Rc<[Box<str>]>) -> Captured {
 }
 
 /// A place among `requests_max`.
-struct Place(Rc<Host>);
+struct RequestPermit(Rc<Host>);
 
-impl Place {
-    fn take(host: &Rc<Host>) -> Option<Place> {
+impl RequestPermit {
+    fn take(host: &Rc<Host>) -> Option<RequestPermit> {
         let running = host.requests.get();
         (running < host.settings.limits.requests_max).then(|| {
             host.requests.set(running + 1);
-            Place(Rc::clone(host))
+            RequestPermit(Rc::clone(host))
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         self.0.requests.set(self.0.requests.get() - 1);
     }

@@ -159,7 +159,7 @@ impl Parked {
                     drop(operation);
                     return self.cancel(finish).await;
                 }
-                input = Held { parked: self, operation: &mut operation } => input,
+                input = AwaitedOperation { parked: self, operation: &mut operation } => input,
                 () = over(bounds) => {
                     self.overdue |= bounds.is_overdue(Instant::now());
                     drop(operation);
@@ -279,12 +279,12 @@ fn cancelled() -> Answer {
 }
 
 /// Keeps the operation where a drop of the driving future finds it in order: first the operation, then the fibre.
-struct Held<'a> {
+struct AwaitedOperation<'a> {
     parked: &'a Parked,
     operation: &'a mut Operation,
 }
 
-impl Future for Held<'_> {
+impl Future for AwaitedOperation<'_> {
     type Output = Answer;
 
     fn poll(

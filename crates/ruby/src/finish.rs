@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
-use tsumugi_http::{Account, Body, Response};
+use tsumugi_http::{Body, RequestSummary, Response};
 use tsumugi_mruby::{Kind, Raise, Report, Result, Scope, Value};
 
 use crate::exchange::{Content, ContentBody, Exchange};
@@ -159,10 +159,10 @@ pub(crate) fn account(
     waited: std::time::Duration,
 ) {
     let total = exchange.request.received_at.elapsed();
-    response.account = Account {
+    response.account = RequestSummary {
         pattern,
         waited,
         ran: total.saturating_sub(waited),
-        ..Account::default()
+        ..RequestSummary::default()
     };
 }

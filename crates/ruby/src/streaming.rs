@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use tsumugi_db::{Format, RowStream, Rows, Scribe};
+use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
 use tsumugi_http::{Body, Response, Sender};
 use tsumugi_mruby::{Raise, Root, Scope};
 
@@ -131,7 +131,7 @@ async fn until_gone<T>(job: impl Future<Output = T>, sender: &SharedSender, gone
 }
 
 async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, what: &str) {
-    let mut scribe = Scribe::new(format);
+    let mut scribe = RowEncoder::new(format);
     loop {
         let batch = match rows.next().await {
             Ok(batch) => batch,
@@ -165,7 +165,7 @@ async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, what
 async fn send_whole(rows: &Rows, format: Format, mut sender: Sender, what: &str) {
     let mut out = Vec::new();
     let batch = Some(rows).filter(|rows| !rows.is_empty());
-    let mut scribe = Scribe::new(format);
+    let mut scribe = RowEncoder::new(format);
     let written = scribe.write(rows.columns(), batch, &mut out);
     let written = written.and_then(|()| match batch {
         Some(_) => scribe.write(rows.columns(), None, &mut out),

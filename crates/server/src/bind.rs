@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::front::{Board, Desk, Front, Mode};
+use crate::front::{AdminPages, Front, MetricsRegistry, Mode};
 use anyhow::{Context as _, Result};
 use tsumugi_http::access_log::{AccessLog, Target};
 use tsumugi_http::{Tls, admin};
@@ -59,7 +59,7 @@ impl FrontOptions {
         Ok(Front {
             tls,
             access_log,
-            board: self.admin.is_some().then(Board::default),
+            board: self.admin.is_some().then(MetricsRegistry::default),
         })
     }
 
@@ -68,7 +68,7 @@ impl FrontOptions {
         if let Some(address) = &self.admin {
             let listener =
                 bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
-            admin::start(listener, Arc::new(Desk::new(handle, front)))?;
+            admin::start(listener, Arc::new(AdminPages::new(handle, front)))?;
         }
         Ok(())
     }

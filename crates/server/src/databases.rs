@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tsumugi_db::{Extent, Snapshot, Watched};
+use tsumugi_db::{PoolScope, Snapshot, Watched};
 use tsumugi_http::exposition::{Exposition, Kind};
 
 /// What one worker sees of its databases.
@@ -13,7 +13,7 @@ pub(crate) struct Databases(Mutex<Vec<Seen>>);
 #[derive(Clone, Debug)]
 struct Seen {
     name: Arc<str>,
-    extent: Extent,
+    extent: PoolScope,
     figures: Snapshot,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn write<'a>(
     let mut rows: Vec<Row> = Vec::new();
     for (worker, databases) in workers {
         for seen in databases.seen() {
-            let shared = seen.extent == Extent::Process;
+            let shared = seen.extent == PoolScope::Process;
             let told = |row: &Row| row.worker.is_none() && row.seen.name == seen.name;
             if !(shared && rows.iter().any(told)) {
                 let worker = (!shared).then(|| worker.to_string());

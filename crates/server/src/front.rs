@@ -46,12 +46,12 @@ pub struct Front {
     /// A line for every request.
     pub access_log: Option<AccessLog>,
     /// Figures of every worker.
-    pub board: Option<Board>,
+    pub board: Option<MetricsRegistry>,
 }
 
 /// The figures of all workers, for the admin pages. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Board(Arc<Mutex<Vec<Arc<Column>>>>);
+pub struct MetricsRegistry(Arc<Mutex<Vec<Arc<Column>>>>);
 
 /// What one worker shows. Written by that worker, read by the admin thread.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ pub(crate) struct Column {
     pub stores: Stores,
 }
 
-impl Board {
+impl MetricsRegistry {
     /// A column for one more worker.
     pub(crate) fn column(&self, worker: usize) -> Arc<Column> {
         let column = Arc::new(Column {
@@ -93,16 +93,16 @@ impl Board {
 
 /// The admin pages of a running server.
 #[derive(Debug)]
-pub struct Desk {
+pub struct AdminPages {
     handle: Handle,
-    board: Board,
+    board: MetricsRegistry,
     access_log: Option<AccessLog>,
 }
 
-impl Desk {
+impl AdminPages {
     /// The pages of the server behind `handle`, whose services were given `front`.
-    pub fn new(handle: Handle, front: &Front) -> Desk {
-        Desk {
+    pub fn new(handle: Handle, front: &Front) -> AdminPages {
+        AdminPages {
             handle,
             board: front.board.clone().unwrap_or_default(),
             access_log: front.access_log.clone(),
@@ -110,7 +110,7 @@ impl Desk {
     }
 }
 
-impl admin::Desk for Desk {
+impl admin::AdminSource for AdminPages {
     fn ready(&self) -> Result<(), String> {
         let workers = self.handle.snapshot().workers.len();
         let columns = self.board.columns();

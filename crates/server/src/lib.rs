@@ -19,7 +19,7 @@ pub mod table;
 
 pub use application::{Application, Program, Shown, VmFigures};
 pub use bind::bind;
-pub use front::{Board, Desk, Front, Mode};
+pub use front::{AdminPages, Front, MetricsRegistry, Mode};
 pub use limit::{Limit, LimitError, Limited, Limits, Row, WORKER, assigned, row};
 pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
 pub use listen::Listen;

@@ -100,12 +100,12 @@ struct Records {
     column: Option<Arc<Column>>,
 }
 
-struct Door<A> {
+struct RequestHandler<A> {
     app: Current<A>,
     records: Rc<Records>,
 }
 
-impl<A: Application> Handler for Door<A> {
+impl<A: Application> Handler for RequestHandler<A> {
     type Note = Option<Box<Entry>>;
 
     fn begun(&self, request: &Request) -> Option<Box<Entry>> {
@@ -175,7 +175,7 @@ impl<P: Program> tsumugi_worker::Service for Service<P> {
         let Connection {
             stream, slot, peer, ..
         } = connection;
-        let door = Rc::new(Door {
+        let door = Rc::new(RequestHandler {
             app,
             records: Rc::clone(&self.records),
         });

@@ -285,7 +285,7 @@ impl Source {
 /// A table beside the first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Join {
-    pub(crate) kind: Side,
+    pub(crate) kind: JoinKind,
     pub(crate) source: Source,
     /// None in a cross join only.
     pub(crate) on: Option<Expr>,
@@ -293,7 +293,7 @@ pub(crate) struct Join {
 
 /// Whose rows stay that have none on the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum JoinKind {
     Inner,
     Left,
     Right,

@@ -8,7 +8,7 @@ use crate::expr::{Distinct, Expr, Node};
 use crate::limits::DEPTH_MAX;
 use crate::name::Name;
 use crate::parts::{
-    Conflict, Cte, Item, Join, Lock, Named, Order, Origin, Several, Side, Source, Wait,
+    Conflict, Cte, Item, Join, JoinKind, Lock, Named, Order, Origin, Several, Source, Wait,
 };
 use crate::record::Record;
 
@@ -83,7 +83,7 @@ impl Query {
             None => true,
             Some(source) => self.source_name().is_some_and(|own| own.as_str() == source),
         };
-        let is_there = self.0.joins.iter().all(|join| join.kind != Side::Right);
+        let is_there = self.0.joins.iter().all(|join| join.kind != JoinKind::Right);
         (is_own && is_there).then(|| name.last())
     }
 
@@ -181,28 +181,28 @@ impl Query {
     /// Rows of both for which the condition is true.
     #[must_use]
     pub fn join(self, source: impl Into<Source>, on: Expr) -> Self {
-        self.joined(Side::Inner, source.into(), Some(on))
+        self.joined(JoinKind::Inner, source.into(), Some(on))
     }
 
     /// The same, and rows of the left side for which there is none on the right.
     #[must_use]
     pub fn left_join(self, source: impl Into<Source>, on: Expr) -> Self {
-        self.joined(Side::Left, source.into(), Some(on))
+        self.joined(JoinKind::Left, source.into(), Some(on))
     }
 
     /// The same, and rows of the right side for which there is none on the left.
     #[must_use]
     pub fn right_join(self, source: impl Into<Source>, on: Expr) -> Self {
-        self.joined(Side::Right, source.into(), Some(on))
+        self.joined(JoinKind::Right, source.into(), Some(on))
     }
 
     /// Each row with each.
     #[must_use]
     pub fn cross_join(self, source: impl Into<Source>) -> Self {
-        self.joined(Side::Cross, source.into(), None)
+        self.joined(JoinKind::Cross, source.into(), None)
     }
 
-    fn joined(self, kind: Side, source: Source, on: Option<Expr>) -> Self {
+    fn joined(self, kind: JoinKind, source: Source, on: Option<Expr>) -> Self {
         let depth = source.depth().max(on.as_ref().map_or(0, Expr::depth));
         self.with_depth(depth, |parts| parts.joins.push(Join { kind, source, on }))
     }

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use crate::{Db, Loaded, Migration, Plugin, Program, Router, Settings, Worker};
+use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, Subcommand};
 use tsumugi_server::{Limited, Options, Row, limited, table};
 use tsumugi_worker::ERRORS;
 
-use crate::maintain::{Maintained, Place, Word};
+use crate::maintain::{Maintained, MaintenanceTarget, Word};
 
 /// The limits of an application in Rust.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ enum Command {
         word: Word,
     },
     /// Fill the database with what it begins with
-    Seed(Place),
+    Seed(MaintenanceTarget),
 }
 
 /// Does what the arguments of the process ask for. `routes` is called once on every worker, and again at each reload.
@@ -195,7 +195,7 @@ fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result
     };
     let limits = tsumugi_worker::Limits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
-        let loaded = Loaded::load(&worker, Rc::new(settings), routes).await;
+        let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
         let loaded = loaded.map_err(|error| anyhow!("{}", crate::story(&error)))?;
         loaded.retire().await;
         anyhow::Ok(loaded.routes().len())

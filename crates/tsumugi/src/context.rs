@@ -9,20 +9,20 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use smallvec::SmallVec;
 use tsumugi_http::{Match, Request, RequestBody};
 
+use crate::app_instance::AppInstance;
 use crate::error::{Error, Result};
-use crate::loaded::Loaded;
 use crate::plugin::Worker;
-use crate::session::{Session, Visit};
+use crate::session::{RequestSession, Session};
 
 /// A request and what belongs to it.
 pub struct Context<S> {
     request: Box<Request>,
     body: Ownership,
     captures: Captures,
-    server: Rc<Loaded<S>>,
+    server: Rc<AppInstance<S>>,
     extensions: Vec<Box<dyn Any>>,
     /// None when the application declares no sessions.
-    visit: Option<Rc<Visit>>,
+    visit: Option<Rc<RequestSession>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,8 @@ impl<S> Context<S> {
     pub(crate) fn new(
         request: Box<Request>,
         captures: Captures,
-        server: Rc<Loaded<S>>,
-        visit: Option<Rc<Visit>>,
+        server: Rc<AppInstance<S>>,
+        visit: Option<Rc<RequestSession>>,
     ) -> Context<S> {
         Context {
             request,

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use tsumugi_db::{Format, RowStream, Rows, Scribe};
+use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
 
 use crate::builder::Feed;
 use crate::error::Result;
@@ -62,7 +62,7 @@ async fn sent(feed: Feed, format: Format) -> Result<Response> {
 }
 
 async fn send(mut rows: RowStream, format: Format, mut output: Output) -> Result<()> {
-    let mut scribe = Scribe::new(format);
+    let mut scribe = RowEncoder::new(format);
     loop {
         let batch = rows.next().await?;
         let mut out = Vec::new();

@@ -25,9 +25,11 @@
 
 #![forbid(unsafe_code)]
 
+mod app_instance;
 pub mod builder;
 mod command;
 mod context;
+mod deserialize_error;
 mod error;
 mod extract;
 mod feed;
@@ -36,7 +38,6 @@ mod layer;
 mod ledger;
 mod limits;
 mod lineage;
-mod loaded;
 mod maintain;
 mod plugin;
 mod program;
@@ -49,9 +50,9 @@ mod store;
 mod streaming;
 mod timers;
 pub mod trial;
-mod unfit;
 mod websocket;
 
+pub use app_instance::{AppInstance, Settings};
 pub use builder::{Db, Migration, Table, Tx};
 pub use command::{Commands, main};
 pub use context::Context;
@@ -64,7 +65,6 @@ pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Local, Methods, any, delete, get, head, options, patch, post, put};
 pub use layer::{Next, Verdict};
 pub use limits::Limits;
-pub use loaded::{Loaded, Settings};
 pub use plugin::{Named, Plugin, Worker, alone};
 pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};

@@ -36,12 +36,12 @@ pub(crate) enum Word {
     /// Undo the last migration and apply it again
     Redo(Work),
     /// Say which migrations are applied
-    Status(Place),
+    Status(MaintenanceTarget),
 }
 
 /// Where the data is.
 #[derive(clap::Args)]
-pub(crate) struct Place {
+pub(crate) struct MaintenanceTarget {
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
     data: PathBuf,
@@ -51,7 +51,7 @@ pub(crate) struct Place {
 #[derive(clap::Args)]
 pub(crate) struct Work {
     #[command(flatten)]
-    place: Place,
+    place: MaintenanceTarget,
     /// How many migrations; all for up, 1 for down and redo by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     steps: Option<u32>,
@@ -90,7 +90,7 @@ impl Maintained {
         })
     }
 
-    pub(crate) fn seed(self, place: Place) -> Result<ExitCode> {
+    pub(crate) fn seed(self, place: MaintenanceTarget) -> Result<ExitCode> {
         let Some(seeds) = self.seeds else {
             return Err(anyhow!("this application declares no seeds"));
         };
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn migrations_and_seeds_run_on_the_database_of_the_application() {
         let folder = tempfile::tempdir().unwrap();
-        let place = || Place {
+        let place = || MaintenanceTarget {
             data: folder.path().join("data"),
         };
         let work = |steps| Work {
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_is_not_declared_is_said() {
-        let place = || Place {
+        let place = || MaintenanceTarget {
             data: "data".into(),
         };
         let error = Maintained::default().seed(place()).unwrap_err();

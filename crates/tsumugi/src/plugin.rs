@@ -11,10 +11,10 @@ use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_server::Mode;
 
+use crate::app_instance::Settings;
 use crate::builder::Db;
 use crate::error::{Error, Result};
 use crate::lineage::{self, Within};
-use crate::loaded::Settings;
 
 /// The value that every worker makes for itself before its first request: connections, caches, counters. `Rc` and `Cell` are fine.
 #[diagnostic::on_unimplemented(

@@ -8,8 +8,8 @@ use tsumugi_http::{Request, Response};
 use tsumugi_server::{Application, Shown};
 use tsumugi_worker::BoxError;
 
+use crate::app_instance::{AppInstance, Settings};
 use crate::error::story;
-use crate::loaded::{Loaded, Settings};
 use crate::plugin::Plugin;
 use crate::router::Router;
 
@@ -32,25 +32,25 @@ impl<S: Plugin, F: Fn() -> Router<S> + 'static> Program<S, F> {
 }
 
 impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_server::Program for Program<S, F> {
-    type App = Loaded<S>;
+    type App = AppInstance<S>;
 
-    async fn load(&self, worker: &tsumugi_worker::Worker) -> Result<Rc<Loaded<S>>, BoxError> {
-        let loaded = Loaded::load(worker, Rc::clone(&self.settings), &self.routes).await;
+    async fn load(&self, worker: &tsumugi_worker::Worker) -> Result<Rc<AppInstance<S>>, BoxError> {
+        let loaded = AppInstance::load(worker, Rc::clone(&self.settings), &self.routes).await;
         // The error may hold what stays on this thread.
         loaded.map_err(|error| story(&error).into())
     }
 }
 
-impl<S: Plugin> Application for Loaded<S> {
+impl<S: Plugin> Application for AppInstance<S> {
     fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response> {
-        Loaded::answer(self, request)
+        AppInstance::answer(self, request)
     }
 
     async fn retire(&self) {
-        Loaded::retire(self).await;
+        AppInstance::retire(self).await;
     }
 
     fn show(&self) -> Shown<'_> {
-        Loaded::show(self)
+        AppInstance::show(self)
     }
 }

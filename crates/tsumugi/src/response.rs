@@ -12,21 +12,21 @@ use tsumugi_http::Body;
 use crate::error::{Error, Result};
 use crate::handler::Local;
 use crate::streaming::Output;
-use crate::websocket::Talk;
+use crate::websocket::WebSocketTask;
 
 /// A response: status, header fields and a body, or what follows them.
 #[derive(Default)]
 pub struct Response {
     inner: Inner,
-    sequel: Option<Sequel>,
+    sequel: Option<ResponseTail>,
 }
 
 /// What follows the head of a response.
-pub(crate) enum Sequel {
+pub(crate) enum ResponseTail {
     /// Something writes the body.
     Body(Producer),
     /// A conversation over a WebSocket.
-    Talk(Talk),
+    Talk(WebSocketTask),
 }
 
 /// The response of the HTTP crate, which has no default.
@@ -51,10 +51,10 @@ impl Response {
     pub(crate) fn produced(content_type: &'static str, producer: Producer) -> Response {
         let response = tsumugi_http::Response::new(StatusCode::OK, Body::Empty)
             .with(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Response::followed(response, Sequel::Body(producer))
+        Response::followed(response, ResponseTail::Body(producer))
     }
 
-    pub(crate) fn followed(response: tsumugi_http::Response, sequel: Sequel) -> Response {
+    pub(crate) fn followed(response: tsumugi_http::Response, sequel: ResponseTail) -> Response {
         Response {
             inner: Inner(response),
             sequel: Some(sequel),
@@ -67,7 +67,7 @@ impl Response {
         self
     }
 
-    pub(crate) fn into_parts(self) -> (tsumugi_http::Response, Option<Sequel>) {
+    pub(crate) fn into_parts(self) -> (tsumugi_http::Response, Option<ResponseTail>) {
         (self.inner.0, self.sequel)
     }
 }

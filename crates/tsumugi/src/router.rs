@@ -1,5 +1,5 @@
 //! Routes of one application as its author writes them: patterns, middleware, nested routers, timers, folders of files.
-//! Builds, and answers nothing: [`Loaded`](crate::Loaded) does. Rule: a mistake in a pattern is told with its line when the application
+//! Builds, and answers nothing: [`AppInstance`](crate::AppInstance) does. Rule: a mistake in a pattern is told with its line when the application
 //! is loaded, before any plugin starts.
 
 use std::panic::Location;

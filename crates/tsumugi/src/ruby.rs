@@ -47,14 +47,14 @@ impl Mount for Ruby {
             let program = Program::new(settings).sharing(worker.shared());
             let loaded = program.load(worker.inner()).await;
             let app = loaded.map_err(|error| Error::Other(error))?;
-            Ok(Rc::new(Loaded(app)) as Rc<dyn Mounted>)
+            Ok(Rc::new(MountedRuby(app)) as Rc<dyn Mounted>)
         })
     }
 }
 
-struct Loaded(Rc<App>);
+struct MountedRuby(Rc<App>);
 
-impl Mounted for Loaded {
+impl Mounted for MountedRuby {
     fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
         let app = Rc::clone(&self.0);
         Box::pin(async move { app.answer(request).await })

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::app_instance::AppInstance;
 use crate::error::{Error, Result, story};
 use crate::handler::Local;
-use crate::loaded::Loaded;
 
 /// Where a timer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ where
 
 /// Starts a timer, if it is one of this worker. It ends when `stop` resolves.
 pub(crate) fn start<S: 'static>(
-    loaded: &Rc<Loaded<S>>,
+    loaded: &Rc<AppInstance<S>>,
     timer: Timer<S>,
     stop: impl Future<Output = ()> + 'static,
 ) -> Option<JoinHandle<()>> {

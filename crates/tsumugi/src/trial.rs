@@ -15,8 +15,8 @@ use tokio::io::DuplexStream;
 use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted, Upgraded, websocket};
 use tsumugi_server::Mode;
 
+use crate::app_instance::{AppInstance, Settings};
 use crate::limits::SOCKET_BYTES;
-use crate::loaded::{Loaded, Settings};
 use crate::plugin::Plugin;
 use crate::router::Router;
 
@@ -46,7 +46,7 @@ pub fn run_with<S: Plugin, T>(
 ) -> T {
     let limits = tsumugi_worker::Limits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
-        let loaded = Loaded::load(&worker, Rc::new(settings), routes).await;
+        let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
         let loaded =
             loaded.unwrap_or_else(|error| panic!("the application does not load: {error}"));
         let client = Client { loaded };
@@ -59,13 +59,13 @@ pub fn run_with<S: Plugin, T>(
 
 /// Calls the application.
 pub struct Client<S> {
-    loaded: Rc<Loaded<S>>,
+    loaded: Rc<AppInstance<S>>,
 }
 
 /// A request in the making; await it.
 #[must_use = "a request is sent when it is awaited"]
 pub struct Call<S> {
-    loaded: Rc<Loaded<S>>,
+    loaded: Rc<AppInstance<S>>,
     method: Method,
     target: String,
     headers: HeaderMap,

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use tsumugi_http::websocket::{Offer, WebSocket, converse};
 use tsumugi_http::{Response as HttpResponse, Switch};
 
+use crate::app_instance::{Job, Subject};
 use crate::context::Context;
 use crate::error::Result;
 use crate::extract::Extract;
-use crate::loaded::{Job, Subject};
 use crate::plugin::Worker;
-use crate::response::{Answer, Response, Sequel};
+use crate::response::{Answer, Response, ResponseTail};
 
 /// A client's wish for a WebSocket: `upgrade.accept(async |socket| { … })` grants it. Another request is answered 426.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ fn boxed(run: impl for<'w> FnOnce(&'w WebSocket) -> Talking<'w> + 'static) -> Ru
 }
 
 /// What follows the response that grants a WebSocket.
-pub(crate) struct Talk {
+pub(crate) struct WebSocketTask {
     protocol: Option<String>,
     run: Run,
 }
@@ -106,12 +106,12 @@ impl Answer for Accepted {
         let response: HttpResponse = upgrade.offer.accept(protocol.as_deref());
         Ok(Response::followed(
             response,
-            Sequel::Talk(Talk { protocol, run }),
+            ResponseTail::Talk(WebSocketTask { protocol, run }),
         ))
     }
 }
 
-impl Talk {
+impl WebSocketTask {
     /// The conversation, for the connection that the response is sent on.
     pub(crate) fn switch<S: 'static>(
         self,

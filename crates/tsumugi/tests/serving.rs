@@ -13,8 +13,8 @@ use tsumugi::{
     Accepted, Db, HttpResponse, Kv, Local, Mount, Mounted, Plugin, Program, Request, Result,
     Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
 };
-use tsumugi_http::admin::Desk as _;
-use tsumugi_server::{Board, Desk, Front, Service};
+use tsumugi_http::admin::AdminSource as _;
+use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
 use tsumugi_worker::{Address, Config, Exit, Handle, Server};
 
 static STARTED: AtomicUsize = AtomicUsize::new(0);
@@ -166,7 +166,7 @@ impl Rig {
         };
         let handle = server.handle();
         let front = Front {
-            board: Some(Board::default()),
+            board: Some(MetricsRegistry::default()),
             ..Front::default()
         };
         let shown = front.clone();
@@ -386,7 +386,7 @@ fn what_is_mounted_says_whether_it_is_compressed() {
 fn databases_and_stores_of_plugins_are_among_the_figures() {
     let rig = Rig::start(2);
     rig.ask("/who");
-    let desk = Desk::new(rig.handle.clone(), &rig.front);
+    let desk = AdminPages::new(rig.handle.clone(), &rig.front);
     let expected = [
         "tsumugi_database_connections{database=",
         "tsumugi_kv_records{store=\"memory:served\"}",

@@ -15,13 +15,13 @@ use crate::shared::{Counters, count};
 use crate::{Current, Peer, Service, Stream, Worker};
 
 /// Where connections come in on one worker.
-pub(crate) struct Door<S: Service> {
+pub(crate) struct ConnectionGate<S: Service> {
     pub worker: Worker,
     pub service: Rc<S>,
     pub app: Current<S::App>,
 }
 
-impl<S: Service> Clone for Door<S> {
+impl<S: Service> Clone for ConnectionGate<S> {
     fn clone(&self) -> Self {
         Self {
             worker: self.worker.clone(),
@@ -31,7 +31,7 @@ impl<S: Service> Clone for Door<S> {
     }
 }
 
-impl<S: Service> Door<S> {
+impl<S: Service> ConnectionGate<S> {
     /// Accepts until a drain begins, then takes what is still in the backlog and closes the listener.
     pub async fn accept(self, listener: Listener) -> io::Result<()> {
         let index = listener.index;

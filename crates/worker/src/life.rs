@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
-use crate::accept::Door;
+use crate::accept::ConnectionGate;
 use crate::connection::Arrival;
 use crate::error::panic_message;
 use crate::host::{ThreadClock, work_in_batches};
@@ -151,7 +151,7 @@ struct Life<'a, S: Service> {
     listeners: Vec<Listener>,
     reports: &'a Reports,
     /// Open once the first application has been committed.
-    door: Option<Door<S>>,
+    door: Option<ConnectionGate<S>>,
     loading: Option<Loading<S>>,
     candidate: Option<Rc<S::App>>,
     accepting: JoinSet<io::Result<()>>,
@@ -213,7 +213,7 @@ impl<S: Service> Life<'_, S> {
             let old = door.app.swap(app);
             return self.retire(old);
         }
-        let door = Door {
+        let door = ConnectionGate {
             worker: self.worker.clone(),
             service: Rc::clone(&self.service),
             app: Current::new(app),

@@ -60,14 +60,14 @@ enum Word {
     /// Undo the last migration and apply it again
     Redo(Work),
     /// Say which migrations are applied
-    Status(Place),
+    Status(MigrateTarget),
     /// Make a file for a new migration
     New(skeleton::Arguments),
 }
 
 /// What is worked on; also the options of `seed`.
 #[derive(clap::Args)]
-pub struct Place {
+pub struct MigrateTarget {
     /// The application file, beside which migrations and seeds are; it is not loaded
     #[arg(default_value = "app.rb")]
     app: PathBuf,
@@ -82,7 +82,7 @@ pub struct Place {
 #[derive(clap::Args)]
 struct Work {
     #[command(flatten)]
-    place: Place,
+    place: MigrateTarget,
     /// How many migrations; all for up, 1 for down and redo by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     steps: Option<u32>,
@@ -109,11 +109,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Runs the seeds.
-pub fn seed(place: &Place) -> Result<ExitCode> {
+pub fn seed(place: &MigrateTarget) -> Result<ExitCode> {
     perform(place, Task::Seed, Effect::Kept)
 }
 
-fn perform(place: &Place, task: Task, effect: Effect) -> Result<ExitCode> {
+fn perform(place: &MigrateTarget, task: Task, effect: Effect) -> Result<ExitCode> {
     if place.database.is_none() {
         crate::application::Data::of(Some(&place.data))?;
     }

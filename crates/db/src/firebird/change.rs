@@ -9,10 +9,10 @@ use tsumugi_firebird::{
 };
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use super::link::Own;
+use super::link::ExclusiveConnection;
 use super::pool::Inner;
 use super::settings;
-use super::transaction::{Live, told};
+use super::transaction::{OpenTransaction, transaction_error};
 use crate::error::{Error, Result};
 use crate::options::TransactionMode;
 
@@ -101,12 +101,12 @@ enum Taken {
 }
 
 /// Takes the lock of the schema for as long as the transaction is open; false while somebody else has it.
-pub(super) async fn locked(pool: &Inner, live: &Live, change: &Change) -> Result<bool> {
+pub(super) async fn locked(pool: &Inner, live: &OpenTransaction, change: &Change) -> Result<bool> {
     if change.locked.get() {
         return Ok(true);
     }
     let taken = pool.timed(take(&live.own, Lock::Schema, Wait::No)).await;
-    match taken.map_err(|fault| told(pool, Lock::Schema.statement(), fault))? {
+    match taken.map_err(|fault| transaction_error(pool, Lock::Schema.statement(), fault))? {
         Taken::Held(lock) => {
             live.locks.borrow_mut().push(lock);
             change.locked.set(true);
@@ -117,7 +117,7 @@ pub(super) async fn locked(pool: &Inner, live: &Live, change: &Change) -> Result
 }
 
 /// Waits until no other transaction is a serializable one.
-pub(super) async fn turn(pool: &Inner, own: &Own) -> Result<Transaction> {
+pub(super) async fn turn(pool: &Inner, own: &ExclusiveConnection) -> Result<Transaction> {
     let lock = Lock::Serializable;
     let turn = pool.timed(async {
         loop {
@@ -130,7 +130,7 @@ pub(super) async fn turn(pool: &Inner, own: &Own) -> Result<Transaction> {
     });
     let turn = turn
         .await
-        .map_err(|fault| told(pool, lock.statement(), fault))?;
+        .map_err(|fault| transaction_error(pool, lock.statement(), fault))?;
     turn.ok_or_else(|| {
         let attempt = pool.attempt(lock.statement().into(), Vec::new());
         Error::SerializationFailure {
@@ -141,7 +141,11 @@ pub(super) async fn turn(pool: &Inner, own: &Own) -> Result<Transaction> {
     })
 }
 
-async fn take(own: &Own, lock: Lock, wait: Wait) -> tsumugi_firebird::Result<Taken> {
+async fn take(
+    own: &ExclusiveConnection,
+    lock: Lock,
+    wait: Wait,
+) -> tsumugi_firebird::Result<Taken> {
     let parameters = Parameters {
         isolation: ServerIsolation::ReadCommitted,
         wait,

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use tsumugi_firebird::{Error as Driver, Ran};
+use tsumugi_firebird::{Error as Driver, StatementFate};
 use tsumugi_firebird_proto::status::{Argument, Clause};
 use tsumugi_firebird_proto::values::EncodeError;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use crate::attempt::Attempt;
 use crate::error::{Code, Error, Failed};
 use crate::options::Names;
+use crate::statement_context::StatementContext;
 
 /// Why a statement has no result.
 pub(super) enum Fault {
@@ -23,7 +23,13 @@ pub(super) enum Fault {
 impl Fault {
     /// Whether the connection ended before anything went out that could be kept.
     pub(super) fn is_unsent(&self) -> bool {
-        matches!(self, Fault::Driver(Driver::Lost { ran: Ran::No, .. }))
+        matches!(
+            self,
+            Fault::Driver(Driver::Lost {
+                ran: StatementFate::No,
+                ..
+            })
+        )
     }
 }
 
@@ -45,13 +51,13 @@ impl fmt::Debug for Fault {
 }
 
 /// What the caller is told.
-pub(super) fn told(attempt: Attempt<'_>, fault: Fault) -> Error {
+pub(super) fn into_error(attempt: StatementContext<'_>, fault: Fault) -> Error {
     match fault {
         Fault::Late => attempt.late(),
         Fault::Driver(Driver::Server(error)) => server(attempt, &error),
         Fault::Driver(Driver::Lost { reason, ran }) => Error::Lost {
             reason,
-            ran: ran == Ran::Perhaps,
+            ran: ran == StatementFate::Perhaps,
         },
         Fault::Driver(Driver::Protocol(violation)) => Error::Lost {
             reason: format!("the server broke the protocol: {violation}"),
@@ -90,7 +96,7 @@ const CONFLICTS: [GdsCode; 4] = [
     GdsCode::UPDATE_CONFLICT,
 ];
 
-fn server(attempt: Attempt<'_>, error: &ServerError) -> Error {
+fn server(attempt: StatementContext<'_>, error: &ServerError) -> Error {
     let (limit, names) = (attempt.options.statement_timeout, attempt.options.names);
     let position = error
         .place()

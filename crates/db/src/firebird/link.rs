@@ -11,8 +11,8 @@ use tsumugi_firebird_proto::values::Value;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
 use super::plan::Effect;
-use super::transaction::Held;
-use crate::pool::{self, Outlook, Refused};
+use super::transaction::TransactionInner;
+use crate::pool::{self, Refused, Retryable};
 
 /// How long after its statement's time a server may stay silent before the connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ impl Opened {
 /// A connection, and the transaction that has it.
 pub(super) struct Session {
     connection: Connection,
-    pub(super) transaction: RefCell<Weak<Held>>,
+    pub(super) transaction: RefCell<Weak<TransactionInner>>,
     /// Statements that run on it outside a transaction.
     users: Cell<usize>,
     /// It is to let go of the tables it used.
@@ -198,7 +198,7 @@ fn is_missing(said: &ServerError) -> bool {
 }
 
 /// Whether trying again can help: not when the server knows us and refuses.
-fn outlook(error: &Error) -> Outlook {
+fn outlook(error: &Error) -> Retryable {
     let known = match error {
         Error::Config { .. } => true,
         Error::Connect {
@@ -210,9 +210,9 @@ fn outlook(error: &Error) -> Outlook {
             .is_some_and(|said| said.sqlstate.as_str().starts_with("28") || is_missing(said)),
     };
     if known {
-        Outlook::Permanent
+        Retryable::Permanent
     } else {
-        Outlook::Transient
+        Retryable::Transient
     }
 }
 
@@ -220,4 +220,4 @@ fn outlook(error: &Error) -> Outlook {
 pub(super) type Connections = pool::Pool<Link>;
 
 /// A connection of one's own.
-pub(super) type Own = pool::Exclusive<Link>;
+pub(super) type ExclusiveConnection = pool::Exclusive<Link>;

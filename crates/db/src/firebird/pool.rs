@@ -11,21 +11,21 @@ use tsumugi_firebird::Connector;
 use super::bind;
 use super::blobs::Source;
 use super::failure::{self, Fault};
-use super::link::{Connections, Link, Opened, Own, Session};
+use super::link::{Connections, ExclusiveConnection, Link, Opened, Session};
 use super::plan::{self, Effect};
-use super::rows::{Rows as Lying, Shapes};
+use super::rows::{Rows as DriverRows, Shapes};
 use super::settings;
 use super::stream::RowStream;
 use super::transaction::Transaction;
-use crate::account::Account;
-use crate::attempt::Attempt;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
-use crate::pool::{Missed, Settings};
+use crate::pool::{AcquireError, Settings};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
+use crate::statement_context::StatementContext;
+use crate::statement_stats::StatementStats;
 use crate::value::{Value, ValueRef};
 
 /// A pool of connections to one Firebird database, of the thread that made it. Clones are the same pool.
@@ -40,7 +40,7 @@ pub(super) struct Inner {
     opened: Rc<Opened>,
     pub(super) shapes: Shapes,
     pub(super) options: Options,
-    pub(super) account: Account,
+    pub(super) account: StatementStats,
 }
 
 const TRANSACTION: &str =
@@ -73,7 +73,7 @@ impl Pool {
             connections: Connections::new(link, settings),
             opened,
             shapes: Shapes::new(options.names),
-            account: Account::new(options.log),
+            account: StatementStats::new(options.log),
             options,
         }));
         // A wrong URL is an error here, not at the first statement.
@@ -99,7 +99,7 @@ impl Pool {
         self.run(sql, values).await.map(|rows| executed(&rows))
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
         let effect = self.0.permitted(&sql, &values)?;
         if effect == Effect::Schema {
             // Boxed, so that the future of all others stays small.
@@ -123,7 +123,12 @@ impl Pool {
     }
 
     /// On a connection of its own.
-    async fn run_alone(&self, effect: Effect, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run_alone(
+        &self,
+        effect: Effect,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> Result<DriverRows> {
         let own = match self.0.connections.exclusive().await {
             Ok(own) => own,
             Err(missed) => return self.0.turned_away(sql, values, missed),
@@ -150,7 +155,7 @@ impl Pool {
         let logged = run.as_ref().map(|()| None);
         self.0.account.log(begun, &sql, &[], logged);
         let attempt = || self.0.attempt(Arc::clone(&sql), Vec::new());
-        let run = run.map_err(|fault| failure::told(attempt(), fault));
+        let run = run.map_err(|fault| failure::into_error(attempt(), fault));
         self.0.account.counted(run)
     }
 
@@ -225,24 +230,24 @@ impl Inner {
         self.account.snapshot(self.connections.figures())
     }
 
-    pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> Attempt<'_> {
-        Attempt {
+    pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> StatementContext<'_> {
+        StatementContext {
             sql,
             values,
             options: &self.options,
         }
     }
 
-    fn none(&self, missed: Missed) -> Error {
+    fn none(&self, missed: AcquireError) -> Error {
         self.attempt("".into(), Vec::new()).missed(missed)
     }
 
-    fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: Missed) -> Result<T> {
+    fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: AcquireError) -> Result<T> {
         let refused = self.attempt(sql, values).missed(missed);
         self.account.counted(Err(refused))
     }
 
-    pub(super) async fn own(&self) -> Result<Own> {
+    pub(super) async fn own(&self) -> Result<ExclusiveConnection> {
         let own = self.connections.exclusive().await;
         own.map_err(|missed| self.none(missed))
     }
@@ -276,7 +281,7 @@ impl Inner {
         effect: Effect,
         sql: &str,
         values: &[Value],
-    ) -> Result<Lying, Fault> {
+    ) -> Result<DriverRows, Fault> {
         let values = bind::values(values);
         self.timed(async {
             self.make_room_for(effect).await;
@@ -297,9 +302,9 @@ impl Inner {
         rows: &tsumugi_firebird::Rows,
         effect: Effect,
         source: &Source<'_>,
-    ) -> tsumugi_firebird::Result<Lying> {
+    ) -> tsumugi_firebird::Result<DriverRows> {
         let nothing = effect == Effect::Change && rows.affected() == 0;
-        let mut rows = Lying::new(rows, self.shapes.columns(rows.format()));
+        let mut rows = DriverRows::new(rows, self.shapes.columns(rows.format()));
         if nothing {
             rows.truncate(0);
         }
@@ -332,19 +337,19 @@ impl Inner {
         begun: Option<Instant>,
         sql: &Arc<str>,
         values: &[Value],
-        outcome: Result<Lying, Fault>,
-    ) -> Result<Lying> {
+        outcome: Result<DriverRows, Fault>,
+    ) -> Result<DriverRows> {
         let rows = outcome.as_ref();
         let logged = rows.map(|rows| begun.map(|_| rows.given_or_changed()));
         self.account.log(begun, sql, values, logged);
         let attempt = || self.attempt(Arc::clone(sql), values.to_vec());
-        let outcome = outcome.map_err(|fault| failure::told(attempt(), fault));
+        let outcome = outcome.map_err(|fault| failure::into_error(attempt(), fault));
         self.account.counted(outcome)
     }
 }
 
 /// What an execution that may have returned rows says.
-pub(super) fn executed(rows: &Lying) -> Executed {
+pub(super) fn executed(rows: &DriverRows) -> Executed {
     // Firebird has no last id: `insert … returning id` gives it.
     let returned = rows.row(0).and_then(|row| match row.values().next() {
         Some(ValueRef::Integer(id)) => Some(id),

@@ -18,7 +18,7 @@ use crate::json;
 use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, PLANS_MAX};
 use crate::options::Names;
 use crate::rows::Columns;
-use crate::value::{Nature, Rich, ValueRef};
+use crate::value::{Rich, ValueKind, ValueRef};
 
 /// A CHAR keeps the spaces that fill it up; a text without a character set is UTF-8, or bytes.
 pub(super) const RULES: TextRules = TextRules {
@@ -69,12 +69,12 @@ impl Shapes {
 /// The rows of a result, or some of them.
 #[derive(Clone)]
 pub(crate) struct Rows {
-    kept: Arc<Kept>,
+    kept: Arc<RowsInner>,
     range: Range<usize>,
     blobs: Arc<Blobs>,
 }
 
-struct Kept {
+struct RowsInner {
     format: Arc<Format>,
     columns: Arc<Columns>,
     bytes: Vec<u8>,
@@ -94,7 +94,7 @@ impl Rows {
         }
         Rows {
             range: 0..ends.len(),
-            kept: Arc::new(Kept {
+            kept: Arc::new(RowsInner {
                 format: Arc::clone(rows.format()),
                 columns,
                 bytes,
@@ -281,13 +281,13 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(crate) fn nature(self) -> Nature {
+    pub(crate) fn nature(self) -> ValueKind {
         match self.field.value(RULES) {
-            Value::Decimal(_) => Nature::Decimal,
-            Value::Date(_) => Nature::Date,
-            Value::Timestamp(_) => Nature::Timestamp,
-            Value::TimestampTz(_) => Nature::TimestampTz,
-            _ => Nature::Printed,
+            Value::Decimal(_) => ValueKind::Decimal,
+            Value::Date(_) => ValueKind::Date,
+            Value::Timestamp(_) => ValueKind::Timestamp,
+            Value::TimestampTz(_) => ValueKind::TimestampTz,
+            _ => ValueKind::Printed,
         }
     }
 

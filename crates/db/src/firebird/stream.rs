@@ -9,8 +9,8 @@ use super::bind;
 use super::blobs::Source;
 use super::failure::{self, Fault};
 use super::pool::Inner;
-use super::rows::Rows as Lying;
-use super::transaction::{Held, Live, Locks, parameters};
+use super::rows::Rows as DriverRows;
+use super::transaction::{Locks, OpenTransaction, TransactionInner, parameters};
 use crate::batch::BatchSize;
 use crate::error::Result;
 use crate::options::TransactionOptions;
@@ -21,23 +21,23 @@ use crate::value::Value;
 pub struct RowStream {
     /// None after the last, as what follows.
     rows: Option<tsumugi_firebird::RowStream>,
-    live: Option<Rc<Live>>,
+    live: Option<Rc<OpenTransaction>>,
     /// What has arrived and was not given yet.
-    arrived: Option<Lying>,
+    arrived: Option<DriverRows>,
     columns: Arc<Columns>,
     pool: Rc<Inner>,
     sql: Arc<str>,
     values: Vec<Value>,
-    place: Place,
+    place: StreamScope,
     by: BatchSize,
 }
 
 /// Whose transaction it is.
-enum Place {
+enum StreamScope {
     /// The stream's own, which ends with it.
     Alone,
     /// The caller's.
-    Within(Weak<Held>),
+    Within(Weak<TransactionInner>),
 }
 
 impl RowStream {
@@ -55,7 +55,7 @@ impl RowStream {
         drop(sent);
         let (live, rows) = match streamed {
             Ok((transaction, rows)) => {
-                let live = Live {
+                let live = OpenTransaction {
                     transaction: Rc::new(transaction),
                     locks: Locks::default(),
                     own,
@@ -64,12 +64,12 @@ impl RowStream {
             }
             Err(fault) => (None, Err(fault)),
         };
-        RowStream::begun(pool, begun, sql, values, live, rows, Place::Alone).await
+        RowStream::begun(pool, begun, sql, values, live, rows, StreamScope::Alone).await
     }
 
     pub(super) async fn begin(
-        held: &Rc<Held>,
-        live: Rc<Live>,
+        held: &Rc<TransactionInner>,
+        live: Rc<OpenTransaction>,
         sql: Arc<str>,
         values: Vec<Value>,
     ) -> Result<RowStream> {
@@ -81,7 +81,7 @@ impl RowStream {
         if rows.is_ok() {
             held.streaming.set(true);
         }
-        let place = Place::Within(Rc::downgrade(held));
+        let place = StreamScope::Within(Rc::downgrade(held));
         RowStream::begun(pool, begun, sql, values, Some(live), rows, place).await
     }
 
@@ -90,16 +90,16 @@ impl RowStream {
         begun: Option<Instant>,
         sql: Arc<str>,
         values: Vec<Value>,
-        live: Option<Rc<Live>>,
+        live: Option<Rc<OpenTransaction>>,
         rows: Result<tsumugi_firebird::RowStream, Fault>,
-        place: Place,
+        place: StreamScope,
     ) -> Result<RowStream> {
         // Its rows are still to come.
         let logged = rows.as_ref().map(|_| None);
         pool.account.log(begun, &sql, &values, logged);
         let rows = match rows {
             Ok(rows) => rows,
-            Err(fault) => return Err(failure::told(pool.attempt(sql, values), fault)),
+            Err(fault) => return Err(failure::into_error(pool.attempt(sql, values), fault)),
         };
         let mut stream = RowStream {
             columns: pool.shapes.columns(rows.format()),
@@ -146,7 +146,7 @@ impl RowStream {
         let attempt = self
             .pool
             .attempt(Arc::clone(&self.sql), self.values.clone());
-        failure::told(attempt, fault)
+        failure::into_error(attempt, fault)
     }
 
     /// Waits for rows if none are at hand.
@@ -155,12 +155,12 @@ impl RowStream {
             && self.arrived.as_ref().is_none_or(|rows| rows.len() == 0)
         {
             let arrived = self.pool.timed(rows.next()).await?;
-            self.arrived = arrived.map(|rows| Lying::new(&rows, Arc::clone(&self.columns)));
+            self.arrived = arrived.map(|rows| DriverRows::new(&rows, Arc::clone(&self.columns)));
         }
         Ok(())
     }
 
-    async fn batch(&mut self) -> Result<Option<Lying>, Fault> {
+    async fn batch(&mut self) -> Result<Option<DriverRows>, Fault> {
         self.arrive().await?;
         let Some(arrived) = &self.arrived else {
             return Ok(None);
@@ -173,15 +173,15 @@ impl RowStream {
         {
             let transaction = Rc::clone(&live.transaction);
             let source = match self.place {
-                Place::Alone if is_last => Source::Ending(transaction),
-                Place::Alone | Place::Within(_) => Source::Transaction(transaction),
+                StreamScope::Alone if is_last => Source::Ending(transaction),
+                StreamScope::Alone | StreamScope::Within(_) => Source::Transaction(transaction),
             };
             let bytes_max = self.pool.options.rows_max_bytes;
             let blobs = self.pool.timed(source.read(batch.raw(), bytes_max)).await?;
             batch = batch.with(blobs);
         }
         self.arrived = (!is_last).then_some(rest);
-        if is_last && matches!(self.place, Place::Alone) {
+        if is_last && matches!(self.place, StreamScope::Alone) {
             // While the rows are used, others can have the connection.
             self.finish();
         }
@@ -190,7 +190,7 @@ impl RowStream {
 
     /// Ends the caller's transaction: nobody can say what the code that was called has written.
     fn stop(&mut self) {
-        if let Place::Within(held) = &self.place
+        if let StreamScope::Within(held) = &self.place
             && let Some(held) = held.upgrade()
         {
             self.live = None;
@@ -200,7 +200,7 @@ impl RowStream {
 
     /// The transaction can do something else from here on; one of the stream's own ends.
     fn finish(&mut self) {
-        if let Place::Within(held) = &self.place
+        if let StreamScope::Within(held) = &self.place
             && let Some(held) = held.upgrade()
             && self.rows.is_some()
         {

@@ -14,10 +14,10 @@ use super::bind;
 use super::blobs::Source;
 use super::change::Change;
 use super::failure::{self, Fault};
-use super::link::Own;
+use super::link::ExclusiveConnection;
 use super::plan::{self, Effect};
 use super::pool::{Inner, executed};
-use super::rows::Rows as Lying;
+use super::rows::Rows as DriverRows;
 use super::settings;
 use super::stream::RowStream;
 use crate::batch::BatchSize;
@@ -29,13 +29,13 @@ use crate::sqlite::Executed;
 use crate::value::Value;
 
 /// A transaction. See [`crate::Transaction`].
-pub struct Transaction(Rc<Held>);
+pub struct Transaction(Rc<TransactionInner>);
 
 /// What its owner, its savepoints and the watch over idle ones share.
-pub(super) struct Held {
+pub(super) struct TransactionInner {
     pub(super) pool: Rc<Inner>,
     /// None once it has ended.
-    live: RefCell<Option<Rc<Live>>>,
+    live: RefCell<Option<Rc<OpenTransaction>>>,
     ended: Cell<Ended>,
     savepoints: RefCell<Savepoints>,
     /// The depth of one that was dropped, to which the transaction goes back before anything else.
@@ -48,17 +48,17 @@ pub(super) struct Held {
 }
 
 /// An open transaction on its connection, which the pool gets back afterwards.
-pub(super) struct Live {
+pub(super) struct OpenTransaction {
     pub(super) transaction: Rc<tsumugi_firebird::Transaction>,
     /// Others on the same connection that hold locks of ours, and end after this one.
     pub(super) locks: Locks,
-    pub(super) own: Own,
+    pub(super) own: ExclusiveConnection,
 }
 
 /// What is left of an open transaction when it is taken to be ended. The locks end before the pool has the connection.
 struct Rest {
     locks: Locks,
-    own: Own,
+    own: ExclusiveConnection,
 }
 
 /// Transactions that hold a row of the table of locks.
@@ -86,14 +86,15 @@ impl Transaction {
         let transaction = pool.timed(own.begin(parameters)).await;
         let logged = transaction.as_ref().map(|_| None);
         pool.account.log(begun, "SET TRANSACTION", &[], logged);
-        let transaction = transaction.map_err(|fault| told(pool, "SET TRANSACTION", fault))?;
+        let transaction =
+            transaction.map_err(|fault| transaction_error(pool, "SET TRANSACTION", fault))?;
         let session = Rc::clone(&own);
-        let live = Live {
+        let live = OpenTransaction {
             transaction: Rc::new(transaction),
             locks: RefCell::new(turn.into_iter().collect()),
             own,
         };
-        let held = Rc::new(Held {
+        let held = Rc::new(TransactionInner {
             pool: Rc::clone(pool),
             live: RefCell::new(Some(Rc::new(live))),
             ended: Cell::new(Ended::RolledBack),
@@ -199,7 +200,7 @@ impl Transaction {
         drop(rest);
         let logged = committed.as_ref().map(|()| None);
         self.0.pool.account.log(begun, "COMMIT", &[], logged);
-        committed.map_err(|fault| told(&self.0.pool, "COMMIT", fault))?;
+        committed.map_err(|fault| transaction_error(&self.0.pool, "COMMIT", fault))?;
         self.0.ended.set(Ended::Committed);
         Ok(())
     }
@@ -212,7 +213,7 @@ impl Transaction {
         drop(rest);
         let logged = rolled_back.as_ref().map(|()| None);
         self.0.pool.account.log(begun, "ROLLBACK", &[], logged);
-        rolled_back.map_err(|fault| told(&self.0.pool, "ROLLBACK", fault))
+        rolled_back.map_err(|fault| transaction_error(&self.0.pool, "ROLLBACK", fault))
     }
 
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
@@ -239,8 +240,8 @@ pub(super) fn parameters(pool: &Inner, options: &TransactionOptions) -> Paramete
     }
 }
 
-pub(super) fn told(pool: &Inner, sql: &str, fault: Fault) -> Error {
-    failure::told(pool.attempt(sql.into(), Vec::new()), fault)
+pub(super) fn transaction_error(pool: &Inner, sql: &str, fault: Fault) -> Error {
+    failure::into_error(pool.attempt(sql.into(), Vec::new()), fault)
 }
 
 impl std::fmt::Debug for Transaction {
@@ -249,14 +250,14 @@ impl std::fmt::Debug for Transaction {
     }
 }
 
-impl Abandon for Held {
+impl Abandon for TransactionInner {
     fn abandon(&self) {
         self.end(Ended::Unattended);
     }
 }
 
-impl Held {
-    fn live(&self) -> Result<Rc<Live>> {
+impl TransactionInner {
+    fn live(&self) -> Result<Rc<OpenTransaction>> {
         if self.streaming.get() {
             return Err(Error::usage(
                 "a stream of this transaction is open: read it to its end or drop it first",
@@ -268,7 +269,7 @@ impl Held {
     }
 
     /// The transaction, gone back to where a dropped savepoint wants it.
-    async fn ready(&self) -> Result<Rc<Live>> {
+    async fn ready(&self) -> Result<Rc<OpenTransaction>> {
         let live = self.live()?;
         if let Some(depth) = self.undo.take() {
             let sql = format!("ROLLBACK TO SAVEPOINT S{depth}");
@@ -281,7 +282,7 @@ impl Held {
     fn take(&self) -> Result<(tsumugi_firebird::Transaction, Rest)> {
         let live = self.live.borrow_mut().take();
         let live = live.ok_or_else(|| self.ended.get().error())?;
-        let Live {
+        let OpenTransaction {
             transaction,
             locks,
             own,
@@ -295,7 +296,7 @@ impl Held {
         match Rc::try_unwrap(transaction) {
             Ok(transaction) => Ok((transaction, Rest { locks, own })),
             Err(transaction) => {
-                self.live.replace(Some(Rc::new(Live {
+                self.live.replace(Some(Rc::new(OpenTransaction {
                     transaction,
                     locks,
                     own,
@@ -329,8 +330,8 @@ impl Held {
         });
         let next = next
             .await
-            .map_err(|fault| told(&self.pool, "COMMIT", fault))?;
-        self.live.replace(Some(Rc::new(Live {
+            .map_err(|fault| transaction_error(&self.pool, "COMMIT", fault))?;
+        self.live.replace(Some(Rc::new(OpenTransaction {
             transaction: Rc::new(next),
             locks,
             own,
@@ -359,7 +360,7 @@ impl Held {
         }
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
         let effect = self.pool.permitted(&sql, &values)?;
         let live = self.ready().await?;
         let begun = self.pool.account.begun();
@@ -382,7 +383,7 @@ impl Held {
         self.pool.ended(begun, &sql, &values, outcome)
     }
 
-    async fn command(&self, live: &Live, sql: &str) -> Result<()> {
+    async fn command(&self, live: &OpenTransaction, sql: &str) -> Result<()> {
         let begun = self.pool.account.begun();
         let running = Running::begin(self);
         let run = self.pool.timed(live.transaction.immediate(sql)).await;
@@ -391,7 +392,7 @@ impl Held {
         }
         let logged = run.as_ref().map(|()| None);
         self.pool.account.log(begun, sql, &[], logged);
-        run.map_err(|fault| told(&self.pool, sql, fault))
+        run.map_err(|fault| transaction_error(&self.pool, sql, fault))
     }
 }
 
@@ -401,12 +402,12 @@ fn still_running() -> Error {
 
 /// A statement under way. Dropped before its answer, it ends the transaction.
 struct Running<'a> {
-    held: &'a Held,
+    held: &'a TransactionInner,
     answered: bool,
 }
 
 impl<'a> Running<'a> {
-    fn begin(held: &'a Held) -> Running<'a> {
+    fn begin(held: &'a TransactionInner) -> Running<'a> {
         held.running.set(held.running.get() + 1);
         Running {
             held,
@@ -431,7 +432,7 @@ impl Drop for Running<'_> {
 
 /// A point in a transaction. See [`crate::Savepoint`].
 pub struct Savepoint {
-    transaction: Weak<Held>,
+    transaction: Weak<TransactionInner>,
     number: u32,
     /// Its name on the server, which a later one at this depth takes over there.
     depth: usize,

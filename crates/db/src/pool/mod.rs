@@ -66,11 +66,11 @@ pub(crate) struct Refused {
     /// In words, without secrets.
     pub(crate) reason: Rc<str>,
     /// Whether trying again can help.
-    pub(crate) outlook: Outlook,
+    pub(crate) outlook: Retryable,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outlook {
+pub(crate) enum Retryable {
     /// The server may be restarting: callers go on waiting.
     Transient,
     /// The settings are wrong: callers are told at once.
@@ -104,7 +104,7 @@ pub(crate) const LIFETIME_JITTER: f64 = 0.1;
 
 /// Why a caller got no connection.
 #[derive(Clone, Debug)]
-pub(crate) enum Missed {
+pub(crate) enum AcquireError {
     /// None became free in time. The reason is that of the last attempt to open one, if it failed.
     Timeout {
         waited: Duration,
@@ -178,7 +178,7 @@ impl<L: Link> Pool<L> {
     }
 
     /// A connection together with others, for one statement outside a transaction.
-    pub(crate) async fn shared(&self) -> Result<Shared<L>, Missed> {
+    pub(crate) async fn shared(&self) -> Result<Shared<L>, AcquireError> {
         // Nobody overtakes those who wait already.
         if self.0.queue.count(Kind::Shared) == 0
             && let Some(member) = self.0.share()
@@ -191,7 +191,7 @@ impl<L: Link> Pool<L> {
     }
 
     /// A connection alone.
-    pub(crate) async fn exclusive(&self) -> Result<Exclusive<L>, Missed> {
+    pub(crate) async fn exclusive(&self) -> Result<Exclusive<L>, AcquireError> {
         if self.0.queue.is_empty()
             && let Some(member) = self.0.idle()
         {
@@ -203,12 +203,12 @@ impl<L: Link> Pool<L> {
         Ok(Exclusive::new(&self.0, member))
     }
 
-    async fn wait(&self, kind: Kind) -> Result<Rc<Member<L::Connection>>, Missed> {
+    async fn wait(&self, kind: Kind) -> Result<Rc<Member<L::Connection>>, AcquireError> {
         if self.0.closed.get() {
-            return Err(Missed::Closed);
+            return Err(AcquireError::Closed);
         }
         let begun = Instant::now();
-        let waiter = self.0.queue.join(kind).ok_or(Missed::QueueFull)?;
+        let waiter = self.0.queue.join(kind).ok_or(AcquireError::QueueFull)?;
         // A caller that gives up between being served and being polled hands the connection back.
         let waiting = waiting::Waiting::new(&self.0, waiter);
         self.0.dispatch();
@@ -223,7 +223,7 @@ impl<L: Link> Pool<L> {
             }
             Err(_) => {
                 add(&self.0.counts.timeouts);
-                Err(Missed::Timeout {
+                Err(AcquireError::Timeout {
                     waited: begun.elapsed(),
                     reason: self.0.opening.last_failure(),
                 })
@@ -234,7 +234,7 @@ impl<L: Link> Pool<L> {
     /// Lets connections go as they become free, and refuses new callers and those that wait.
     pub(crate) fn close(&self) {
         self.0.closed.set(true);
-        self.0.queue.refuse(&Missed::Closed);
+        self.0.queue.refuse(&AcquireError::Closed);
         self.0
             .members
             .borrow_mut()

@@ -24,7 +24,7 @@ struct World {
     changed: RefCell<HashSet<u32>>,
     unanswered: RefCell<HashSet<u32>>,
     stalled: RefCell<HashSet<u32>>,
-    refuses: Cell<Option<Outlook>>,
+    refuses: Cell<Option<Retryable>>,
     /// Who has a connection now: sharers, and those who have it alone.
     users: RefCell<HashMap<u32, (usize, usize)>>,
     /// Callers that wait, by kind and order; when somebody overtook them.
@@ -237,11 +237,11 @@ async fn call(pool: Pool<Model>, mut caller: Caller) {
             world.enters(&lease);
             world.leases.borrow_mut().push(lease);
         }
-        Err(Missed::Timeout { waited, .. }) => {
+        Err(AcquireError::Timeout { waited, .. }) => {
             world.timed_out.set(world.timed_out.get() + 1);
             assert!(waited >= ACQUIRE && waited <= ACQUIRE + Duration::from_millis(1));
         }
-        Err(Missed::Refused(_)) => assert_eq!(pool.figures().open, 0),
+        Err(AcquireError::Refused(_)) => assert_eq!(pool.figures().open, 0),
         Err(missed) => panic!("{missed:?}"),
     }
 }
@@ -327,8 +327,8 @@ async fn step(world: &Rc<World>, pool: &Pool<Model>, tasks: &mut Vec<JoinHandle<
             let outlooks = [
                 None,
                 None,
-                Some(Outlook::Transient),
-                Some(Outlook::Permanent),
+                Some(Retryable::Transient),
+                Some(Retryable::Permanent),
             ];
             world.refuses.set(outlooks[dice.place(4)]);
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::member::Member;
-use super::{Inner, LIFETIME_JITTER, Link, Missed, Outlook, Refused, add};
+use super::{AcquireError, Inner, LIFETIME_JITTER, Link, Refused, Retryable, add};
 
 /// The wait after the first failure.
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
@@ -89,8 +89,8 @@ fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
     tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
     *pool.opening.last_failure.borrow_mut() = Some(Rc::clone(&reason));
     // Connections that there are go on serving: who waits for one of them gets it.
-    if refused.outlook == Outlook::Permanent && pool.members.borrow().is_empty() {
-        pool.queue.refuse(&Missed::Refused(reason));
+    if refused.outlook == Retryable::Permanent && pool.members.borrow().is_empty() {
+        pool.queue.refuse(&AcquireError::Refused(reason));
     }
 }
 
@@ -99,7 +99,7 @@ impl Refused {
     fn at_once() -> Refused {
         Refused {
             reason: "the server closed the connection at once".into(),
-            outlook: Outlook::Transient,
+            outlook: Retryable::Transient,
         }
     }
 }

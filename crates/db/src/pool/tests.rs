@@ -20,7 +20,7 @@ struct World {
     dirty: RefCell<HashSet<u32>>,
     stalled: RefCell<HashSet<u32>>,
     pinged: Cell<u32>,
-    refuses: Cell<Option<Outlook>>,
+    refuses: Cell<Option<Retryable>>,
     dropped: Cell<u32>,
     /// Those on which an answer is awaited that nobody wants.
     unanswered: RefCell<HashSet<u32>>,
@@ -134,7 +134,7 @@ fn a_stalled_connection_is_used_when_no_other_can_be_opened() {
     with(SETTINGS, async |pool, world| {
         let slow = pool.shared().await.unwrap();
         world.stalled.borrow_mut().insert(slow.0);
-        world.refuses.set(Some(Outlook::Transient));
+        world.refuses.set(Some(Retryable::Transient));
         let late = timeout(Duration::from_millis(100), pool.shared()).await;
         assert_eq!(late.unwrap().unwrap().0, 1);
     });
@@ -215,7 +215,7 @@ fn a_wait_ends_after_acquire_timeout() {
         let _first = pool.exclusive().await.unwrap();
         let missed = pool.exclusive().await.err().unwrap();
         assert!(
-            matches!(missed, Missed::Timeout { waited, reason: None } if waited == SETTINGS.acquire_timeout)
+            matches!(missed, AcquireError::Timeout { waited, reason: None } if waited == SETTINGS.acquire_timeout)
         );
         assert_eq!(pool.figures().timeouts, 1);
         assert_eq!(pool.figures().waiting, 0);
@@ -236,7 +236,10 @@ fn the_caller_beyond_waiting_max_is_turned_away_at_once() {
             tokio::task::spawn_local(async move { pool.exclusive().await.map(drop) });
         }
         sleep(Duration::from_millis(1)).await;
-        assert!(matches!(pool.exclusive().await, Err(Missed::QueueFull)));
+        assert!(matches!(
+            pool.exclusive().await,
+            Err(AcquireError::QueueFull)
+        ));
     });
 }
 
@@ -285,10 +288,10 @@ fn attempts_back_off_up_to_a_second_and_a_success_resets_that() {
         ..SETTINGS
     };
     with(settings, async |pool, world| {
-        world.refuses.set(Some(Outlook::Transient));
+        world.refuses.set(Some(Retryable::Transient));
         let missed = pool.exclusive().await.err().unwrap();
         assert!(
-            matches!(missed, Missed::Timeout { reason: Some(reason), .. } if &*reason == "refused")
+            matches!(missed, AcquireError::Timeout { reason: Some(reason), .. } if &*reason == "refused")
         );
         let attempts = world.attempts.take();
         let gaps: Vec<_> = attempts.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -304,9 +307,9 @@ fn attempts_back_off_up_to_a_second_and_a_success_resets_that() {
 #[test]
 fn a_refusal_for_good_is_told_at_once() {
     with(SETTINGS, async |pool, world| {
-        world.refuses.set(Some(Outlook::Permanent));
+        world.refuses.set(Some(Retryable::Permanent));
         let begun = Instant::now();
-        assert!(matches!(pool.shared().await, Err(Missed::Refused(_))));
+        assert!(matches!(pool.shared().await, Err(AcquireError::Refused(_))));
         assert!(begun.elapsed() < Duration::from_millis(100));
     });
 }
@@ -364,7 +367,7 @@ fn a_closed_pool_refuses_and_lets_connections_go() {
         assert_eq!(world.dropped.get(), 1);
         drop(kept);
         assert_eq!(world.dropped.get(), 2);
-        assert!(matches!(pool.shared().await, Err(Missed::Closed)));
+        assert!(matches!(pool.shared().await, Err(AcquireError::Closed)));
     });
 }
 

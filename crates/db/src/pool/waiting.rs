@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use super::member::Member;
-use super::{Inner, Link, Missed};
+use super::{AcquireError, Inner, Link};
 
 /// What a caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Exclusive,
 }
 
-type Served<C> = Result<Rc<Member<C>>, Missed>;
+type Served<C> = Result<Rc<Member<C>>, AcquireError>;
 
 pub(super) struct Waiter<C> {
     kind: Kind,
@@ -106,7 +106,7 @@ impl<C> Queue<C> {
     }
 
     /// Turns everybody away.
-    pub(super) fn refuse(&self, why: &Missed) {
+    pub(super) fn refuse(&self, why: &AcquireError) {
         let waiters = self.shared.take().into_iter().chain(self.exclusive.take());
         for waiter in waiters {
             waiter.tell(Err(why.clone()));

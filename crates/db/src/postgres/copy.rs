@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use super::link::Own;
+use super::link::ExclusiveConnection;
 use super::pool::{Inner, Pool};
 use super::transaction::Held;
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ struct Of {
     sql: Arc<str>,
     begun: Option<Instant>,
     /// After the COPY itself, so that the pool gets it back when that is gone.
-    _own: Own,
+    _own: ExclusiveConnection,
 }
 
 impl Of {
@@ -72,7 +72,11 @@ impl Pool {
 }
 
 impl CopyIn {
-    pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyIn> {
+    pub(super) async fn begin(
+        pool: &Rc<Inner>,
+        own: ExclusiveConnection,
+        sql: Arc<str>,
+    ) -> Result<CopyIn> {
         let begun = pool.account.begun();
         let copy = own.copy_in(&sql).await;
         let of = Of {
@@ -118,7 +122,11 @@ impl CopyIn {
 }
 
 impl CopyOut {
-    pub(super) async fn begin(pool: &Rc<Inner>, own: Own, sql: Arc<str>) -> Result<CopyOut> {
+    pub(super) async fn begin(
+        pool: &Rc<Inner>,
+        own: ExclusiveConnection,
+        sql: Arc<str>,
+    ) -> Result<CopyOut> {
         let begun = pool.account.begun();
         let copy = own.copy_out(&sql).await;
         let of = Of {

@@ -3,13 +3,13 @@
 
 use std::fmt;
 
-use tsumugi_pg::{Error as Driver, Ran};
+use tsumugi_pg::{Error as Driver, StatementFate};
 use tsumugi_pg_proto::ServerError;
 use tsumugi_pg_proto::types::EncodeError;
 
 use super::plan::source_offset;
-use crate::attempt::Attempt;
 use crate::error::{Code, Error};
+use crate::statement_context::StatementContext;
 
 /// Why a statement has no result.
 pub(super) enum Fault {
@@ -40,7 +40,7 @@ impl fmt::Debug for Fault {
     }
 }
 
-impl Attempt<'_> {
+impl StatementContext<'_> {
     /// There is no result.
     pub(super) fn fault(self, fault: impl Into<Fault>) -> Error {
         match fault.into() {
@@ -87,7 +87,7 @@ impl Attempt<'_> {
         }
     }
 
-    fn lost(self, reason: String, ran: Ran, server: Option<&ServerError>) -> Error {
+    fn lost(self, reason: String, ran: StatementFate, server: Option<&ServerError>) -> Error {
         // The server ended the session because the transaction was idle: that is no loss of a statement.
         if server.is_some_and(|error| error.code.as_str() == "25P03") {
             return Error::RolledBack {
@@ -96,7 +96,7 @@ impl Attempt<'_> {
         }
         Error::Lost {
             reason,
-            ran: ran == Ran::Perhaps,
+            ran: ran == StatementFate::Perhaps,
         }
     }
 

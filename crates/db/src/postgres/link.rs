@@ -11,7 +11,7 @@ use tsumugi_pg::connection::{Behaviour, Event};
 use tsumugi_pg::{Cause, Connection, Connector, Error};
 use tsumugi_pg_proto::TransactionStatus;
 
-use crate::pool::{self, Outlook, Refused};
+use crate::pool::{self, Refused, Retryable};
 
 /// How long after its statement's time a server may stay silent before the connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -174,35 +174,35 @@ fn reason(error: &Error, database: &str) -> String {
 }
 
 /// Whether trying again can help: not when the server knows us and refuses.
-fn outlook(error: &Error) -> Outlook {
+fn outlook(error: &Error) -> Retryable {
     match error {
-        Error::Config { .. } => Outlook::Permanent,
+        Error::Config { .. } => Retryable::Permanent,
         Error::Connect { cause, .. } => of_cause(cause),
         Error::Hosts(errors)
             if errors
                 .iter()
-                .all(|error| outlook(error) == Outlook::Permanent) =>
+                .all(|error| outlook(error) == Retryable::Permanent) =>
         {
-            Outlook::Permanent
+            Retryable::Permanent
         }
-        _ => Outlook::Transient,
+        _ => Retryable::Transient,
     }
 }
 
-fn of_cause(cause: &Cause) -> Outlook {
+fn of_cause(cause: &Cause) -> Retryable {
     match cause {
-        Cause::PasswordMissing(_) | Cause::Configuration(_) => Outlook::Permanent,
+        Cause::PasswordMissing(_) | Cause::Configuration(_) => Retryable::Permanent,
         Cause::Startup(tsumugi_pg_proto::Error::Server(error)) => {
             // Invalid authorization, no such database, no such role.
             let code = error.code.as_str();
             if code.starts_with("28") || code == "3D000" {
-                Outlook::Permanent
+                Retryable::Permanent
             } else {
-                Outlook::Transient
+                Retryable::Transient
             }
         }
-        Cause::Startup(tsumugi_pg_proto::Error::Refused(_)) => Outlook::Permanent,
-        _ => Outlook::Transient,
+        Cause::Startup(tsumugi_pg_proto::Error::Refused(_)) => Retryable::Permanent,
+        _ => Retryable::Transient,
     }
 }
 
@@ -210,4 +210,4 @@ fn of_cause(cause: &Cause) -> Outlook {
 pub(super) type Connections = pool::Pool<Link>;
 
 /// A connection of one's own.
-pub(super) type Own = Rc<pool::Exclusive<Link>>;
+pub(super) type ExclusiveConnection = Rc<pool::Exclusive<Link>>;

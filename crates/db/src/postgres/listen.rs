@@ -11,13 +11,13 @@ use crate::session::Heard;
 /// Hears what is notified. See [`crate::Listener`].
 pub struct Listener {
     listener: tsumugi_pg::Listener,
-    place: Place,
+    place: ListenerSlot,
 }
 
 /// One of the places for listeners, free again when it is dropped.
-struct Place(Rc<Inner>);
+struct ListenerSlot(Rc<Inner>);
 
-impl Drop for Place {
+impl Drop for ListenerSlot {
     fn drop(&mut self) {
         let listeners = &self.0.listeners;
         listeners.set(listeners.get() - 1);
@@ -43,7 +43,7 @@ impl Pool {
         Ok(Listener { listener, place })
     }
 
-    fn place(&self) -> Result<Place> {
+    fn place(&self) -> Result<ListenerSlot> {
         let listeners = &self.inner().listeners;
         if listeners.get() >= LISTENERS_MAX {
             return Err(Error::QueueFull {
@@ -53,7 +53,7 @@ impl Pool {
             });
         }
         listeners.set(listeners.get() + 1);
-        Ok(Place(Rc::clone(self.inner())))
+        Ok(ListenerSlot(Rc::clone(self.inner())))
     }
 }
 
@@ -72,7 +72,7 @@ impl Listener {
                 process_id,
             }),
             // A gap in time or in the queue: either way something may be missing.
-            _ => Ok(Heard::Missed),
+            _ => Ok(Heard::AcquireError),
         }
     }
 }

@@ -16,18 +16,18 @@ use super::bind::Binds;
 use super::failure::Fault;
 use super::link::{Connections, Link, Session};
 use super::plan::{self, Effect, Plan, Plans};
-use super::rows::Rows as Lying;
+use super::rows::Rows as DriverRows;
 use super::settings;
 use super::transaction::{RowStream, Transaction};
-use crate::account::Account;
-use crate::attempt::Attempt;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
-use crate::pool::{Missed, Settings};
+use crate::pool::{AcquireError, Settings};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
+use crate::statement_context::StatementContext;
+use crate::statement_stats::StatementStats;
 use crate::value::Value;
 
 /// A pool of connections to one PostgreSQL database, of the thread that made it. Clones are the same pool.
@@ -42,7 +42,7 @@ pub(super) struct Inner {
     pub(super) options: Options,
     pub(super) connector: Connector,
     pub(super) listeners: Cell<usize>,
-    pub(super) account: Account,
+    pub(super) account: StatementStats,
     /// Whether the server knows nothing of our limits, because a pooler hands its sessions to others too.
     pub(super) limits: Limits,
 }
@@ -94,7 +94,7 @@ impl Pool {
             name,
             connections: Connections::new(link, settings),
             plans: Plans::default(),
-            account: Account::new(options.log),
+            account: StatementStats::new(options.log),
             options,
             connector,
             listeners: Cell::new(0),
@@ -152,7 +152,7 @@ impl Pool {
         Ok(outcomes)
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
         let plan = self.0.shareable(&sql, &values)?;
         if plan.effect == Effect::Procedure {
             // Boxed, so that the future of all others stays small.
@@ -171,7 +171,12 @@ impl Pool {
     }
 
     /// On a connection of its own, which is cleaned before anybody else has it.
-    async fn run_alone(&self, plan: &Plan, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run_alone(
+        &self,
+        plan: &Plan,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> Result<DriverRows> {
         let own = match self.0.connections.exclusive().await {
             Ok(own) => own,
             Err(missed) => return self.0.turned_away(sql, values, missed),
@@ -275,19 +280,19 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Inner {
-    pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> Attempt<'_> {
-        Attempt {
+    pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> StatementContext<'_> {
+        StatementContext {
             sql,
             values,
             options: &self.options,
         }
     }
 
-    fn none(&self, missed: Missed) -> Error {
+    fn none(&self, missed: AcquireError) -> Error {
         self.attempt("".into(), Vec::new()).missed(missed)
     }
 
-    pub(super) async fn own(&self) -> Result<super::link::Own> {
+    pub(super) async fn own(&self) -> Result<super::link::ExclusiveConnection> {
         let own = self.connections.exclusive().await;
         own.map(Rc::new).map_err(|missed| self.none(missed))
     }
@@ -335,7 +340,7 @@ impl Inner {
         plan: &Plan,
         sql: Arc<str>,
         values: Vec<Value>,
-    ) -> Result<Lying> {
+    ) -> Result<DriverRows> {
         let begun = self.account.begun();
         let binds = Binds(&values);
         let asked = pin!(own.query(&plan.sql, &binds));
@@ -353,7 +358,7 @@ impl Inner {
         run.map_err(|fault| self.attempt(sql, Vec::new()).fault(fault))
     }
 
-    fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: Missed) -> Result<T> {
+    fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: AcquireError) -> Result<T> {
         self.account
             .counted(Err(self.attempt(sql, values).missed(missed)))
     }
@@ -401,9 +406,9 @@ impl Inner {
         sql: &Arc<str>,
         values: &[Value],
         rows: Result<tsumugi_pg::Rows, impl Into<Fault>>,
-    ) -> Result<Lying> {
+    ) -> Result<DriverRows> {
         let rows = rows.map_err(Into::into);
-        let rows = rows.and_then(|rows| Lying::new(rows).map_err(Fault::from));
+        let rows = rows.and_then(|rows| DriverRows::new(rows).map_err(Fault::from));
         self.account.log(
             begun,
             sql,
@@ -467,7 +472,7 @@ pub(super) fn planned(
     Ok(plans)
 }
 
-pub(super) fn executed(rows: &Lying) -> Executed {
+pub(super) fn executed(rows: &DriverRows) -> Executed {
     // PostgreSQL has no last id: `insert … returning id` gives it.
     let returned = rows.row(0).and_then(|row| match row.values().next() {
         Some(crate::value::ValueRef::Integer(id)) => Some(id),

@@ -11,7 +11,7 @@ use tsumugi_pg_proto::types::{
 
 use crate::error::{Error, Failed, Result};
 use crate::rows::Columns;
-use crate::value::{Nature, Rich, ValueRef};
+use crate::value::{Rich, ValueKind, ValueRef};
 
 const ANONYMOUS: &str = "it is a row without a name that has a value of a type of the database's own; make it with to_jsonb(…), or \
      cast it to text or to a named type";
@@ -172,17 +172,17 @@ impl<'a> Field<'a> {
         plain.unwrap_or(ValueRef::Rich(Rich::field(self)))
     }
 
-    pub(crate) fn nature(self) -> Nature {
+    pub(crate) fn nature(self) -> ValueKind {
         let ty = self.ty();
         match (ty.kind(), ty.oid()) {
-            (_, oid::NUMERIC) => Nature::Decimal,
-            (_, oid::DATE) => Nature::Date,
-            (_, oid::TIMESTAMP) => Nature::Timestamp,
-            (_, oid::TIMESTAMPTZ) => Nature::TimestampTz,
+            (_, oid::NUMERIC) => ValueKind::Decimal,
+            (_, oid::DATE) => ValueKind::Date,
+            (_, oid::TIMESTAMP) => ValueKind::Timestamp,
+            (_, oid::TIMESTAMPTZ) => ValueKind::TimestampTz,
             (Kind::Array(_) | Kind::Composite(_), _)
-            | (_, oid::JSON | oid::JSONB | oid::RECORD) => Nature::Structure,
-            _ if ty.name() == "hstore" => Nature::Structure,
-            _ => Nature::Printed,
+            | (_, oid::JSON | oid::JSONB | oid::RECORD) => ValueKind::Structure,
+            _ if ty.name() == "hstore" => ValueKind::Structure,
+            _ => ValueKind::Printed,
         }
     }
 

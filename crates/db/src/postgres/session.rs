@@ -9,9 +9,9 @@ use tsumugi_pg::Atomicity;
 use tsumugi_pg_proto::TransactionStatus;
 
 use super::copy::{CopyIn, CopyOut};
-use super::link::Own;
+use super::link::ExclusiveConnection;
 use super::pool::{Inner, Limits, Pool, executed, kept, planned};
-use super::rows::Rows as Lying;
+use super::rows::Rows as DriverRows;
 use super::transaction::{RowStream, Transaction, Watch, permitted};
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use crate::value::Value;
 /// A connection of one's own. See [`crate::Session`].
 pub struct Session {
     pool: Rc<Inner>,
-    own: Own,
+    own: ExclusiveConnection,
     transaction: RefCell<Watch>,
 }
 
@@ -128,7 +128,7 @@ impl Session {
         self.pool.script_on(&self.own, sql.into()).await
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
         let plan = permitted(&self.pool, &self.own, &sql, &values)?;
         self.pool.run_on(&self.own, &plan, sql, values).await
     }
@@ -139,7 +139,7 @@ const MARK: &str = "tsumugi_several";
 
 /// A point in a transaction. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
 /// the transaction: then it stays so.
-pub(crate) struct Mark(Option<Own>);
+pub(crate) struct Mark(Option<ExclusiveConnection>);
 
 impl Drop for Mark {
     fn drop(&mut self) {

@@ -12,10 +12,10 @@ use tsumugi_pg_proto::TransactionStatus;
 use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
 use super::failure::Fault;
-use super::link::Own;
+use super::link::ExclusiveConnection;
 use super::plan::{self, Effect, Plan};
 use super::pool::{COPY_IN, Inner, Limits, executed, kept, planned};
-use super::rows::Rows as Lying;
+use super::rows::Rows as DriverRows;
 use super::settings;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
@@ -28,12 +28,12 @@ use crate::value::Value;
 const NESTED: &str = "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for the transaction's own methods";
 
 /// A transaction. See [`crate::Transaction`].
-pub struct Transaction(Rc<Held>);
+pub struct Transaction(Rc<TransactionInner>);
 
-pub(super) struct Held {
+pub(super) struct TransactionInner {
     pool: Rc<Inner>,
     /// None once it has ended.
-    own: RefCell<Option<Own>>,
+    own: RefCell<Option<ExclusiveConnection>>,
     ended: Cell<Ended>,
     savepoints: RefCell<Savepoints>,
     streaming: Cell<bool>,
@@ -42,7 +42,7 @@ pub(super) struct Held {
 
 /// Knows whether a transaction is running.
 #[derive(Default)]
-pub(super) struct Watch(Weak<Held>);
+pub(super) struct Watch(Weak<TransactionInner>);
 
 impl Watch {
     pub(super) fn is_running(&self) -> bool {
@@ -63,7 +63,7 @@ enum Lender {
 impl Transaction {
     pub(super) async fn begin(
         pool: &Rc<Inner>,
-        own: Own,
+        own: ExclusiveConnection,
         options: TransactionOptions,
     ) -> Result<Transaction> {
         Transaction::lent(pool, own, options, Lender::Pool).await
@@ -72,7 +72,7 @@ impl Transaction {
     /// Begins on a connection that the caller keeps.
     pub(super) async fn begin_within(
         pool: &Rc<Inner>,
-        own: Own,
+        own: ExclusiveConnection,
         options: TransactionOptions,
     ) -> Result<Transaction> {
         Transaction::lent(pool, own, options, Lender::Session).await
@@ -80,7 +80,7 @@ impl Transaction {
 
     async fn lent(
         pool: &Rc<Inner>,
-        own: Own,
+        own: ExclusiveConnection,
         options: TransactionOptions,
         lender: Lender,
     ) -> Result<Transaction> {
@@ -97,7 +97,7 @@ impl Transaction {
             },
         };
         // Made before it is asked for, so that a future dropped meanwhile undoes it.
-        let held = Held {
+        let held = TransactionInner {
             pool: Rc::clone(pool),
             own: RefCell::new(Some(Rc::clone(&own))),
             ended: Cell::new(Ended::RolledBack),
@@ -238,7 +238,7 @@ impl Transaction {
     }
 }
 
-impl Abandon for Held {
+impl Abandon for TransactionInner {
     fn abandon(&self) {
         self.end(match self.ended.get() {
             Ended::Uncommitted => Ended::Uncommitted,
@@ -253,8 +253,8 @@ impl std::fmt::Debug for Transaction {
     }
 }
 
-impl Held {
-    fn own(&self) -> Result<Own> {
+impl TransactionInner {
+    fn own(&self) -> Result<ExclusiveConnection> {
         if self.streaming.get() {
             return Err(Error::usage(
                 "a stream of this transaction is open: read it to its end or drop it first",
@@ -275,7 +275,7 @@ impl Held {
         }
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Lying> {
+    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
         let own = self.own()?;
         let plan = permitted(&self.pool, &own, &sql, &values)?;
         let rows = self.pool.run_on(&own, &plan, sql, values).await;
@@ -301,7 +301,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for TransactionInner {
     fn drop(&mut self) {
         if let (Lender::Session, Some(own)) = (self.lender, self.own.get_mut().take()) {
             own.roll_back_unguarded();
@@ -312,7 +312,7 @@ impl Drop for Held {
 /// The plan of a statement on a connection that nobody shares, unless the statement is for another method.
 pub(super) fn permitted(
     pool: &Inner,
-    own: &Own,
+    own: &ExclusiveConnection,
     sql: &Arc<str>,
     values: &[Value],
 ) -> Result<Rc<Plan>> {
@@ -334,7 +334,7 @@ pub(super) fn permitted(
 
 /// A point in a transaction. See [`crate::Savepoint`].
 pub struct Savepoint {
-    transaction: Weak<Held>,
+    transaction: Weak<TransactionInner>,
     number: u32,
 }
 
@@ -405,15 +405,15 @@ pub struct RowStream {
     pool: Rc<Inner>,
     sql: Arc<str>,
     values: Vec<Value>,
-    transaction: Weak<Held>,
+    transaction: Weak<TransactionInner>,
     /// After `rows`, so that the pool gets it back when they are gone.
-    own: Own,
+    own: ExclusiveConnection,
 }
 
 impl RowStream {
     pub(super) async fn begin(
         pool: &Rc<Inner>,
-        own: Own,
+        own: ExclusiveConnection,
         sql: Arc<str>,
         values: Vec<Value>,
         by: BatchSize,
@@ -452,7 +452,7 @@ impl RowStream {
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
         let next = batch(&self.pool, &self.own, self.rows.next()).await;
-        let next = next.and_then(|rows| Ok(rows.map(Lying::new).transpose()?));
+        let next = next.and_then(|rows| Ok(rows.map(DriverRows::new).transpose()?));
         let next = next.map_err(|fault| {
             let attempt = self
                 .pool
@@ -475,7 +475,7 @@ impl RowStream {
 /// Bounds the time of one batch, where the server does not watch over all of them together.
 async fn batch<T>(
     pool: &Inner,
-    own: &Own,
+    own: &ExclusiveConnection,
     asked: impl Future<Output = tsumugi_pg::Result<T>>,
 ) -> std::result::Result<T, Fault> {
     if own.is_timeless() {

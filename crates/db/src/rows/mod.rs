@@ -12,7 +12,7 @@ use crate::value::ValueRef;
 use crate::{firebird, postgres};
 
 use packed::{Packed, PackedRow, Packer};
-use typed::Held;
+use typed::DeclaredType;
 
 /// The names of a result's columns, shared by all results of the same statement.
 ///
@@ -24,7 +24,7 @@ pub struct Columns {
     /// `"name":` ready for JSON, or none where a later column of the same name hides this one.
     keys: Box<[Option<Box<[u8]>>]>,
     /// What they hold, where the database's own types do not say it all.
-    held: Box<[Held]>,
+    held: Box<[DeclaredType]>,
 }
 
 impl Columns {
@@ -47,7 +47,7 @@ impl Columns {
     }
 
     /// The same, where the types that were declared say more than the database's own.
-    pub(crate) fn declared(mut self, held: impl IntoIterator<Item = Held>) -> Columns {
+    pub(crate) fn declared(mut self, held: impl IntoIterator<Item = DeclaredType>) -> Columns {
         self.held = held.into_iter().collect();
         self
     }
@@ -56,14 +56,14 @@ impl Columns {
     pub(crate) fn are<'a>(
         &self,
         names: impl Iterator<Item = &'a str>,
-        held: impl Iterator<Item = Held>,
+        held: impl Iterator<Item = DeclaredType>,
     ) -> bool {
         self.names().eq(names) && self.held.iter().copied().eq(held)
     }
 
     /// What the column at `index` holds.
-    pub(crate) fn held(&self, index: usize) -> Held {
-        self.held.get(index).copied().unwrap_or(Held::Plain)
+    pub(crate) fn held(&self, index: usize) -> DeclaredType {
+        self.held.get(index).copied().unwrap_or(DeclaredType::Plain)
     }
 
     /// How many columns there are.
@@ -98,11 +98,11 @@ impl Columns {
 
 /// The rows of a result, or of one batch of a stream.
 #[derive(Clone)]
-pub struct Rows(Kept);
+pub struct Rows(RowsRepr);
 
 /// How each driver keeps its rows.
 #[derive(Clone)]
-enum Kept {
+enum RowsRepr {
     Packed(Packed),
     Postgres(postgres::Rows),
     Firebird(firebird::Rows),
@@ -110,19 +110,19 @@ enum Kept {
 
 impl From<Packed> for Rows {
     fn from(packed: Packed) -> Self {
-        Rows(Kept::Packed(packed))
+        Rows(RowsRepr::Packed(packed))
     }
 }
 
 impl From<postgres::Rows> for Rows {
     fn from(rows: postgres::Rows) -> Self {
-        Rows(Kept::Postgres(rows))
+        Rows(RowsRepr::Postgres(rows))
     }
 }
 
 impl From<firebird::Rows> for Rows {
     fn from(rows: firebird::Rows) -> Self {
-        Rows(Kept::Firebird(rows))
+        Rows(RowsRepr::Firebird(rows))
     }
 }
 
@@ -135,9 +135,9 @@ impl Rows {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Kept::Packed(rows) => rows.len(),
-            Kept::Postgres(rows) => rows.len(),
-            Kept::Firebird(rows) => rows.len(),
+            RowsRepr::Packed(rows) => rows.len(),
+            RowsRepr::Postgres(rows) => rows.len(),
+            RowsRepr::Firebird(rows) => rows.len(),
         }
     }
 
@@ -149,18 +149,18 @@ impl Rows {
     /// The columns, also when there is no row.
     pub fn columns(&self) -> &Arc<Columns> {
         match &self.0 {
-            Kept::Packed(rows) => rows.columns(),
-            Kept::Postgres(rows) => rows.columns(),
-            Kept::Firebird(rows) => rows.columns(),
+            RowsRepr::Packed(rows) => rows.columns(),
+            RowsRepr::Postgres(rows) => rows.columns(),
+            RowsRepr::Firebird(rows) => rows.columns(),
         }
     }
 
     /// Bytes that the rows take.
     pub fn packed_bytes(&self) -> usize {
         match &self.0 {
-            Kept::Packed(rows) => rows.packed_bytes(),
-            Kept::Postgres(rows) => rows.bytes(),
-            Kept::Firebird(rows) => rows.bytes(),
+            RowsRepr::Packed(rows) => rows.packed_bytes(),
+            RowsRepr::Postgres(rows) => rows.bytes(),
+            RowsRepr::Firebird(rows) => rows.bytes(),
         }
     }
 
@@ -168,9 +168,9 @@ impl Rows {
     #[must_use]
     pub fn truncated(mut self, len: usize) -> Rows {
         match &mut self.0 {
-            Kept::Packed(rows) => rows.truncate(len),
-            Kept::Postgres(rows) => rows.truncate(len),
-            Kept::Firebird(rows) => rows.truncate(len),
+            RowsRepr::Packed(rows) => rows.truncate(len),
+            RowsRepr::Postgres(rows) => rows.truncate(len),
+            RowsRepr::Firebird(rows) => rows.truncate(len),
         }
         self
     }
@@ -178,9 +178,9 @@ impl Rows {
     /// The row at `index`, counted from 0.
     pub fn row(&self, index: usize) -> Option<Row<'_>> {
         Some(match &self.0 {
-            Kept::Packed(rows) => Row(Lying::Packed(rows.row(index)?)),
-            Kept::Postgres(rows) => Row(Lying::Postgres(rows.row(index)?)),
-            Kept::Firebird(rows) => Row(Lying::Firebird(rows.row(index)?)),
+            RowsRepr::Packed(rows) => Row(RowRef::Packed(rows.row(index)?)),
+            RowsRepr::Postgres(rows) => Row(RowRef::Postgres(rows.row(index)?)),
+            RowsRepr::Firebird(rows) => Row(RowRef::Firebird(rows.row(index)?)),
         })
     }
 
@@ -192,15 +192,15 @@ impl Rows {
     /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         match &self.0 {
-            Kept::Packed(rows) => {
+            RowsRepr::Packed(rows) => {
                 let rows = (0..rows.len()).filter_map(|index| rows.row(index));
-                Walk::Packed(rows.map(|row| Row(Lying::Packed(row))))
+                Walk::Packed(rows.map(|row| Row(RowRef::Packed(row))))
             }
-            Kept::Postgres(rows) => {
-                Walk::Postgres(rows.iter().map(|row| Row(Lying::Postgres(row))))
+            RowsRepr::Postgres(rows) => {
+                Walk::Postgres(rows.iter().map(|row| Row(RowRef::Postgres(row))))
             }
-            Kept::Firebird(rows) => {
-                Walk::Firebird(rows.iter().map(|row| Row(Lying::Firebird(row))))
+            RowsRepr::Firebird(rows) => {
+                Walk::Firebird(rows.iter().map(|row| Row(RowRef::Firebird(row))))
             }
         }
     }
@@ -219,11 +219,11 @@ impl fmt::Debug for Rows {
 
 /// One row of [`Rows`].
 #[derive(Clone, Copy)]
-pub struct Row<'a>(pub(crate) Lying<'a>);
+pub struct Row<'a>(pub(crate) RowRef<'a>);
 
 /// A row where its driver keeps it.
 #[derive(Clone, Copy)]
-pub(crate) enum Lying<'a> {
+pub(crate) enum RowRef<'a> {
     Packed(PackedRow<'a>),
     Postgres(postgres::Row<'a>),
     Firebird(firebird::Row<'a>),
@@ -233,9 +233,9 @@ impl<'a> Row<'a> {
     /// The columns.
     pub fn columns(&self) -> &'a Columns {
         match self.0 {
-            Lying::Packed(row) => row.columns,
-            Lying::Postgres(row) => row.columns(),
-            Lying::Firebird(row) => row.columns(),
+            RowRef::Packed(row) => row.columns,
+            RowRef::Postgres(row) => row.columns(),
+            RowRef::Firebird(row) => row.columns(),
         }
     }
 
@@ -252,13 +252,13 @@ impl<'a> Row<'a> {
     /// The values in column order.
     pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
         match self.0 {
-            Lying::Packed(row) => {
+            RowRef::Packed(row) => {
                 let columns = row.columns;
                 let cells = row.cells().enumerate();
                 Walk::Packed(cells.map(|(index, cell)| columns.held(index).value(cell)))
             }
-            Lying::Postgres(row) => Walk::Postgres(row.values()),
-            Lying::Firebird(row) => Walk::Firebird(row.values()),
+            RowRef::Postgres(row) => Walk::Postgres(row.values()),
+            RowRef::Firebird(row) => Walk::Firebird(row.values()),
         }
     }
 }

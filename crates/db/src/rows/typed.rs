@@ -7,7 +7,7 @@ use tsumugi_pg_proto::types::{Date, Encode, Timestamp, TimestampTz, Type};
 
 use super::packed::Cell;
 use crate::decimal::Digits;
-use crate::value::{Nature, Rich, ValueRef};
+use crate::value::{Rich, ValueKind, ValueRef};
 
 /// How the text of an exact number ends that no column holds, but a sum: white space to SQLite and to [`Digits`], and such as
 /// nobody writes behind a number.
@@ -28,7 +28,7 @@ pub(crate) fn unmarked(text: &[u8]) -> Option<String> {
 
 /// What a column holds, as far as its type is not SQLite's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum DeclaredType {
     /// What SQLite says.
     Plain,
     /// An expression: what SQLite says, or an exact number.
@@ -42,34 +42,34 @@ pub(crate) enum Held {
     Json,
 }
 
-impl Held {
+impl DeclaredType {
     /// What a column of this declared type holds; none is declared for an expression.
-    pub(crate) fn of(declared: Option<&str>) -> Held {
+    pub(crate) fn of(declared: Option<&str>) -> DeclaredType {
         let Some(declared) = declared else {
-            return Held::Expression;
+            return DeclaredType::Expression;
         };
         let (name, size) = declared.split_once('(').unwrap_or((declared, ""));
         let is = |wanted: &str| name.trim_ascii().eq_ignore_ascii_case(wanted);
         if is("boolean") {
-            return Held::Boolean;
+            return DeclaredType::Boolean;
         }
         if !name.contains('_') {
-            return Held::Plain;
+            return DeclaredType::Plain;
         }
         match () {
             () if is("decimal_text") => {
                 let scale = size.trim_end_matches(')').split(',').nth(1);
-                Held::Decimal(
+                DeclaredType::Decimal(
                     scale
                         .and_then(|scale| scale.trim().parse().ok())
                         .unwrap_or(0),
                 )
             }
-            () if is("date_text") => Held::Date,
-            () if is("datetime_text") => Held::DateTime,
-            () if is("timestamp_text") => Held::Timestamp,
-            () if is("json_text") => Held::Json,
-            () => Held::Plain,
+            () if is("date_text") => DeclaredType::Date,
+            () if is("datetime_text") => DeclaredType::DateTime,
+            () if is("timestamp_text") => DeclaredType::Timestamp,
+            () if is("json_text") => DeclaredType::Json,
+            () => DeclaredType::Plain,
         }
     }
 
@@ -77,8 +77,8 @@ impl Held {
     pub(crate) fn value(self, cell: Cell<'_>) -> ValueRef<'_> {
         let plain = cell.value();
         let text = match (self, plain) {
-            (Held::Plain, _) => return plain,
-            (Held::Boolean, ValueRef::Integer(truth @ (0 | 1))) => {
+            (DeclaredType::Plain, _) => return plain,
+            (DeclaredType::Boolean, ValueRef::Integer(truth @ (0 | 1))) => {
                 return ValueRef::Boolean(truth == 1);
             }
             (_, ValueRef::Text(text)) => text,
@@ -102,34 +102,34 @@ pub(crate) enum Typed<'a> {
 }
 
 impl<'a> Typed<'a> {
-    fn read(held: Held, text: &'a str) -> Option<Typed<'a>> {
+    fn read(held: DeclaredType, text: &'a str) -> Option<Typed<'a>> {
         match held {
-            Held::Expression => {
+            DeclaredType::Expression => {
                 let digits = Digits::of(text.strip_suffix(EXACT)?)?;
                 Some(Typed::Decimal(digits, digits.scale()))
             }
-            Held::Decimal(scale) => Some(Typed::Decimal(Digits::of(text)?, scale)),
-            Held::Date => text.parse().ok().map(Typed::Date),
-            Held::DateTime => {
+            DeclaredType::Decimal(scale) => Some(Typed::Decimal(Digits::of(text)?, scale)),
+            DeclaredType::Date => text.parse().ok().map(Typed::Date),
+            DeclaredType::DateTime => {
                 let local = text.strip_suffix('Z').unwrap_or(text);
                 local.parse().ok().map(Typed::DateTime)
             }
-            Held::Timestamp => text.parse().ok().map(Typed::Timestamp),
-            Held::Json => {
+            DeclaredType::Timestamp => text.parse().ok().map(Typed::Timestamp),
+            DeclaredType::Json => {
                 let read = serde_json::from_str::<serde::de::IgnoredAny>(text);
                 read.is_ok().then_some(Typed::Json(text))
             }
-            Held::Plain | Held::Boolean => None,
+            DeclaredType::Plain | DeclaredType::Boolean => None,
         }
     }
 
-    pub(crate) fn nature(self) -> Nature {
+    pub(crate) fn nature(self) -> ValueKind {
         match self {
-            Typed::Decimal(..) => Nature::Decimal,
-            Typed::Date(_) => Nature::Date,
-            Typed::DateTime(_) => Nature::Timestamp,
-            Typed::Timestamp(_) => Nature::TimestampTz,
-            Typed::Json(_) => Nature::Structure,
+            Typed::Decimal(..) => ValueKind::Decimal,
+            Typed::Date(_) => ValueKind::Date,
+            Typed::DateTime(_) => ValueKind::Timestamp,
+            Typed::Timestamp(_) => ValueKind::TimestampTz,
+            Typed::Json(_) => ValueKind::Structure,
         }
     }
 

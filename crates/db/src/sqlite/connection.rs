@@ -18,7 +18,7 @@ use crate::limits;
 use crate::options::{Access, Missing};
 use crate::rows::Columns;
 use crate::rows::packed::{Cell, Packed, Packer};
-use crate::rows::typed::{self, Held};
+use crate::rows::typed::{self, DeclaredType};
 use crate::value::Value;
 
 use super::failure::Fault;
@@ -43,7 +43,7 @@ pub(super) struct Opening {
 #[derive(Debug)]
 pub(super) struct Connection {
     sqlite: rusqlite::Connection,
-    desk: Desk,
+    desk: ResultBuffers,
     /// What it was opened for.
     role: Access,
     /// What may run now: less than its role in a read-only transaction.
@@ -59,15 +59,15 @@ type Orphans = HashMap<(String, String), u64>;
 
 /// What a connection keeps from one result to the next.
 #[derive(Default)]
-struct Desk {
+struct ResultBuffers {
     packer: Packer,
     columns: HashMap<Arc<str>, Arc<Columns>>,
     columns_max: usize,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for ResultBuffers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Desk(..)")
+        f.write_str("ResultBuffers(..)")
     }
 }
 
@@ -151,9 +151,9 @@ impl Opening {
         }
         functions::define(&sqlite)?;
         sqlite.set_prepared_statement_cache_capacity(self.statement_cache);
-        let desk = Desk {
+        let desk = ResultBuffers {
             columns_max: self.statement_cache,
-            ..Desk::default()
+            ..ResultBuffers::default()
         };
         Ok(Connection {
             sqlite,
@@ -356,7 +356,7 @@ impl Connection {
 /// A prepared statement whose rows are read in batches.
 pub(super) struct Cursor<'a> {
     prepared: CachedStatement<'a>,
-    desk: &'a mut Desk,
+    desk: &'a mut ResultBuffers,
     sql: Arc<str>,
 }
 
@@ -381,7 +381,7 @@ impl Cursor<'_> {
 /// The rows of a cursor, some at a time. All of them are of one snapshot.
 pub(super) struct Batches<'a> {
     rows: SqliteRows<'a>,
-    desk: &'a mut Desk,
+    desk: &'a mut ResultBuffers,
     sql: &'a Arc<str>,
     /// Known from the first row on: a statement from the cache may get other columns as it begins.
     columns: Option<Arc<Columns>>,
@@ -410,7 +410,7 @@ impl Batches<'_> {
     }
 }
 
-impl Desk {
+impl ResultBuffers {
     fn pack(&mut self, row: &Row<'_>, rows_max_bytes: usize) -> Result<(), Fault> {
         let statement: &rusqlite::Statement<'_> = row.as_ref();
         self.packer.begin_row();
@@ -456,7 +456,7 @@ impl Desk {
         let names = || prepared.column_names();
         let held = || {
             let columns = prepared.columns();
-            columns.map(|column| Held::of(column.decl_type()))
+            columns.map(|column| DeclaredType::of(column.decl_type()))
         };
         if let Some(columns) = self.columns.get(sql)
             && columns.are(names(), held())

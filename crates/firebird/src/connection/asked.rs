@@ -8,7 +8,7 @@ use tsumugi_firebird_proto::Response;
 
 use super::slots::{Answer, Ticket};
 use super::{Shared, Writer, cancel};
-use crate::error::{Error, Ran, Result};
+use crate::error::{Error, Result, StatementFate};
 
 /// Answers to one group of requests, and to those that follow it.
 pub(crate) struct Asked {
@@ -53,7 +53,7 @@ impl Asked {
             // What came before was sent.
             Error::Lost { reason, .. } => Error::Lost {
                 reason,
-                ran: Ran::Perhaps,
+                ran: StatementFate::Perhaps,
             },
             other => other,
         })

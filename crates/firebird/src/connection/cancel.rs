@@ -14,7 +14,7 @@ use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::Items;
 
-use super::slots::SPONGE;
+use super::slots::CANCEL_FENCE;
 use super::{BEGIN_AFTER, CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
 use crate::limits::{CANCEL_TIMEOUT, STUCK_TIMEOUT};
 
@@ -54,7 +54,7 @@ pub(super) fn abandoned(shared: &Rc<Shared>) {
 
 async fn stop(shared: &Rc<Shared>) {
     shared.held.set(true);
-    let written = shared.write(SPONGE, |writer| {
+    let written = shared.write(CANCEL_FENCE, |writer| {
         writer.ask(Expect::Response, |requests| {
             requests.database_info(shared.database, SPONGE_ITEMS)
         })
@@ -109,5 +109,8 @@ fn missing(shared: &Shared) -> usize {
 /// Whether everything before the question has been answered.
 fn is_answered(shared: &Shared) -> bool {
     let protocol = shared.protocol.borrow();
-    shared.lost.borrow().is_some() || protocol.next().is_none_or(|token| token.ticket == SPONGE)
+    shared.lost.borrow().is_some()
+        || protocol
+            .next()
+            .is_none_or(|token| token.ticket == CANCEL_FENCE)
 }

@@ -28,7 +28,7 @@ use self::slots::{NOBODY, Orphan, Slots, Ticket, Token};
 use crate::automatic::Automatic;
 use crate::cache::Cache;
 use crate::connect::Connector;
-use crate::error::{Error, Ran, Result};
+use crate::error::{Error, Result, StatementFate};
 use crate::events::Listening;
 use crate::limits;
 use crate::single::Singles;
@@ -292,7 +292,7 @@ impl Shared {
         write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
     ) -> Result<()> {
         if let Some(lost) = &*self.lost.borrow() {
-            return Err(Error::lost(lost, Ran::No));
+            return Err(Error::lost(lost, StatementFate::No));
         }
         let mut out = self.out.borrow_mut();
         let mut expected = self.expected.borrow_mut();

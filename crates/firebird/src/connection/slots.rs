@@ -12,7 +12,7 @@ use tsumugi_firebird_proto::row::Rows;
 use tsumugi_firebird_proto::{GdsCode, Outcome, ServerError};
 
 use super::{Lost, Within};
-use crate::error::{Error, Ran, Result};
+use crate::error::{Error, Result, StatementFate};
 
 /// By what the protocol knows a request.
 pub(crate) type Ticket = u32;
@@ -21,7 +21,7 @@ pub(crate) type Ticket = u32;
 pub(crate) const NOBODY: Ticket = u32::MAX;
 
 /// Of the question that takes up a request to cancel which came too late.
-pub(crate) const SPONGE: Ticket = u32::MAX - 1;
+pub(crate) const CANCEL_FENCE: Ticket = u32::MAX - 1;
 
 /// One answer, as the protocol cut it.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ struct Slot {
     answers: VecDeque<(Effect, Answer)>,
     /// Bytes of the rows in `answers`.
     bytes: usize,
-    lost: Option<(Lost, Ran)>,
+    lost: Option<(Lost, StatementFate)>,
     waker: Option<Waker>,
     asked_at: Option<Instant>,
     /// Where in the stream of written bytes the first request begins.
@@ -213,9 +213,9 @@ impl Slots {
                 continue;
             };
             let ran = if slot.offset >= sent {
-                Ran::No
+                StatementFate::No
             } else {
-                Ran::Perhaps
+                StatementFate::Perhaps
             };
             slot.due = 0;
             slot.lost = Some((lost.clone(), ran));

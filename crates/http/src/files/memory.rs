@@ -15,7 +15,7 @@ use crate::{
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    files: RefCell<HashMap<Key, Kept>>,
+    files: RefCell<HashMap<Key, CachedFile>>,
     bytes: Cell<usize>,
 }
 
@@ -28,7 +28,7 @@ fn key(name: String, accepted: Accepted) -> Key {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedFile {
     opened: Opened,
     since: Instant,
     weight: usize,
@@ -58,7 +58,7 @@ impl Memory {
                 return;
             }
         }
-        let kept = Kept {
+        let kept = CachedFile {
             opened,
             since: Instant::now(),
             weight,

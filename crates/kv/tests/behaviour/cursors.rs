@@ -35,9 +35,9 @@ fn record(cursor: &mut Cursor) -> Option<(Bytes, Bytes)> {
 }
 
 /// Where the iterator of an ordered database of Tkrzw would be.
-struct Place(Option<Bytes>);
+struct StoreId(Option<Bytes>);
 
-impl Place {
+impl StoreId {
     fn go(&mut self, model: &Model, to: &Move) -> bool {
         let after = |key: &Bytes| model.range((Excluded(key.clone()), Unbounded)).next();
         let before = |key: &Bytes| model.range(..key.clone()).next_back();
@@ -110,7 +110,7 @@ fn cursors_are_where_a_key_in_a_map_would_be() {
     each_engine(|kv, _| {
         let dice = Dice::new(1);
         let mut model = Model::new();
-        let mut cursors = [0; 3].map(|_| (Cursor::new(kv.clone()), Place(None)));
+        let mut cursors = [0; 3].map(|_| (Cursor::new(kv.clone()), StoreId(None)));
         for step in 0..steps {
             let number = dice.place(3);
             let (cursor, place) = &mut cursors[number];

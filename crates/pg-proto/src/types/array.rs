@@ -114,10 +114,10 @@ impl<'a> ArrayRef<'a> {
             step(Step::Close)?;
         }
         walk(dimensions, count, |place| match place {
-            Place::Open => step(Step::Open),
-            Place::Close => step(Step::Close),
-            Place::Separator => step(Step::Separator),
-            Place::Item(_) => step(Step::Item(items.field()?)),
+            ArrayPosition::Open => step(Step::Open),
+            ArrayPosition::Close => step(Step::Close),
+            ArrayPosition::Separator => step(Step::Separator),
+            ArrayPosition::Item(_) => step(Step::Item(items.field()?)),
         })?;
         items.end()
     }
@@ -132,7 +132,7 @@ pub(crate) enum Step<'a> {
 }
 
 /// A part of an array's text form, with the item's index.
-pub(crate) enum Place {
+pub(crate) enum ArrayPosition {
     Open,
     Close,
     Separator,
@@ -143,7 +143,7 @@ pub(crate) enum Place {
 pub(crate) fn walk<E>(
     dimensions: &[Dimension],
     count: usize,
-    mut step: impl FnMut(Place) -> Result<(), E>,
+    mut step: impl FnMut(ArrayPosition) -> Result<(), E>,
 ) -> Result<(), E> {
     // How many items one pair of braces of each dimension holds.
     let mut strides = [1_usize; ARRAY_DIMENSIONS_MAX];
@@ -155,20 +155,20 @@ pub(crate) fn walk<E>(
     let strides = strides.get(..dimensions.len()).unwrap_or_default();
     for index in 0..count {
         if index > 0 {
-            step(Place::Separator)?;
+            step(ArrayPosition::Separator)?;
         }
         for _ in strides
             .iter()
             .filter(|stride| index.is_multiple_of(**stride))
         {
-            step(Place::Open)?;
+            step(ArrayPosition::Open)?;
         }
-        step(Place::Item(index))?;
+        step(ArrayPosition::Item(index))?;
         for _ in strides
             .iter()
             .filter(|stride| (index + 1).is_multiple_of(**stride))
         {
-            step(Place::Close)?;
+            step(ArrayPosition::Close)?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use bytes::BytesMut;
 
-use super::array::{Dimension, Place, walk};
+use super::array::{ArrayPosition, Dimension, walk};
 use super::encode::{Encode, Encoded};
 use super::print::print;
 use super::{DecodeError, EncodeError, Format, Type};
@@ -121,10 +121,10 @@ pub(crate) fn array<T: Encode>(
     }
     walk(dimensions, items.len(), |place| {
         match place {
-            Place::Open => text.push(b'{'),
-            Place::Close => text.push(b'}'),
-            Place::Separator => text.push(delimiter),
-            Place::Item(index) => {
+            ArrayPosition::Open => text.push(b'{'),
+            ArrayPosition::Close => text.push(b'}'),
+            ArrayPosition::Separator => text.push(delimiter),
+            ArrayPosition::Item(index) => {
                 let start = text.len();
                 let Some(item) = items.get(index) else {
                     return Ok(());

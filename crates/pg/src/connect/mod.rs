@@ -8,9 +8,9 @@ mod cancel;
 mod cause;
 mod password;
 mod phase;
+mod session_attrs;
 mod socket;
 mod stream;
-mod suit;
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use tsumugi_pg_proto::Session;
 
 use self::attempt::Attempt;
-use self::suit::Wanted;
+use self::session_attrs::Wanted;
 use crate::config::{Config, Host, LoadBalanceHosts, TargetSessionAttrs};
 use crate::error::Error;
 

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-use super::slots::Bit;
-use super::{Shared, Ticket, Whole, cancel};
+use super::slots::ReplyChunk;
+use super::{ServerReply, Shared, Ticket, cancel};
 use crate::error::Result;
 
 /// The answer to one or several requests that were written together.
@@ -30,7 +30,7 @@ impl Answer {
     fn poll_with(
         &mut self,
         cx: &mut Context<'_>,
-        take: impl FnOnce(&mut VecDeque<Result<Whole>>),
+        take: impl FnOnce(&mut VecDeque<Result<ServerReply>>),
     ) -> Poll<Result<()>> {
         let ticket = self
             .ticket
@@ -47,7 +47,7 @@ impl Answer {
     }
 
     /// The answers to all requests, in their order. Each may be an error of its own; the outer one is the connection's end.
-    pub(crate) async fn all(mut self) -> Result<Vec<Result<Whole>>> {
+    pub(crate) async fn all(mut self) -> Result<Vec<Result<ServerReply>>> {
         let mut answers = Vec::new();
         poll_fn(|cx| self.poll_with(cx, |replies| answers.extend(replies.drain(..)))).await?;
         Ok(answers)
@@ -55,9 +55,9 @@ impl Answer {
 }
 
 impl Future for Answer {
-    type Output = Result<Whole>;
+    type Output = Result<ServerReply>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Whole>> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<ServerReply>> {
         let mut answer = None;
         let polled = self.poll_with(cx, |replies| answer = replies.pop_front());
         polled.map(|ended| ended.and_then(|()| answer.expect("one request has one answer")))
@@ -128,13 +128,13 @@ impl Parts {
         // The pump may have stopped reading because this caller was slow.
         self.shared.ring();
         match bit {
-            Ok(Bit::Part { tag, bytes }) => Ok(Some(Part::Messages { tag, bytes })),
-            Ok(Bit::Fragment { bytes, left }) => {
+            Ok(ReplyChunk::Part { tag, bytes }) => Ok(Some(Part::Messages { tag, bytes })),
+            Ok(ReplyChunk::Fragment { bytes, left }) => {
                 let first = !std::mem::replace(&mut self.in_message, left > 0);
                 Ok(Some(Part::Fragment { bytes, first, left }))
             }
-            Ok(Bit::CopyIn(bytes)) => Ok(Some(Part::CopyIn(bytes))),
-            Ok(Bit::End) => {
+            Ok(ReplyChunk::CopyIn(bytes)) => Ok(Some(Part::CopyIn(bytes))),
+            Ok(ReplyChunk::End) => {
                 self.end();
                 Ok(None)
             }

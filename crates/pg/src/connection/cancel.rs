@@ -11,7 +11,7 @@ use tokio::time::error::Elapsed;
 use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::Shape;
 
-use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, Haste, Lost, Shared};
+use super::{CANCEL_AFTER, CANCEL_AGAIN_AFTER, FlushMode, Lost, Shared};
 use crate::limits;
 
 type Request = Pin<Box<dyn Future<Output = io::Result<()>>>>;
@@ -91,7 +91,7 @@ fn leave_orphaned_transaction(shared: &Rc<Shared>) {
     if !failed || !shared.orphaned.get() || shared.protocol.borrow().awaited() > 0 {
         return;
     }
-    let again = shared.write(1, Haste::Now, |request, ticket| {
+    let again = shared.write(1, FlushMode::Now, |request, ticket| {
         Ok(request.query("ROLLBACK", ticket, Shape::Whole)?)
     });
     if let Ok(ticket) = again {

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 pub use answer::{Answer, Part, Parts};
 pub use cancel::Cancel;
-pub(crate) use outbox::Haste;
+pub(crate) use outbox::FlushMode;
 use outbox::Outbox;
 pub(crate) use slots::Lost;
 use slots::Slots;
@@ -295,7 +295,7 @@ impl Connection {
 
     /// Asks by the simple protocol, which takes several statements and no values.
     pub(crate) fn simple(&self, sql: &str) -> Result<Answer> {
-        self.ask(1, Haste::Now, |request, ticket| {
+        self.ask(1, FlushMode::Now, |request, ticket| {
             Ok(request.query(sql, ticket, Shape::Whole)?)
         })
     }
@@ -304,7 +304,7 @@ impl Connection {
     pub(crate) fn ask(
         &self,
         requests: u32,
-        haste: Haste,
+        haste: FlushMode,
         write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Answer> {
         let ticket = self.0.write(requests, haste, write)?;
@@ -316,7 +316,7 @@ impl Connection {
         &self,
         write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Parts> {
-        let ticket = self.0.write(1, Haste::Now, write)?;
+        let ticket = self.0.write(1, FlushMode::Now, write)?;
         self.0.slots.borrow_mut().stream(ticket);
         Ok(Parts::new(Rc::clone(&self.0), ticket))
     }
@@ -353,11 +353,11 @@ impl Shared {
     fn write(
         &self,
         requests: u32,
-        haste: Haste,
+        haste: FlushMode,
         mut write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Ticket> {
         if let Some(lost) = &*self.lost.borrow() {
-            return Err(Error::lost(lost, crate::error::Ran::No));
+            return Err(Error::lost(lost, crate::error::StatementFate::No));
         }
         if self.reserved.get() {
             return Err(Error::Reserved);
@@ -394,7 +394,7 @@ impl Shared {
 
     /// Sends a statement without values whose answer nobody waits for, or ends the connection.
     fn send_untended(self: &Rc<Self>, sql: &str) {
-        let sent = self.write(1, Haste::Now, |request, ticket| {
+        let sent = self.write(1, FlushMode::Now, |request, ticket| {
             Ok(request.query(sql, ticket, Shape::Whole)?)
         });
         match sent {
@@ -519,4 +519,4 @@ pub(crate) const CANCEL_AFTER: Duration = Duration::from_millis(10);
 pub(crate) const CANCEL_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// An answer as the protocol cut it.
-pub(crate) type Whole = Reply<Ticket>;
+pub(crate) type ServerReply = Reply<Ticket>;

@@ -8,7 +8,7 @@ use crate::limits;
 
 /// Whether a request may wait until more go with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Haste {
+pub(crate) enum FlushMode {
     /// It goes at the end of the turn, and what waits with it.
     Now,
     /// One of many that are under way at once.
@@ -41,9 +41,9 @@ impl Outbox {
     }
 
     /// So many requests were appended.
-    pub(super) fn appended(&mut self, requests: usize, haste: Haste) {
+    pub(super) fn appended(&mut self, requests: usize, haste: FlushMode) {
         self.waiting += requests;
-        if haste == Haste::Now {
+        if haste == FlushMode::Now {
             self.press();
         }
     }
@@ -93,7 +93,7 @@ mod tests {
         let mut waited = 0;
         loop {
             out.bytes.extend_from_slice(b"x");
-            out.appended(1, Haste::WithOthers);
+            out.appended(1, FlushMode::WithOthers);
             if out.is_due(owed + waited + 1, near) {
                 break;
             }
@@ -117,7 +117,7 @@ mod tests {
     fn each_answer_decides_anew() {
         let mut out = Outbox::new();
         out.bytes.extend_from_slice(b"x");
-        out.appended(1, Haste::WithOthers);
+        out.appended(1, FlushMode::WithOthers);
         assert!(!out.is_due(11, Near::Yes));
         assert!(!out.is_due(10, Near::Yes));
         assert!(out.is_due(9, Near::Yes));
@@ -127,16 +127,16 @@ mod tests {
     fn what_goes_goes_to_its_end() {
         let mut out = Outbox::new();
         out.bytes.extend_from_slice(b"x");
-        out.appended(1, Haste::Now);
+        out.appended(1, FlushMode::Now);
         assert!(out.is_due(100, Near::Yes));
         // The socket was full meanwhile, and another asks.
         out.bytes.extend_from_slice(b"y");
-        out.appended(1, Haste::WithOthers);
+        out.appended(1, FlushMode::WithOthers);
         assert!(out.is_due(101, Near::Yes));
         out.bytes.clear();
         out.emptied();
         out.bytes.extend_from_slice(b"z");
-        out.appended(1, Haste::WithOthers);
+        out.appended(1, FlushMode::WithOthers);
         assert!(!out.is_due(102, Near::Yes));
     }
 
@@ -144,7 +144,7 @@ mod tests {
     fn many_bytes_do_not_wait() {
         let mut out = Outbox::new();
         out.bytes.resize(limits::WAITING_BYTES_MAX, 0);
-        out.appended(1, Haste::WithOthers);
+        out.appended(1, FlushMode::WithOthers);
         assert!(out.is_due(100, Near::Yes));
     }
 }

@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tsumugi_pg_proto::connection::Event as Cut;
 
 use super::outbox::Outbox;
-use super::slots::{Bit, Lost, Reason};
+use super::slots::{Lost, Reason, ReplyChunk};
 use super::{Event, Shared};
 use crate::error::Error;
 use crate::limits;
@@ -36,11 +36,11 @@ pub(super) struct Pump<S> {
     /// The stream (TLS) may hold back what it was given.
     unflushed: bool,
     /// A buffer has grown for something large and shall not stay so.
-    swollen: Swollen,
+    swollen: Oversized,
 }
 
 #[derive(Default)]
-struct Swollen {
+struct Oversized {
     input: bool,
     out: bool,
 }
@@ -52,7 +52,7 @@ impl<S> Pump<S> {
             input: leftover,
             shared,
             unflushed: false,
-            swollen: Swollen::default(),
+            swollen: Oversized::default(),
         }
     }
 }
@@ -190,9 +190,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
             let mut slots = self.shared.slots.borrow_mut();
             match cut {
                 Cut::Reply(reply) => slots.reply(reply.token, Ok(reply)),
-                Cut::Part { token, tag, bytes } => slots.bit(token, Bit::Part { tag, bytes }),
+                Cut::Part { token, tag, bytes } => {
+                    slots.bit(token, ReplyChunk::Part { tag, bytes })
+                }
                 Cut::Fragment { token, bytes, left } => {
-                    slots.bit(token, Bit::Fragment { bytes, left });
+                    slots.bit(token, ReplyChunk::Fragment { bytes, left });
                 }
                 Cut::End { token, .. } => slots.end(token),
                 Cut::TooLarge {
@@ -200,7 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Pump<S> {
                     reply_bytes_max,
                 } => slots.fail(token, Error::TooLarge { reply_bytes_max }),
                 Cut::CopyIn { token, bytes } if slots.reads_bits(token) => {
-                    slots.bit(token, Bit::CopyIn(bytes));
+                    slots.bit(token, ReplyChunk::CopyIn(bytes));
                 }
                 Cut::CopyIn { .. } => {
                     drop(slots);

@@ -12,8 +12,8 @@ use tsumugi_pg_proto::Violation;
 use tsumugi_pg_proto::backend::ServerError;
 
 use super::outbox::Near;
-use super::{Ticket, Whole};
-use crate::error::{Error, Ran, Result};
+use super::{ServerReply, Ticket};
+use crate::error::{Error, Result, StatementFate};
 use crate::limits;
 
 /// Why a connection ended.
@@ -67,7 +67,7 @@ const REPLIES_KEPT_MAX: usize = 64;
 
 /// What came for a caller who reads an answer bit by bit.
 #[derive(Debug)]
-pub(crate) enum Bit {
+pub(crate) enum ReplyChunk {
     /// Whole messages of one kind.
     Part { tag: u8, bytes: Bytes },
     /// A piece of a long message; so much of it is still to come.
@@ -83,8 +83,8 @@ struct Slot {
     /// Answers that are still to come.
     due: u32,
     caller: Caller,
-    replies: VecDeque<Result<Whole>>,
-    bits: VecDeque<Bit>,
+    replies: VecDeque<Result<ServerReply>>,
+    bits: VecDeque<ReplyChunk>,
     /// Bytes in `bits`.
     bit_bytes: usize,
     lost: Option<Error>,
@@ -160,7 +160,7 @@ impl Slots {
     }
 
     /// One answer, or its failure, has come.
-    pub(super) fn reply(&mut self, ticket: Ticket, reply: Result<Whole>) {
+    pub(super) fn reply(&mut self, ticket: Ticket, reply: Result<ServerReply>) {
         let slot = &mut self.slots[ticket as usize];
         if slot.caller == Caller::Whole {
             slot.replies.push_back(reply);
@@ -185,7 +185,7 @@ impl Slots {
     }
 
     /// A bit of an answer has come.
-    pub(super) fn bit(&mut self, ticket: Ticket, bit: Bit) {
+    pub(super) fn bit(&mut self, ticket: Ticket, bit: ReplyChunk) {
         let slot = &mut self.slots[ticket as usize];
         if slot.caller == Caller::Bits {
             slot.bit_bytes += bit.len();
@@ -198,7 +198,7 @@ impl Slots {
 
     /// ReadyForQuery of an answer that came in bits or was given up.
     pub(super) fn end(&mut self, ticket: Ticket) {
-        self.bit(ticket, Bit::End);
+        self.bit(ticket, ReplyChunk::End);
         self.answered(ticket);
     }
 
@@ -254,9 +254,9 @@ impl Slots {
     pub(super) fn lose(&mut self, ticket: Ticket, lost: &Lost, sent: u64) {
         let slot = &mut self.slots[ticket as usize];
         let ran = if slot.offset >= sent {
-            Ran::No
+            StatementFate::No
         } else {
-            Ran::Perhaps
+            StatementFate::Perhaps
         };
         if slot.lost.is_none() {
             slot.lost = Some(Error::lost(lost, ran));
@@ -270,7 +270,7 @@ impl Slots {
         &mut self,
         ticket: Ticket,
         cx: &mut Context<'_>,
-        take: impl FnOnce(&mut VecDeque<Result<Whole>>),
+        take: impl FnOnce(&mut VecDeque<Result<ServerReply>>),
     ) -> Poll<Result<()>> {
         let slot = &mut self.slots[ticket as usize];
         if slot.due > 0 {
@@ -289,8 +289,12 @@ impl Slots {
         Poll::Ready(result)
     }
 
-    /// The next bit of the caller's answer. After [`Bit::End`] or an error there is no more.
-    pub(super) fn poll_bit(&mut self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Result<Bit>> {
+    /// The next bit of the caller's answer. After [`ReplyChunk::End`] or an error there is no more.
+    pub(super) fn poll_bit(
+        &mut self,
+        ticket: Ticket,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<ReplyChunk>> {
         let slot = &mut self.slots[ticket as usize];
         if let Some(bit) = slot.bits.pop_front() {
             slot.bit_bytes -= bit.len();
@@ -346,13 +350,13 @@ impl Slots {
     }
 }
 
-impl Bit {
+impl ReplyChunk {
     fn len(&self) -> usize {
         match self {
-            Bit::Part { bytes, .. } | Bit::Fragment { bytes, .. } | Bit::CopyIn(bytes) => {
-                bytes.len()
-            }
-            Bit::End => 0,
+            ReplyChunk::Part { bytes, .. }
+            | ReplyChunk::Fragment { bytes, .. }
+            | ReplyChunk::CopyIn(bytes) => bytes.len(),
+            ReplyChunk::End => 0,
         }
     }
 }

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use tsumugi_pg::connection::{Behaviour, Cancel};
-use tsumugi_pg::{Connection, Error, Ran};
+use tsumugi_pg::{Connection, Error, StatementFate};
 use tsumugi_testkit::postgres::{Server, User};
 
 use crate::{connect, int, open, pid, run};
 
 /// Lost, and whether the statement may have run.
 #[track_caller]
-fn ran<T>(result: Result<T, Error>) -> Ran {
+fn ran<T>(result: Result<T, Error>) -> StatementFate {
     match result {
         Err(Error::Lost { ran, .. }) => ran,
         Err(error) => panic!("{error}"),
@@ -62,7 +62,7 @@ fn a_backend_that_is_ended_while_busy_fails_all_who_wait() {
                     .to_string()
                     .ends_with("the statement may or may not have run")
             );
-            assert_eq!(ran(result), Ran::Perhaps);
+            assert_eq!(ran(result), StatementFate::Perhaps);
         }
         assert!(!db.is_open());
         let after = db.query("select 1", &()).await;
@@ -73,8 +73,11 @@ fn a_backend_that_is_ended_while_busy_fails_all_who_wait() {
                 .to_string()
                 .ends_with("the statement was not sent")
         );
-        assert_eq!(ran(after), Ran::No);
-        assert_eq!(ran(db.begin(Default::default()).await.map(drop)), Ran::No);
+        assert_eq!(ran(after), StatementFate::No);
+        assert_eq!(
+            ran(db.begin(Default::default()).await.map(drop)),
+            StatementFate::No
+        );
     });
 }
 
@@ -84,7 +87,7 @@ fn a_backend_that_is_ended_while_idle_is_noticed() {
         let db = open("").await;
         Server::shared().kill_backend(pid(&db).await);
         gone(&db).await;
-        assert_eq!(ran(db.query("select 1", &()).await), Ran::No);
+        assert_eq!(ran(db.query("select 1", &()).await), StatementFate::No);
         db.reset().await;
         db.discard().await;
     });
@@ -100,7 +103,7 @@ fn a_backend_that_is_ended_amid_a_copy_fails_it() {
         copy.send(b"1\n").await.unwrap();
         Server::shared().kill_backend(backend);
         gone(&db).await;
-        assert_eq!(ran(copy.send(b"2\n").await), Ran::Perhaps);
+        assert_eq!(ran(copy.send(b"2\n").await), StatementFate::Perhaps);
         drop(copy);
         let db = open("").await;
         let backend = pid(&db).await;
@@ -116,7 +119,7 @@ fn a_backend_that_is_ended_amid_a_copy_fails_it() {
                 other => break other,
             }
         };
-        assert_eq!(ran(error), Ran::Perhaps);
+        assert_eq!(ran(error), StatementFate::Perhaps);
     });
 }
 
@@ -137,13 +140,13 @@ fn a_backend_that_is_ended_amid_a_stream_or_a_transaction_fails_it() {
                 other => break other,
             }
         };
-        assert_eq!(ran(error), Ran::Perhaps);
+        assert_eq!(ran(error), StatementFate::Perhaps);
         let db = open("").await;
         let backend = pid(&db).await;
         let transaction = db.begin(Default::default()).await.unwrap();
         Server::shared().kill_backend(backend);
         gone(&db).await;
-        assert_eq!(ran(transaction.commit().await), Ran::No);
+        assert_eq!(ran(transaction.commit().await), StatementFate::No);
     });
 }
 
@@ -162,7 +165,7 @@ fn a_frozen_backend_is_given_up_when_the_caller_says_so() {
         });
         // It cannot become clean.
         db.reset().await;
-        assert_eq!(ran(waiting.await.unwrap()), Ran::Perhaps);
+        assert_eq!(ran(waiting.await.unwrap()), StatementFate::Perhaps);
         assert!(!db.is_open());
         Server::shared().thaw_backend(backend);
         let db = open("").await;
@@ -261,6 +264,6 @@ fn a_request_to_cancel_that_may_come_late_ends_the_connection() {
         db.reset().await;
         let error = db.query("select 1", &()).await.unwrap_err();
         assert!(error.to_string().contains("request to cancel"), "{error}");
-        assert_eq!(ran(Err::<(), _>(error)), Ran::No);
+        assert_eq!(ran(Err::<(), _>(error)), StatementFate::No);
     });
 }

@@ -1,6 +1,6 @@
 //! Answers to statements that no sound server gives. Rule: an error, no panic, no more memory than the bytes that came.
 
-use tsumugi_pg::{Config, Connection, Connector, Environment, Error, Ran, Result};
+use tsumugi_pg::{Config, Connection, Connector, Environment, Error, Result, StatementFate};
 
 use super::{AUTHENTICATION_OK, READY, Step, message, say, stub};
 
@@ -81,7 +81,7 @@ fn check<T>(result: Result<T>, expected: &str) {
             let text = error.to_string();
             assert!(text.contains(expected), "{text}");
             if let Error::Lost { ran, .. } = error {
-                assert_eq!(ran, Ran::Perhaps);
+                assert_eq!(ran, StatementFate::Perhaps);
             }
         }
         Err(error) => panic!("{error}"),
@@ -126,7 +126,13 @@ fn what_comes_unasked_while_idle_ends_the_connection() {
                 tokio::task::yield_now().await;
             }
             let result = db.script("x").await;
-            assert!(matches!(result, Err(Error::Lost { ran: Ran::No, .. })));
+            assert!(matches!(
+                result,
+                Err(Error::Lost {
+                    ran: StatementFate::No,
+                    ..
+                })
+            ));
         });
     }
     // One ReadyForQuery too many.
@@ -145,7 +151,7 @@ fn unsent_too(error: Error) -> Error {
         Error::Lost { reason, server, .. } => Error::Lost {
             reason,
             server,
-            ran: Ran::Perhaps,
+            ran: StatementFate::Perhaps,
         },
         other => other,
     }

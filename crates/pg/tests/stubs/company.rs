@@ -14,7 +14,7 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 use tsumugi_pg::connection::{Behaviour, Cancel};
-use tsumugi_pg::{Connection, Error, Ran};
+use tsumugi_pg::{Connection, Error, StatementFate};
 use tsumugi_pg_proto::Session;
 
 use super::{READY, message};
@@ -334,8 +334,8 @@ fn what_waits_when_the_connection_ends_has_not_run() {
                 other => panic!("{other:?}"),
             }
         }
-        assert!(ran[..64].iter().all(|ran| *ran == Ran::Perhaps));
-        assert!(ran[64..].iter().all(|ran| *ran == Ran::No));
+        assert!(ran[..64].iter().all(|ran| *ran == StatementFate::Perhaps));
+        assert!(ran[64..].iter().all(|ran| *ran == StatementFate::No));
     });
 }
 

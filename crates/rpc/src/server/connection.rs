@@ -17,9 +17,9 @@ use tokio::time::{Instant, Sleep};
 use tsumugi_worker::Worker;
 
 use super::authority::Mask;
-use super::door::Door;
+use super::busy_poll::BusyPoll;
+use super::door::CallGate;
 use super::outbound::{Piece, Progress};
-use super::vigil::Vigil;
 use crate::limits::{
     CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, Limits, RESET_STREAMS_MAX, SEND_BUFFER_BYTES,
     STREAM_WINDOW_BYTES,
@@ -30,7 +30,7 @@ use crate::limits::{
 pub(crate) struct Connections {
     worker: Worker,
     http2: Builder,
-    vigil: Rc<Vigil>,
+    vigil: Rc<BusyPoll>,
     preface: Duration,
     keep_alive: Duration,
     keep_alive_answer: Duration,
@@ -50,7 +50,7 @@ impl Connections {
         Connections {
             worker: worker.clone(),
             http2,
-            vigil: Vigil::new(Duration::from_micros(limits.awake_us), Instant::now()),
+            vigil: BusyPoll::new(Duration::from_micros(limits.awake_us), Instant::now()),
             preface: Duration::from_millis(limits.preface_ms),
             keep_alive: Duration::from_millis(limits.keep_alive_ms),
             keep_alive_answer: Duration::from_millis(limits.keep_alive_answer_ms),
@@ -59,8 +59,13 @@ impl Connections {
     }
 
     /// Serves a connection to its end; with a mask, what the client names as its authority does not matter. After `shutdown` resolves, calls that have begun are finished and the connection closes.
-    pub(crate) async fn serve<I, S>(&self, io: I, mask: Option<Mask>, door: Rc<Door>, shutdown: S)
-    where
+    pub(crate) async fn serve<I, S>(
+        &self,
+        io: I,
+        mask: Option<Mask>,
+        door: Rc<CallGate>,
+        shutdown: S,
+    ) where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
         S: Future<Output = ()>,
     {
@@ -111,7 +116,7 @@ impl Connections {
     async fn accept<I: AsyncRead + AsyncWrite + Unpin>(
         &self,
         connection: &mut Connection<I, Piece>,
-        door: &Rc<Door>,
+        door: &Rc<CallGate>,
         progress: &Arc<Progress>,
     ) -> Result<(), h2::Error> {
         poll_fn(|context| {
@@ -131,7 +136,7 @@ impl Connections {
     /// Begins a call. Most are answered here and now; one that has to wait goes on as a task of its own.
     fn begin(
         &self,
-        door: &Rc<Door>,
+        door: &Rc<CallGate>,
         progress: &Arc<Progress>,
         request: Request<RecvStream>,
         respond: SendResponse<Piece>,
@@ -152,7 +157,7 @@ impl Connections {
 
 /// One call from its metadata to the last byte of its answer. Ends early when the client takes it back or the connection ends.
 async fn call(
-    door: Rc<Door>,
+    door: Rc<CallGate>,
     progress: Arc<Progress>,
     request: Request<RecvStream>,
     mut respond: SendResponse<Piece>,
@@ -265,7 +270,7 @@ impl Patience {
 struct Heard<I> {
     io: I,
     at: Rc<Cell<Instant>>,
-    vigil: Rc<Vigil>,
+    vigil: Rc<BusyPoll>,
     mask: Option<Mask>,
 }
 

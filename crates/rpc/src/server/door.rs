@@ -18,19 +18,19 @@ use super::calls::Calls;
 use super::inbound::{Bounds, Inbound, Keeps};
 use super::lane::Lane;
 use super::outbound::Reply;
-use super::side::Side;
+use super::side::HealthAndReflection;
 use super::token::Tokens;
 use super::unary;
 use crate::method::{Method, SERVICE};
 use crate::proto::dbm_service_server::DbmServiceServer;
 
 /// The entrance of one connection.
-pub(crate) struct Door {
+pub(crate) struct CallGate {
     pub calls: Calls,
     /// The generated service, for streams.
     pub streams: RefCell<DbmServiceServer<Calls>>,
     pub lane: Arc<Lane>,
-    pub side: Arc<Side>,
+    pub side: Arc<HealthAndReflection>,
     pub bounds: Bounds,
     /// Who enters shows one of these; none are asked of whom the system has let in already.
     pub tokens: Option<Arc<Tokens>>,
@@ -52,7 +52,7 @@ impl Drop for Active<'_> {
     }
 }
 
-impl Door {
+impl CallGate {
     /// Answers one call.
     pub(crate) async fn answer(&self, request: Request<RecvStream>) -> Reply {
         let begun = Instant::now();
@@ -83,7 +83,7 @@ impl Door {
         let tokens = self
             .tokens
             .as_ref()
-            .filter(|_| !Side::is_health(head.uri.path()))?;
+            .filter(|_| !HealthAndReflection::is_health(head.uri.path()))?;
         tokens.admit(&head.headers).err().map(Reply::Refused)
     }
 

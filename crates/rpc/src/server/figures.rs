@@ -105,7 +105,7 @@ impl Figures {
 
 /// The figures of all workers. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Board(Arc<Mutex<Vec<Column>>>);
+pub(crate) struct ServiceMetrics(Arc<Mutex<Vec<Column>>>);
 
 #[derive(Clone, Debug)]
 struct Column {
@@ -115,7 +115,7 @@ struct Column {
     outbound: Arc<Budget>,
 }
 
-impl Board {
+impl ServiceMetrics {
     /// Adds a worker.
     pub(crate) fn add(
         &self,
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn figures_of_all_workers_are_summed() {
-        let board = Board::default();
+        let board = ServiceMetrics::default();
         let budget = Budget::new("inbound_bytes_max", 1 << 20);
         let claim = budget.claim(100_000).unwrap();
         for worker in [1, 0] {

@@ -10,7 +10,7 @@ use tsumugi_kv::Database;
 use tsumugi_worker::Pool;
 
 use super::budget::{Budget, Claim};
-use super::figures::{Board, Figures};
+use super::figures::{Figures, ServiceMetrics};
 use crate::limits::{Limits, SMALL_MESSAGE_BYTES};
 
 /// What all workers of one server share.
@@ -18,7 +18,7 @@ use crate::limits::{Limits, SMALL_MESSAGE_BYTES};
 pub(crate) struct Shared {
     pub databases: Vec<Database>,
     pub limits: Limits,
-    pub board: Board,
+    pub board: ServiceMetrics,
     pub started: Instant,
     /// Whether the server ends: waits are cut short and streams end at their next pause.
     pub draining: watch::Sender<bool>,

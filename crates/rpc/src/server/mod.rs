@@ -3,6 +3,7 @@
 
 mod authority;
 mod budget;
+mod busy_poll;
 mod calls;
 mod codec;
 mod connection;
@@ -19,7 +20,6 @@ mod side;
 mod token;
 mod unary;
 mod upkeep;
-mod vigil;
 mod waiting;
 
 use std::cell::RefCell;
@@ -39,12 +39,12 @@ use self::authority::Mask;
 use self::calls::Calls;
 pub(crate) use self::codec::SmallBuffers;
 use self::connection::Connections;
-use self::door::Door;
-use self::figures::Board;
+use self::door::CallGate;
+use self::figures::ServiceMetrics;
 use self::inbound::Bounds;
 pub(crate) use self::inbound::Frames;
 use self::lane::{Lane, Shared};
-use self::side::Side;
+use self::side::HealthAndReflection;
 use self::token::Tokens;
 pub use self::token::{TokenFile, UnixClients};
 use crate::error::{Error, Result};
@@ -68,7 +68,7 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
-    side: Arc<Side>,
+    side: Arc<HealthAndReflection>,
     tls: Option<Tls>,
     tokens: Option<TokenFile>,
 }
@@ -97,11 +97,11 @@ impl Store {
             shared: Arc::new(Shared {
                 databases: settings.databases,
                 limits: settings.limits,
-                board: Board::default(),
+                board: ServiceMetrics::default(),
                 started: Instant::now(),
                 draining: watch::Sender::new(false),
             }),
-            side: Arc::new(Side::new()?),
+            side: Arc::new(HealthAndReflection::new()?),
             tls: settings.tls,
             tokens: settings.tokens,
         })
@@ -126,8 +126,8 @@ impl Store {
     }
 
     /// The admin pages of the server behind `handle`.
-    pub fn desk(&self, handle: Handle) -> Desk {
-        Desk {
+    pub fn desk(&self, handle: Handle) -> ServiceAdmin {
+        ServiceAdmin {
             handle,
             shared: Arc::clone(&self.shared),
         }
@@ -159,7 +159,7 @@ pub struct Keys {
 }
 
 impl Service {
-    fn door(&self, peer: Peer, keys: &Keys) -> Rc<Door> {
+    fn door(&self, peer: Peer, keys: &Keys) -> Rc<CallGate> {
         let limits = &self.store.shared.limits;
         let asked = match (peer, &self.store.tokens) {
             (Peer::Unix, Some(tokens)) => tokens.unix == UnixClients::Asked,
@@ -170,7 +170,7 @@ impl Service {
             .max_decoding_message_size(limits.message_bytes_max)
             // Answers are measured before they are encoded.
             .max_encoding_message_size(usize::MAX);
-        Rc::new(Door {
+        Rc::new(CallGate {
             calls,
             streams: RefCell::new(streams),
             lane: Arc::clone(&self.lane),
@@ -248,12 +248,12 @@ impl tsumugi_worker::Service for Service {
 
 /// The admin pages of a running server.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ServiceAdmin {
     handle: Handle,
     shared: Arc<Shared>,
 }
 
-impl admin::Desk for Desk {
+impl admin::AdminSource for ServiceAdmin {
     fn ready(&self) -> Result<(), String> {
         if *self.shared.draining.borrow() {
             return Err("draining: calls that run are finished, no new ones are taken".to_owned());

@@ -29,7 +29,7 @@ type Answer = Box<dyn Fn(Request<Inbound>) -> Answered + Send + Sync>;
 type Answered = tonic::codegen::BoxFuture<Response<Body>, Infallible>;
 
 /// Health and reflection of one server.
-pub(crate) struct Side {
+pub(crate) struct HealthAndReflection {
     reporter: HealthReporter,
     reflection: Answer,
     old_reflection: Answer,
@@ -37,8 +37,8 @@ pub(crate) struct Side {
 
 const HEALTH: &str = "/grpc.health.v1.Health/";
 
-impl Side {
-    pub(crate) fn new() -> Result<Side> {
+impl HealthAndReflection {
+    pub(crate) fn new() -> Result<HealthAndReflection> {
         let describe = || {
             Builder::configure()
                 .register_encoded_file_descriptor_set(DESCRIPTOR)
@@ -49,7 +49,7 @@ impl Side {
             describe().build_v1().map_err(refused)?,
             describe().build_v1alpha().map_err(refused)?,
         );
-        Ok(Side {
+        Ok(HealthAndReflection {
             reporter: HealthReporter::new(),
             reflection: Box::new(move |request| new.clone().call(request)),
             old_reflection: Box::new(move |request| old.clone().call(request)),

@@ -7,7 +7,7 @@ use crate::dialect::{Decimals, Dialect, Limit, Locks, Nothing, Nulls as Default}
 use crate::error::{Result, usage};
 use crate::expr::{Distinct, Expr, Field, Node, call, col, count};
 use crate::name::Name;
-use crate::parts::{Body, Direction, Item, Join, Nulls, Order, Origin, Side, Source, Wait};
+use crate::parts::{Body, Direction, Item, Join, JoinKind, Nulls, Order, Origin, Source, Wait};
 use crate::query::{Parts, Query};
 use crate::statement::{Aggregate, Statement};
 
@@ -311,10 +311,10 @@ impl Writer<'_> {
 
     fn join(&mut self, join: &Join) -> Result<()> {
         self.text(match join.kind {
-            Side::Inner => " join ",
-            Side::Left => " left join ",
-            Side::Right => " right join ",
-            Side::Cross => " cross join ",
+            JoinKind::Inner => " join ",
+            JoinKind::Left => " left join ",
+            JoinKind::Right => " right join ",
+            JoinKind::Cross => " cross join ",
         });
         self.source(&join.source)?;
         if let Some(on) = &join.on {

@@ -7,41 +7,41 @@ use tsumugi_sql::{Dialect, POSTGRES, SQLITE, Statement};
 use tsumugi_testkit::postgres::{Database, Server};
 
 /// SQLite in memory, or a database on the server of the test process.
-pub enum Live {
+pub enum LiveDatabase {
     Sqlite(Connection),
     Postgres(Database<'static>),
 }
 
-impl Live {
+impl LiveDatabase {
     /// One of each.
-    pub fn both() -> [Live; 2] {
-        let postgres = Live::Postgres(Server::shared().database());
-        [Live::sqlite(), postgres]
+    pub fn both() -> [LiveDatabase; 2] {
+        let postgres = LiveDatabase::Postgres(Server::shared().database());
+        [LiveDatabase::sqlite(), postgres]
     }
 
-    pub fn sqlite() -> Live {
+    pub fn sqlite() -> LiveDatabase {
         let sqlite = Connection::open_in_memory().unwrap();
         // Bytewise is enough here: nothing is compared.
         sqlite.create_collation("decimal", |a, b| a.cmp(b)).unwrap();
-        Live::Sqlite(sqlite)
+        LiveDatabase::Sqlite(sqlite)
     }
 
     pub fn dialect(&self) -> &'static Dialect {
         match self {
-            Live::Sqlite(_) => &SQLITE,
-            Live::Postgres(_) => &POSTGRES,
+            LiveDatabase::Sqlite(_) => &SQLITE,
+            LiveDatabase::Postgres(_) => &POSTGRES,
         }
     }
 
     #[track_caller]
     pub fn run(&self, sql: &str) {
         match self {
-            Live::Sqlite(connection) => {
+            LiveDatabase::Sqlite(connection) => {
                 if let Err(error) = connection.execute_batch(sql) {
                     panic!("{sql}: {error}");
                 }
             }
-            Live::Postgres(database) => drop(database.psql(sql)),
+            LiveDatabase::Postgres(database) => drop(database.psql(sql)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Live {
             panic!("the questions bind the name of the table");
         };
         match self {
-            Live::Sqlite(connection) => {
+            LiveDatabase::Sqlite(connection) => {
                 let mut statement = connection.prepare(&question.sql).unwrap();
                 let text = |value: ValueRef<'_>| match value {
                     ValueRef::Null => None,
@@ -88,7 +88,7 @@ impl Live {
                     .map(Result::unwrap)
                     .collect()
             }
-            Live::Postgres(database) => {
+            LiveDatabase::Postgres(database) => {
                 let literal = format!("'{}'", bound.replace('\'', "''"));
                 let names: Vec<String> = (0..columns).map(|index| format!("c{index}")).collect();
                 let (names, sql) = (names.join(", "), question.sql.replace("$1", &literal));

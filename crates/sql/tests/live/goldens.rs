@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::database::Live;
+use crate::database::LiveDatabase;
 
 /// Cases with columns or operators that the tables do not have, and one that PostgreSQL wants grouped.
 const MADE_UP: &[&str] = &[
@@ -35,23 +35,23 @@ const SCHEMA: &[&str] = &[
 
 #[test]
 fn every_statement_is_one_that_the_database_takes() {
-    for live in Live::both() {
+    for live in LiveDatabase::both() {
         let database = live.dialect().name;
         SCHEMA.iter().for_each(|sql| live.run(sql));
-        if let Live::Postgres(_) = live {
+        if let LiveDatabase::Postgres(_) = live {
             live.run("create schema main; create table main.users(id integer)");
         }
         let (mut taken, mut script) = (0, String::new());
         for (title, sql) in statements(database) {
             taken += 1;
-            if let Live::Sqlite(connection) = &live
+            if let LiveDatabase::Sqlite(connection) = &live
                 && let Err(error) = connection.prepare(&sql)
             {
                 panic!("{title}: {sql}: {error}");
             }
             script += &format!("prepare s{taken} as {sql};\n");
         }
-        if let Live::Postgres(_) = live {
+        if let LiveDatabase::Postgres(_) = live {
             live.run(&script);
         }
         assert!(taken > 100, "only {taken} statements");

@@ -7,7 +7,7 @@ use tsumugi_sql::scan::{Kind, pieces};
 use tsumugi_sql::{Aggregate, Dialect, Key, POSTGRES, Statement, Value, count};
 use tsumugi_testkit::Dice;
 
-use crate::database::Live;
+use crate::database::LiveDatabase;
 use crate::evaluator::{Cell, Chain, Condition, Constant, Field, Row, bound};
 
 const CHAINS: u64 = 2_100;
@@ -263,7 +263,7 @@ fn pages(chain: &Chain, rows: &[Row], dialect: &Dialect) -> Option<Question> {
 #[test]
 fn chains_find_the_same_rows_everywhere() {
     let rows = rows();
-    for live in Live::both() {
+    for live in LiveDatabase::both() {
         let collation = if live.dialect() == &POSTGRES {
             " collate \"C\""
         } else {
@@ -306,9 +306,9 @@ fn chains_find_the_same_rows_everywhere() {
 }
 
 /// The rows of each question, as lines.
-fn answers(live: &Live, asked: &[(u64, Question)]) -> Vec<Vec<String>> {
+fn answers(live: &LiveDatabase, asked: &[(u64, Question)]) -> Vec<Vec<String>> {
     match live {
-        Live::Sqlite(connection) => {
+        LiveDatabase::Sqlite(connection) => {
             let lines = |(_, (statement, columns, _)): &(u64, Question)| {
                 let mut prepared = connection.prepare(&statement.sql).unwrap();
                 let binds = statement.binds.iter().map(|bind| match bind {
@@ -335,7 +335,7 @@ fn answers(live: &Live, asked: &[(u64, Question)]) -> Vec<Vec<String>> {
             };
             asked.iter().map(lines).collect()
         }
-        Live::Postgres(database) => {
+        LiveDatabase::Postgres(database) => {
             let each = asked.iter().map(|(_, (statement, columns, _))| {
                 let names: Vec<String> = (0..*columns).map(|index| format!("c{index}")).collect();
                 let cells: Vec<String> = names

@@ -7,7 +7,7 @@ use tsumugi_sql::schema::{
 };
 use tsumugi_sql::{Error, SQLITE, Value};
 
-use crate::database::Live;
+use crate::database::LiveDatabase;
 
 fn groups() -> Table {
     Table::new("groups")
@@ -57,21 +57,21 @@ fn everything() -> Table {
 
 /// A database with these tables.
 #[track_caller]
-fn with(live: &Live, tables: &[Table]) {
+fn with(live: &LiveDatabase, tables: &[Table]) {
     for table in tables {
         live.run_all(&table.create(live.dialect()).unwrap());
     }
 }
 
 #[track_caller]
-fn is(live: &Live, wanted: &Table) -> Result<(), Error> {
+fn is(live: &LiveDatabase, wanted: &Table) -> Result<(), Error> {
     let found = live.describe(wanted.name()).expect("the table is there");
     wanted.compare(&found, live.dialect())
 }
 
 #[test]
 fn a_table_that_was_made_is_the_one_that_is_wanted() {
-    for live in Live::both() {
+    for live in LiveDatabase::both() {
         assert_eq!(live.describe("everything"), None);
         let raw = Table::new("raw").column(integer("n").default_raw("1 + (2 * 3)"));
         with(&live, &[groups(), everything(), raw.clone()]);
@@ -94,7 +94,7 @@ fn keys_of_several_columns_and_odd_names_are_described() {
         ])
         .primary(["Group's", "user_id"])
         .unique(["select"]);
-    for live in Live::both() {
+    for live in LiveDatabase::both() {
         with(&live, std::slice::from_ref(&members));
         assert_eq!(is(&live, &members), Ok(()), "{}", live.dialect().name);
         assert_eq!(
@@ -118,7 +118,7 @@ fn users() -> Table {
 /// Each wanted table differs in one thing from what is there, which the error names.
 #[track_caller]
 fn check(differences: &[(Table, &str)]) {
-    for live in Live::both() {
+    for live in LiveDatabase::both() {
         with(&live, &[groups(), users()]);
         for (wanted, difference) in differences {
             let Err(Error::Different {
@@ -222,7 +222,7 @@ fn differences_of_keys_are_named() {
 /// After the alteration of `users()` there is the wanted table, with the row that was there.
 #[track_caller]
 fn becomes(alteration: &Alteration, wanted: Table) {
-    for live in Live::both() {
+    for live in LiveDatabase::both() {
         with(&live, &[groups(), users()]);
         live.run("insert into groups(name) values ('a')");
         live.run("insert into users(name, age, group_id) values ('an', 3, 1)");
@@ -318,7 +318,7 @@ fn a_table_is_renamed() {
 
 #[test]
 fn sqlite_tells_what_a_table_is() {
-    let [live, other] = [Live::sqlite(), Live::sqlite()];
+    let [live, other] = [LiveDatabase::sqlite(), LiveDatabase::sqlite()];
     with(&live, &[groups(), everything()]);
     let described = live.describe("everything").unwrap();
     let restored = described.table("everything", &SQLITE).unwrap();
@@ -358,7 +358,7 @@ fn sqlite_tables_of_others_are_not_made_anew() {
             "a foreign key of several columns",
         ),
     ] {
-        let live = Live::sqlite();
+        let live = LiveDatabase::sqlite();
         live.run(sql);
         let restored = live.describe("t").unwrap().table("t", &SQLITE);
         let Err(Error::Usage(message)) = restored else {

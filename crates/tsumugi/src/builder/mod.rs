@@ -42,7 +42,7 @@ impl Db {
 
     /// The rows of a table.
     pub fn table(&self, source: impl Into<Source>) -> Table {
-        let place = Place::new(Executor::Database(self.database.clone()), &self.keys);
+        let place = KeyedExecutor::new(Executor::Database(self.database.clone()), &self.keys);
         Table::new(source.into(), place)
     }
 
@@ -119,7 +119,7 @@ impl Tx {
     /// The rows of a table, as this transaction sees them.
     pub fn table(&self, source: impl Into<Source>) -> Table {
         let executor = Executor::Transaction(Rc::clone(&self.transaction));
-        Table::new(source.into(), Place::new(executor, &self.keys))
+        Table::new(source.into(), KeyedExecutor::new(executor, &self.keys))
     }
 
     /// A place to come back to. See [`Transaction::savepoint`].
@@ -139,15 +139,15 @@ impl Deref for Tx {
 
 /// Where a query runs, and the keys that are known there.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct KeyedExecutor {
     executor: Executor,
     keys: Rc<PrimaryKeys>,
 }
 
-impl Place {
-    fn new(executor: Executor, keys: &Rc<PrimaryKeys>) -> Place {
+impl KeyedExecutor {
+    fn new(executor: Executor, keys: &Rc<PrimaryKeys>) -> KeyedExecutor {
         let keys = Rc::clone(keys);
-        Place { executor, keys }
+        KeyedExecutor { executor, keys }
     }
 
     /// The primary key of a table; nothing if there is no such table.

@@ -11,7 +11,7 @@ use serde::ser::{
 use serde_json::Value as Json;
 use tsumugi_sql::Value;
 
-use crate::unfit::Unfit;
+use crate::deserialize_error::DeserializeError;
 
 /// A value of any type.
 pub(super) enum Node {
@@ -31,7 +31,7 @@ pub(super) enum Node {
 }
 
 /// The tree of a value.
-pub(super) fn node<T: Serialize + ?Sized>(value: &T) -> Result<Node, Unfit> {
+pub(super) fn node<T: Serialize + ?Sized>(value: &T) -> Result<Node, DeserializeError> {
     Ok(match value.serialize(Planting)? {
         // Without elements only the name of the type says of what there are none; with another name it is a list as any other.
         Node::List(list) if list.is_empty() && is_of_bytes(type_name::<T>()) => {
@@ -47,7 +47,7 @@ fn is_of_bytes(name: &str) -> bool {
 
 impl Node {
     /// As it is bound.
-    pub(super) fn bound(self) -> Result<Value, Unfit> {
+    pub(super) fn bound(self) -> Result<Value, DeserializeError> {
         Ok(match self {
             Node::Null => Value::Null,
             Node::Boolean(boolean) => Value::Boolean(boolean),
@@ -55,7 +55,7 @@ impl Node {
             Node::Integer(integer) => Value::Integer(integer),
             Node::Large(number) => {
                 let reason = format!("{number} does not fit 64 bits with a sign");
-                return Err(Unfit(reason));
+                return Err(DeserializeError(reason));
             }
             Node::Real(real) => Value::Real(real),
             Node::Text(text) => Value::Text(text),
@@ -88,29 +88,31 @@ impl Node {
     }
 
     /// As the name of a field.
-    fn key(self) -> Result<String, Unfit> {
+    fn key(self) -> Result<String, DeserializeError> {
         match self {
             Node::Text(text) => Ok(text),
             Node::Boolean(boolean) => Ok(boolean.to_string()),
             Node::Byte(byte) => Ok(byte.to_string()),
             Node::Integer(integer) => Ok(integer.to_string()),
             Node::Large(number) => Ok(number.to_string()),
-            _ => Err(Unfit("a map has a key that is no name".to_owned())),
+            _ => Err(DeserializeError(
+                "a map has a key that is no name".to_owned(),
+            )),
         }
     }
 
-    fn real(real: f64) -> Result<Node, Unfit> {
+    fn real(real: f64) -> Result<Node, DeserializeError> {
         match real.is_finite() {
             true => Ok(Node::Real(real)),
-            false => Err(Unfit(format!("{real} is no finite number"))),
+            false => Err(DeserializeError(format!("{real} is no finite number"))),
         }
     }
 
-    fn integer(number: impl TryInto<i64> + TryInto<u64> + Copy) -> Result<Node, Unfit> {
+    fn integer(number: impl TryInto<i64> + TryInto<u64> + Copy) -> Result<Node, DeserializeError> {
         let large = || number.try_into().map(Node::Large);
         let fits = number.try_into().map(Node::Integer);
         fits.or_else(|_| large())
-            .map_err(|_| Unfit("a number does not fit 64 bits".to_owned()))
+            .map_err(|_| DeserializeError("a number does not fit 64 bits".to_owned()))
     }
 
     fn variant(name: &str, node: Node) -> Node {
@@ -123,7 +125,7 @@ struct Planting;
 
 macro_rules! integers {
     ($($method:ident $type:ty),*) => {
-        $(fn $method(self, number: $type) -> Result<Node, Unfit> {
+        $(fn $method(self, number: $type) -> Result<Node, DeserializeError> {
             Node::integer(number)
         })*
     };
@@ -131,7 +133,7 @@ macro_rules! integers {
 
 impl Serializer for Planting {
     type Ok = Node;
-    type Error = Unfit;
+    type Error = DeserializeError;
     type SerializeSeq = Sequence;
     type SerializeTuple = Sequence;
     type SerializeTupleStruct = Sequence;
@@ -145,47 +147,47 @@ impl Serializer for Planting {
         serialize_u16 u16, serialize_u32 u32, serialize_u64 u64, serialize_u128 u128
     }
 
-    fn serialize_u8(self, byte: u8) -> Result<Node, Unfit> {
+    fn serialize_u8(self, byte: u8) -> Result<Node, DeserializeError> {
         Ok(Node::Byte(byte))
     }
 
-    fn serialize_bool(self, boolean: bool) -> Result<Node, Unfit> {
+    fn serialize_bool(self, boolean: bool) -> Result<Node, DeserializeError> {
         Ok(Node::Boolean(boolean))
     }
 
-    fn serialize_f32(self, real: f32) -> Result<Node, Unfit> {
+    fn serialize_f32(self, real: f32) -> Result<Node, DeserializeError> {
         Node::real(real.into())
     }
 
-    fn serialize_f64(self, real: f64) -> Result<Node, Unfit> {
+    fn serialize_f64(self, real: f64) -> Result<Node, DeserializeError> {
         Node::real(real)
     }
 
-    fn serialize_char(self, char: char) -> Result<Node, Unfit> {
+    fn serialize_char(self, char: char) -> Result<Node, DeserializeError> {
         Ok(Node::Text(char.to_string()))
     }
 
-    fn serialize_str(self, text: &str) -> Result<Node, Unfit> {
+    fn serialize_str(self, text: &str) -> Result<Node, DeserializeError> {
         Ok(Node::Text(text.to_owned()))
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<Node, Unfit> {
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<Node, DeserializeError> {
         Ok(Node::Bytes(bytes.to_owned()))
     }
 
-    fn serialize_none(self) -> Result<Node, Unfit> {
+    fn serialize_none(self) -> Result<Node, DeserializeError> {
         Ok(Node::Null)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, Unfit> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, DeserializeError> {
         node(value)
     }
 
-    fn serialize_unit(self) -> Result<Node, Unfit> {
+    fn serialize_unit(self) -> Result<Node, DeserializeError> {
         Ok(Node::Null)
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<Node, Unfit> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Node, DeserializeError> {
         Ok(Node::Null)
     }
 
@@ -194,7 +196,7 @@ impl Serializer for Planting {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<Node, Unfit> {
+    ) -> Result<Node, DeserializeError> {
         Ok(Node::Text(variant.to_owned()))
     }
 
@@ -202,7 +204,7 @@ impl Serializer for Planting {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Node, Unfit> {
+    ) -> Result<Node, DeserializeError> {
         node(value)
     }
 
@@ -212,19 +214,23 @@ impl Serializer for Planting {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<Node, Unfit> {
+    ) -> Result<Node, DeserializeError> {
         Ok(Node::variant(variant, node(value)?))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Sequence, Unfit> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Sequence, DeserializeError> {
         Ok(Sequence::default())
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Sequence, Unfit> {
+    fn serialize_tuple(self, _: usize) -> Result<Sequence, DeserializeError> {
         Ok(Sequence::default())
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Sequence, Unfit> {
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Sequence, DeserializeError> {
         Ok(Sequence::default())
     }
 
@@ -234,18 +240,18 @@ impl Serializer for Planting {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Sequence, Unfit> {
+    ) -> Result<Sequence, DeserializeError> {
         Ok(Sequence {
             variant: Some(variant),
             ..Sequence::default()
         })
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Fields, Unfit> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Fields, DeserializeError> {
         Ok(Fields::default())
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, Unfit> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, DeserializeError> {
         Ok(Fields::default())
     }
 
@@ -255,7 +261,7 @@ impl Serializer for Planting {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Fields, Unfit> {
+    ) -> Result<Fields, DeserializeError> {
         Ok(Fields {
             variant: Some(variant),
             ..Fields::default()
@@ -272,7 +278,7 @@ struct Sequence {
 }
 
 impl Sequence {
-    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unfit> {
+    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DeserializeError> {
         match node(value)? {
             Node::Byte(byte) if self.nodes.is_empty() => self.bytes.push(byte),
             node => {
@@ -283,7 +289,7 @@ impl Sequence {
         Ok(())
     }
 
-    fn finish(self) -> Result<Node, Unfit> {
+    fn finish(self) -> Result<Node, DeserializeError> {
         let node = match self.bytes.is_empty() {
             true => Node::List(self.nodes),
             false => Node::Bytes(self.bytes),
@@ -304,13 +310,17 @@ struct Fields {
 }
 
 impl Fields {
-    fn push<T: Serialize + ?Sized>(&mut self, name: String, value: &T) -> Result<(), Unfit> {
-        let node = node(value).map_err(|unfit| Unfit(format!("{name}: {}", unfit.0)))?;
+    fn push<T: Serialize + ?Sized>(
+        &mut self,
+        name: String,
+        value: &T,
+    ) -> Result<(), DeserializeError> {
+        let node = node(value).map_err(|unfit| DeserializeError(format!("{name}: {}", unfit.0)))?;
         self.fields.insert(name, node);
         Ok(())
     }
 
-    fn finish(self) -> Result<Node, Unfit> {
+    fn finish(self) -> Result<Node, DeserializeError> {
         let node = Node::Structure(self.fields);
         Ok(match self.variant {
             Some(variant) => Node::variant(variant, node),
@@ -323,13 +333,13 @@ macro_rules! sequences {
     ($($trait:ident $method:ident)*) => {
         $(impl $trait for Sequence {
             type Ok = Node;
-            type Error = Unfit;
+            type Error = DeserializeError;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unfit> {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DeserializeError> {
                 self.push(value)
             }
 
-            fn end(self) -> Result<Node, Unfit> {
+            fn end(self) -> Result<Node, DeserializeError> {
                 self.finish()
             }
         })*
@@ -347,17 +357,17 @@ macro_rules! structs {
     ($($trait:ident)*) => {
         $(impl $trait for Fields {
             type Ok = Node;
-            type Error = Unfit;
+            type Error = DeserializeError;
 
             fn serialize_field<T: Serialize + ?Sized>(
                 &mut self,
                 name: &'static str,
                 value: &T,
-            ) -> Result<(), Unfit> {
+            ) -> Result<(), DeserializeError> {
                 self.push(name.to_owned(), value)
             }
 
-            fn end(self) -> Result<Node, Unfit> {
+            fn end(self) -> Result<Node, DeserializeError> {
                 self.finish()
             }
         })*
@@ -368,20 +378,23 @@ structs!(SerializeStruct SerializeStructVariant);
 
 impl SerializeMap for Fields {
     type Ok = Node;
-    type Error = Unfit;
+    type Error = DeserializeError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unfit> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), DeserializeError> {
         self.key = Some(node(key)?.key()?);
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unfit> {
+    fn serialize_value<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), DeserializeError> {
         let key = self.key.take();
-        let key = key.ok_or_else(|| Unfit::custom("a map has a value without a key"))?;
+        let key = key.ok_or_else(|| DeserializeError::custom("a map has a value without a key"))?;
         self.push(key, value)
     }
 
-    fn end(self) -> Result<Node, Unfit> {
+    fn end(self) -> Result<Node, DeserializeError> {
         self.finish()
     }
 }

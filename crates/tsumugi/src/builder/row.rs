@@ -4,14 +4,14 @@
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use tsumugi_db::{Nature, Rich, Row, Rows, ValueRef};
+use tsumugi_db::{Rich, Row, Rows, ValueKind, ValueRef};
 
+use crate::deserialize_error::{DeserializeError, of_several};
 use crate::error::{Error, Result};
-use crate::unfit::{Unfit, of_several};
 
 /// A row as a value.
 pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
-    T::deserialize(Lying(row)).map_err(|unfit| {
+    T::deserialize(RowDeserializer(row)).map_err(|unfit| {
         let names: Vec<&str> = row.columns().names().collect();
         let name = std::any::type_name::<T>();
         let columns = names.join(", ");
@@ -24,36 +24,38 @@ pub fn from_rows<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>> {
     rows.iter().map(from_row).collect()
 }
 
-struct Lying<'a>(Row<'a>);
+struct RowDeserializer<'a>(Row<'a>);
 
-impl<'a> Lying<'a> {
+impl<'a> RowDeserializer<'a> {
     fn cells(&self) -> impl Iterator<Item = Cell<'a>> + use<'a> {
         self.0.values().map(Cell)
     }
 
-    fn expect(&self, length: usize) -> Result<(), Unfit> {
+    fn expect(&self, length: usize) -> Result<(), DeserializeError> {
         match self.0.columns().names().count() {
             columns if columns == length => Ok(()),
-            columns => Err(Unfit(format!("it has {columns} columns, not {length}"))),
+            columns => Err(DeserializeError(format!(
+                "it has {columns} columns, not {length}"
+            ))),
         }
     }
 
-    fn first(&self) -> Result<Cell<'a>, Unfit> {
-        let none = || Unfit("it has no column".to_owned());
+    fn first(&self) -> Result<Cell<'a>, DeserializeError> {
+        let none = || DeserializeError("it has no column".to_owned());
         self.cells().next().ok_or_else(none)
     }
 }
 
-impl<'de> de::Deserializer<'de> for Lying<'de> {
-    type Error = Unfit;
+impl<'de> de::Deserializer<'de> for RowDeserializer<'de> {
+    type Error = DeserializeError;
 
     of_several!(first);
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_seq(SeqDeserializer::new(self.cells()))
     }
 
@@ -61,12 +63,12 @@ impl<'de> de::Deserializer<'de> for Lying<'de> {
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         self.expect(length)?;
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let names = self.0.columns().names().map(BorrowedStrDeserializer::new);
         let named = names.zip(self.cells());
         visitor.visit_map(MapDeserializer::new(
@@ -76,10 +78,10 @@ impl<'de> de::Deserializer<'de> for Lying<'de> {
 }
 
 /// The name of a column.
-struct Key<'a>(BorrowedStrDeserializer<'a, Unfit>);
+struct Key<'a>(BorrowedStrDeserializer<'a, DeserializeError>);
 
-impl<'de> IntoDeserializer<'de, Unfit> for Key<'de> {
-    type Deserializer = BorrowedStrDeserializer<'de, Unfit>;
+impl<'de> IntoDeserializer<'de, DeserializeError> for Key<'de> {
+    type Deserializer = BorrowedStrDeserializer<'de, DeserializeError>;
 
     fn into_deserializer(self) -> Self::Deserializer {
         self.0
@@ -90,7 +92,7 @@ impl<'de> IntoDeserializer<'de, Unfit> for Key<'de> {
 #[derive(Clone, Copy)]
 struct Cell<'a>(ValueRef<'a>);
 
-impl<'de> IntoDeserializer<'de, Unfit> for Cell<'de> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for Cell<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -99,21 +101,21 @@ impl<'de> IntoDeserializer<'de, Unfit> for Cell<'de> {
 }
 
 /// A value as its database prints it.
-fn printed(rich: &Rich<'_>) -> Result<String, Unfit> {
+fn printed(rich: &Rich<'_>) -> Result<String, DeserializeError> {
     let mut text = Vec::new();
     rich.write_text(&mut text)
-        .map_err(|error| Unfit(error.to_string()))?;
+        .map_err(|error| DeserializeError(error.to_string()))?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Exact numbers are numbers for who asks for one.
 macro_rules! numbers {
     ($($method:ident $visit:ident $type:ty;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0 {
-                ValueRef::Rich(rich) if rich.nature() == Nature::Decimal => {
+                ValueRef::Rich(rich) if rich.nature() == ValueKind::Decimal => {
                     let text = printed(&rich)?;
-                    let unfit = |_| Unfit(format!("{text} is no {}", stringify!($type)));
+                    let unfit = |_| DeserializeError(format!("{text} is no {}", stringify!($type)));
                     visitor.$visit(text.parse::<$type>().map_err(unfit)?)
                 }
                 _ => self.deserialize_any(visitor),
@@ -123,9 +125,9 @@ macro_rules! numbers {
 }
 
 impl<'de> de::Deserializer<'de> for Cell<'de> {
-    type Error = Unfit;
+    type Error = DeserializeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Null => visitor.visit_unit(),
             ValueRef::Integer(integer) => visitor.visit_i64(integer),
@@ -133,18 +135,20 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
             ValueRef::Text(text) => visitor.visit_borrowed_str(text),
             ValueRef::Blob(bytes) => visitor.visit_borrowed_bytes(bytes),
             ValueRef::Boolean(boolean) => visitor.visit_bool(boolean),
-            ValueRef::Rich(rich) if rich.nature() == Nature::Structure => {
+            ValueRef::Rich(rich) if rich.nature() == ValueKind::Structure => {
                 let mut json = Vec::new();
                 rich.write_json(&mut json)
-                    .map_err(|error| Unfit(error.to_string()))?;
-                let value: serde_json::Value =
-                    serde_json::from_slice(&json).map_err(|error| Unfit(error.to_string()))?;
+                    .map_err(|error| DeserializeError(error.to_string()))?;
+                let value: serde_json::Value = serde_json::from_slice(&json)
+                    .map_err(|error| DeserializeError(error.to_string()))?;
                 value
                     .deserialize_any(visitor)
-                    .map_err(|error| Unfit(error.to_string()))
+                    .map_err(|error| DeserializeError(error.to_string()))
             }
             ValueRef::Rich(rich) => visitor.visit_string(printed(&rich)?),
-            _ => Err(Unfit("a value of a kind that is not known here".to_owned())),
+            _ => Err(DeserializeError(
+                "a value of a kind that is not known here".to_owned(),
+            )),
         }
     }
 
@@ -164,14 +168,14 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
     }
 
     /// SQLite keeps truth as 1 and 0.
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Integer(truth @ (0 | 1)) => visitor.visit_bool(truth == 1),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -182,11 +186,11 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Blob(bytes) => visitor.visit_seq(SeqDeserializer::new(bytes.iter().copied())),
             _ => self.deserialize_any(visitor),
@@ -198,11 +202,11 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Text(text) => visitor.visit_enum(text.into_deserializer()),
             ValueRef::Rich(rich) => visitor.visit_enum(printed(&rich)?.into_deserializer()),
-            _ => Err(Unfit("a variant is named by text".to_owned())),
+            _ => Err(DeserializeError("a variant is named by text".to_owned())),
         }
     }
 

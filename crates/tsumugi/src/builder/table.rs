@@ -11,7 +11,7 @@ use tsumugi_sql::{
     col,
 };
 
-use super::Place;
+use super::KeyedExecutor;
 use super::record::to_record;
 use super::row::{from_row, from_rows};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Table {
     query: Query,
-    place: Place,
+    place: KeyedExecutor,
 }
 
 macro_rules! builds {
@@ -36,7 +36,7 @@ macro_rules! builds {
 }
 
 impl Table {
-    pub(super) fn new(source: Source, place: Place) -> Table {
+    pub(super) fn new(source: Source, place: KeyedExecutor) -> Table {
         Table {
             query: tsumugi_sql::table(source),
             place,

@@ -7,12 +7,12 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::unfit::{Unfit, handed, of_several};
+use crate::deserialize_error::{DeserializeError, handed, of_several};
 
 /// Pairs as a struct or map: the values of a name that repeats are a sequence, and the last of them a single value.
 pub(super) fn from_pairs<'p, T: DeserializeOwned>(
     pairs: impl IntoIterator<Item = (Cow<'p, str>, Cow<'p, str>)>,
-) -> Result<T, Unfit> {
+) -> Result<T, DeserializeError> {
     let mut grouped: Vec<(Cow<'p, str>, Words<'p>)> = Vec::new();
     for (name, value) in pairs {
         match grouped.iter_mut().find(|(known, _)| *known == name) {
@@ -31,11 +31,11 @@ impl<'c> Captured<'c> {
         self.0.iter().map(|(_, text)| Word(Cow::Borrowed(&**text)))
     }
 
-    fn only(&self) -> Result<Word<'c>, Unfit> {
+    fn only(&self) -> Result<Word<'c>, DeserializeError> {
         let mut words = self.words();
         match (words.next(), words.next()) {
             (Some(word), None) => Ok(word),
-            _ => Err(Unfit(format!(
+            _ => Err(DeserializeError(format!(
                 "the route captures {} values and the handler wants one",
                 self.0.len()
             ))),
@@ -44,13 +44,13 @@ impl<'c> Captured<'c> {
 }
 
 impl<'de> de::Deserializer<'de> for Captured<'_> {
-    type Error = Unfit;
+    type Error = DeserializeError;
 
     of_several!(only);
 
     handed!(only: deserialize_any);
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_seq(SeqDeserializer::new(self.words()))
     }
 
@@ -58,9 +58,9 @@ impl<'de> de::Deserializer<'de> for Captured<'_> {
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         if length != self.0.len() {
-            return Err(Unfit(format!(
+            return Err(DeserializeError(format!(
                 "the route captures {} values and the handler wants {length}",
                 self.0.len()
             )));
@@ -68,7 +68,7 @@ impl<'de> de::Deserializer<'de> for Captured<'_> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let pairs = self.0.iter();
         let pairs = pairs.map(|(name, text)| (&**name, Word(Cow::Borrowed(&**text))));
         visitor.visit_map(MapDeserializer::new(pairs))
@@ -83,7 +83,7 @@ struct Word<'w>(Cow<'w, str>);
 #[derive(Clone, Debug)]
 struct Words<'w>(Vec<Word<'w>>);
 
-impl<'de> IntoDeserializer<'de, Unfit> for Word<'_> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for Word<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -91,7 +91,7 @@ impl<'de> IntoDeserializer<'de, Unfit> for Word<'_> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Unfit> for Words<'_> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for Words<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -101,17 +101,17 @@ impl<'de> IntoDeserializer<'de, Unfit> for Words<'_> {
 
 macro_rules! parsed {
     ($($method:ident $visit:ident $type:ty, $expected:literal;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0.parse::<$type>() {
                 Ok(value) => visitor.$visit(value),
-                Err(_) => Err(Unfit(format!("{:?} is not {}", self.0, $expected))),
+                Err(_) => Err(DeserializeError(format!("{:?} is not {}", self.0, $expected))),
             }
         })*
     };
 }
 
 impl<'de> de::Deserializer<'de> for Word<'_> {
-    type Error = Unfit;
+    type Error = DeserializeError;
 
     parsed! {
         deserialize_bool visit_bool bool, "true or false";
@@ -130,11 +130,11 @@ impl<'de> de::Deserializer<'de> for Word<'_> {
         deserialize_char visit_char char, "one character";
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_string(self.0.into_owned())
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_some(self)
     }
 
@@ -142,7 +142,7 @@ impl<'de> de::Deserializer<'de> for Word<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -151,7 +151,7 @@ impl<'de> de::Deserializer<'de> for Word<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_enum(self.0.into_owned().into_deserializer())
     }
 
@@ -161,14 +161,14 @@ impl<'de> de::Deserializer<'de> for Word<'_> {
 }
 
 impl<'w> Words<'w> {
-    fn last(mut self) -> Result<Word<'w>, Unfit> {
-        let none = || Unfit("it has no value".to_owned());
+    fn last(mut self) -> Result<Word<'w>, DeserializeError> {
+        let none = || DeserializeError("it has no value".to_owned());
         self.0.pop().ok_or_else(none)
     }
 }
 
 impl<'de> de::Deserializer<'de> for Words<'_> {
-    type Error = Unfit;
+    type Error = DeserializeError;
 
     handed! {
         last: deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
@@ -177,15 +177,19 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         deserialize_map deserialize_identifier deserialize_ignored_any
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_seq(SeqDeserializer::new(self.0.into_iter()))
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_seq(visitor)
     }
 
@@ -194,7 +198,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_seq(visitor)
     }
 
@@ -202,7 +206,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -210,7 +214,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         self.last()?.deserialize_unit_struct(name, visitor)
     }
 
@@ -219,7 +223,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         self.last()?.deserialize_struct(name, fields, visitor)
     }
 
@@ -228,7 +232,7 @@ impl<'de> de::Deserializer<'de> for Words<'_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DeserializeError> {
         self.last()?.deserialize_enum(name, variants, visitor)
     }
 }
@@ -258,7 +262,7 @@ mod tests {
         order: Option<Order>,
     }
 
-    fn search(query: &str) -> Result<Search, Unfit> {
+    fn search(query: &str) -> Result<Search, DeserializeError> {
         let pairs = tsumugi_http::query::pairs(query, 100).unwrap();
         from_pairs(pairs)
     }

@@ -116,7 +116,7 @@ impl Sessions {
     }
 
     /// Opens what keeps them.
-    pub(crate) async fn open(self, worker: &Worker) -> Result<Kept> {
+    pub(crate) async fn open(self, worker: &Worker) -> Result<SessionStore> {
         let store = match self.store {
             Some(place) => Some(Kv::open(worker, &place).await?),
             None => None,
@@ -143,7 +143,7 @@ impl Sessions {
             keeping,
         };
         declared.check().map_err(Error::other)?;
-        Ok(Kept {
+        Ok(SessionStore {
             declared,
             store,
             cookies_max: worker.http_limits().parameters_max,
@@ -152,13 +152,13 @@ impl Sessions {
 }
 
 /// The sessions of a loaded application.
-pub(crate) struct Kept {
+pub(crate) struct SessionStore {
     pub(crate) declared: session::Sessions,
     store: Option<Kv>,
     cookies_max: usize,
 }
 
-impl Kept {
+impl SessionStore {
     /// Must this request show the session's token?
     pub(crate) fn guards(&self, request: &tsumugi_http::Request) -> bool {
         self.declared
@@ -167,34 +167,34 @@ impl Kept {
 }
 
 /// What a request has to do with sessions.
-pub(crate) struct Visit {
-    pub(crate) kept: Rc<Kept>,
+pub(crate) struct RequestSession {
+    pub(crate) kept: Rc<SessionStore>,
     session: RefCell<Option<Session>>,
     /// What the response tells the client; none when its cookie stays as it is.
     cookie: RefCell<Option<HeaderValue>>,
-    begun: Cell<Answered>,
+    begun: Cell<ResponseState>,
 }
 
 /// Whether the response has left, after which no cookie goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answered {
+enum ResponseState {
     No,
     Yes,
 }
 
-impl Visit {
-    pub(crate) fn new(kept: &Rc<Kept>) -> Rc<Visit> {
-        Rc::new(Visit {
+impl RequestSession {
+    pub(crate) fn new(kept: &Rc<SessionStore>) -> Rc<RequestSession> {
+        Rc::new(RequestSession {
             kept: Rc::clone(kept),
             session: RefCell::default(),
             cookie: RefCell::default(),
-            begun: Cell::new(Answered::No),
+            begun: Cell::new(ResponseState::No),
         })
     }
 
     /// The cookie for the response, which leaves now.
     pub(crate) fn leave(&self) -> Option<HeaderValue> {
-        self.begun.set(Answered::Yes);
+        self.begun.set(ResponseState::Yes);
         self.cookie.take()
     }
 
@@ -230,8 +230,8 @@ impl Visit {
 
     fn check_begun(&self) -> Result<()> {
         match self.begun.get() {
-            Answered::No => Ok(()),
-            Answered::Yes => Err(Error::Usage(
+            ResponseState::No => Ok(()),
+            ResponseState::Yes => Err(Error::Usage(
                 "the response has begun, and no cookie can go with it: write the session before the stream or WebSocket"
                     .into(),
             )),
@@ -254,7 +254,7 @@ enum Sent {
 pub struct Session(Rc<Inner>);
 
 struct Inner {
-    visit: Rc<Visit>,
+    visit: Rc<RequestSession>,
     sent: Sent,
     data: RefCell<Map<String, Value>>,
     /// The record in the store; nothing of it is used for a session in a cookie.
@@ -268,8 +268,8 @@ impl<S> Extract<S> for Session {
 }
 
 impl Session {
-    fn read(visit: &Rc<Visit>, request: &tsumugi_http::Request) -> Result<Session> {
-        let Kept {
+    fn read(visit: &Rc<RequestSession>, request: &tsumugi_http::Request) -> Result<Session> {
+        let SessionStore {
             declared,
             store,
             cookies_max,

@@ -1,7 +1,7 @@
 //! Values of a result as Ruby's: numbers, strings and booleans directly; exact numbers, dates and structures as their classes.
 //! Rule: nothing is rounded; what Ruby has no class for is the String that the database prints.
 
-use tsumugi_db::{Nature, Rich, ValueRef};
+use tsumugi_db::{Rich, ValueKind, ValueRef};
 use tsumugi_mruby::{Field, Result, Scope, Value};
 
 use super::raise;
@@ -43,12 +43,12 @@ where
 fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Result<'c, Value<'c>> {
     let mut text = Vec::new();
     match rich.nature() {
-        Nature::Structure => {
+        ValueKind::Structure => {
             rich.write_json(&mut text)
                 .map_err(|error| raise(scope, &error))?;
             return standard::read_json(scope, &text, json_depth_max);
         }
-        Nature::Timestamp | Nature::TimestampTz => {
+        ValueKind::Timestamp | ValueKind::TimestampTz => {
             if let Some(micros) = rich.unix_micros() {
                 let seconds = scope.integer(micros.div_euclid(1_000_000));
                 let rest = scope.integer(micros.rem_euclid(1_000_000));
@@ -61,15 +61,15 @@ fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Resu
     rich.write_text(&mut text)
         .map_err(|error| raise(scope, &error))?;
     match rich.nature() {
-        Nature::Timestamp | Nature::TimestampTz => {
+        ValueKind::Timestamp | ValueKind::TimestampTz => {
             Ok(scope.float(if text.first() == Some(&b'-') {
                 f64::NEG_INFINITY
             } else {
                 f64::INFINITY
             }))
         }
-        Nature::Decimal => built(scope, "DB::Decimal", "parse", &text),
-        Nature::Date => built(scope, "DB::Date", "__read", &text),
+        ValueKind::Decimal => built(scope, "DB::Decimal", "parse", &text),
+        ValueKind::Date => built(scope, "DB::Date", "__read", &text),
         _ => scope.string(&text),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tsumugi_kv::Database;
-use tsumugi_kv::single_flight::Place;
+use tsumugi_kv::single_flight::StoreId;
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_rpc::{Client, Target};
 
@@ -18,7 +18,7 @@ pub(crate) struct Store {
     /// What tells this store from others of the process, for people.
     pub place: Arc<str>,
     /// And for computations of its values.
-    pub flights: Place,
+    pub flights: StoreId,
     /// How long what is stored through this object lives unless a call says otherwise.
     pub ttl: Option<Duration>,
 }
@@ -36,7 +36,7 @@ impl Store {
     pub(super) fn remote(client: Client, link: Link) -> Store {
         let place: Arc<str> = format!("{}/{}", link.target, client.index()).into();
         Store {
-            flights: Place::Service(Arc::clone(&place)),
+            flights: StoreId::Service(Arc::clone(&place)),
             place,
             backend: Backend::Remote { client, link },
             ttl: None,

@@ -4,7 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::{Atomicity, BatchSize, Executor, Nature, PrimaryKeys, Rows, ValueRef, sendable};
+use tsumugi_db::{
+    Atomicity, BatchSize, Executor, PrimaryKeys, Rows, ValueKind, ValueRef, sendable,
+};
 use tsumugi_mruby::{Call, Kind, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 
@@ -241,7 +243,7 @@ fn value<'s>(scope: &'s Scope<'s>, rows: &Rows, depth_max: usize) -> Result<'s, 
         return Ok(Value::nil());
     };
     if let ValueRef::Rich(rich) = value
-        && rich.nature() == Nature::Decimal
+        && rich.nature() == ValueKind::Decimal
     {
         let mut text = Vec::new();
         let written = rich.write_text(&mut text).is_ok();

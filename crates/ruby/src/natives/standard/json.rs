@@ -121,16 +121,16 @@ struct Symbols<'k> {
 /// Where a value goes: a container is put there empty and filled afterwards, so that no value needs to outlive the scope
 /// it is made in.
 #[derive(Clone, Copy)]
-enum Place<'p> {
+enum JsonParent<'p> {
     Element(Value<'p>),
     Member(Value<'p>, Value<'p>),
 }
 
-impl Place<'_> {
+impl JsonParent<'_> {
     fn put(self, scope: &Scope<'_>, value: Value<'_>) -> Built<()> {
         let put = match self {
-            Place::Element(array) => scope.push(array, value),
-            Place::Member(hash, key) => scope.hash_set(hash, key, value),
+            JsonParent::Element(array) => scope.push(array, value),
+            JsonParent::Member(hash, key) => scope.hash_set(hash, key, value),
         };
         put.map_err(|raise| raised(scope, raise))
     }
@@ -156,12 +156,12 @@ impl<'t> Builder<'t> {
     fn document<'s>(&mut self, scope: &'s Scope<'_>) -> Built<Value<'s>> {
         let holder = scope.array(1).map_err(|raise| raised(scope, raise))?;
         while let Some(event) = self.parser.event()? {
-            self.put(scope, Place::Element(holder), event)?;
+            self.put(scope, JsonParent::Element(holder), event)?;
         }
         Ok(scope.array_at(holder, 0))
     }
 
-    fn put(&mut self, scope: &Scope<'_>, place: Place<'_>, event: Event<'t>) -> Built<()> {
+    fn put(&mut self, scope: &Scope<'_>, place: JsonParent<'_>, event: Event<'t>) -> Built<()> {
         self.values += 1;
         if self.values.is_multiple_of(VALUES_BETWEEN_CHECKS) {
             scope
@@ -182,16 +182,16 @@ impl<'t> Builder<'t> {
         place.put(scope, made.map_err(|raise| raised(scope, raise))?)
     }
 
-    fn array(&mut self, scope: &Scope<'_>, place: Place<'_>) -> Built<()> {
+    fn array(&mut self, scope: &Scope<'_>, place: JsonParent<'_>) -> Built<()> {
         let array = scope.array(0).map_err(|raise| raised(scope, raise))?;
         place.put(scope, array)?;
         while let Some(event) = self.inside()? {
-            scope.nested(|scope| self.put(scope, Place::Element(array), event))?;
+            scope.nested(|scope| self.put(scope, JsonParent::Element(array), event))?;
         }
         Ok(())
     }
 
-    fn object(&mut self, scope: &Scope<'_>, place: Place<'_>) -> Built<()> {
+    fn object(&mut self, scope: &Scope<'_>, place: JsonParent<'_>) -> Built<()> {
         let hash = scope.hash(0).map_err(|raise| raised(scope, raise))?;
         place.put(scope, hash)?;
         while let Some(event) = self.inside()? {
@@ -215,7 +215,7 @@ impl<'t> Builder<'t> {
             Some(symbols) => symbol(scope, symbols, name.into_owned())?,
         };
         match self.parser.event()? {
-            Some(event) => self.put(scope, Place::Member(hash, key), event),
+            Some(event) => self.put(scope, JsonParent::Member(hash, key), event),
             None => Ok(()),
         }
     }

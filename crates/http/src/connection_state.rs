@@ -36,7 +36,7 @@ pub(crate) enum Unread {
 }
 
 #[derive(Debug)]
-pub(crate) struct Vitals {
+pub(crate) struct ConnectionState {
     /// Requests whose response is not complete.
     in_flight: Cell<u32>,
     /// Those of them with a piece that waits for the client's window. Only on HTTP/2.
@@ -63,10 +63,10 @@ pub(crate) struct Vitals {
     switch: RefCell<Option<Switch>>,
 }
 
-impl Vitals {
+impl ConnectionState {
     /// Of a connection that has just been accepted: it owes a header.
-    pub(crate) fn new(linger_bytes_max: usize) -> Vitals {
-        Vitals {
+    pub(crate) fn new(linger_bytes_max: usize) -> ConnectionState {
+        ConnectionState {
             in_flight: Cell::new(0),
             pieces_waiting: Cell::new(0),
             arriving: Cell::new(0),

@@ -16,8 +16,8 @@ use std::{
 use tokio::time::Sleep;
 
 use crate::{
+    connection_state::{ConnectionState, Wait},
     limits::Limits,
-    vitals::{Vitals, Wait},
     wire::Presence,
 };
 
@@ -51,8 +51,8 @@ enum Phase {
     WindingDown,
 }
 
-pub(crate) struct Attendant<'a, S> {
-    vitals: Rc<Vitals>,
+pub(crate) struct TimeoutSupervisor<'a, S> {
+    vitals: Rc<ConnectionState>,
     limits: Rc<Limits>,
     shutdown: Pin<&'a mut S>,
     timer: Pin<&'a mut Sleep>,
@@ -68,15 +68,15 @@ pub(crate) struct Attendant<'a, S> {
     phase: Phase,
 }
 
-impl<'a, S: Future<Output = ()>> Attendant<'a, S> {
+impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     /// The timer's first deadline does not matter.
     pub(crate) fn new(
-        vitals: Rc<Vitals>,
+        vitals: Rc<ConnectionState>,
         limits: Rc<Limits>,
         shutdown: Pin<&'a mut S>,
         timer: Pin<&'a mut Sleep>,
     ) -> Self {
-        Attendant {
+        TimeoutSupervisor {
             vitals,
             limits,
             shutdown,

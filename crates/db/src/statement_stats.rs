@@ -10,16 +10,16 @@ use crate::options::StatementLog;
 use crate::pool::Figures;
 use crate::value::Value;
 
-pub(crate) struct Account {
+pub(crate) struct StatementStats {
     log: StatementLog,
     statements: Cell<u64>,
     errors: Cell<u64>,
     transactions: Cell<u64>,
 }
 
-impl Account {
-    pub(crate) fn new(log: StatementLog) -> Account {
-        Account {
+impl StatementStats {
+    pub(crate) fn new(log: StatementLog) -> StatementStats {
+        StatementStats {
             log,
             statements: Cell::new(0),
             errors: Cell::new(0),
@@ -32,7 +32,7 @@ impl Account {
         (self.log == StatementLog::Statements).then(Instant::now)
     }
 
-    /// Logs a statement that has ended, if [`Account::begun`] says so, with the number of its rows where it has one.
+    /// Logs a statement that has ended, if [`StatementStats::begun`] says so, with the number of its rows where it has one.
     pub(crate) fn log(
         &self,
         begun: Option<Instant>,

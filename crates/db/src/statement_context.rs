@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use crate::error::{Error, Failed};
 use crate::options::Options;
-use crate::pool::Missed;
+use crate::pool::AcquireError;
 use crate::value::Value;
 
 /// What failed, and with what options.
-pub(crate) struct Attempt<'a> {
+pub(crate) struct StatementContext<'a> {
     pub(crate) sql: Arc<str>,
     pub(crate) values: Vec<Value>,
     pub(crate) options: &'a Options,
 }
 
-impl Attempt<'_> {
+impl StatementContext<'_> {
     pub(crate) fn failed(self, detail: String) -> Failed {
         Failed::new(self.sql, self.values, detail)
     }
@@ -46,9 +46,9 @@ impl Attempt<'_> {
     }
 
     /// No connection was to be had.
-    pub(crate) fn missed(self, missed: Missed) -> Error {
+    pub(crate) fn missed(self, missed: AcquireError) -> Error {
         match missed {
-            Missed::Timeout {
+            AcquireError::Timeout {
                 waited,
                 reason: None,
             } => Error::PoolTimeout {
@@ -57,19 +57,19 @@ impl Attempt<'_> {
                 waited_ms: waited.as_millis().try_into().unwrap_or(u64::MAX),
                 statement: self.failed(String::new()),
             },
-            Missed::Timeout {
+            AcquireError::Timeout {
                 reason: Some(reason),
                 ..
             }
-            | Missed::Refused(reason) => Error::Unreachable {
+            | AcquireError::Refused(reason) => Error::Unreachable {
                 reason: reason.to_string(),
             },
-            Missed::QueueFull => Error::QueueFull {
+            AcquireError::QueueFull => Error::QueueFull {
                 limit: "queue_max",
                 max: crate::limits::QUEUE_MAX,
                 statement: self.failed(String::new()),
             },
-            Missed::Closed => Error::Closed {
+            AcquireError::Closed => Error::Closed {
                 what: "database",
                 reason: "it was closed",
             },

@@ -26,9 +26,9 @@ use crate::layer::{self, Mapper};
 use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::plugin::{Plugin, Worker};
-use crate::response::{Producer, Response, Sequel};
+use crate::response::{Producer, Response, ResponseTail};
 use crate::router::{Mounted, Placed, RouteLine, Router, translated};
-use crate::session::{Kept, Visit};
+use crate::session::{RequestSession, SessionStore};
 use crate::streaming::{Output, until_gone};
 use crate::timers;
 
@@ -50,7 +50,7 @@ pub struct Settings {
 }
 
 /// One application with its plugin, on one worker.
-pub struct Loaded<S> {
+pub struct AppInstance<S> {
     state: Rc<S>,
     worker: Worker,
     lines: Vec<RouteLine>,
@@ -60,7 +60,7 @@ pub struct Loaded<S> {
     mounts: Vec<Mounting<S>>,
     folders: Vec<(String, Folder<OnWorker>)>,
     mapper: Option<Mapper>,
-    sessions: Option<Rc<Kept>>,
+    sessions: Option<Rc<SessionStore>>,
     ledger: Ledger,
     waiting: Cell<usize>,
     /// Requests and streams that can use the plugin.
@@ -97,13 +97,13 @@ impl Stop {
     }
 }
 
-impl<S: Plugin> Loaded<S> {
+impl<S: Plugin> AppInstance<S> {
     /// Loads on this worker what `routes` makes: the patterns are looked at, then the plugin is started, then mounted applications.
     pub async fn load(
         worker: &tsumugi_worker::Worker,
         settings: Rc<Settings>,
         routes: impl Fn() -> Router<S>,
-    ) -> Result<Rc<Loaded<S>>> {
+    ) -> Result<Rc<AppInstance<S>>> {
         let worker = Worker::new(worker.clone(), settings);
         let mut declared = routes();
         let lines = declared.lines();
@@ -132,7 +132,7 @@ impl<S: Plugin> Loaded<S> {
             }
         }
         mounts.sort_by_key(|mounting| std::cmp::Reverse(mounting.prefix.len()));
-        let loaded = Rc::new(Loaded {
+        let loaded = Rc::new(AppInstance {
             state,
             worker,
             lines,
@@ -175,7 +175,7 @@ impl<S: Plugin> Loaded<S> {
     }
 }
 
-impl<S> Loaded<S> {
+impl<S> AppInstance<S> {
     /// The plugin.
     pub fn state(&self) -> &Rc<S> {
         &self.state
@@ -205,7 +205,7 @@ impl<S> Loaded<S> {
     }
 }
 
-impl<S: 'static> Loaded<S> {
+impl<S: 'static> AppInstance<S> {
     /// Answers one request.
     pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> tsumugi_http::Response {
         let job = Job::begin(self);
@@ -286,7 +286,7 @@ impl<S: 'static> Loaded<S> {
             uri: request.uri.clone(),
             received_at: request.received_at,
         };
-        let visit = self.sessions.as_ref().map(Visit::new);
+        let visit = self.sessions.as_ref().map(RequestSession::new);
         let max = self.worker.settings().limits.requests_max;
         let (outcome, waited) = if self.waiting.get() >= max {
             // Looked at before anything of it runs: who is told to try again must not have had half of it done.
@@ -314,10 +314,10 @@ impl<S: 'static> Loaded<S> {
             response.headers.append(SET_COOKIE, cookie);
         }
         match sequel {
-            Some(Sequel::Body(producer)) if subject.method != Method::HEAD => {
+            Some(ResponseTail::Body(producer)) if subject.method != Method::HEAD => {
                 response.body = self.produce(job, subject, producer);
             }
-            Some(Sequel::Talk(talk)) => {
+            Some(ResponseTail::Talk(talk)) => {
                 response.body = Body::Switch(talk.switch(&self.worker, job, subject));
             }
             _ => {}
@@ -327,7 +327,7 @@ impl<S: 'static> Loaded<S> {
 
     /// Waits for a handler within its time.
     async fn wait(&self, subject: &Subject, future: Local<Result<Response>>) -> Result<Response> {
-        let _place = Place::take(&self.waiting);
+        let _place = RequestPermit::take(&self.waiting);
         let limit_ms = self.worker.settings().limits.request_ms_max;
         let deadline = subject.received_at + Duration::from_millis(limit_ms);
         match tokio::time::timeout_at(deadline.into(), future).await {
@@ -406,10 +406,10 @@ impl fmt::Display for Subject {
 }
 
 /// Keeps the plugin from being stopped.
-pub(crate) struct Job<S>(Rc<Loaded<S>>);
+pub(crate) struct Job<S>(Rc<AppInstance<S>>);
 
 impl<S> Job<S> {
-    fn begin(loaded: &Rc<Loaded<S>>) -> Job<S> {
+    fn begin(loaded: &Rc<AppInstance<S>>) -> Job<S> {
         loaded.jobs.set(loaded.jobs.get() + 1);
         Job(Rc::clone(loaded))
     }
@@ -426,16 +426,16 @@ impl<S> Drop for Job<S> {
 }
 
 /// A place among `requests_max`.
-struct Place<'c>(&'c Cell<usize>);
+struct RequestPermit<'c>(&'c Cell<usize>);
 
-impl<'c> Place<'c> {
-    fn take(waiting: &'c Cell<usize>) -> Place<'c> {
+impl<'c> RequestPermit<'c> {
+    fn take(waiting: &'c Cell<usize>) -> RequestPermit<'c> {
         waiting.set(waiting.get() + 1);
-        Place(waiting)
+        RequestPermit(waiting)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for RequestPermit<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }

@@ -7,32 +7,32 @@ use serde::{de, ser};
 
 /// Why a value does not fit.
 #[derive(Debug)]
-pub(crate) struct Unfit(pub(crate) String);
+pub(crate) struct DeserializeError(pub(crate) String);
 
-impl fmt::Display for Unfit {
+impl fmt::Display for DeserializeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for DeserializeError {}
 
-impl de::Error for Unfit {
-    fn custom<T: fmt::Display>(message: T) -> Unfit {
-        Unfit(message.to_string())
+impl de::Error for DeserializeError {
+    fn custom<T: fmt::Display>(message: T) -> DeserializeError {
+        DeserializeError(message.to_string())
     }
 }
 
-impl ser::Error for Unfit {
-    fn custom<T: fmt::Display>(message: T) -> Unfit {
-        Unfit(message.to_string())
+impl ser::Error for DeserializeError {
+    fn custom<T: fmt::Display>(message: T) -> DeserializeError {
+        DeserializeError(message.to_string())
     }
 }
 
 /// Methods of a `Deserializer` that hand over to the one value that `$one` gives.
 macro_rules! handed {
     ($one:ident: $($method:ident)*) => {
-        $(fn $method<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        $(fn $method<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             self.$one()?.$method(visitor)
         })*
     };
@@ -41,20 +41,20 @@ macro_rules! handed {
 /// The methods that several values answer alike: nothing is nothing, a struct is a map, a type around another is the other.
 macro_rules! of_several {
     ($one:ident) => {
-        crate::unfit::handed! {
+        crate::deserialize_error::handed! {
             $one: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
             deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char
             deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_identifier
         }
 
-        fn deserialize_unit<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        fn deserialize_unit<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             visitor.visit_unit()
         }
 
         fn deserialize_ignored_any<V: serde::de::Visitor<'de>>(
             self,
             visitor: V,
-        ) -> Result<V::Value, Unfit> {
+        ) -> Result<V::Value, DeserializeError> {
             visitor.visit_unit()
         }
 
@@ -62,7 +62,7 @@ macro_rules! of_several {
             self,
             _: &'static str,
             visitor: V,
-        ) -> Result<V::Value, Unfit> {
+        ) -> Result<V::Value, DeserializeError> {
             visitor.visit_unit()
         }
 
@@ -70,7 +70,7 @@ macro_rules! of_several {
             self,
             _: &'static str,
             visitor: V,
-        ) -> Result<V::Value, Unfit> {
+        ) -> Result<V::Value, DeserializeError> {
             visitor.visit_newtype_struct(self)
         }
 
@@ -79,7 +79,7 @@ macro_rules! of_several {
             name: &'static str,
             variants: &'static [&'static str],
             visitor: V,
-        ) -> Result<V::Value, Unfit> {
+        ) -> Result<V::Value, DeserializeError> {
             self.$one()?.deserialize_enum(name, variants, visitor)
         }
 
@@ -88,7 +88,7 @@ macro_rules! of_several {
             _: &'static str,
             length: usize,
             visitor: V,
-        ) -> Result<V::Value, Unfit> {
+        ) -> Result<V::Value, DeserializeError> {
             self.deserialize_tuple(length, visitor)
         }
 
@@ -97,7 +97,7 @@ macro_rules! of_several {
             _: &'static str,
             _: &'static [&'static str],
             visitor: V,
-        ) -> Result<V::Value, Unfit> {
+        ) -> Result<V::Value, DeserializeError> {
             self.deserialize_map(visitor)
         }
     };

@@ -9,15 +9,15 @@ use tokio::time::Instant;
 
 /// The rhythm in which bytes come to one worker.
 #[derive(Debug)]
-pub(crate) struct Vigil {
+pub(crate) struct BusyPoll {
     window: Duration,
     last: Cell<Instant>,
     awake: Cell<bool>,
 }
 
-impl Vigil {
-    pub(crate) fn new(window: Duration, now: Instant) -> Rc<Vigil> {
-        Rc::new(Vigil {
+impl BusyPoll {
+    pub(crate) fn new(window: Duration, now: Instant) -> Rc<BusyPoll> {
+        Rc::new(BusyPoll {
             window,
             last: Cell::new(now),
             awake: Cell::new(false),
@@ -25,7 +25,7 @@ impl Vigil {
     }
 
     /// Bytes have come. Must be told on the worker's thread.
-    pub(crate) fn came(self: &Rc<Vigil>, now: Instant) {
+    pub(crate) fn came(self: &Rc<BusyPoll>, now: Instant) {
         if !self.begins(now) {
             return;
         }
@@ -61,7 +61,7 @@ mod tests {
         let window = Duration::from_micros(200);
         let start = Instant::now();
         let after = |us| start + Duration::from_micros(us);
-        let vigil = Vigil::new(window, start);
+        let vigil = BusyPoll::new(window, start);
         assert!(!vigil.begins(after(200)));
         assert!(vigil.begins(after(399)));
         // There is one vigil at a time.
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_window_of_nothing_keeps_nobody_awake() {
         let start = Instant::now();
-        let vigil = Vigil::new(Duration::ZERO, start);
+        let vigil = BusyPoll::new(Duration::ZERO, start);
         assert!(!vigil.begins(start));
     }
 }
