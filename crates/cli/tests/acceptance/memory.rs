@@ -51,14 +51,17 @@ fn a_worker_whose_memory_is_full_refuses_while_the_other_answers_and_all_is_give
         );
         pause(10);
     }
+    let mut refused = 0;
     for _ in 0..50 {
-        assert_eq!(control.get("/worker").status, 503);
+        // One that would begin beyond the room may do so each second.
+        refused += u32::from(control.get("/worker").status == 503);
         let reply = other.get("/worker");
         assert_eq!((reply.status, reply.text().as_str()), (200, "1"));
     }
+    assert!(refused >= 40, "{refused} of 50 are refused");
     let taken = site.resident_kib().saturating_sub(before);
     assert!(taken > 64 << 10, "{PARKED} requests take {taken} KiB");
-    site.check("/open", "open");
+    assert_eq!(other.get("/open").text(), "open");
     let replies = full.iter_mut().map(|client| client.receive().status);
     let (served, refused): (Vec<u16>, Vec<u16>) = replies.partition(|status| *status == 200);
     assert!(served.len() > 100 && !refused.is_empty(), "{served:?}");

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::link::ExclusiveConnection;
 use super::pool::{Inner, Pool};
-use super::transaction::Held;
+use super::transaction::TransactionInner;
 use crate::error::{Error, Result};
 use crate::outcome::Abandon;
 
@@ -17,7 +17,7 @@ use crate::outcome::Abandon;
 pub struct CopyIn {
     copy: tsumugi_pg::CopyIn,
     /// None outside of one.
-    transaction: Weak<Held>,
+    transaction: Weak<TransactionInner>,
     of: Of,
 }
 
@@ -94,7 +94,7 @@ impl CopyIn {
     }
 
     /// In a transaction, which ends when it is not known what was copied.
-    pub(super) fn within(self, transaction: Weak<Held>) -> CopyIn {
+    pub(super) fn within(self, transaction: Weak<TransactionInner>) -> CopyIn {
         CopyIn {
             transaction,
             ..self
