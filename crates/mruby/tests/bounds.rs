@@ -237,28 +237,6 @@ fn a_search_from_the_end_finds_what_a_search_from_the_start_finds() {
 }
 
 #[test]
-fn a_pattern_of_many_ranges_is_read_and_looked_up_once() {
-    // By the product of both lengths this takes minutes.
-    check(
-        "t = 'ab' * 500_000; ranges = 'b-z' * 20_000
-         [t.tr(ranges, 'x') == 'ax' * 500_000, t.tr('a-b', ranges).size, t.count(ranges), t.delete(ranges).size, t.squeeze(ranges).size]",
-        "[true, 1000000, 500000, 500000, 1000000]",
-    );
-    for method in [
-        "tr(p, 'x')",
-        "tr('a', p)",
-        "count(p)",
-        "delete(p)",
-        "squeeze(p)",
-    ] {
-        check(
-            &format!("p = 'b-z' * 30_000; 'text'.{method}"),
-            "ArgumentError: tr pattern too long (max 65535)",
-        );
-    }
-}
-
-#[test]
 fn keys_of_a_hash_that_share_their_lower_bits_are_found_as_fast_as_others() {
     // 100,000 Integers of which none differs from another in its lower 32 bits: by the square this takes minutes.
     check(

@@ -257,7 +257,15 @@ fn several_rows_go_in_together_or_not_at_all() {
                 "DB::UniqueViolation",
             ),
             (
-                "db.transaction { db[:t].insert_id([{ n: 1 }, { n: 1 }]) rescue 0; db[:t].insert(n: 2) }; all",
+                "db.transaction { db[:t].insert(n: 3); db[:t].insert_id([{ n: 1 }, { n: 1 }]) } rescue all",
+                "[]",
+            ),
+            (
+                "db.transaction do
+                   db.transaction(savepoint: true) { db[:t].insert_id([{ n: 1 }, { n: 1 }]) } rescue 0
+                   db[:t].insert(n: 2)
+                 end
+                 all",
                 "[2]",
             ),
         ],
