@@ -247,7 +247,7 @@ fn conditions_of_nothing_need_all_rows() {
     let id = || col("id");
     let refused = |condition: Expr| {
         let query = table("t").filter(condition);
-        let text = "this delete has no condition: say all_rows if every row is meant";
+        let text = "this delete has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant";
         assert_eq!(query.to_delete(&SQLITE).unwrap_err().to_string(), text);
     };
     refused(id().not_in(empty()));

@@ -129,7 +129,7 @@ impl Query {
         if change != Change::Insert && vacuous && parts.scope == Scope::Conditions {
             let change = change.word();
             return usage(format!(
-                "this {change} has no condition: say all_rows if every row is meant"
+                "this {change} has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant"
             ));
         }
         Ok(parts)

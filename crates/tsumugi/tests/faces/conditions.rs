@@ -20,8 +20,8 @@ fn change_by_a_condition_of_nothing_is_refused() {
                     let reply = call.body("application/json", body.to_owned()).await;
                     assert_eq!(reply.text(), expected, "{engine:?}, {face}: {path} {body}");
                 };
-                let delete = "this delete has no condition: say all_rows if every row is meant";
-                let update = "this update has no condition: say all_rows if every row is meant";
+                let delete = "this delete has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant";
+                let update = "this update has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant";
                 check("delete_others", "[]", delete).await;
                 check("delete_within", "[null, null]", delete).await;
                 check("move_others", "[]", update).await;

@@ -163,7 +163,7 @@ fn no_change_concerns_every_row_unless_it_says_so() {
     check(&[
         (
             "told { users.delete }",
-            "DB::UsageError: this delete has no condition: say all_rows if every row is meant",
+            "DB::UsageError: this delete has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant",
         ),
         ("failed { users.update(age: 1) }", "DB::UsageError"),
         ("failed { users.where({}).delete }", "DB::UsageError"),
