@@ -12,6 +12,7 @@ mod names;
 mod raises;
 mod readme;
 mod signatures;
+mod types;
 mod unsafety;
 
 use crate::Verdict;
@@ -57,6 +58,7 @@ const RULES: &[Rule] = &[
     raises::findings,
     readme::findings,
     signatures::findings,
+    types::findings,
     unsafety::findings,
 ];
 
