@@ -242,6 +242,15 @@ impl Client {
         Client::buffered(address, 4096)
     }
 
+    /// Whether something of an answer has come.
+    pub fn has_answer(&self) -> bool {
+        let stream = self.stream.get_ref();
+        stream.set_nonblocking(true).unwrap();
+        let has_answer = stream.peek(&mut [0]).is_ok();
+        stream.set_nonblocking(false).unwrap();
+        has_answer
+    }
+
     /// One of very many.
     pub fn small(address: SocketAddr) -> Client {
         Client::buffered(address, 256)
