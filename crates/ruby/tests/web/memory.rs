@@ -131,8 +131,8 @@ fn parked_requests_fill_the_vm_and_the_rest_is_refused() {
     let before = bytes(&rig);
     for _ in 0..3 {
         let gate = Gate::close(&rig);
-        let parked: Vec<_> = (0..300).map(|_| begin(&rig, "GET", "/park", b"")).collect();
-        until("one of 300 requests of 20 KB is refused", || {
+        let parked: Vec<_> = (0..500).map(|_| begin(&rig, "GET", "/park", b"")).collect();
+        until("one of 500 requests of 20 KB is refused", || {
             parked.iter().any(has_answer)
         });
         gate.open();
