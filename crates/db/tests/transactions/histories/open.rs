@@ -36,6 +36,8 @@ pub(super) struct Open<'a> {
     /// Those whose outer ones have ended.
     outlived: Vec<Savepoint>,
     stream: Option<RowStream>,
+    /// The stream was opened in a failed transaction: its first rows say so, also behind a savepoint that was gone back to since.
+    stream_fails: bool,
     /// Rows that the stream has given.
     read: usize,
     state: State,
@@ -51,6 +53,7 @@ impl<'a> Open<'a> {
             marks: Vec::new(),
             outlived: Vec::new(),
             stream: None,
+            stream_fails: false,
             read: 0,
             state: State::Good,
         }
@@ -352,14 +355,14 @@ impl<'a> Open<'a> {
         let opened = match stream {
             // On PostgreSQL what the statement itself comes to comes with its rows.
             Some(Ok(stream)) if failed => {
-                self.stream = Some(stream);
+                (self.stream, self.stream_fails) = (Some(stream), true);
                 return Ok(());
             }
             stream => self.expect("OpenStream", stream)?,
         };
         match opened {
             Some(Ok(stream)) => {
-                (self.stream, self.read) = (Some(stream), 0);
+                (self.stream, self.stream_fails, self.read) = (Some(stream), false, 0);
                 Ok(())
             }
             Some(Err(error)) if takes => Err(told("OpenStream", &Err::<(), _>(error))),
@@ -390,7 +393,9 @@ impl<'a> Open<'a> {
             Some(Err(error)) => {
                 self.stream = None;
                 match self.state {
-                    State::Good => Err(told("NextRows", &Err::<(), _>(error))),
+                    State::Good if !self.stream_fails => {
+                        Err(told("NextRows", &Err::<(), _>(error)))
+                    }
                     _ => Ok(()),
                 }
             }
