@@ -65,6 +65,15 @@ pub enum FetchEnd {
     Eof,
 }
 
+/// What is expected before a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Before {
+    /// How many answers.
+    pub awaited: usize,
+    /// Whether any comes without another request: false when there are none, or only those that the server keeps.
+    pub will_answer: bool,
+}
+
 /// What is expected of one server.
 #[derive(Debug)]
 pub struct Connection<T> {
@@ -121,6 +130,20 @@ impl<T: Clone> Connection<T> {
     /// Whether an answer will come without another request: false when nothing is expected, or only what the server keeps.
     pub fn will_answer(&self) -> bool {
         self.expected.len() > self.owed
+    }
+
+    /// What is expected before the first request whose token `is_fence` accepts; everything when there is none.
+    pub fn before(&self, is_fence: impl Fn(&T) -> bool) -> Before {
+        let mut before = Before::default();
+        for (_, what) in self
+            .expected
+            .iter()
+            .take_while(|(token, _)| !is_fence(token))
+        {
+            before.awaited += 1;
+            before.will_answer |= !matches!(what, Expect::Deferred);
+        }
+        before
     }
 
     /// Whose answer comes next.

@@ -285,3 +285,25 @@ fn all_who_wait_hear_of_the_end() {
     assert_eq!(connection.abandon().collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(connection.awaited(), 0);
 }
+
+#[test]
+fn answers_before_a_fence_count_neither_it_nor_what_is_behind_it() {
+    for (words, awaited, will_answer) in [
+        ("R R D", 0, false),
+        ("F R R S", 1, true),
+        ("D D R R", 2, false),
+        ("D R D R D", 3, true),
+    ] {
+        let before = expecting(words).before(|token| *token == awaited);
+        assert_eq!(
+            before,
+            Before {
+                awaited,
+                will_answer
+            },
+            "{words}"
+        );
+    }
+    let all = expecting("R D").before(|_| false);
+    assert_eq!((all.awaited, all.will_answer), (2, true));
+}

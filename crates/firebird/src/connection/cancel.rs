@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use tokio::time::{Instant, sleep, timeout};
-use tsumugi_firebird_proto::connection::Expect;
+use tsumugi_firebird_proto::connection::{Before, Expect};
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::Items;
 
@@ -82,16 +82,16 @@ enum Ended {
 /// Asks again and again, until everything before the question has been answered.
 async fn ended(shared: &Shared) -> Ended {
     let mut quiet = Instant::now();
-    let mut missing = missing(shared);
-    while !is_answered(shared) {
+    let mut left = missing(shared);
+    while left.will_answer {
         // The answer to an execution comes with the rows behind it, so that only time tells whether these were begun.
         sleep(BEGIN_AFTER).await;
-        let left = self::missing(shared);
-        if left != missing {
-            (missing, quiet) = (left, Instant::now());
+        let now = missing(shared);
+        if now != left {
+            (left, quiet) = (now, Instant::now());
         } else if quiet.elapsed() >= STUCK_TIMEOUT {
             return Ended::Stuck;
-        } else if left <= STOPPABLE {
+        } else if left.awaited <= STOPPABLE {
             shared.cancelling.set(true);
             shared.ring();
             // The one before may have hit what came before it.
@@ -101,16 +101,8 @@ async fn ended(shared: &Shared) -> Ended {
     Ended::Answered
 }
 
-/// How many answers are to come before that to the question.
-fn missing(shared: &Shared) -> usize {
-    shared.protocol.borrow().awaited().saturating_sub(1)
-}
-
-/// Whether everything before the question has been answered.
-fn is_answered(shared: &Shared) -> bool {
+/// What is to come before the answer to the question. What callers write meanwhile stands behind it.
+fn missing(shared: &Shared) -> Before {
     let protocol = shared.protocol.borrow();
-    shared.lost.borrow().is_some()
-        || protocol
-            .next()
-            .is_none_or(|token| token.ticket == CANCEL_FENCE)
+    protocol.before(|token| token.ticket == CANCEL_FENCE)
 }

@@ -1,6 +1,6 @@
 //! Statements and what comes of them. Rule: after every error the connection is used again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tsumugi_firebird::{Config, Connection, Connector, Creation, Error, TransactionOptions};
 use tsumugi_firebird_proto::GdsCode;
@@ -345,6 +345,38 @@ fn an_answer_beyond_its_limit_is_refused_and_the_connection_goes_on() {
             rows += batch.len();
         }
         assert!(rows > 10_000);
+    });
+}
+
+#[test]
+fn callers_behind_rows_that_are_being_stopped_keep_their_connection() {
+    run(async {
+        let database = Server::shared().database();
+        let db = open(&database).await;
+        for round in 0..5 {
+            let left = tokio::time::timeout(Duration::from_millis(50), db.query(ENDLESS, &[]));
+            assert!(left.await.is_err());
+            // From now on it is being stopped, and what is written waits.
+            while db.is_open() {
+                tokio::task::yield_now().await;
+            }
+            let mut callers = tokio::task::JoinSet::new();
+            for _ in 0..20 {
+                let db = db.clone();
+                callers.spawn_local(async move {
+                    let began = Instant::now();
+                    is_usable(&db).await;
+                    began.elapsed()
+                });
+            }
+            for waited in callers.join_all().await {
+                assert!(
+                    waited < Duration::from_millis(1_500),
+                    "{waited:?} in round {round}"
+                );
+            }
+            assert!(db.is_open());
+        }
     });
 }
 
