@@ -2,6 +2,8 @@
 //! It is no parser: it knows words, punctuation, literals and comments, not items or expressions.
 //! Rule: every character of the source but white space belongs to exactly one token, in order.
 
+use std::ops::Range;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -93,6 +95,35 @@ pub fn reads(tokens: &[Token<'_>], at: usize, words: &[&str]) -> bool {
 }
 
 /// Kind and length in bytes of the token that `rest` begins with.
+/// The inline modules under `#[cfg(test)]`: where in `tokens` each begins, with its attribute, and ends.
+pub fn test_modules(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
+    let mut modules = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let first = at;
+        if !reads(tokens, at, &["#", "[", "cfg", "(", "test", ")", "]"]) {
+            at += 1;
+            continue;
+        }
+        at += 7;
+        while reads(tokens, at, &["#", "["]) {
+            at = after_group(tokens, at + 1);
+        }
+        if reads(tokens, at, &["mod"]) && reads(tokens, at + 2, &["{"]) {
+            at = after_group(tokens, at + 2);
+            modules.push(first..at);
+        }
+    }
+    modules
+}
+
+/// The tokens outside of the inline modules under `#[cfg(test)]`.
+pub fn without_tests<'t, 's>(tokens: &'t [Token<'s>]) -> impl Iterator<Item = &'t Token<'s>> {
+    let modules = test_modules(tokens);
+    let outside = move |at: &usize| !modules.iter().any(|module| module.contains(at));
+    (0..tokens.len()).filter(outside).map(|at| &tokens[at])
+}
+
 fn measure(rest: &str, first: char) -> (Kind, usize) {
     if rest.starts_with("//") {
         return (Kind::Comment, rest.find('\n').unwrap_or(rest.len()));

@@ -1,14 +1,17 @@
 //! `cargo xtask tidy`: what a machine can check of the house rules. Not a formatter and not clippy.
 //! Rule: a rule is a pure function from the tree to findings, one file per group, with a test for what it takes and what it refuses.
 
+mod builder;
 mod edges;
 mod heads;
+mod invariants;
 mod leftovers;
 mod lengths;
 mod links;
 mod map;
 mod markdown;
 mod names;
+mod paths;
 mod raises;
 mod readme;
 mod signatures;
@@ -48,13 +51,16 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    builder::findings,
     edges::findings,
     heads::findings,
+    invariants::findings,
     leftovers::findings,
     lengths::findings,
     links::findings,
     map::findings,
     names::findings,
+    paths::findings,
     raises::findings,
     readme::findings,
     signatures::findings,

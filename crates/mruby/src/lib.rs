@@ -13,6 +13,36 @@
 //!     assert_eq!(twelve.as_integer(), Some(12));
 //! });
 //! ```
+//!
+//! # How Ruby is embedded
+//!
+//! - mruby 3.2 is built by `crates/mruby/build.rs` from the sources that the package `mruby3-sys` carries, with our
+//!   `build_config.rb`: -O3, UTF-8 strings, 64-bit integers, unboxed values (exact floats), big integers, an instruction hook, no gem
+//!   that blocks or ends the process. The package itself is never compiled. Its float parser loses bits, so the shim links its own.
+//! - A `longjmp` never crosses a Rust frame. What can raise runs under `mrb_protect_error` in C and answers a status; natives
+//!   answer a status and the C trampoline raises or yields after Rust has returned. A Rust panic never crosses C: it aborts.
+//! - A fibre that is resumed with an exception raises it where it waits: the instruction hook, set for that moment, raises before the
+//!   first instruction behind the call. So no Ruby looks at what a wait ended with.
+//! - From 3.2 on, `Fiber#resume` refuses to run below a C call. A one-line program, `f.resume(v)`, runs at the base of the
+//!   root context instead, which is also cheaper than a call.
+//! - A few corrections are made to the copied sources before they are built; build.rs lists them with their reasons (`return` from a
+//!   block inside a lambda, bare `raise`, keywords, linear searches, full tables of constants).
+//! - Values live as long as a `Scope`; what must outlive it is a `Root`. An object that carries Rust data owns it and the
+//!   collector drops it.
+//! - A fibre is a loop that takes job after job; parked ones stay where they are, idle ones are reused.
+//! - The collector is incremental, not generational. In generational mode a minor collection is one stop, and a major one usually
+//!   ends in another for the whole heap; an incremental step is short unless one big Array is written to all the time. Generations
+//!   save time only with very many long-lived objects. `GC.generational_mode = true` is safe all the same:
+//!   `crates/mruby/tests/collector.rs` runs in both modes.
+//! - What a fibre stores on its stack passes no write barrier; the collector must see the stack again. A fibre that parks is
+//!   painted gray for that. Two gaps of mruby 3.2 are closed by corrections. In generational mode a full collection begun in
+//!   the sweep of a major one forgot what was gray, so what only a parked fibre referred to was freed. In both modes what a
+//!   fibre stored last was not seen again once it had ended, though a block may still refer to its variables.
+//! - The table of what native code protects (the arena) grows beyond `vm_bytes_max`, so that protecting a value and leaving a protected call
+//!   cannot raise. What cannot fail midway (compiling, a few copies) asks for room first and is then not refused. Scopes have levels
+//!   (`src/held.rs`): an inner one releases nothing that an outer one took.
+//! - Memory is counted by the VM's own allocator on top of the process's. Beyond `vm_bytes_max` Ruby gets NoMemoryError, and a
+//!   reserve opens so that `rescue` and `ensure` can still run.
 
 mod carried;
 mod compound;

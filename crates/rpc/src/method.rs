@@ -74,6 +74,20 @@ mod tests {
     }
 
     #[test]
+    fn methods_are_those_of_the_protocol() {
+        let proto = include_str!("../proto/tkrzw_rpc.proto");
+        let mut named: Vec<&str> = proto
+            .lines()
+            .filter_map(|line| Some(line.trim().strip_prefix("rpc ")?.split_once('(')?.0))
+            .chain(["other"])
+            .collect();
+        let mut methods = METHODS.to_vec();
+        named.sort_unstable();
+        methods.sort_unstable();
+        assert_eq!(methods, named);
+    }
+
+    #[test]
     fn what_is_no_call_is_other() {
         check("/tkrzw_rpc.DBMService/Get", "Get");
         check("/tkrzw_rpc.DBMService/ChangeMaster", "ChangeMaster");

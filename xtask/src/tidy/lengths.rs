@@ -1,8 +1,10 @@
 //! Lengths of files and functions. Counts lines as an editor shows them, comments and blank lines included.
 //! Rule: a file is counted without its inline test modules; a file of tests has a wider limit; a function is counted wherever it is.
 
+use std::ops::Range;
+
 use super::Finding;
-use crate::lexer::{Kind, Token, after_group, code, reads};
+use crate::lexer::{Kind, Token, after_group, code, test_modules};
 use crate::tree::{File, Tree};
 
 const FILE_LINES_MAX: usize = 600;
@@ -44,26 +46,10 @@ fn long_file(file: &File, tokens: &[Token<'_>]) -> Option<Finding> {
     })
 }
 
-/// How many lines the inline modules under `#[cfg(test)]` take.
+/// How many lines the inline modules of tests take.
 fn test_lines(tokens: &[Token<'_>]) -> usize {
-    let mut lines = 0;
-    let mut at = 0;
-    while at < tokens.len() {
-        if !reads(tokens, at, &["#", "[", "cfg", "(", "test", ")", "]"]) {
-            at += 1;
-            continue;
-        }
-        let first = tokens[at].line;
-        at += 7;
-        while reads(tokens, at, &["#", "["]) {
-            at = after_group(tokens, at + 1);
-        }
-        if reads(tokens, at, &["mod"]) && reads(tokens, at + 2, &["{"]) {
-            at = after_group(tokens, at + 2);
-            lines += tokens[at - 1].line + 1 - first;
-        }
-    }
-    lines
+    let lines = |module: Range<usize>| tokens[module.end - 1].line + 1 - tokens[module.start].line;
+    test_modules(tokens).into_iter().map(lines).sum()
 }
 
 /// Functions over the limit: line, name, lines from `fn` to the closing brace.

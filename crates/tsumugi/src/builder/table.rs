@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tsumugi_db::{BatchSize, PrimaryKey, RowStream, Rows};
 use tsumugi_sql::{
-    Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Order, Query, Record, Several, Source,
-    col,
+    Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Named, Order, Query, Record, Several,
+    Source, col,
 };
 
 use super::KeyedExecutor;
@@ -68,24 +68,46 @@ impl Table {
         or_filter(condition: Expr);
         /// What to select; everything if nothing is said.
         select(items: impl Several<Item>);
+        /// What to select as well.
+        select_append(items: impl Several<Item>);
         /// Equal rows once.
         distinct();
         /// Rows of both for which the condition is true.
         join(source: impl Into<Source>, on: Expr);
         /// The same, and rows of the left side for which there is none on the right.
         left_join(source: impl Into<Source>, on: Expr);
-        /// One row for all that have the same of these.
+        /// The same, and rows of the right side for which there is none on the left.
+        right_join(source: impl Into<Source>, on: Expr);
+        /// Each row with each.
+        cross_join(source: impl Into<Source>);
+        /// One row for all that have the same of these, after those it is grouped by already.
         group(fields: impl Several<Item>);
+        /// What it is grouped by, instead of what it was before.
+        regroup(fields: impl Several<Item>);
         /// Only groups for which this is true.
         having(condition: Expr);
+        /// Also groups for which this is true.
+        or_having(condition: Expr);
         /// The order, after what it is ordered by already.
         order(by: impl Several<Order>);
+        /// The order, instead of what it was before.
+        reorder(by: impl Several<Order>);
+        /// In no order.
+        unordered();
         /// At most so many rows.
         limit(rows: u64);
         /// Without the first so many rows.
         offset(rows: u64);
         /// Locks the rows for this transaction.
         for_update();
+        /// Leaves out rows that others have locked; only with a lock.
+        skip_locked();
+        /// Fails where others have locked a row, instead of waiting; only with a lock.
+        no_wait();
+        /// A named query that this one can read from.
+        with_query(name: impl Into<Name>, query: impl Into<Named>);
+        /// The same with names for its columns, and it may read from itself.
+        with_recursive(name: impl Into<Name>, columns: impl IntoIterator<Item = impl Into<Name>>, query: impl Into<Named>);
         /// What an update sets, beside what it sets already.
         set(column: impl Into<Name>, value: impl Into<Expr>);
         /// What an insert, update or delete answers of each row.
