@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 use std::{env, fs};
 
 #[path = "build/arena.rs"]
@@ -200,6 +201,7 @@ fn main() {
     let source = out.join("source");
     let original = mruby_source(&here);
     copy(&original, &source, &corrected(&original));
+    keep_generated(&source);
     for (file, name) in ABSENT {
         let text = fs::read_to_string(source.join(file)).expect("mruby's sources are text");
         assert!(
@@ -300,23 +302,23 @@ fn copy(from: &Path, to: &Path, corrected: &BTreeMap<PathBuf, String>) {
             Some(text) => text.clone().into_bytes(),
             None => fs::read(&from).expect("the package is unpacked"),
         };
-        let present = fs::read(&to).ok();
-        if present.as_ref() == Some(&content) {
+        if fs::read(&to).is_ok_and(|present| present == content) {
             continue;
         }
         fs::write(&to, content).expect("OUT_DIR is writable");
-        if present.is_none() {
-            // A generated parser that looked older than its grammar would be generated again, by a tool not needed here.
-            let modified = from
-                .metadata()
-                .and_then(|metadata| metadata.modified())
-                .expect("files have times");
-            let copied = fs::File::options()
-                .write(true)
-                .open(&to)
-                .expect("OUT_DIR is writable");
-            copied.set_modified(modified).expect("OUT_DIR is writable");
-        }
+    }
+}
+
+/// Gives what the parser is generated from times before the parser's. When it looked newer, after an interrupted copy or a copy of the
+/// whole build folder without times, mruby's build would generate the parser again, by tools that are not needed here.
+fn keep_generated(source: &Path) {
+    for file in ["keywords", "lex.def", "parse.y"] {
+        let path = source.join("mrbgems/mruby-compiler/core").join(file);
+        fs::File::options()
+            .write(true)
+            .open(path)
+            .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH))
+            .expect("OUT_DIR is writable");
     }
 }
 
