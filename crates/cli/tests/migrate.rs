@@ -463,6 +463,15 @@ fn a_new_migration_has_the_time_in_its_name_and_applies() {
         assert_eq!(code, 0, "{text}");
         assert_eq!(site.ask("db.table?(:notes)"), "=> true");
         assert_eq!(site.run(&["migrate", "new", "Create Notes"]).0, 1);
+        // Two of one second have different numbers.
+        for name in ["one", "two"] {
+            assert_eq!(site.run(&["migrate", "new", name]).0, 0);
+        }
+        let entries = std::fs::read_dir(site.path().join("migrations")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let numbers: std::collections::BTreeSet<String> =
+            names.map(|name| name[..14].to_owned()).collect();
+        assert_eq!(numbers.len(), 3);
     });
 }
 
@@ -481,4 +490,29 @@ fn what_cannot_be_migrated_is_told() {
             "tsumugi: create.rb is no name of a migration: 20260131120000_what_it_does.rb is",
         );
     });
+}
+
+#[test]
+fn migrate_says_within_seconds_that_no_server_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let migrations = folder.path().join("migrations");
+    std::fs::create_dir(&migrations).unwrap();
+    std::fs::write(folder.path().join(USERS.0), USERS.1).unwrap();
+    for url in [
+        "postgres://u:p@127.0.0.1:1/x",
+        "firebird://u:p@127.0.0.1:1/x",
+    ] {
+        let started = std::time::Instant::now();
+        let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+            .args(["migrate", "up"])
+            .current_dir(folder.path())
+            .env("DATABASE_URL", url)
+            .output()
+            .unwrap();
+        let took = started.elapsed();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{url}: {message}");
+        assert!(message.contains("127.0.0.1:1"), "{url}: {message}");
+        assert!(took.as_secs() < 30, "{url}: {took:?}");
+    }
 }

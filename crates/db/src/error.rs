@@ -11,8 +11,32 @@ use crate::value::Value;
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What both faces answer a client whose value the database does not take. What the database says itself has names of the schema.
-pub const VALUE_REFUSED: &str = "a value is not one that the database takes";
+/// The response to a request that is not the application's fault. What the database says itself is not in it: it has names of the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A client's value is not one that the database takes.
+    Value,
+    /// No connection became free in time, or too many wait for one; nothing was run.
+    Busy,
+}
+
+impl Refusal {
+    /// The status of HTTP.
+    pub fn status(self) -> u16 {
+        match self {
+            Refusal::Value => 422,
+            Refusal::Busy => 503,
+        }
+    }
+
+    /// The text for the client.
+    pub fn text(self) -> &'static str {
+        match self {
+            Refusal::Value => "a value is not one that the database takes",
+            Refusal::Busy => "the database is busy; try again later",
+        }
+    }
+}
 
 /// Why a statement, a transaction or a connection failed.
 #[non_exhaustive]
@@ -305,7 +329,7 @@ impl Error {
     }
 
     /// Whether a value that was bound to the statement is not what the statement needs: out of range, too long, no number, no date. Such a
-    /// value comes from a client as a rule, so both faces answer 422 unless the application says otherwise.
+    /// value comes from a client as a rule.
     pub fn is_about_value(&self) -> bool {
         match self {
             Error::Value { statement, .. } => statement.has_binds(),
@@ -313,6 +337,15 @@ impl Error {
                 code, statement, ..
             } => code.is_about_data() && statement.has_binds(),
             _ => false,
+        }
+    }
+
+    /// How both faces answer a request that ends with this error, unless the application says otherwise. `None` is a fault of the
+    /// application or the database: 500.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Error::PoolTimeout { .. } | Error::QueueFull { .. } => Some(Refusal::Busy),
+            error => error.is_about_value().then_some(Refusal::Value),
         }
     }
 

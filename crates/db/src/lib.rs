@@ -52,7 +52,7 @@ mod watched;
 
 pub use batch::BatchSize;
 pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
-pub use error::{Code, Error, Failed, Result, VALUE_REFUSED};
+pub use error::{Code, Error, Failed, Refusal, Result};
 pub use executor::Executor;
 pub use feed::{Format, RowEncoder};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};

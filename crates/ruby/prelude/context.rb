@@ -106,12 +106,14 @@ module Tsumugi
     def __rescue(exception)
       name, arity = ERRORS[exception.class.ancestors.find { |ancestor| ERRORS.key?(ancestor) }]
       unless name
-        raise exception unless exception.is_a?(DB::DataError) && exception.about_value?
+        status = exception.__refusal_status if exception.is_a?(DB::Error)
+        raise exception unless status
 
         # What a client sent is not what the database takes, as a rule: it may be a fault of what is stored, or of the SQL.
-        Native.log("warn", "#{request.method} #{request.path}: answered 422: #{exception.message}", {})
+        Native.log("warn", "#{request.method} #{request.path}: answered #{status}: #{exception.message}", {})
         Native.reset(self)
-        return text("#{exception.__refusal}\n", status: 422)
+        header "retry-after", "1" if status == 503
+        return text("#{exception.__refusal}\n", status: status)
       end
 
       Native.reset(self)

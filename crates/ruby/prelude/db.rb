@@ -5,14 +5,16 @@ class DB
   class Error < StandardError
     # `code` is the database's own, such as "22012", where the class does not say it all.
     attr_reader :constraint, :sql, :binds, :position, :code
+
+    # The text and the status of the response that it is without an `error` block; nil for what is answered 500.
+    def __refusal = @refusal
+    def __refusal_status = @refusal_status
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
      QueryCanceled LimitExceeded DataError TransactionRolledBack ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
   class DataError
     # Whether a value that was bound to the statement caused it; without an `error` block for it that is answered 422.
-    def about_value? = !@refusal.nil?
-
-    def __refusal = @refusal
+    def about_value? = @about_value || false
   end
 
   # Two transactions waited for each other; this one was chosen to be undone. Like other serialization failures it is run again.

@@ -137,7 +137,10 @@ module Tsumugi
           DB.prepend(ToldDatabase)
           DB::Query.prepend(ToldQuery)
         end
-        db = DB.connect(url || DB.default_url, pool: 2, acquire: PATIENCE_SECONDS, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false)
+        url ||= DB.default_url
+        # Another process's turn on SQLite is waited for as a connection; a server that is not there is not.
+        acquire = url.start_with?("sqlite:") ? { acquire: PATIENCE_SECONDS } : {}
+        db = DB.connect(url, pool: 2, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false, **acquire)
         work.tells = trial
         task == :seed ? seed(db, work) : migrate(Migrations.new(db, "migrations", work), task, steps, trial)
       end

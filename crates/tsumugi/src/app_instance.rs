@@ -347,11 +347,17 @@ impl<S: 'static> AppInstance<S> {
     fn failed(&self, subject: &Subject, error: Error) -> Response {
         let response: Response = error.response().into();
         let Subject { method, uri, .. } = subject;
-        if let Error::Db(_) = error
-            && !response.status.is_server_error()
+        if let Error::Db(cause) = &error
+            && let Some(refusal) = cause.refusal()
         {
             // It may be a fault of what is stored, or of the SQL, as well as of a client.
-            tracing::warn!("{method} {}: answered 422: {}", uri.path(), story(&error));
+            let status = refusal.status();
+            tracing::warn!(
+                "{method} {}: answered {status}: {}",
+                uri.path(),
+                story(&error)
+            );
+            return response;
         }
         if !response.status.is_server_error() {
             return response;

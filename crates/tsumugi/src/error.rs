@@ -108,7 +108,10 @@ impl Error {
         match self {
             Error::Refused { status, .. } => *status,
             Error::Http(error) => error.status(),
-            Error::Db(error) if error.is_about_value() => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::Db(error) => error
+                .refusal()
+                .and_then(|refusal| StatusCode::from_u16(refusal.status()).ok())
+                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             Error::Deadline { .. } => StatusCode::GATEWAY_TIMEOUT,
             Error::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -120,10 +123,10 @@ impl Error {
         if let Error::Http(error) = self {
             return Response::from_error(error);
         }
-        if let Error::Db(_) = self
-            && self.status() == StatusCode::UNPROCESSABLE_ENTITY
+        if let Error::Db(error) = self
+            && let Some(refusal) = error.refusal()
         {
-            return Response::refusal(self.status(), tsumugi_db::VALUE_REFUSED);
+            return Response::refusal(self.status(), refusal.text());
         }
         match self.status() {
             StatusCode::INTERNAL_SERVER_ERROR if !matches!(self, Error::Refused { .. }) => {

@@ -2,9 +2,9 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 use time::OffsetDateTime;
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = super::folder(&arguments.app);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let path = folder.join(format!("{}_{name}.rb", number(SystemTime::now())));
+    let path = folder.join(format!("{}_{name}.rb", free_number(&folder)?));
     let unwritable = || format!("cannot write {}", path.display());
     let mut file = OpenOptions::new()
         .write(true)
@@ -41,6 +41,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .with_context(unwritable)?;
     super::show::line(format_args!("made {}", path.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The number of now, or of the first second after it that no migration in the folder has.
+fn free_number(folder: &Path) -> Result<String> {
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    let taken: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let mut now = SystemTime::now();
+    loop {
+        let number = number(now);
+        if !taken.iter().any(|name| name.starts_with(&number)) {
+            return Ok(number);
+        }
+        now += Duration::from_secs(1);
+    }
 }
 
 /// Seconds of the calendar, in UTC, so that names come in the order in which they were made.

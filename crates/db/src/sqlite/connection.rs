@@ -241,6 +241,21 @@ impl Connection {
         self.sqlite.execute_batch(sql)
     }
 
+    /// Whether the check of this name is the one by which the schema's own `string` and `char` columns keep their length: SQLite's types
+    /// have none. Another's check of the same name is a check like any other.
+    pub(super) fn limits_length(&self, constraint: &str) -> bool {
+        let created = || -> rusqlite::Result<Vec<String>> {
+            let sql = "select sql from sqlite_schema where type = 'table'";
+            let mut tables = self.sqlite.prepare(sql)?;
+            tables.query_map([], |row| row.get(0))?.collect()
+        };
+        // What cannot be read now is a check like any other.
+        let created = created().unwrap_or_default();
+        created
+            .iter()
+            .any(|create| tsumugi_sql::schema::limits_length(create, constraint))
+    }
+
     /// What a caller's SQL may do here.
     pub(super) fn policy(&self, call: Call, sql: &str) -> Policy {
         match (self.access, call) {

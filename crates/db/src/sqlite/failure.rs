@@ -184,6 +184,21 @@ fn run(cause: rusqlite::Error, statement: Statement) -> Error {
     }
 }
 
+/// The error of a text that a column's check of its length refused; others stay what they are.
+pub(super) fn too_long(error: Error) -> Error {
+    match error {
+        Error::CheckViolation {
+            constraint,
+            statement,
+        } => Error::Value {
+            code: "22001",
+            message: format!("a text is longer than its column takes (constraint {constraint})"),
+            statement,
+        },
+        error => error,
+    }
+}
+
 /// What functions say of values that were bound: the beginning of the text, and the SQLSTATE for that.
 const ABOUT_VALUES: [(&str, &str); 7] = [
     ("integer overflow", "22003"),

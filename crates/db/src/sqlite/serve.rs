@@ -168,6 +168,10 @@ impl Service<'_> {
         }
         self.log(&statement, started, &result);
         let outcome = result.map_err(|fault| failure::error(fault, &seen, statement, self.options));
+        let outcome = outcome.map_err(|error| match error.constraint() {
+            Some(name) if self.connection.limits_length(name) => failure::too_long(error),
+            _ => error,
+        });
         self.counters.ran(&outcome);
         answer(reply, outcome);
         None

@@ -172,6 +172,20 @@ impl Kind {
     }
 }
 
+/// Whether the table that this statement creates has a check of this name which keeps a text from being longer than its column takes: SQLite's
+/// types have no length.
+pub fn limits_length(create: &str, constraint: &str) -> bool {
+    let begin = format!(
+        "constraint `{}` check (length(",
+        constraint.replace('`', "``")
+    );
+    create
+        .split(&begin)
+        .skip(1)
+        .filter_map(|rest| rest.split_once(") <= ")?.1.split_once(')'))
+        .any(|(most, _)| most.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// A condition on a column, by the word that its name ends in.
 pub(crate) struct Check {
     pub(crate) word: &'static str,

@@ -20,6 +20,7 @@ pub use column::{
     string, text, time, timestamp, uuid,
 };
 pub use describe::Description;
+pub use kinds::limits_length;
 
 use crate::name::Name;
 use column::Foreign;

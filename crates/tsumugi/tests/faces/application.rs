@@ -92,6 +92,16 @@ async fn ask(app: State<App>, Json(asked): Json<Asked>) -> Result<()> {
     Ok(())
 }
 
+/// Keeps the only connection, and on SQLite the turn to write, for so many milliseconds.
+async fn occupy(app: State<App>, Path(ms): Path<u64>) -> Result<()> {
+    let transaction = app.db.tx(async |tx: &Tx| {
+        tx.execute("delete from numbers", []).await?;
+        sleep(Duration::from_millis(ms)).await;
+        Ok::<_, Error>(())
+    });
+    transaction.await
+}
+
 #[derive(Deserialize, Serialize)]
 struct Person {
     id: i64,
@@ -170,6 +180,7 @@ pub fn routes(ruby: &std::path::Path) -> Router<App> {
         .route("/insert_all/{count}", post(insert_all))
         .route("/insert_all_alone/{count}", post(insert_all_alone))
         .route("/ask", post(ask))
+        .route("/occupy/{ms}", post(occupy))
         .route("/people", post(enrol))
         .route("/delete_others", post(delete_others))
         .route("/delete_within", post(delete_within))
@@ -212,6 +223,13 @@ end
 post "/ask" do
   asked = body.json
   db.query(asked["sql"], asked["value"])
+  status 204
+end
+post "/occupy/:ms" do |ms|
+  db.transaction do
+    db.execute "delete from numbers"
+    sleep ms.to_i / 1000.0
+  end
   status 204
 end
 post "/people" do

@@ -5,6 +5,7 @@ mod application;
 mod conditions;
 mod fetching;
 mod inserts;
+mod refusals;
 mod stored;
 mod values;
 
@@ -28,6 +29,15 @@ thread_local! {
 
 /// Runs a test with both faces of an application on an empty database of each kind; the prefixes of the faces' paths are `/rust` and `/ruby`.
 fn on_each(schema: fn(Engine) -> String, test: impl AsyncFn(Engine, &trial::Client<App>)) {
+    on_each_with("", schema, test);
+}
+
+/// The same with these options in the URL of the database.
+fn on_each_with(
+    options: &str,
+    schema: fn(Engine) -> String,
+    test: impl AsyncFn(Engine, &trial::Client<App>),
+) {
     let directory = tempfile::tempdir().unwrap();
     for engine in [Engine::Sqlite, Engine::Postgres, Engine::Firebird] {
         let postgres = (engine == Engine::Postgres)
@@ -38,6 +48,11 @@ fn on_each(schema: fn(Engine) -> String, test: impl AsyncFn(Engine, &trial::Clie
         let postgres = postgres.as_ref().map(|database| database.url());
         let url = postgres.or(firebird.as_ref().map(|database| database.url()));
         let url = url.unwrap_or_else(file);
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let url = match options {
+            "" => url,
+            options => format!("{url}{separator}{options}"),
+        };
         let ruby = directory.path().join("app.rb");
         std::fs::write(&ruby, RUBY.replace("URL", &url)).unwrap();
         URL.set(url);

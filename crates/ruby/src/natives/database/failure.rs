@@ -31,8 +31,10 @@ fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>>
     if let Some(code) = error.code() {
         set("@code", scope.string(code)?)?;
     }
-    if error.is_about_value() {
-        set("@refusal", scope.string(tsumugi_db::VALUE_REFUSED)?)?;
+    set("@about_value", Value::boolean(error.is_about_value()))?;
+    if let Some(refusal) = error.refusal() {
+        set("@refusal", scope.string(refusal.text())?)?;
+        set("@refusal_status", scope.integer(refusal.status().into()))?;
     }
     if let Some(sql) = error.sql() {
         set("@sql", scope.string(sql)?)?;
