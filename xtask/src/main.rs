@@ -12,14 +12,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask VERB
-  tidy   check crate edges, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map
-  test   format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
+  tidy     check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map
+  circles  show the circles of files inside each crate, and the names that tie them
+  test     format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&root()),
+        ["circles"] => tidy::show_circles(&root()),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

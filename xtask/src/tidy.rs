@@ -2,6 +2,7 @@
 //! Rule: a rule is a pure function from the tree to findings, one file per group, with a test for what it takes and what it refuses.
 
 mod builder;
+mod circles;
 mod edges;
 mod heads;
 mod invariants;
@@ -52,6 +53,7 @@ type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
     builder::findings,
+    circles::findings,
     edges::findings,
     heads::findings,
     invariants::findings,
@@ -87,6 +89,14 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
     } else {
         Verdict::Failed
     })
+}
+
+/// Prints the circles of files inside each crate, for the list of those that are known.
+pub fn show_circles(root: &Path) -> io::Result<Verdict> {
+    for line in circles::describe(&Tree::read(root)?) {
+        println!("{line}");
+    }
+    Ok(Verdict::Clean)
 }
 
 /// Asserts that `rule` says exactly `expected` about these files, in any order.

@@ -1,5 +1,6 @@
 //! Crate edges: which crate of ours may depend on which. Not about crates from elsewhere; cargo-deny sees those.
-//! Rule: every crate has a row in [`ALLOWED`], and a row names rows above it only, so no arrow points upward.
+//! Rule: every crate has a row in [`ALLOWED`], and a row names rows above it only, so no arrow points upward. A crate may name itself, to give
+//! its tests its features. Features of [`BESIDE`] are switched on for tests and examples only.
 
 use super::Finding;
 use crate::tree::Tree;
@@ -104,6 +105,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+/// Features for programs that have no server: the server does not build them.
+const BESIDE: &[(&str, &[&str])] = &[
+    ("tsumugi-pg", &["blocking", "typed"]),
+    ("tsumugi-pg-proto", &["typed"]),
+];
+
 /// Not in the workspace; nothing of ours may depend on what is there.
 const OUTSIDE: &[&str] = &["bench-peers/", "fuzz/"];
 
@@ -113,6 +120,10 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
         file.name() == "Cargo.toml" && !OUTSIDE.iter().any(|folder| file.path.starts_with(folder))
     }) {
         let manifest = Manifest::parse(&file.text);
+        findings.extend(manifest.features.iter().map(|(line, feature)| {
+            let message = format!("the server must not build {feature}: only dev-dependencies may");
+            Finding::new(&file.path, *line, message)
+        }));
         let Some((line, name)) = manifest.package else {
             continue;
         };
@@ -126,7 +137,7 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
         };
         for (line, dependency) in manifest.dependencies {
             let ours = dependency.starts_with("tsumugi") || dependency == "xtask";
-            if ours && !allowed.contains(&dependency.as_str()) {
+            if ours && dependency != name && !allowed.contains(&dependency.as_str()) {
                 findings.push(Finding::new(
                     &file.path,
                     line,
@@ -143,12 +154,15 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
 struct Manifest {
     package: Option<(usize, String)>,
     dependencies: Vec<(usize, String)>,
+    /// Those of [`BESIDE`] that are switched on outside of tests and examples.
+    features: Vec<(usize, String)>,
 }
 
 /// Which table a manifest's line is in.
 enum Section {
     Package,
     Dependencies,
+    Features,
     Other,
 }
 
@@ -157,10 +171,12 @@ impl Manifest {
     fn parse(text: &str) -> Self {
         let mut manifest = Self::default();
         let mut section = Section::Other;
+        let mut is_for_tests = false;
         for (index, line) in text.lines().enumerate() {
             let (number, line) = (index + 1, line.trim());
             if let Some(header) = line.strip_prefix('[') {
                 let header = header.split(']').next().unwrap_or(header);
+                is_for_tests = header.contains("dev-dependencies");
                 section = manifest.enter(number, header);
                 continue;
             }
@@ -168,12 +184,16 @@ impl Manifest {
                 continue;
             };
             let key = key.trim();
+            let name = key.split('.').next().unwrap_or(key).trim_matches('"');
+            if !is_for_tests && !matches!(section, Section::Features) {
+                let switched = switched_on(name, value).map(|feature| (number, feature));
+                manifest.features.extend(switched);
+            }
             match section {
                 Section::Package if key == "name" => {
                     manifest.package = Some((number, string(value).unwrap_or_default().to_owned()));
                 }
                 Section::Dependencies => {
-                    let name = key.split('.').next().unwrap_or(key).trim_matches('"');
                     manifest.dependencies.push((number, name.to_owned()));
                     // `db = { package = "tsumugi-db", … }` hides the real name in the value.
                     let renamed = value
@@ -191,6 +211,9 @@ impl Manifest {
 
     /// `[dependencies]` lists crates; `[target.'cfg(unix)'.dependencies.NAME]` is one.
     fn enter(&mut self, number: usize, header: &str) -> Section {
+        if header == "features" {
+            return Section::Features;
+        }
         if header == "package" {
             return Section::Package;
         }
@@ -206,6 +229,18 @@ impl Manifest {
         }
         Section::Other
     }
+}
+
+/// The features of [`BESIDE`] that a line of a manifest switches on.
+fn switched_on<'a>(name: &'a str, value: &'a str) -> impl Iterator<Item = String> + 'a {
+    let of_crate = BESIDE
+        .iter()
+        .filter(move |(crate_name, _)| *crate_name == name);
+    let features = of_crate.flat_map(|(_, features)| features.iter());
+    let is_on = move |feature: &&&str| value.contains(&format!("\"{feature}\""));
+    features
+        .filter(is_on)
+        .map(move |feature| format!("{name}/{feature}"))
 }
 
 /// The first quoted string in `value`.
@@ -254,6 +289,32 @@ mod tests {
         let expected =
             "crates/x/Cargo.toml:2: crate tsumugi-x has no row in the list of allowed edges";
         check("[package]\nname = \"tsumugi-x\"\n", &[expected]);
+    }
+
+    #[test]
+    fn crate_that_names_itself_is_taken() {
+        let manifest = "[package]\nname = \"tsumugi-pg\"\n[features]\ntyped = [\"tsumugi-pg-proto/typed\"]\n\
+            [dev-dependencies]\ntsumugi-pg = { path = \".\", features = [\"blocking\"] }\n";
+        check(manifest, &[]);
+    }
+
+    #[test]
+    fn feature_beside_the_server_is_refused_outside_of_dev_dependencies() {
+        let line = "tsumugi-pg = { workspace = true, features = [\"blocking\", \"typed\"] }";
+        let crate_line = "[package]\nname = \"tsumugi-db\"\n";
+        let refused = |line, feature| {
+            format!(
+                "crates/x/Cargo.toml:{line}: the server must not build tsumugi-pg/{feature}: only dev-dependencies may"
+            )
+        };
+        let both = |line| [refused(line, "blocking"), refused(line, "typed")];
+        for (manifest, line) in [
+            (format!("{crate_line}[dependencies]\n{line}\n"), 4),
+            (format!("[workspace.dependencies]\n{line}\n"), 2),
+        ] {
+            check(&manifest, &both(line).each_ref().map(|line| &**line));
+        }
+        check(&format!("{crate_line}[dev-dependencies]\n{line}\n"), &[]);
     }
 
     #[test]
