@@ -36,6 +36,21 @@ const PHASES: &[Phase] = &[
             "warnings",
         ],
     ),
+    // With the features that tests switch on, its code without them is not seen.
+    Phase::Check(
+        "clippy of the driver as the server has it",
+        &[
+            "cargo",
+            "clippy",
+            "--package",
+            "tsumugi-pg-proto",
+            "--package",
+            "tsumugi-pg",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
     Phase::Tidy,
     Phase::Tests("tests", &["cargo", "test", "--workspace", "--no-fail-fast"]),
     Phase::Tests(

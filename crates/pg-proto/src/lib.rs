@@ -22,6 +22,7 @@ pub mod limits;
 mod session;
 pub mod sqlstate;
 pub mod startup;
+#[cfg(feature = "typed")]
 pub mod typed;
 pub mod types;
 mod wire;

@@ -190,27 +190,6 @@ impl Error {
         }
     }
 
-    /// What the protocol crate says of a value or a row.
-    pub(crate) fn of_protocol(error: tsumugi_pg_proto::Error) -> Error {
-        use tsumugi_pg_proto::Error as Protocol;
-        match error {
-            Protocol::Server(error) => Error::Server(error),
-            Protocol::Protocol(violation) => Error::Protocol(violation),
-            Protocol::Parameter { number, cause } => Error::Parameter {
-                number,
-                source: cause,
-            },
-            Protocol::Column { name, cause } => Error::column(&name, cause),
-            Protocol::Mismatch(mismatch) => Error::Mismatch(mismatch),
-            Protocol::Usage(misuse) => Error::Usage(misuse),
-            other => Error::Column {
-                column: String::new(),
-                reason: other.to_string(),
-                source: None,
-            },
-        }
-    }
-
     pub(crate) fn config(key: &str, reason: impl Into<String>) -> Error {
         Error::Config {
             key: key.to_owned(),

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod altered;
+#[cfg(feature = "blocking")]
 pub mod blocking;
 mod cache;
 mod catalogue;
@@ -23,6 +24,7 @@ mod rows;
 mod statement;
 mod tls;
 mod transaction;
+#[cfg(feature = "typed")]
 pub mod typed;
 
 pub use self::config::{Config, Environment};
@@ -37,3 +39,8 @@ pub use self::row_stream::RowStream;
 pub use self::rows::{Row, Rows};
 pub use self::statement::{Column, Columns, Description};
 pub use self::transaction::{Access, Isolation, Savepoint, Transaction, TransactionOptions};
+
+/// The page on the driver: its samples are compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/postgres-driver.md")]
+struct Page;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use tsumugi_pg_proto::backend::{Field, Message, RowDescription};
 use tsumugi_pg_proto::connection::StatementName;
+#[cfg(feature = "typed")]
 use tsumugi_pg_proto::typed;
 use tsumugi_pg_proto::types::{Format, Oid, Type, TypeRef};
 
@@ -24,6 +25,7 @@ pub struct Description {
     /// The name as text, so that it need not be looked at again with each execution.
     text: Box<str>,
     /// For typed statements.
+    #[cfg(feature = "typed")]
     typed: OnceCell<Rc<[typed::Column]>>,
     /// The server is told to forget the name with the next request.
     pub(crate) let_go: Cell<bool>,
@@ -71,6 +73,7 @@ impl Description {
         Ok(Description {
             name,
             text: name.as_deref().unwrap_or_default().into(),
+            #[cfg(feature = "typed")]
             typed: OnceCell::new(),
             let_go: Cell::new(false),
             parameters: parameters.into(),
@@ -87,6 +90,7 @@ impl Description {
         Description {
             name: None,
             text: Box::default(),
+            #[cfg(feature = "typed")]
             typed: OnceCell::new(),
             let_go: Cell::new(false),
             holds_rows: false,
@@ -115,6 +119,7 @@ impl Description {
         Ok(Description {
             name: None,
             text: Box::default(),
+            #[cfg(feature = "typed")]
             typed: OnceCell::new(),
             let_go: Cell::new(true),
             parameters: self.parameters.clone(),
@@ -131,6 +136,7 @@ impl Description {
     }
 
     /// The columns as typed rows want them.
+    #[cfg(feature = "typed")]
     pub(crate) fn typed_columns(&self) -> Rc<[typed::Column]> {
         let column = |column: &Column| typed::Column {
             name: column.name.clone().into(),

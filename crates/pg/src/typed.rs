@@ -157,7 +157,7 @@ impl<R> Rows<R> {
         S::check(&self.columns)?;
         Ok(self.rows.iter().map(|row| {
             let row = S::read(&self.columns, row?.raw());
-            row.map_err(Error::of_protocol)
+            row.map_err(value_error)
         }))
     }
 }
@@ -170,7 +170,7 @@ impl<R: for<'r> Row<'r>> Rows<R> {
     pub fn iter(&self) -> impl Iterator<Item = Result<R>> {
         self.rows.iter().map(|row| {
             let row = <R as Row<'_>>::read(&self.columns, row?.raw());
-            row.map_err(Error::of_protocol)
+            row.map_err(value_error)
         })
     }
 }
@@ -191,7 +191,7 @@ impl<P: Values, R: for<'r> Row<'r>> Binding for Typed<'_, P, R> {
 
     fn write(&self, description: &Description, bind: &mut BindWriter<'_>) -> Result<()> {
         let written = self.values.write(description.parameters(), bind);
-        written.map_err(Error::of_protocol)
+        written.map_err(value_error)
     }
 }
 
@@ -199,4 +199,25 @@ fn fits<P: Values, R: for<'r> Row<'r>>(description: &Description) -> Result<()> 
     P::check(description.parameters())?;
     <R as Row<'_>>::check(&description.typed_columns())?;
     Ok(())
+}
+
+/// The driver's error for one of the protocol crate about a value or a row.
+fn value_error(error: tsumugi_pg_proto::Error) -> Error {
+    use tsumugi_pg_proto::Error as Protocol;
+    match error {
+        Protocol::Server(error) => Error::Server(error),
+        Protocol::Protocol(violation) => Error::Protocol(violation),
+        Protocol::Parameter { number, cause } => Error::Parameter {
+            number,
+            source: cause,
+        },
+        Protocol::Column { name, cause } => Error::column(&name, cause),
+        Protocol::Mismatch(mismatch) => Error::Mismatch(mismatch),
+        Protocol::Usage(misuse) => Error::Usage(misuse),
+        other => Error::Column {
+            column: String::new(),
+            reason: other.to_string(),
+            source: None,
+        },
+    }
 }
