@@ -105,6 +105,13 @@ impl Tree {
         self.directories.contains(path) || self.file(path).is_some()
     }
 
+    /// The folders of the product's crates, and of what is fuzzed.
+    pub fn crates(&self) -> impl Iterator<Item = String> {
+        let crates = self.directories_in("crates");
+        let fuzz = self.has("fuzz/src").then(|| "fuzz".to_owned());
+        crates.map(|name| format!("crates/{name}")).chain(fuzz)
+    }
+
     /// The names of the directories directly below `parent`.
     pub fn directories_in(&self, parent: &str) -> impl Iterator<Item = &str> {
         let prefix = format!("{parent}/");
@@ -119,10 +126,10 @@ impl Tree {
 const MADE: [&str; 6] = [
     "target",
     "data",
-    "fuzz/target",
-    "fuzz/artifacts",
-    "fuzz/coverage",
     "fuzz/found",
+    "fuzz/programs/artifacts",
+    "fuzz/programs/coverage",
+    "fuzz/programs/target",
 ];
 
 fn walk(directory: &Path, path: &str, files: &mut Vec<File>) -> io::Result<()> {

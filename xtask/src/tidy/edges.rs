@@ -112,7 +112,7 @@ const BESIDE: &[(&str, &[&str])] = &[
 ];
 
 /// Not in the workspace; nothing of ours may depend on what is there.
-const OUTSIDE: &[&str] = &["bench-peers/", "fuzz/"];
+const OUTSIDE: &[&str] = &["bench-peers/", "fuzz/programs/"];
 
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -8,8 +8,7 @@ use crate::tree::Tree;
 const MAP: &str = "ARCHITECTURE.md";
 
 struct Invariant {
-    /// The folder below `crates/`.
-    name: &'static str,
+    folder: &'static str,
     /// As the map says it, in the row of the crate.
     sentence: &'static str,
     /// What would break it: a word is one word of code, a path its first two.
@@ -21,72 +20,72 @@ const SOCKETS: [&str; 4] = ["TcpListener", "TcpStream", "UnixListener", "UnixStr
 
 const INVARIANTS: &[Invariant] = &[
     Invariant {
-        name: "cli",
+        folder: "crates/cli",
         sentence: "serves nothing itself",
         words: &["hyper", "h2", "TcpListener", "UnixListener"],
     },
     Invariant {
-        name: "ruby",
+        folder: "crates/ruby",
         sentence: "opens no socket",
         words: &SOCKETS,
     },
     Invariant {
-        name: "tsumugi",
+        folder: "crates/tsumugi",
         sentence: "opens no socket",
         words: &SOCKETS,
     },
     Invariant {
-        name: "server",
+        folder: "crates/server",
         sentence: "knows no language of applications",
         words: &["tsumugi_ruby", "tsumugi_mruby", "tsumugi"],
     },
     Invariant {
-        name: "http",
+        folder: "crates/http",
         sentence: "knows no database and no language",
         words: &["tsumugi_db", "tsumugi_kv", "tsumugi_sql", "tsumugi_mruby"],
     },
     Invariant {
-        name: "rpc",
+        folder: "crates/rpc",
         sentence: "listens on nothing and knows no engine",
         words: &["TcpListener", "UnixListener", "fjall"],
     },
     Invariant {
-        name: "client",
+        folder: "crates/client",
         sentence: "listens on nothing",
         words: &["TcpListener", "UnixListener"],
     },
     Invariant {
-        name: "db",
+        folder: "crates/db",
         sentence: "opens no socket",
         words: &SOCKETS,
     },
     Invariant {
-        name: "pg",
+        folder: "crates/pg",
         sentence: "knows no SQL of ours and no pool",
         words: &["tsumugi_sql", "tsumugi_db", "Pool"],
     },
     Invariant {
-        name: "firebird",
+        folder: "crates/firebird",
         sentence: "knows no SQL of ours and no pool",
         words: &["tsumugi_sql", "tsumugi_db", "Pool"],
     },
     Invariant {
-        name: "pg-proto",
+        folder: "crates/pg-proto",
         sentence: "knows no socket and no clock",
         words: &PURE,
     },
     Invariant {
-        name: "firebird-proto",
+        folder: "crates/firebird-proto",
         sentence: "knows no socket and no clock",
         words: &PURE,
     },
     Invariant {
-        name: "sql",
+        folder: "crates/sql",
         sentence: "knows no connection and no clock",
         words: &PURE,
     },
     Invariant {
-        name: "kv",
+        folder: "crates/kv",
         sentence: "knows no socket and no event loop",
         words: &[
             "TcpListener",
@@ -99,27 +98,27 @@ const INVARIANTS: &[Invariant] = &[
         ],
     },
     Invariant {
-        name: "worker",
+        folder: "crates/worker",
         sentence: "knows no protocol",
         words: &["hyper", "h2", "rustls", "httparse"],
     },
     Invariant {
-        name: "mruby",
+        folder: "crates/mruby",
         sentence: "knows no future",
         words: &["async", "await", "Future", "tokio"],
     },
     Invariant {
-        name: "bench",
+        folder: "crates/bench",
         sentence: "links no crate of the server",
         words: &["tsumugi_http", "tsumugi_worker", "tsumugi_db", "tsumugi_kv"],
     },
     Invariant {
-        name: "fuzz",
+        folder: "fuzz",
         sentence: "opens no socket",
         words: &SOCKETS,
     },
     Invariant {
-        name: "testkit",
+        folder: "crates/testkit",
         sentence: "knows none of the crates it tests",
         words: &["tsumugi_db", "tsumugi_pg", "tsumugi_firebird", "tsumugi_kv"],
     },
@@ -141,20 +140,20 @@ const PURE: [&str; 9] = [
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let map = tree.file(MAP);
-    for name in tree.directories_in("crates") {
-        let Some(invariant) = INVARIANTS.iter().find(|entry| entry.name == name) else {
-            let message = format!("crates/{name} has no entry in the list of invariants");
+    for folder in tree.crates() {
+        let Some(invariant) = INVARIANTS.iter().find(|entry| entry.folder == folder) else {
+            let message = format!("{folder} has no entry in the list of invariants");
             findings.push(Finding::new("xtask/src/tidy/invariants.rs", 1, message));
             continue;
         };
-        let row = format!("`crates/{name}`");
+        let row = format!("`{folder}`");
         let said = |text: &str| {
             text.lines()
                 .any(|line| line.contains(&row) && line.contains(invariant.sentence))
         };
         if map.is_some_and(|map| !said(&map.text)) {
             let sentence = invariant.sentence;
-            let message = format!("the row of crates/{name} does not say \"{sentence}\"");
+            let message = format!("the row of {folder} does not say \"{sentence}\"");
             findings.push(Finding::new(MAP, 1, message));
         }
         breaches(tree, invariant, &mut findings);
@@ -163,14 +162,14 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
 }
 
 fn breaches(tree: &Tree, invariant: &Invariant, findings: &mut Vec<Finding>) {
-    let source = format!("crates/{}/src/", invariant.name);
+    let source = format!("{}/src/", invariant.folder);
     let files = tree.rust().filter(|file| file.path.starts_with(&source));
     for file in files.filter(|file| !file.is_test()) {
         for token in without_tests(&code(&file.text)) {
             if let Some(word) = invariant.words.iter().find(|word| token.is(word)) {
                 let message = format!(
-                    "crates/{} {}, but names {word}",
-                    invariant.name, invariant.sentence
+                    "{} {}, but names {word}",
+                    invariant.folder, invariant.sentence
                 );
                 findings.push(Finding::new(&file.path, token.line, message));
             }

@@ -1,5 +1,5 @@
 //! ARCHITECTURE.md as a map: no crate is missing from it. What it says about a crate is not checked.
-//! Rule: each directory under crates/ is named on a line of it, as `crates/NAME`, `tsumugi-NAME` or `NAME` in backticks.
+//! Rule: each directory under crates/, and fuzz/, is named on a line of it, as `crates/NAME`, `tsumugi-NAME` or `NAME` in backticks.
 
 use super::Finding;
 use crate::tree::Tree;
@@ -11,9 +11,12 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
     let Some(map) = tree.file(MAP) else {
         return Vec::new();
     };
-    tree.directories_in("crates")
-        .filter(|name| !names(&map.text, name))
-        .map(|name| Finding::new(MAP, 1, format!("crates/{name} is not on the map")))
+    let missing = tree.crates().filter(|folder| {
+        let name = folder.trim_start_matches("crates/");
+        !names(&map.text, name)
+    });
+    missing
+        .map(|folder| Finding::new(MAP, 1, format!("{folder} is not on the map")))
         .collect()
 }
 

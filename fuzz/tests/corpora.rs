@@ -9,7 +9,7 @@ use tsumugi_fuzz::TARGETS;
 
 #[test]
 fn every_file_of_the_corpora_keeps_the_promises() {
-    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (name, target) in TARGETS {
         let files: Vec<_> = fs::read_dir(corpora.join(name))
             .unwrap_or_else(|error| panic!("the corpus of {name}: {error}"))
@@ -48,7 +48,7 @@ fn variant(bytes: &[u8], seed: u64) -> Vec<u8> {
 
 #[test]
 fn files_of_the_corpora_with_bytes_changed_keep_the_promises() {
-    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (name, target) in TARGETS {
         for file in fs::read_dir(corpora.join(name)).unwrap() {
             let file = file.unwrap().path();

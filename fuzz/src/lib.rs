@@ -1,5 +1,5 @@
 //! What is fuzzed: every parser of ours that reads what a client or a database sent, as a function of bytes that panics when a promise is broken.
-//! Called by the fuzzer (`fuzz/`, nightly Rust) and, on every file of the corpora, by a test on stable Rust.
+//! Called by the fuzzer (`programs/`, nightly Rust) and, on every file of the corpora, by a test on stable Rust.
 //! An error of a parser is an answer; a panic, a result beyond its bound or a result that depends on where input was cut is a finding.
 
 #![forbid(unsafe_code)]

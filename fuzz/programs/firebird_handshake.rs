@@ -1,4 +1,4 @@
-//! Feeds the fuzzer's bytes to the target of the same name; everything else is in `crates/fuzz`.
+//! Feeds the fuzzer's bytes to the target of the same name; everything else is in `fuzz/src`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tsumugi_fuzz::firebird_handshake(bytes));

@@ -1,4 +1,0 @@
-//! Feeds the fuzzer's bytes to the target of the same name; everything else is in `crates/fuzz`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tsumugi_fuzz::router(bytes));
