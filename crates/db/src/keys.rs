@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_before_a_change_is_not_kept() {
+    fn keys_read_before_a_change_are_not_cached() {
         block_on(async {
             let keys = PrimaryKeys::default();
             let describe = async {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_transaction_has_learned_is_known_outside_when_it_is_kept() {
+    fn keys_read_in_a_transaction_are_cached_after_its_commit() {
         block_on(async {
             let outer = Rc::new(PrimaryKeys::default());
             let undone = PrimaryKeys::within(&outer);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_transaction_has_learned_is_not_kept_when_tables_were_changed_meanwhile() {
+    fn keys_read_in_a_transaction_are_dropped_when_tables_changed_meanwhile() {
         block_on(async {
             let outer = Rc::new(PrimaryKeys::default());
             let inner = PrimaryKeys::within(&outer);

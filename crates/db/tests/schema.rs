@@ -97,7 +97,7 @@ fn a_table_is_altered_renamed_and_dropped() {
 }
 
 #[test]
-fn what_refers_to_a_table_keeps_it_and_survives_its_change() {
+fn references_to_a_table_prevent_its_drop_and_survive_its_change() {
     check(async |db| {
         db.create(&users()).await.unwrap();
         let pets = Table::new("pets")
@@ -279,7 +279,7 @@ fn a_migration_that_fails_leaves_nothing_and_those_before_it_stay() {
 }
 
 #[test]
-fn what_was_changed_after_it_was_applied_or_is_unknown_is_told() {
+fn migration_changed_after_it_was_applied_or_unknown_is_reported() {
     check(async |db| {
         let both = [create_users(), add_nick()];
         Migrator::new(&db, both).unwrap().up(None).await.unwrap();
@@ -409,7 +409,7 @@ fn a_note_is_of_its_number_however_that_is_written() {
 }
 
 #[test]
-fn what_the_database_said_is_the_source_of_a_failed_migration() {
+fn failed_migration_has_the_database_error_as_source() {
     check(async |db| {
         let all = [create_users(), add_nick(), broken()];
         let failed = Migrator::new(&db, all).unwrap().up(None).await;
@@ -436,7 +436,7 @@ fn a_database_that_is_closed_is_no_failure_of_a_migration() {
 }
 
 #[test]
-fn of_a_migration_whose_commit_was_lost_nobody_says_what_was_kept() {
+fn migration_whose_commit_was_lost_is_of_unknown_outcome() {
     check(async |db| {
         if db.scheme() != "postgres" {
             return;
@@ -465,7 +465,7 @@ fn of_a_migration_whose_commit_was_lost_nobody_says_what_was_kept() {
 }
 
 #[test]
-fn a_change_that_waits_for_its_own_transaction_is_told_soon() {
+fn change_that_waits_for_its_own_transaction_fails_soon() {
     with_url(async |url| {
         let mut options = Options::default();
         options.schema_wait = std::time::Duration::from_millis(100);
@@ -493,7 +493,7 @@ fn a_change_that_waits_for_its_own_transaction_is_told_soon() {
 }
 
 #[test]
-fn what_would_wait_for_its_own_transaction_is_refused_at_once() {
+fn change_that_would_wait_for_its_own_transaction_is_refused_at_once() {
     with_url(async |url| {
         let (db, again) = (open(&url).await, open(&url).await);
         let refused = |outcome: Result<()>| {

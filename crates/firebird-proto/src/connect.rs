@@ -156,7 +156,7 @@ mod tests {
     };
 
     #[test]
-    fn the_first_packet_says_who_and_which_versions() {
+    fn first_packet_names_the_user_and_the_versions() {
         let mut out = BytesMut::new();
         let versions = [Version::V13, Version::V15];
         connect(&mut out, "t", &IDENTITY, &versions, Compression::Zlib).unwrap();

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_says_who_and_how() {
+    fn block_names_the_user_and_the_login() {
         let proof = LoginProof {
             data: b"AB",
             plugin: "Srp",

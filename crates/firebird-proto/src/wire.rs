@@ -202,7 +202,7 @@ mod tests {
     const WHOLE: &[u8] = b"\xff\xff\xff\xfe\0\0\0\x05abcde\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08";
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_values_are_read_back() {
         check(WHOLE, Ok((-2, b"abcde", 0x0102_0304_0506_0708)));
         let mut out = Vec::new();
         out.put_i32(-2);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_counted_up_to_the_end_of_the_piece() {
+    fn missing_bytes_are_counted_up_to_the_end_of_the_piece() {
         check(&WHOLE[..0], Err(Stop::Missing(4)));
         check(&WHOLE[..3], Err(Stop::Missing(1)));
         check(&WHOLE[..8], Err(Stop::Missing(8)));

@@ -244,7 +244,7 @@ fn a_catalogue_has_its_columns() {
 }
 
 #[test]
-fn a_batch_ends_where_it_was_told_to() {
+fn batch_ends_at_the_requested_size() {
     check(
         &stream!("batches"),
         "dprfffdr",

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_five_digits_or_capitals_is_none() {
+    fn code_that_is_not_five_digits_or_capitals_is_none() {
         for code in ["", "2350", "235055", "2350a", "2350\u{e9}", "23 05"] {
             assert_eq!(SqlState::new(code.as_bytes()), None, "{code}");
         }

@@ -124,7 +124,7 @@ fn check(stream: &[u8], shape: Shape, answers: usize, expected: &str) {
 }
 
 #[test]
-fn rows() {
+fn recorded_rows_are_read() {
     let expected =
         "Parsed Bound Columns(3) Row* [SELECT 40] Idle | Parsed Parameters(1) Columns(1) Idle |";
     for shape in [Shape::Whole, Shape::Streamed, Shape::Fragments] {
@@ -133,7 +133,7 @@ fn rows() {
 }
 
 #[test]
-fn errors_in_pipelines() {
+fn recorded_errors_in_pipelines_are_read() {
     let expected = "Parsed Bound Columns(1) Row [SELECT 1] Idle | Parsed Error(22012) Idle | Parsed Bound Columns(1) Row [SELECT 1] Idle | \
         Parsed Bound [CREATE TABLE] Parsed Bound [INSERT 0 1] Parsed Error(22012) Idle |";
     check(stream!("errors"), Shape::Whole, 4, expected);
@@ -141,7 +141,7 @@ fn errors_in_pipelines() {
 }
 
 #[test]
-fn notices_and_settings() {
+fn recorded_notices_and_settings_are_read() {
     check(
         stream!("notices"),
         Shape::Whole,
@@ -153,7 +153,7 @@ fn notices_and_settings() {
 }
 
 #[test]
-fn notifications() {
+fn recorded_notifications_are_read() {
     check(
         stream!("notifications"),
         Shape::Whole,
@@ -164,7 +164,7 @@ fn notifications() {
 }
 
 #[test]
-fn copy_out() {
+fn recorded_copy_out_is_read() {
     let expected = "Parsed Bound NoData CopyOut(2) Data* Done [COPY 20] Idle | Parsed Bound NoData CopyOut(2) Data* Done [COPY 20] Idle |";
     for shape in [Shape::Whole, Shape::Streamed, Shape::Fragments] {
         check(stream!("copy_out"), shape, 2, expected);
@@ -172,7 +172,7 @@ fn copy_out() {
 }
 
 #[test]
-fn copy_in() {
+fn recorded_copy_in_is_read() {
     check(
         stream!("copy_in"),
         Shape::Streamed,
@@ -200,13 +200,13 @@ fn copy_in() {
 }
 
 #[test]
-fn copy_in_amid_a_pipeline() {
+fn recorded_copy_in_amid_a_pipeline_is_read() {
     let end = Some(Violation::CopyInPipeline);
     check_cuts(stream!("copy_in_pipelined"), &[Shape::Whole; 3], "", end);
 }
 
 #[test]
-fn portals() {
+fn recorded_portals_are_read() {
     check(
         stream!("portal"),
         Shape::Streamed,
@@ -216,7 +216,7 @@ fn portals() {
 }
 
 #[test]
-fn simple_queries() {
+fn recorded_simple_queries_are_read() {
     check(
         stream!("simple"),
         Shape::Whole,
@@ -226,7 +226,7 @@ fn simple_queries() {
 }
 
 #[test]
-fn a_terminated_connection() {
+fn recorded_termination_is_read() {
     check(
         stream!("terminated"),
         Shape::Whole,
@@ -279,7 +279,7 @@ fn check_startup(user: &str, stream: &[u8], expected: &str) {
 }
 
 #[test]
-fn start_up() {
+fn recorded_start_up_is_read() {
     check_startup("postgres", stream!("startup_trust"), "15. true");
     check_startup("md5user", stream!("startup_md5"), "15. true");
     check_startup("scramuser", stream!("startup_scram"), "15. true");

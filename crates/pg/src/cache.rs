@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_not_found_although_it_was_the_last() {
+    fn forgotten_statement_is_not_found_although_it_was_the_last() {
         let mut cache = Cache::new(2);
         for _ in 0..2 {
             assert!(matches!(

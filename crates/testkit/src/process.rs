@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_a_signal_that_nobody_sends() {
+    fn fault_is_a_signal_no_process_sends() {
         for (status, fault) in [
             (0, false),
             (1 << 8, false),

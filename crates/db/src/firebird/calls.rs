@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_function_of_the_server_is_stored_code() {
+    fn call_of_an_unknown_function_is_stored_code() {
         for query in [
             "select f(1) from t",
             "select F (1) from t",

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_refused() {
+    fn unknown_settings_are_refused() {
         check(
             "firebird://a:b@h/t?colour=red",
             "unknown database option colour",

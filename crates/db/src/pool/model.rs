@@ -254,7 +254,7 @@ async fn settle() {
 }
 
 /// Nobody waits for what is there or could be had.
-fn nobody_is_stuck(pool: &Pool<Model>) {
+fn assert_no_caller_is_stuck(pool: &Pool<Model>) {
     let inner = &pool.0;
     let (shared, alone) = (
         inner.queue.count(Kind::Shared),
@@ -340,7 +340,7 @@ async fn step(world: &Rc<World>, pool: &Pool<Model>, tasks: &mut Vec<JoinHandle<
         _ => sleep(Duration::from_millis(dice.below(700))).await,
     }
     settle().await;
-    nobody_is_stuck(pool);
+    assert_no_caller_is_stuck(pool);
 }
 
 async fn run(seed: u64, steps: u64) -> (u64, u64) {
@@ -390,7 +390,7 @@ async fn run(seed: u64, steps: u64) -> (u64, u64) {
 }
 
 #[test]
-fn whatever_happens_nobody_waits_for_what_is_there() {
+fn caller_never_waits_while_a_connection_is_free() {
     for seed in 1..=40_u64 {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()

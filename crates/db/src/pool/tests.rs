@@ -117,7 +117,7 @@ fn callers_share_one_connection_while_it_answers() {
 }
 
 #[test]
-fn a_stalled_connection_gets_nobody_new_while_another_may_be_opened() {
+fn stalled_connection_gets_no_new_caller_while_another_may_be_opened() {
     with(SETTINGS, async |pool, world| {
         let slow = pool.shared().await.unwrap();
         world.stalled.borrow_mut().insert(slow.0);
@@ -141,7 +141,7 @@ fn a_stalled_connection_is_used_when_no_other_can_be_opened() {
 }
 
 #[test]
-fn a_connection_kept_alone_is_nobody_elses() {
+fn exclusive_connection_is_shared_with_no_caller() {
     with(SETTINGS, async |pool, _| {
         let alone = pool.exclusive().await.unwrap();
         let shared = pool.shared().await.unwrap();
@@ -172,7 +172,7 @@ fn never_more_than_max_and_first_come_first_served() {
 }
 
 #[test]
-fn who_wants_one_alone_gets_it_from_those_who_share() {
+fn exclusive_caller_gets_a_shared_connection() {
     let settings = Settings { max: 1, ..SETTINGS };
     with(settings, async |pool, _| {
         let first = pool.shared().await.unwrap();
@@ -194,7 +194,7 @@ fn who_wants_one_alone_gets_it_from_those_who_share() {
 }
 
 #[test]
-fn who_stops_waiting_for_one_alone_frees_it_for_those_who_share() {
+fn exclusive_caller_that_stops_waiting_frees_it_for_sharing() {
     let settings = Settings { max: 1, ..SETTINGS };
     with(settings, async |pool, _| {
         let _first = pool.shared().await.unwrap();
@@ -305,7 +305,7 @@ fn attempts_back_off_up_to_a_second_and_a_success_resets_that() {
 }
 
 #[test]
-fn a_refusal_for_good_is_told_at_once() {
+fn permanent_refusal_is_reported_at_once() {
     with(SETTINGS, async |pool, world| {
         world.refuses.set(Some(Retryable::Permanent));
         let begun = Instant::now();
@@ -372,7 +372,7 @@ fn a_closed_pool_refuses_and_lets_connections_go() {
 }
 
 #[test]
-fn a_pool_that_nobody_has_ends() {
+fn pool_without_a_handle_ends() {
     with(SETTINGS, async |pool, world| {
         drop(pool.shared().await.unwrap());
         drop(pool);

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_a_session_is_recognised() {
+    fn statements_that_change_a_session_are_recognised() {
         for sql in [
             "BEGIN",
             "  -- note\n start transaction",

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_packed_comes_out_the_same() {
+    fn packed_values_read_back_the_same() {
         let dice = Dice::new(1);
         for _ in 0..2_000 {
             let columns = dice.place(6);

@@ -35,7 +35,7 @@ fn statements_share_few_connections() {
 }
 
 #[test]
-fn who_finds_no_connection_in_time_is_told() {
+fn caller_without_a_connection_in_time_gets_pool_timeout() {
     with("?pool=1&acquire_timeout_ms=1500", async |db| {
         let tx = db.begin(TransactionOptions::default()).await.unwrap();
         let error = db
@@ -49,7 +49,7 @@ fn who_finds_no_connection_in_time_is_told() {
 }
 
 #[test]
-fn who_comes_sixth_to_a_pool_of_five_waits_its_turn() {
+fn sixth_caller_of_a_pool_of_five_waits_its_turn() {
     with("?pool=5&acquire_timeout_ms=30000", async |db| {
         let begin = async |db: &Database| db.begin(TransactionOptions::default()).await.unwrap();
         let mut held = Vec::new();
@@ -80,7 +80,7 @@ fn who_comes_sixth_to_a_pool_of_five_waits_its_turn() {
 }
 
 #[test]
-fn a_statement_that_nobody_waits_for_is_stopped_and_the_connection_goes_on() {
+fn abandoned_statement_is_stopped_and_the_connection_goes_on() {
     with("?pool=1", async |db| {
         let slow = "execute block returns (n bigint) as begin n = 0; while (n < 4000000000) do n = n + 1; suspend; end";
         let given_up = timeout(Duration::from_millis(200), db.query(slow, [])).await;

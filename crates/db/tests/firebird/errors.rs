@@ -49,7 +49,7 @@ fn violated_constraints_are_named() {
 }
 
 #[test]
-fn what_is_wrong_with_the_text_has_its_place() {
+fn error_in_the_sql_text_has_its_place() {
     with("", async |db| {
         for (sql, position) in [
             ("selec 1 from rdb$database", Some(0)),
@@ -73,7 +73,7 @@ fn what_is_wrong_with_the_text_has_its_place() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_shown_only_to_who_asks() {
+fn values_that_do_not_fit_are_shown_only_on_request() {
     with("", async |db| {
         tables(&db).await;
         let sql = "insert into a values (?, 'y', 20)";
@@ -108,7 +108,7 @@ fn an_error_of_the_schema_has_its_own_words() {
 }
 
 #[test]
-fn what_is_for_other_methods_is_refused_before_it_is_sent() {
+fn statement_for_another_method_is_refused_before_it_is_sent() {
     with("", async |db| {
         for sql in [
             "commit",
@@ -140,7 +140,7 @@ fn what_is_for_other_methods_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn a_wrong_password_and_a_missing_file_are_told_at_once() {
+fn wrong_password_and_missing_file_are_reported_at_once() {
     run(async {
         let server = Server::shared();
         let database = server.database();
@@ -157,7 +157,7 @@ fn a_wrong_password_and_a_missing_file_are_told_at_once() {
 }
 
 #[test]
-fn what_would_change_the_session_is_refused_in_a_script_too_and_nothing_of_it_runs() {
+fn script_that_would_change_the_session_is_refused_and_runs_nothing() {
     with("?pool=1", async |db| {
         tables(&db).await;
         let context = "select rdb$set_context('USER_SESSION', 'who', 'me') from rdb$database";

@@ -60,7 +60,7 @@ fn a_function_that_counts_and_then_writes_runs_once() {
 }
 
 #[test]
-fn what_a_query_leaves_in_its_transaction_is_unseen_by_the_next_caller() {
+fn context_set_by_a_query_is_unseen_by_the_next_caller() {
     with("?pool=1", async |db| {
         functions(&db).await;
         let set =
@@ -74,7 +74,7 @@ fn what_a_query_leaves_in_its_transaction_is_unseen_by_the_next_caller() {
 }
 
 #[test]
-fn what_a_block_executes_sets_no_context_of_the_session() {
+fn statement_executed_by_a_block_sets_no_context_of_the_session() {
     with("?pool=1", async |db| {
         let set = "execute block as declare n int; begin
             execute statement 'select rdb$set_context(''USER_SESSION'', ''who'', ''A'') from rdb$database' into n; end";

@@ -271,7 +271,7 @@ fn statements_run_one_by_one_in_a_pipeline_and_can_stand_and_fall_together() {
 }
 
 #[test]
-fn what_firebird_does_not_have_is_refused_by_name() {
+fn features_firebird_lacks_are_refused_by_name() {
     with("", async |db| {
         let refusals = [
             db.copy_in("copy t from stdin").await.map(drop),

@@ -167,7 +167,7 @@ fn a_transaction_that_only_reads_refuses_to_write() {
 }
 
 #[test]
-fn who_meets_a_row_that_another_changes_waits_and_then_fails() {
+fn write_of_a_row_being_changed_waits_and_then_fails() {
     with("?busy_timeout_ms=1000", async |db| {
         words(&db).await;
         db.execute("insert into words(word) values ('a')", [])

@@ -69,7 +69,7 @@ fn as_many_stay_open_as_were_asked_for() {
 }
 
 #[test]
-fn connections_that_are_too_old_are_replaced_and_nobody_notices() {
+fn connections_that_are_too_old_are_replaced_unnoticed() {
     at(async |place| {
         let db = connect(place, "?pool=2&pool_min=2&lifetime_ms=1000").await;
         come_to(place, 2).await;
@@ -110,7 +110,7 @@ fn a_closed_pool_lets_its_connections_go_when_they_are_free() {
 }
 
 #[test]
-fn a_pool_that_nobody_has_any_more_closes() {
+fn pool_without_a_handle_closes() {
     at(async |place| {
         let db = connect(place, "?pool=2&pool_min=2").await;
         come_to(place, 2).await;

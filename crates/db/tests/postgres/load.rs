@@ -1,4 +1,4 @@
-//! The pool over a real server when it is busy, slow, silent or gone: who waits for whom, and for how long.
+//! The pool over a real server when it is busy, slow, silent or gone: which callers wait, and for how long.
 
 use std::time::{Duration, Instant};
 
@@ -189,7 +189,7 @@ fn a_connection_that_died_idle_is_not_handed_out() {
 }
 
 #[test]
-fn who_waits_too_long_is_told_so_and_what_to_do() {
+fn caller_that_waits_too_long_gets_an_error_that_says_what_to_do() {
     alone("?pool=1&acquire_timeout_ms=100", async |db, _| {
         let own = db.begin(TransactionOptions::default()).await.unwrap();
         let error = db.query("select 1", []).await.unwrap_err();
@@ -253,7 +253,7 @@ fn a_server_that_falls_silent_is_given_up() {
 }
 
 #[test]
-fn what_is_too_slow_or_idle_for_too_long_is_ended() {
+fn statement_too_slow_or_transaction_idle_too_long_is_ended() {
     alone(
         "?pool=1&statement_timeout_ms=300&idle_timeout_ms=300",
         async |db, server| {

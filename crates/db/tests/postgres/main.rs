@@ -2,7 +2,7 @@
 
 mod chaos;
 mod connections;
-mod dropped;
+mod drops;
 mod kinds;
 mod load;
 mod procedures;
@@ -170,7 +170,7 @@ fn each_kind_of_refusal_has_its_error_and_none_shows_data() {
 }
 
 #[test]
-fn what_changes_a_shared_session_is_refused_before_it_is_sent() {
+fn statement_that_changes_a_shared_session_is_refused_before_it_is_sent() {
     with("", async |db| {
         for sql in [
             "begin",
@@ -361,7 +361,7 @@ fn a_server_that_goes_away_is_found_again() {
 }
 
 #[test]
-fn a_wrong_password_is_told_at_once_and_not_shown() {
+fn wrong_password_is_reported_at_once_and_not_shown() {
     let url = Server::shared().url(tsumugi_testkit::postgres::User::SCRAM);
     let wrong = url.replacen("@", "wrong@", 1);
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -52,7 +52,7 @@ fn a_reported_setting_that_a_function_changed_does_not_reach_the_next_user() {
 }
 
 #[test]
-fn procedures_and_blocks_run_where_nobody_is_disturbed() {
+fn procedures_and_blocks_run_on_an_exclusive_connection() {
     with("?pool=2&options=-c%20TimeZone=Etc/UTC", async |db| {
         db.execute_script(format!(
             "create table t(n int); \
@@ -149,7 +149,7 @@ fn undressing(port: u16) -> u16 {
 }
 
 #[test]
-fn what_only_the_servers_answer_tells_of_is_an_error_and_nobody_has_its_connection_after_it() {
+fn session_change_seen_only_in_the_reply_is_an_error_and_discards_the_connection() {
     let server = Server::shared();
     let database = server.database();
     let port = undressing(server.port());

@@ -159,7 +159,7 @@ fn an_abandoned_read_in_a_transaction_ends_it_too() {
 }
 
 #[test]
-fn what_is_abandoned_in_the_queue_does_not_run() {
+fn statement_abandoned_in_the_queue_does_not_run() {
     run(async {
         let f = open("").await;
         let tx = f.db.begin(TransactionOptions::default()).await.unwrap();

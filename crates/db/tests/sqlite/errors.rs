@@ -187,7 +187,7 @@ fn display_and_debug_show_neither_binds_nor_sql() {
 }
 
 #[test]
-fn the_database_s_own_words_are_there_for_who_asks() {
+fn message_of_the_database_is_there_on_request() {
     let error = error(
         "create virtual table f using fts5(x)",
         "select * from f where f match ?",
@@ -202,7 +202,7 @@ fn the_database_s_own_words_are_there_for_who_asks() {
 }
 
 #[test]
-fn what_a_trigger_raises_is_shown() {
+fn error_raised_by_a_trigger_is_shown() {
     let schema = "create trigger no before delete on t begin select raise(abort, 'rows stay'); end; insert into t values (1, 1)";
     let error = error(schema, "delete from t where id = ?", values![1]);
     assert!(error.to_string().contains("rows stay"), "{error}");

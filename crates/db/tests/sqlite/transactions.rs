@@ -405,7 +405,7 @@ fn a_table_is_made_anew_without_losing_what_refers_to_it() {
 }
 
 #[test]
-fn what_was_broken_before_keeps_no_table_from_being_made_anew() {
+fn rows_that_broke_a_reference_before_do_not_prevent_a_rebuild() {
     run(async {
         let f = open("").await;
         let db = &f.db;

@@ -108,7 +108,7 @@ fn only_sums_are_exact_numbers() {
 }
 
 #[test]
-fn what_is_no_number_adds_up_as_in_sqlite() {
+fn texts_that_are_no_numbers_add_up_as_in_sqlite() {
     run(async {
         let f = open("").await;
         let sql =

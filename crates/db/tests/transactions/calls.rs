@@ -1,4 +1,4 @@
-//! Calls in a transaction whose futures are dropped. Rule: what is not known to have happened is undone, and everybody is told.
+//! Calls in a transaction whose futures are dropped. Rule: what is not known to have happened is undone, and every caller gets an error.
 
 use std::time::Duration;
 

@@ -171,14 +171,14 @@ fn a_failed_execution_may_say_that_it_has_no_row() {
 }
 
 #[test]
-fn what_says_nothing_is_passed_over_anywhere() {
+fn dummy_and_piggyback_packets_are_skipped_anywhere() {
     check("R R", "dummy ok=1 piggy dummy ok=2", "0:ok=1 1:ok=2");
     check("F", "dummy row=a piggy row=b dummy eof", "a b 0:Eof");
     check("S", "dummy sql=x piggy ok=1", "0:x ok=1");
 }
 
 #[test]
-fn what_says_nothing_between_a_row_and_its_response_is_limited() {
+fn dummy_packets_between_a_row_and_its_response_are_limited() {
     let mut input = BytesMut::from(&answers("sql=x")[..]);
     input.extend_from_slice(&answers("dummy").repeat(crate::limits::PASSED_BYTES_MAX / 4 + 2));
     let found = expecting("S").poll(&mut input);
@@ -239,7 +239,7 @@ fn an_answer_of_another_kind_ends_the_connection() {
 }
 
 #[test]
-fn an_answer_to_nobody_ends_the_connection() {
+fn reply_without_a_caller_ends_the_connection() {
     check("R", "ok ok", "0:ok=0 operation 9 came unasked");
 }
 
@@ -267,7 +267,7 @@ fn counts_that_do_not_exist_end_the_connection() {
 }
 
 #[test]
-fn what_the_server_keeps_is_not_waited_for_alone() {
+fn deferred_reply_is_not_awaited_alone() {
     assert!(!expecting("").will_answer());
     assert!(!expecting("D D").will_answer());
     assert!(expecting("D R").will_answer());
@@ -280,7 +280,7 @@ fn what_the_server_keeps_is_not_waited_for_alone() {
 }
 
 #[test]
-fn all_who_wait_hear_of_the_end() {
+fn abandoned_connection_returns_all_callers() {
     let mut connection = expecting("R F D");
     assert_eq!(connection.abandon().collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(connection.awaited(), 0);

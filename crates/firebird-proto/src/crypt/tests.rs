@@ -103,7 +103,7 @@ fn the_best_cipher_that_both_have_is_chosen() {
 }
 
 #[test]
-fn what_was_compressed_comes_out_whole_wherever_it_is_cut() {
+fn compressed_stream_inflates_whole_wherever_it_is_cut() {
     let pieces: Vec<Vec<u8>> = (1..6_u32)
         .map(|number| (0..number * 9000).map(|at| (at * at / 77) as u8).collect())
         .collect();

@@ -92,7 +92,7 @@ fn a_statement_is_described_by_its_columns_and_parameters() {
 }
 
 #[test]
-fn what_did_not_fit_is_asked_for_from_the_first_that_is_missing() {
+fn description_that_was_cut_is_requested_from_the_first_missing_item() {
     let cut = format!("k1 select n2 {ONE} #2 t581 s-4 cut");
     let Ok(Progress::More(items)) = describe(&[&cut]) else {
         panic!("more");

@@ -65,7 +65,7 @@ fn an_acceptance_with_data_says_when_the_proof_is_due() {
 }
 
 #[test]
-fn what_only_keeps_the_connection_open_is_passed_over() {
+fn dummy_packet_in_a_handshake_is_skipped() {
     let mut input = BytesMut::from(&hex("00000047 00000061 00000001 78000000 00000000")[..]);
     let found = answer(&mut input, None).unwrap();
     assert_eq!(found, Some(Answer::KeyCallback(Bytes::from_static(b"x"))));
@@ -92,7 +92,7 @@ fn a_rejection_names_the_versions() {
 }
 
 #[test]
-fn what_is_no_packet_of_a_handshake_is_refused() {
+fn packet_outside_of_the_handshake_is_refused() {
     assert!(matches!(
         read("00000042"),
         Err(Error::Protocol(Violation::Unexpected { op: 66, .. }))

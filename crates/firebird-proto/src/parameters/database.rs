@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_byte_counts_is_refused() {
+    fn text_longer_than_255_bytes_is_refused() {
         let mut block = DatabaseParameters::new("UTF8").unwrap();
         let misuse = block.role(&"r".repeat(256)).map(|_| ());
         assert!(matches!(

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_writes_a_snapshot_and_waits_unless_told_otherwise() {
+    fn transaction_writes_in_a_snapshot_and_waits_by_default() {
         check(TransactionParameters::default(), &[3, 9, 2, 6]);
     }
 

@@ -57,7 +57,7 @@ fn a_database_is_opened_and_left() {
 }
 
 #[test]
-fn what_runs_is_cancelled() {
+fn cancel_has_its_three_kinds() {
     check(|r| r.cancel(Cancel::Disable), "91 1");
     check(|r| r.cancel(Cancel::Enable), "91 2");
     check(|r| r.cancel(Cancel::Raise), "91 3");

@@ -83,7 +83,7 @@ fn a_conflict_tells_the_transaction_in_the_way() {
 }
 
 #[test]
-fn what_does_not_fit_is_named_by_the_code_that_says_what() {
+fn overflow_is_named_by_its_most_specific_code() {
     check(
         "g335544321 g335544914 g335545033 #2 #6",
         "335544914 22001 the text is too long; at most 2, actual 6",
@@ -117,7 +117,7 @@ fn a_change_of_the_schema_says_why_it_failed() {
 }
 
 #[test]
-fn an_unknown_code_is_told_with_its_arguments() {
+fn unknown_code_is_shown_with_its_arguments() {
     check(
         "g335999999 one #2",
         "335999999 HY000 error 335999999 (one, 2)",

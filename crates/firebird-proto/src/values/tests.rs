@@ -209,7 +209,7 @@ fn dates_and_times_reach_their_ends() {
 }
 
 #[test]
-fn what_is_no_date_is_still_shown() {
+fn number_outside_of_the_calendar_is_still_shown() {
     check(570, 0, "7fffffff", "day 2147483647");
     check(570, 0, "80000000", "day -2147483648");
     check(560, 0, "ffffffff", "fraction 4294967295");
@@ -368,7 +368,7 @@ fn character_sets_convert_both_ways() {
 }
 
 #[test]
-fn what_a_character_set_lacks_is_not_replaced() {
+fn character_missing_in_a_set_is_an_error() {
     for (set, text, bytes) in [
         ("WIN1251", "日", None),
         ("ASCII", "é", Some(&b"\xe9"[..])),

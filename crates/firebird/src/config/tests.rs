@@ -53,7 +53,7 @@ fn keys_say_what_they_take() {
 }
 
 #[test]
-fn what_is_missing_or_unescaped_is_said_without_the_password() {
+fn missing_or_unescaped_part_is_reported_without_the_password() {
     check(
         "firebird://u:secret@h",
         "database: missing; write firebird://user:password@host/database",

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_is_opened_and_no_more_at_once_than_the_limit() {
+    fn encrypted_bytes_are_decrypted_up_to_the_limit_at_once() {
         let (mut here, mut there) = (layers(), layers());
         let whole = vec![b'x'; 3 * limits::READ_BYTES_MAX];
         let mut wire = BytesMut::new();

@@ -12,7 +12,7 @@ use tsumugi_firebird_proto::values::{TextRules, Value};
 use tsumugi_testkit::Dice;
 use tsumugi_testkit::firebird::{Database, Server};
 
-use crate::dropped::poll_times;
+use crate::drops::poll_times;
 use crate::{int, is_usable, open, run};
 
 /// `writing(k)` adds two rows for `k` and answers three; `raising(k)` adds one, answers one and fails; `lengthy(k)` answers more than one batch

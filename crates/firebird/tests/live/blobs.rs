@@ -33,7 +33,7 @@ async fn read(db: &Connection, sql: &str) -> Vec<u8> {
 }
 
 #[test]
-fn small_empty_and_missing_blobs_are_told_apart() {
+fn small_empty_and_missing_blobs_are_distinguished() {
     run(async {
         let database = Server::shared().database();
         let db = prepared(&database).await;

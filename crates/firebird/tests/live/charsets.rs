@@ -61,7 +61,7 @@ fn a_connection_in_utf8_writes_and_reads_every_character_set() {
 }
 
 #[test]
-fn what_has_no_character_set_is_what_the_reader_says() {
+fn text_without_a_character_set_is_read_in_the_readers() {
     run(async {
         let database = Server::shared().database();
         let db = filled(&database).await;

@@ -1,4 +1,4 @@
-//! What a person is told of a statement that the server refuses: the code, the SQLSTATE, the words. Rule: after every error the connection is used again.
+//! What an error says of a statement that the server refuses: the code, the SQLSTATE, the words. Rule: after every error the connection is used again.
 
 use tsumugi_testkit::firebird::Server;
 
@@ -73,7 +73,7 @@ fn errors_have_their_code_their_state_and_their_words() {
 }
 
 #[test]
-fn a_violated_constraint_and_a_place_are_told_apart_from_the_words() {
+fn violated_constraint_and_place_are_read_from_the_message() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;

@@ -1,4 +1,4 @@
-//! Events over their second connection. Rule: what is posted before a commit is told after it, and counted.
+//! Events over their second connection. Rule: what is posted before a commit is reported after it, and counted.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn post(db: &Connection, names: &[&str]) {
 }
 
 #[test]
-fn what_is_posted_is_told_with_how_often() {
+fn posted_events_are_reported_with_their_counts() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = (open(&database).await, open(&database).await);
@@ -77,7 +77,7 @@ fn listeners_may_come_and_go() {
 }
 
 #[test]
-fn a_listener_is_told_when_the_server_has_gone() {
+fn listener_gets_an_error_when_the_server_is_gone() {
     run(async {
         let server = Server::start();
         let database = server.database();

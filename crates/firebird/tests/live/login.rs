@@ -68,7 +68,7 @@ fn two_hundred_logins_in_a_row_succeed() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_shown_nowhere() {
+fn wrong_password_is_reported_and_shown_nowhere() {
     run(async {
         let database = Server::shared().database();
         let url = database.url().replace("masterkey", "wrong-secret");
@@ -146,7 +146,7 @@ fn everything_may_be_compressed() {
 }
 
 #[test]
-fn what_cannot_be_reached_or_found_is_told_with_its_host() {
+fn host_or_database_that_is_missing_is_an_error_with_its_host() {
     run(async {
         let server = Server::shared();
         let error = connect(&server.url_of(User::ADMIN, "nowhere")).await;

@@ -4,7 +4,7 @@
 mod automatic;
 mod blobs;
 mod charsets;
-mod dropped;
+mod drops;
 mod errors;
 mod events;
 mod login;

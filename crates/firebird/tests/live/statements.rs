@@ -61,7 +61,7 @@ fn statements_are_refused_and_the_next_one_runs() {
 }
 
 #[test]
-fn what_a_statement_changes_is_counted_and_seen_by_others() {
+fn rows_changed_by_a_statement_are_counted_and_seen_by_others() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = (open(&database).await, open(&database).await);
@@ -381,7 +381,7 @@ fn callers_behind_rows_that_are_being_stopped_keep_their_connection() {
 }
 
 #[test]
-fn a_request_to_cancel_that_comes_late_hits_nobody() {
+fn late_request_to_cancel_stops_no_statement() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;
@@ -461,7 +461,7 @@ fn a_database_is_made_and_dropped() {
 }
 
 #[test]
-fn a_server_that_is_killed_fails_all_who_wait() {
+fn killed_server_fails_all_waiting_callers() {
     run(async {
         let server = Server::start();
         let database = server.database();
@@ -515,7 +515,7 @@ fn a_server_that_is_killed_fails_all_who_wait() {
 }
 
 #[test]
-fn a_server_that_is_killed_while_nobody_asks_is_noticed() {
+fn server_killed_while_idle_is_noticed() {
     run(async {
         let server = Server::start();
         let database = server.database();

@@ -1,4 +1,4 @@
-//! Transactions: what they see, how they wait, how they end. Rule: whoever is refused a lock is told so by the same code.
+//! Transactions: what they see, how they wait, how they end. Rule: every lock conflict has the same code.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -46,7 +46,7 @@ fn a_snapshot_sees_its_beginning_and_read_committed_the_present() {
 }
 
 #[test]
-fn what_only_reads_does_not_write() {
+fn read_only_transaction_refuses_to_write() {
     run(async {
         let database = Server::shared().database();
         let (db, _) = two(&database).await;
@@ -116,7 +116,7 @@ fn savepoints_are_kept_undone_or_dropped() {
 }
 
 #[test]
-fn who_does_not_wait_is_refused_at_once_or_in_time() {
+fn lock_conflict_without_waiting_fails_at_once_or_in_time() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = two(&database).await;
@@ -142,7 +142,7 @@ fn who_does_not_wait_is_refused_at_once_or_in_time() {
 }
 
 #[test]
-fn of_two_that_wait_for_each_other_one_is_told() {
+fn deadlock_fails_one_of_its_two_transactions() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = two(&database).await;

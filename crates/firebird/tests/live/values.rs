@@ -191,7 +191,7 @@ fn every_type_may_be_null() {
 }
 
 #[test]
-fn nulls_are_told_from_values_whatever_the_number_of_columns() {
+fn nulls_and_values_are_distinguished_for_any_number_of_columns() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;

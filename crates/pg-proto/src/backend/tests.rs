@@ -243,7 +243,7 @@ fn authentication_has_its_methods() {
 const MANY: usize = 33;
 
 #[test]
-fn what_the_server_tells_of_itself_is_read() {
+fn parameters_key_and_status_of_the_server_are_read() {
     check(b'S', b"TimeZone\0UTC\0", |message| {
         assert_eq!(
             message,

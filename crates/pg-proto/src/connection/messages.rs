@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_ends_the_walk() {
+    fn message_that_is_no_row_ends_the_walk() {
         for end in 1..ROW.len() {
             let found = rows(&ROW[..end]);
             assert!(

@@ -213,7 +213,7 @@ fn an_error_in_a_pipeline_skips_to_the_next_sync() {
 }
 
 #[test]
-fn what_may_come_at_any_time_is_an_event_and_no_part_of_an_answer() {
+fn asynchronous_message_is_an_event_and_no_part_of_a_reply() {
     check(
         "Notify Bind Notice Execute Setting Sync Notify",
         "news=hello | Notice | TimeZone=UTC | 0: Bound Row Complete Ready | news=hello",
@@ -242,7 +242,7 @@ fn whole_rows_that_are_there_come_together() {
 }
 
 #[test]
-fn a_long_row_comes_in_fragments_to_who_can_take_them() {
+fn long_row_comes_in_fragments_where_they_are_taken() {
     check_shapes(
         "Long Execute Sync Long Sync",
         &[Shape::Fragments, Shape::Streamed],
@@ -262,7 +262,7 @@ fn an_answer_above_the_limit_is_given_up_and_the_next_is_read() {
 }
 
 #[test]
-fn a_fatal_error_is_kept_for_all_who_wait() {
+fn fatal_error_is_kept_for_all_waiting_callers() {
     let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
     let mut input = serve("Bind Fatal");
     for token in 1..=3 {
@@ -280,7 +280,7 @@ fn a_fatal_error_is_kept_for_all_who_wait() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_a_violation() {
+fn unsolicited_message_is_a_violation() {
     check_violation(&serve("Sync"), &[], Violation::Unsolicited(b'Z'));
     check_violation(&serve("Execute"), &[], Violation::Unsolicited(b'D'));
     check_violation(
@@ -431,7 +431,7 @@ fn answers_are_cut_without_being_copied() {
 }
 
 #[test]
-fn a_reader_is_told_how_much_is_missing() {
+fn reader_knows_how_many_bytes_are_missing() {
     let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
     connection.expect(1, Shape::Whole).unwrap();
     let mut input = BytesMut::from(&b"D\0\0"[..]);

@@ -134,7 +134,7 @@ fn binary_rows_take_no_text_and_no_other_count() {
 }
 
 #[test]
-fn what_copy_does_not_write_is_a_violation() {
+fn input_copy_never_writes_is_a_violation() {
     let value = |what, value| Violation::Value { what, value };
     check_violation(b"PGCOPX", value("the signature of COPY data", 0));
     let flags = b"PGCOPY\n\xff\r\n\0\0\x01\0\0\0\0\0\0";

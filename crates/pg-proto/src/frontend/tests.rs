@@ -114,7 +114,7 @@ fn values_are_bound_with_their_formats() {
 }
 
 #[test]
-fn what_is_written_before_null_is_said_does_not_stay() {
+fn bytes_written_before_a_null_are_removed() {
     check(
         |out| {
             let mut writer = BindWriter::begin(out, "", "", 1)?;

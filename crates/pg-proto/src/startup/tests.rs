@@ -267,7 +267,7 @@ fn bytes_after_the_answer_to_encryption_are_refused() {
 }
 
 #[test]
-fn what_we_lack_or_do_not_know_is_refused() {
+fn authentication_without_password_or_of_unknown_kind_is_refused() {
     let nobody = || StartupSettings {
         encryption: Encryption::Off,
         ..StartupSettings::new("me")
@@ -309,7 +309,7 @@ fn the_servers_error_is_the_result() {
 }
 
 #[test]
-fn what_comes_out_of_turn_is_a_violation() {
+fn message_out_of_turn_is_a_violation() {
     let ok = authentication(0, b"");
     for stream in [
         message(b'Z', b"I"),
@@ -347,7 +347,7 @@ fn a_server_we_do_not_know_yet_cannot_make_us_keep_much() {
 }
 
 #[test]
-fn what_is_called_out_of_turn_is_misuse() {
+fn call_out_of_turn_is_misuse() {
     let (mut input, mut out) = (BytesMut::new(), BytesMut::new());
     let mut startup = Startup::new(plain(), NONCE);
     assert!(startup.poll(&mut input, &mut out).is_err());

@@ -7,7 +7,7 @@ use tsumugi_pg_proto::types::{
     Decode, DecodeError, Encode, EncodeError, Kind, Type, TypeRef, Value,
 };
 
-use crate::recorded::{Vector, vectors};
+use crate::recordings::{Vector, vectors};
 
 /// Reads the bytes in every way there is. Whatever is read can be written, and is then read as the same.
 fn try_all(ty: &Type, bytes: &[u8]) {
@@ -123,7 +123,7 @@ fn a_count_beyond_the_bytes_is_an_error() {
 }
 
 #[test]
-fn what_no_value_can_be_is_an_error() {
+fn bytes_that_are_no_value_of_their_type_are_an_error() {
     let invalid = |what| DecodeError::Invalid { what };
     check(Type::JSONB, b"\x02{}", invalid("value of format version 1"));
     check(Type::JSONB, b"", DecodeError::Truncated);

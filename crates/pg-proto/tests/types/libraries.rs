@@ -36,7 +36,7 @@ fn dates_and_times_go_over_and_come_back() {
 }
 
 #[test]
-fn what_the_other_library_has_no_room_for_is_an_error() {
+fn value_beyond_the_other_librarys_range_is_an_error() {
     assert!(time::Date::try_from(Date::INFINITY).is_err());
     assert!(time::Date::try_from("10000-01-01".parse::<Date>().unwrap()).is_err());
     assert!(time::Time::try_from("24:00:00".parse::<Time>().unwrap()).is_err());

@@ -4,6 +4,6 @@
 mod hostile;
 #[cfg(all(feature = "serde_json", feature = "time", feature = "uuid"))]
 mod libraries;
-mod recorded;
+mod recordings;
 mod rust;
 mod table;

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_goes_to_its_end() {
+    fn flush_that_has_begun_goes_on_until_the_buffer_is_empty() {
         let mut out = Outbox::new();
         out.bytes.extend_from_slice(b"x");
         out.appended(1, FlushMode::Now);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_binding() {
+    fn bytes_that_are_no_certificate_have_no_binding() {
         for bytes in [
             &[][..],
             &[SEQUENCE],

@@ -1,4 +1,4 @@
-//! Several hosts: which is taken, which errors are told; the kinds of server.
+//! Several hosts: which is taken, which errors are reported; the kinds of server.
 
 use std::collections::BTreeSet;
 

@@ -137,7 +137,7 @@ fn a_restarted_server_is_listened_to_again() {
 }
 
 #[test]
-fn what_does_not_fit_is_counted() {
+fn notifications_beyond_the_limit_are_counted() {
     run(async {
         let mut listener = listener(&url()).await;
         listener.listen("flood").await.unwrap();

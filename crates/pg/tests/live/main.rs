@@ -3,20 +3,20 @@
 
 mod blocking;
 mod copying;
-mod dropped;
-mod ended;
+mod drops;
+mod endings;
 mod hosts;
 mod listening;
 mod login;
+mod long_pipelines;
 mod mixture;
 mod plans;
-mod pooled;
+mod pooler;
 mod reach;
 mod secure;
 mod sizes;
 mod statements;
 mod typed;
-mod waited;
 
 use std::pin::Pin;
 

@@ -1,4 +1,4 @@
-//! TCP, UNIX sockets, IPv6, names; what the server is told and tells; cancelling.
+//! TCP, UNIX sockets, IPv6, names; settings and parameters at the start; cancelling.
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -67,7 +67,7 @@ async fn options_of_the_socket_are_set() {
 }
 
 #[tokio::test]
-async fn the_server_is_told_who_we_are_and_tells_who_it_is() {
+async fn start_up_sends_names_and_reads_the_servers_parameters() {
     let server = Server::shared();
     let database = server.database();
     let options = "application_name=loom&options=-c%20work_mem%3D7MB";
@@ -87,7 +87,7 @@ async fn the_server_is_told_who_we_are_and_tells_who_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_named() {
+async fn missing_database_and_missing_host_are_named() {
     let server = Server::shared();
     let url = server.url(User::ADMIN);
     let missing = url

@@ -104,7 +104,7 @@ fn a_portal_gives_as_many_rows_as_it_is_asked_for() {
 }
 
 #[test]
-fn what_is_no_single_statement_is_told_apart() {
+fn empty_text_and_several_statements_are_distinguished() {
     run(async {
         let db = open("").await;
         for empty in ["", "-- nothing", "/* nothing */ "] {

@@ -126,7 +126,7 @@ fn a_copy_for_a_slow_reader_takes_little_memory() {
 }
 
 #[test]
-fn what_is_sent_waits_for_room() {
+fn copy_data_wait_for_room_in_the_buffer() {
     with_connection(|run, db| {
         let counted = allocation_counter::measure(|| {
             run(Box::pin(async move {

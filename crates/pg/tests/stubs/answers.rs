@@ -102,7 +102,7 @@ fn lengths_that_cannot_be_end_the_connection() {
 }
 
 #[test]
-fn what_is_no_answer_ends_the_connection() {
+fn malformed_or_unsolicited_reply_ends_the_connection() {
     check(simple(b"\0\0\0\0\x04"), "unknown message");
     check(simple(b"!\0\0\0\x04"), "unknown message");
     check(simple(b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02"), "came unasked");
@@ -118,7 +118,7 @@ fn what_is_no_answer_ends_the_connection() {
 }
 
 #[test]
-fn what_comes_unasked_while_idle_ends_the_connection() {
+fn reply_without_a_request_while_idle_ends_the_connection() {
     for unasked in [READY, &complete(), &row(b"\0\0"), b"!\0\0\0\x04"] {
         run(async {
             let db = open(vec![say(&[unasked]), Step::Silence]).await;
@@ -261,7 +261,7 @@ fn an_answer_in_single_bytes_is_an_answer() {
 }
 
 #[test]
-fn copy_that_nobody_began_is_an_error() {
+fn malformed_copy_reply_is_an_error() {
     for tag in b"GH" {
         let answer = message(*tag, b"\0\0\x01\0\0");
         let data = message(b'd', b"1\n");

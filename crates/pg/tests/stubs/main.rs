@@ -3,8 +3,8 @@
 //! Rule: a stub says what a test lists, byte by byte, and nothing else.
 
 mod answers;
-mod company;
 mod direct;
+mod flushing;
 
 use std::io;
 use std::time::Duration;
@@ -441,7 +441,7 @@ async fn a_server_that_does_not_tell_its_kind_is_asked() {
 }
 
 #[tokio::test]
-async fn what_follows_the_start_is_kept() {
+async fn bytes_behind_the_start_up_are_leftover() {
     let notice = message(b'N', b"SNOTICE\0C00000\0Mlater\0\0");
     let port = stub(vec![vec![
         Packet,

@@ -1,5 +1,5 @@
-//! Connections that end, from the server's side or because nothing answers. Rule: everybody who waits is told, and told whether
-//! the statement may have run.
+//! Connections that end, from the server's side or because nothing answers. Rule: each waiting caller gets an error that says
+//! whether its statement may have run.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn gone(db: &Connection) {
 }
 
 #[test]
-fn a_backend_that_is_ended_while_busy_fails_all_who_wait() {
+fn backend_ended_while_busy_fails_all_waiting_callers() {
     run(async {
         let db = open("").await;
         let pid = pid(&db).await;
@@ -184,7 +184,7 @@ fn a_frozen_backend_is_given_up_when_the_caller_says_so() {
 }
 
 #[test]
-fn a_server_that_is_killed_under_load_fails_all_who_wait() {
+fn server_killed_under_load_fails_all_waiting_callers() {
     run(async {
         let server = Server::start();
         for _ in 0..3 {

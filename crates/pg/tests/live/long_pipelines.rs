@@ -83,7 +83,7 @@ fn a_server_that_answers_slowly_is_not_silent() {
 }
 
 #[test]
-fn a_long_pipeline_that_is_left_disturbs_nobody() {
+fn abandoned_long_pipeline_leaves_other_callers_alone() {
     run(async {
         let db = open("").await;
         let slow = Statement {

@@ -226,7 +226,7 @@ fn of_many_under_way_several_go_together() {
 }
 
 #[test]
-fn what_waits_goes_when_the_server_answers() {
+fn waiting_requests_are_sent_when_the_server_replies() {
     run(NEAR, |mut scene| async move {
         scene.fill(12).await;
         scene.ask(1).await;
@@ -272,7 +272,7 @@ fn to_a_server_far_away_nothing_waits() {
 }
 
 #[test]
-fn what_is_no_plain_execution_goes_at_once_and_takes_along_what_waits() {
+fn request_that_is_no_plain_execution_is_sent_at_once_with_those_waiting() {
     run(NEAR, |mut scene| async move {
         scene.fill(64).await;
         scene.ask(3).await;
@@ -322,7 +322,7 @@ fn when_all_have_left_the_server_is_asked_to_stop() {
 }
 
 #[test]
-fn what_waits_when_the_connection_ends_has_not_run() {
+fn request_waiting_when_the_connection_ends_has_not_run() {
     run(NEAR, |mut scene| async move {
         scene.fill(64).await;
         scene.ask(3).await;

@@ -56,7 +56,7 @@ async fn check<F: Future>(work: impl Fn(Connection) -> F) {
 }
 
 #[test]
-fn a_query_that_is_dropped() {
+fn query_dropped_at_any_point_leaves_a_clean_connection() {
     run(check(|db| async move {
         let values = [Value::Integer(1)];
         db.query("insert into t (n) values (?)", &values)
@@ -67,7 +67,7 @@ fn a_query_that_is_dropped() {
 }
 
 #[test]
-fn a_stream_that_is_dropped() {
+fn stream_dropped_at_any_point_leaves_a_clean_connection() {
     run(check(|db| async move {
         let mut rows = db.stream("select * from rdb$fields", &[]).await.unwrap();
         while rows.next().await.unwrap().is_some() {}
@@ -75,7 +75,7 @@ fn a_stream_that_is_dropped() {
 }
 
 #[test]
-fn a_transaction_that_is_dropped() {
+fn transaction_dropped_at_any_point_leaves_a_clean_connection() {
     run(check(|db| async move {
         let transaction = db.begin(TransactionOptions::default()).await.unwrap();
         let savepoint = transaction.savepoint().await.unwrap();
@@ -86,7 +86,7 @@ fn a_transaction_that_is_dropped() {
 }
 
 #[test]
-fn a_blob_that_is_dropped() {
+fn blob_dropped_at_any_point_leaves_a_clean_connection() {
     run(check(|db| async move {
         let transaction = db.begin(TransactionOptions::default()).await.unwrap();
         let mut writer = transaction

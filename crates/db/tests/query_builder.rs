@@ -102,7 +102,7 @@ fn a_transaction_runs_them_too_and_knows_tables_made_in_it() {
 }
 
 #[test]
-fn what_the_builder_refuses_has_a_kind() {
+fn query_the_builder_refuses_has_an_error_kind() {
     check(async |db| {
         let refused = table("users").to_delete(db.dialect()).unwrap_err();
         assert_eq!(tsumugi_db::Error::from(refused).kind(), "UsageError");

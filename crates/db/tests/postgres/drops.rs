@@ -59,7 +59,7 @@ fn check(rows: i64, work: impl AsyncFn(&Database)) {
 }
 
 #[test]
-fn a_statement() {
+fn statement_dropped_at_any_point_leaves_a_clean_connection() {
     check(1, async |db| {
         db.execute("insert into t values (?)", values![1])
             .await
@@ -68,14 +68,14 @@ fn a_statement() {
 }
 
 #[test]
-fn a_slow_statement() {
+fn slow_statement_dropped_at_any_point_leaves_a_clean_connection() {
     check(0, async |db| {
         db.query("select pg_sleep(0.1)", []).await.unwrap();
     });
 }
 
 #[test]
-fn a_transaction() {
+fn transaction_dropped_at_any_point_leaves_a_clean_connection() {
     check(2, async |db| {
         let transaction = db.begin(TransactionOptions::default()).await.unwrap();
         let insert = "insert into t values (?)";
@@ -91,7 +91,7 @@ fn a_transaction() {
 }
 
 #[test]
-fn a_transaction_rolled_back() {
+fn rollback_dropped_at_any_point_leaves_a_clean_connection() {
     check(0, async |db| {
         let transaction = db.begin(TransactionOptions::default()).await.unwrap();
         let insert = "insert into t values (?)";
@@ -101,7 +101,7 @@ fn a_transaction_rolled_back() {
 }
 
 #[test]
-fn a_stream() {
+fn stream_dropped_at_any_point_leaves_a_clean_connection() {
     check(0, async |db| {
         let sql = "select generate_series(1, 2000), repeat('x', 200)";
         let mut stream = db.stream(sql, []).await.unwrap();
@@ -114,7 +114,7 @@ fn a_stream() {
 }
 
 #[test]
-fn a_stream_in_a_transaction() {
+fn stream_in_a_transaction_dropped_at_any_point_leaves_a_clean_connection() {
     check(1, async |db| {
         let transaction = db.begin(TransactionOptions::default()).await.unwrap();
         let insert = "insert into t values (?)";
@@ -128,7 +128,7 @@ fn a_stream_in_a_transaction() {
 }
 
 #[test]
-fn a_pipeline() {
+fn pipeline_dropped_at_any_point_leaves_a_clean_connection() {
     check(2, async |db| {
         let insert = |n: i64| ("insert into t values (?)".into(), values![n]);
         let outcomes = db.pipeline(vec![insert(1), insert(2)], Atomicity::All);
@@ -139,7 +139,7 @@ fn a_pipeline() {
 }
 
 #[test]
-fn a_script() {
+fn script_dropped_at_any_point_leaves_a_clean_connection() {
     check(2, async |db| {
         db.execute_script("insert into t values (1); insert into t values (2)")
             .await
