@@ -15,9 +15,11 @@ mod names;
 mod paths;
 mod raises;
 mod readme;
+mod service;
 mod signatures;
 mod types;
 mod unsafety;
+mod wording;
 
 use crate::Verdict;
 use crate::tree::Tree;
@@ -65,9 +67,11 @@ const RULES: &[Rule] = &[
     paths::findings,
     raises::findings,
     readme::findings,
+    service::findings,
     signatures::findings,
     types::findings,
     unsafety::findings,
+    wording::findings,
 ];
 
 /// Prints every finding in the project below `root` as `path:line: message`.

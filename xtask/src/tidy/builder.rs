@@ -1,7 +1,7 @@
-//! The query builder in both faces: a method of `tsumugi_sql::Query` that a face or the documents forgot. Not whether they mean the same;
-//! tests of both faces say that.
-//! Rule: each method that answers the query changed is called by a native of Ruby, forwarded by the table of Rust, and each word of Ruby has
-//! a row in the table of the documents.
+//! The query builder in both faces: a method of `tsumugi_sql::Query` that a face, the goldens or the documents forgot. Not whether the faces
+//! mean the same; tests of both say that.
+//! Rule: each method that answers the query changed is called by a native of Ruby, forwarded by the table of Rust and shown in a golden, and
+//! each word of Ruby has a row in the table of the documents.
 
 use super::Finding;
 use crate::lexer::{Kind, Token, code, reads, without_tests};
@@ -10,6 +10,7 @@ use crate::tree::Tree;
 const QUERY: &str = "crates/sql/src/query.rs";
 const NATIVES: &str = "crates/ruby/src/natives/query/";
 const TABLE: &str = "crates/tsumugi/src/builder/table.rs";
+const GOLDEN: &str = "crates/sql/tests/golden/";
 const DOCUMENT: &str = "docs/queries.md";
 
 /// Methods that only one face has, with the reason.
@@ -26,16 +27,22 @@ const ONE_FACE: &[(&str, &str)] = &[
     ),
 ];
 
+/// Methods without a golden of their own, with the reason.
+const WITHOUT_GOLDEN: &[(&str, &str)] = &[(
+    "unordered",
+    "queries that count rows call it: their goldens show it",
+)];
+
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let Some(query) = tree.file(QUERY) else {
         return findings;
     };
-    let natives: Vec<_> = tree
-        .rust()
-        .filter(|file| file.path.starts_with(NATIVES))
-        .map(|file| code(&file.text))
-        .collect();
+    let below = |folder: &str| -> Vec<Vec<Token<'_>>> {
+        let files = tree.rust().filter(|file| file.path.starts_with(folder));
+        files.map(|file| code(&file.text)).collect()
+    };
+    let (natives, goldens) = (below(NATIVES), below(GOLDEN));
     let table = tree.file(TABLE).map(|file| code(&file.text));
     for (name, line) in methods(&code(&query.text)) {
         if ONE_FACE.iter().any(|(method, _)| *method == name) {
@@ -47,6 +54,12 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
         if !natives.iter().any(called) {
             let message =
                 format!("Query::{name} is missing in Ruby: no native below {NATIVES} calls it");
+            findings.push(Finding::new(QUERY, line, message));
+        }
+        let has_golden =
+            goldens.iter().any(called) || WITHOUT_GOLDEN.iter().any(|(method, _)| *method == name);
+        if !has_golden {
+            let message = format!("Query::{name} has no golden: no test below {GOLDEN} calls it");
             findings.push(Finding::new(QUERY, line, message));
         }
         let forwarded =
@@ -115,10 +128,16 @@ mod tests {
     const NATIVE: &str = "methods.derive(\"limit\", |_, _, query| Ok(query.limit(1)))?;";
     const FORWARD: &str = "builds! { limit(rows: u64); }";
     const ROW: &str = "| `limit` | `limit(10)` |";
+    const TEST: &str = "golden(\"pages\", table(\"users\").limit(10));";
 
     fn check(native: &str, forward: &str, rows: &str, expected: &[&str]) {
+        check_with(TEST, native, forward, rows, expected);
+    }
+
+    fn check_with(golden: &str, native: &str, forward: &str, rows: &str, expected: &[&str]) {
         let files = [
             (QUERY, METHOD),
+            ("crates/sql/tests/golden/pages.rs", golden),
             ("crates/ruby/src/natives/query/building.rs", native),
             (TABLE, forward),
             (DOCUMENT, rows),
@@ -147,6 +166,19 @@ mod tests {
             ROW,
             &[
                 "crates/sql/src/query.rs:1: Query::limit is missing in Rust: crates/tsumugi/src/builder/table.rs does not forward it",
+            ],
+        );
+    }
+
+    #[test]
+    fn method_without_a_golden_is_named() {
+        check_with(
+            "",
+            NATIVE,
+            FORWARD,
+            ROW,
+            &[
+                "crates/sql/src/query.rs:1: Query::limit has no golden: no test below crates/sql/tests/golden/ calls it",
             ],
         );
     }

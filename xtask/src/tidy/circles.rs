@@ -65,6 +65,11 @@ fn check(tree: &Tree, known: &[Circle]) -> Vec<Finding> {
             }
         }
     }
+    for entry in known.iter().filter(|entry| entry.reason.is_empty()) {
+        let files = entry.files.join(", ");
+        let message = format!("{}: why are {files} not apart?", entry.name);
+        findings.push(Finding::new(LIST, 1, message));
+    }
     // A part of the project, as tests of other rules have, has not all crates.
     if folders.len() > 1 {
         let gone = known.iter().filter(|entry| !folders.contains(entry.name));
@@ -245,6 +250,16 @@ mod tests {
     #[test]
     fn circle_that_is_listed_is_taken() {
         check(&[A, B, C], &[ALL], &[]);
+    }
+
+    #[test]
+    fn entry_without_a_reason_is_refused() {
+        let entry = Circle { reason: "", ..ALL };
+        check(
+            &[A, B, C],
+            &[entry],
+            &["xtask/src/tidy/circles/known.rs:1: crates/x: why are a.rs, b.rs, c.rs not apart?"],
+        );
     }
 
     #[test]

@@ -96,28 +96,38 @@ impl Query {
             return Err(too_deep());
         }
         let parts = self.parts();
+        // Without `..`: a new part does not compile until a change uses it or refuses it here.
+        let Parts {
+            ctes,
+            recursive: _,
+            source: _,
+            distinct,
+            items: _,
+            joins,
+            filters,
+            groups,
+            having,
+            orders: _,
+            limit,
+            offset,
+            lock,
+            sets,
+            returning: _,
+            conflict,
+            scope,
+            depth: _,
+        } = parts;
+        let inserts = change == Change::Insert;
         let refused = [
-            (!parts.joins.is_empty(), "join"),
-            (
-                !parts.groups.is_empty() || !parts.having.is_empty(),
-                "group",
-            ),
-            (parts.distinct != Default::default(), "distinct"),
-            (parts.limit.is_some() || parts.offset > 0, "limit"),
-            (parts.lock.is_some(), "for_update"),
-            (
-                change == Change::Insert && !parts.filters.is_empty(),
-                "filter",
-            ),
-            (
-                change == Change::Insert && !parts.ctes.is_empty(),
-                "with_query",
-            ),
-            (change != Change::Update && !parts.sets.is_empty(), "set"),
-            (
-                change != Change::Insert && parts.conflict.is_some(),
-                "on_conflict",
-            ),
+            (!joins.is_empty(), "join"),
+            (!groups.is_empty() || !having.is_empty(), "group"),
+            (*distinct != Default::default(), "distinct"),
+            (limit.is_some() || *offset > 0, "limit"),
+            (lock.is_some(), "for_update"),
+            (inserts && !filters.is_empty(), "filter"),
+            (inserts && !ctes.is_empty(), "with_query"),
+            (change != Change::Update && !sets.is_empty(), "set"),
+            (!inserts && conflict.is_some(), "on_conflict"),
         ];
         if let Some((_, part)) = refused.iter().find(|(used, _)| *used) {
             let change = change.word();
@@ -125,8 +135,8 @@ impl Query {
                 "{change} knows no {part}: name the rows by a condition on their key"
             ));
         }
-        let vacuous = parts.filters.iter().all(is_vacuous);
-        if change != Change::Insert && vacuous && parts.scope == Scope::Conditions {
+        let vacuous = filters.iter().all(is_vacuous);
+        if !inserts && vacuous && *scope == Scope::Conditions {
             let change = change.word();
             return usage(format!(
                 "this {change} has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant"

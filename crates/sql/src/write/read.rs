@@ -131,10 +131,31 @@ impl Parts {
 
     /// Refuses what only a change could use.
     fn reads(&self) -> Result<()> {
-        if !self.sets.is_empty() {
+        // Without `..`: a new part does not compile until it is written by `select_up_to` or refused here.
+        let Parts {
+            sets,
+            returning,
+            conflict,
+            ctes: _,
+            recursive: _,
+            source: _,
+            distinct: _,
+            items: _,
+            joins: _,
+            filters: _,
+            groups: _,
+            having: _,
+            orders: _,
+            limit: _,
+            offset: _,
+            lock: _,
+            scope: _,
+            depth: _,
+        } = self;
+        if !sets.is_empty() {
             return usage("set is for update");
         }
-        if !self.returning.is_empty() || self.conflict.is_some() {
+        if !returning.is_empty() || conflict.is_some() {
             return usage("returning and on_conflict are for insert, update and delete");
         }
         Ok(())
