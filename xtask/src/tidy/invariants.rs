@@ -81,6 +81,11 @@ const INVARIANTS: &[Invariant] = &[
         words: &PURE,
     },
     Invariant {
+        name: "values",
+        sentence: "knows no database",
+        words: &["tsumugi_pg_proto", "tsumugi_firebird_proto", "tsumugi_sql", "rusqlite"],
+    },
+    Invariant {
         name: "sql",
         sentence: "knows no connection and no clock",
         words: &PURE,
