@@ -37,7 +37,7 @@ pub(crate) struct Parts {
     pub(crate) conflict: Option<Conflict>,
     pub(crate) scope: Scope,
     /// How deep the deepest expression or sub-select is.
-    depth: u16,
+    pub(crate) depth: u16,
 }
 
 /// Whether an update or delete without a condition is meant.

@@ -96,33 +96,10 @@ impl Query {
             return Err(too_deep());
         }
         let parts = self.parts();
-        let refused = [
-            (!parts.joins.is_empty(), "join"),
-            (
-                !parts.groups.is_empty() || !parts.having.is_empty(),
-                "group",
-            ),
-            (parts.distinct != Default::default(), "distinct"),
-            (parts.limit.is_some() || parts.offset > 0, "limit"),
-            (parts.lock.is_some(), "for_update"),
-            (
-                change == Change::Insert && !parts.filters.is_empty(),
-                "filter",
-            ),
-            (
-                change == Change::Insert && !parts.ctes.is_empty(),
-                "with_query",
-            ),
-            (change != Change::Update && !parts.sets.is_empty(), "set"),
-            (
-                change != Change::Insert && parts.conflict.is_some(),
-                "on_conflict",
-            ),
-        ];
-        if let Some((_, part)) = refused.iter().find(|(used, _)| *used) {
+        if let Some(clause) = parts.unusable(change) {
             let change = change.word();
             return usage(format!(
-                "{change} knows no {part}: name the rows by a condition on their key"
+                "{change} knows no {clause}: name the rows by a condition on their key"
             ));
         }
         let vacuous = parts.filters.iter().all(is_vacuous);
@@ -133,6 +110,52 @@ impl Query {
             ));
         }
         Ok(parts)
+    }
+}
+
+impl Parts {
+    /// The first clause that is there and that this change would have to leave out. Each part is named here, so that the compiler asks
+    /// of a new one what a change does with it.
+    fn unusable(&self, change: Change) -> Option<&'static str> {
+        let Parts {
+            ctes,
+            // Means nothing without `ctes`.
+            recursive: _,
+            // `target` refuses what is no table.
+            source: _,
+            distinct,
+            // What a select gives; a change gives what is `returning`.
+            items: _,
+            joins,
+            filters,
+            groups,
+            having,
+            // Of all rows that a change finds, in whatever order.
+            orders: _,
+            limit,
+            offset,
+            lock,
+            sets,
+            returning: _,
+            conflict,
+            // Says that no condition is meant.
+            scope: _,
+            depth: _,
+        } = self;
+        let inserts = change == Change::Insert;
+        let refused = [
+            (!joins.is_empty(), "join"),
+            (!groups.is_empty() || !having.is_empty(), "group"),
+            (*distinct != Default::default(), "distinct"),
+            (limit.is_some() || *offset > 0, "limit"),
+            (lock.is_some(), "for_update"),
+            (inserts && !filters.is_empty(), "filter"),
+            (inserts && !ctes.is_empty(), "with_query"),
+            (change != Change::Update && !sets.is_empty(), "set"),
+            (!inserts && conflict.is_some(), "on_conflict"),
+        ];
+        let found = refused.into_iter().find(|(used, _)| *used);
+        found.map(|(_, clause)| clause)
     }
 }
 
