@@ -3,8 +3,9 @@
 //! NULL is an empty field and empty text is `""`, so that both can be told apart. A blob is base64. Of an infinity
 //! the name is written. Columns of one name are all written, in order.
 
+use tsumugi_values::json::{write_base64, write_bool, write_f64, write_integer};
+
 use crate::error::Result;
-use crate::json::{write_base64, write_integer, write_real};
 use crate::rows::{Columns, Rows};
 use crate::value::ValueRef;
 
@@ -47,8 +48,8 @@ fn write_value(value: ValueRef<'_>, text: &mut Vec<u8>, out: &mut Vec<u8>) -> Re
     match value {
         ValueRef::Null => {}
         ValueRef::Integer(integer) => write_integer(integer, out),
-        ValueRef::Boolean(boolean) => out.extend_from_slice(boolean.to_string().as_bytes()),
-        ValueRef::Real(real) if real.is_finite() => write_real(real, out),
+        ValueRef::Boolean(boolean) => write_bool(boolean, out),
+        ValueRef::Real(real) if real.is_finite() => write_f64(real, out),
         ValueRef::Real(real) if real.is_nan() => out.extend_from_slice(b"NaN"),
         ValueRef::Real(real) if real > 0.0 => out.extend_from_slice(b"Infinity"),
         ValueRef::Real(_) => out.extend_from_slice(b"-Infinity"),

@@ -12,6 +12,7 @@ use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::outcome::attended;
 use crate::rows::{Columns, Rows};
+use crate::sql_text::SqlText;
 use crate::value::Value;
 use crate::{firebird, postgres, sqlite};
 
@@ -77,38 +78,38 @@ impl Database {
     /// Runs a statement and gives all its rows. One that writes, such as `INSERT … RETURNING`, works as well.
     pub async fn query(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         match self {
-            Database::Sqlite(pool) => pool.query(sql.into(), values.into()).await,
+            Database::Sqlite(pool) => pool.query(sql.into().into(), values.into()).await,
             Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values.into())).await,
+            Database::Firebird(pool) => Box::pin(pool.query(sql.into().into(), values.into())).await,
         }
     }
 
     /// Runs a statement and says what it changed. Rows that it gives are dropped.
     pub async fn execute(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
         match self {
-            Database::Sqlite(pool) => pool.execute(sql.into(), values.into()).await,
+            Database::Sqlite(pool) => pool.execute(sql.into().into(), values.into()).await,
             Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values.into())).await,
+            Database::Firebird(pool) => Box::pin(pool.execute(sql.into().into(), values.into())).await,
         }
     }
 
     /// Runs several statements without values, one after the other. They are not one transaction unless the script
     /// says `BEGIN` and `COMMIT`; what ran before a failure stays. `statement_timeout` bounds the whole script.
-    pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         match self {
-            Database::Sqlite(pool) => pool.execute_script(sql.into()).await,
+            Database::Sqlite(pool) => pool.execute_script(sql.into().into()).await,
             Database::Postgres(pool) => pool.execute_script(sql.into()).await,
-            Database::Firebird(pool) => pool.execute_script(sql.into()).await,
+            Database::Firebird(pool) => pool.execute_script(sql.into().into()).await,
         }
     }
 
@@ -116,7 +117,7 @@ impl Database {
     /// last batch is fetched or the stream is dropped.
     pub async fn stream(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
         self.stream_by(sql, values, BatchSize::default()).await
@@ -125,15 +126,15 @@ impl Database {
     /// Like [`Database::stream`], and says how many rows come at a time.
     pub async fn stream_by(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
         let (sql, values) = (sql.into(), values.into());
         Ok(match self {
-            Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql, values, by).await?),
+            Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql.into(), values, by).await?),
             Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values, by).await?),
-            Database::Firebird(pool) => RowStream::Firebird(pool.stream(sql, values, by).await?),
+            Database::Firebird(pool) => RowStream::Firebird(pool.stream(sql.into(), values, by).await?),
         })
     }
 
@@ -150,7 +151,7 @@ impl Database {
     /// and fall together; the first that fails is followed by errors for all others.
     pub async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         match self {
@@ -164,7 +165,7 @@ impl Database {
     /// A pipeline of statements that each wait for the one before.
     async fn one_by_one(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let mut outcomes = Vec::with_capacity(statements.len());
@@ -258,16 +259,16 @@ impl Transaction {
     /// Like [`Database::query`], inside the transaction.
     pub async fn query(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let (sql, values) = (sql.into(), values.into());
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql, values)),
+            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql.into(), values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
             // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.query(sql, values)))
+                attended!(own.owner(), Box::pin(own.query(sql.into(), values)))
             }
         }
     }
@@ -275,34 +276,34 @@ impl Transaction {
     /// Like [`Database::execute`], inside the transaction.
     pub async fn execute(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
         let (sql, values) = (sql.into(), values.into());
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),
+            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql.into(), values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
             // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.execute(sql, values)))
+                attended!(own.owner(), Box::pin(own.execute(sql.into(), values)))
             }
         }
     }
 
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
-    pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.execute_script(sql)),
+            Transaction::Sqlite(own) => attended!(own.owner(), own.execute_script(sql.into())),
             Transaction::Postgres(own) => attended!(own.owner(), own.execute_script(sql)),
-            Transaction::Firebird(own) => attended!(own.owner(), own.execute_script(sql)),
+            Transaction::Firebird(own) => attended!(own.owner(), own.execute_script(sql.into())),
         }
     }
 
     /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
     pub async fn stream(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
         self.stream_by(sql, values, BatchSize::default()).await
@@ -311,20 +312,20 @@ impl Transaction {
     /// Like [`Transaction::stream`], and says how many rows come at a time.
     pub async fn stream_by(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
         let (sql, values) = (sql.into(), values.into());
         match self {
             Transaction::Sqlite(own) => {
-                attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Sqlite)
+                attended!(own.owner(), own.stream(sql.into(), values, by)).map(RowStream::Sqlite)
             }
             Transaction::Postgres(own) => {
                 attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Postgres)
             }
             Transaction::Firebird(own) => {
-                attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Firebird)
+                attended!(own.owner(), own.stream(sql.into(), values, by)).map(RowStream::Firebird)
             }
         }
     }
@@ -333,7 +334,7 @@ impl Transaction {
     /// and then all others have errors as well.
     pub async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
         if let Transaction::Postgres(own) = self {
             return attended!(own.owner(), own.pipeline(statements));

@@ -15,6 +15,7 @@ use crate::keys::{PrimaryKey, PrimaryKeys};
 use crate::options::TransactionOptions;
 use crate::rows::Rows;
 use crate::session::{CopyIn, CopyOut, Session};
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 /// Where a statement runs. Cheap to clone.
@@ -50,24 +51,24 @@ impl Executor {
     }
 
     /// See [`Database::query`].
-    pub async fn query(&self, sql: impl Into<Arc<str>>, values: Vec<Value>) -> Result<Rows> {
+    pub async fn query(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Rows> {
         on_each!(self, query(sql, values))
     }
 
     /// See [`Database::execute`].
-    pub async fn execute(&self, sql: impl Into<Arc<str>>, values: Vec<Value>) -> Result<Executed> {
+    pub async fn execute(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Executed> {
         on_each!(self, execute(sql, values))
     }
 
     /// See [`Database::execute_script`].
-    pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         on_each!(self, execute_script(sql))
     }
 
     /// See [`Database::stream_by`].
     pub async fn stream_by(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
@@ -160,7 +161,7 @@ impl Executor {
     /// As there.
     pub async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         match self {
@@ -228,7 +229,7 @@ impl Executor {
     /// Runs a statement about no table that the transaction has changed.
     pub async fn run_beside_changes(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: Vec<Value>,
     ) -> Result<Rows> {
         match self {
@@ -267,7 +268,7 @@ impl Transaction {
 
     async fn pipeline_by(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         // PostgreSQL does nothing more in a transaction of which a statement has failed, and commits none of it.

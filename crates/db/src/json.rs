@@ -1,15 +1,9 @@
-//! Writes packed rows as JSON and NDJSON, byte to byte. Not a JSON library: it reads nothing and knows only result rows.
-//!
-//! | value | JSON |
-//! | --- | --- |
-//! | integer | number, exact |
-//! | real | the shortest number that reads back the same; infinities are null |
-//! | text | string; only what JSON requires is escaped |
-//! | blob | base64 string with padding |
-//! | NULL | null |
+//! Writes rows as JSON and NDJSON, byte to byte. Not a JSON library: it reads nothing and knows only result rows.
+//! Rule: a single value is written by `tsumugi_values::json`, whatever the database; NULL is null.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use tsumugi_values::json::{
+    write_bool, write_bytes, write_f64, write_integer, write_null, write_string, write_utf8,
+};
 
 use crate::error::Result;
 use crate::rows::packed::Cell;
@@ -43,7 +37,7 @@ impl Rows {
     pub fn write_json_row(&self, index: usize, out: &mut Vec<u8>) -> Result<()> {
         match self.row(index) {
             Some(row) => row.write_json(out)?,
-            None => out.extend_from_slice(b"null"),
+            None => write_null(out),
         }
         Ok(())
     }
@@ -77,9 +71,7 @@ impl Row<'_> {
                         DeclaredType::Plain => write_cell(cell, out),
                         held => match held.value(cell) {
                             ValueRef::Rich(rich) => rich.write_json(out)?,
-                            ValueRef::Boolean(truth) => {
-                                out.extend_from_slice(truth.to_string().as_bytes());
-                            }
+                            ValueRef::Boolean(truth) => write_bool(truth, out),
                             _ => write_cell(cell, out),
                         },
                     }
@@ -90,7 +82,7 @@ impl Row<'_> {
                     if let Some(out) = object.key(key) {
                         match field {
                             Some(field) => field.write_json(out)?,
-                            None => out.extend_from_slice(b"null"),
+                            None => write_null(out),
                         }
                     }
                 }
@@ -100,7 +92,7 @@ impl Row<'_> {
                     if let Some(out) = object.key(key) {
                         match field {
                             Some(field) => field.write_json(out)?,
-                            None => out.extend_from_slice(b"null"),
+                            None => write_null(out),
                         }
                     }
                 }
@@ -137,16 +129,11 @@ impl Object<'_> {
 
 fn write_cell(cell: Cell<'_>, out: &mut Vec<u8>) {
     match cell {
-        Cell::Null => out.extend_from_slice(b"null"),
+        Cell::Null => write_null(out),
         Cell::Integer(integer) => write_integer(integer, out),
-        Cell::Real(real) if real.is_finite() => write_real(real, out),
-        Cell::Real(_) => out.extend_from_slice(b"null"),
-        Cell::Text(text) => write_string(text, out),
-        Cell::Blob(blob) => {
-            out.push(b'"');
-            write_base64(blob, out);
-            out.push(b'"');
-        }
+        Cell::Real(real) => write_f64(real, out),
+        Cell::Text(text) => write_utf8(text, out),
+        Cell::Blob(blob) => write_bytes(blob, out),
     }
 }
 
@@ -159,17 +146,12 @@ pub(crate) fn text(value: &Value) -> String {
 
 fn write_value(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Boolean(boolean) => out.extend_from_slice(boolean.to_string().as_bytes()),
+        Value::Null => write_null(out),
+        Value::Boolean(boolean) => write_bool(*boolean, out),
         Value::Integer(integer) => write_integer(*integer, out),
-        Value::Real(real) if real.is_finite() => write_real(*real, out),
-        Value::Real(_) => out.extend_from_slice(b"null"),
-        Value::Text(text) => write_string(text.as_bytes(), out),
-        Value::Blob(blob) => {
-            out.push(b'"');
-            write_base64(blob, out);
-            out.push(b'"');
-        }
+        Value::Real(real) => write_f64(*real, out),
+        Value::Text(text) => write_string(text, out),
+        Value::Blob(blob) => write_bytes(blob, out),
         Value::Json(json) => out.extend_from_slice(json.as_bytes()),
         Value::List(values) => {
             out.push(b'[');
@@ -182,92 +164,6 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
             out.push(b']');
         }
     }
-}
-
-pub(crate) fn write_integer(integer: i64, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(integer).as_bytes());
-}
-
-/// Appends a finite real.
-pub(crate) fn write_real(real: f64, out: &mut Vec<u8>) {
-    out.extend_from_slice(zmij::Buffer::new().format_finite(real).as_bytes());
-}
-
-/// Appends a finite real of single precision, with as many digits as tell it from others.
-pub(crate) fn write_float(real: f32, out: &mut Vec<u8>) {
-    out.extend_from_slice(zmij::Buffer::new().format_finite(real).as_bytes());
-}
-
-pub(crate) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    let length = base64::encoded_len(bytes.len(), true).expect("a database value is below 4 GiB");
-    out.resize(start + length, 0);
-    STANDARD
-        .encode_slice(bytes, &mut out[start..])
-        .expect("the space was just made");
-}
-
-/// Appends UTF-8 `text` as a JSON string.
-pub(crate) fn write_string(text: &[u8], out: &mut Vec<u8>) {
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    let mut rest = text;
-    while let Some(plain) = position_to_escape(rest) {
-        let (before, after) = rest.split_at(plain);
-        out.extend_from_slice(before);
-        write_escape(after[0], out);
-        rest = &after[1..];
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
-}
-
-/// Where the first byte is that a JSON string cannot hold as it is.
-fn position_to_escape(bytes: &[u8]) -> Option<usize> {
-    let (chunks, tail) = bytes.as_chunks::<8>();
-    for (index, chunk) in chunks.iter().enumerate() {
-        if holds_byte_to_escape(u64::from_le_bytes(*chunk)) {
-            let within = chunk.iter().position(|byte| must_escape(*byte));
-            return within.map(|within| index * 8 + within);
-        }
-    }
-    let within = tail.iter().position(|byte| must_escape(*byte));
-    within.map(|within| chunks.len() * 8 + within)
-}
-
-fn must_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// Tests eight bytes at once. A byte below a bound borrows from its top bit when the bound is subtracted, and a byte
-/// equal to another is zero after an exclusive or. The borrow of one byte can only spoil bytes above it, so the
-/// answer for the whole word is exact.
-fn holds_byte_to_escape(word: u64) -> bool {
-    const ONES: u64 = u64::MAX / 255;
-    const TOPS: u64 = ONES << 7;
-    let zero_in = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let control = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
-    let quote = zero_in(word ^ (ONES * u64::from(b'"')));
-    let backslash = zero_in(word ^ (ONES * u64::from(b'\\')));
-    control | quote | backslash != 0
-}
-
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let short = match byte {
-        b'"' | b'\\' => byte,
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0c => b'f',
-        _ => {
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-            return;
-        }
-    };
-    out.extend_from_slice(&[b'\\', short]);
 }
 
 #[cfg(test)]
@@ -303,46 +199,6 @@ mod tests {
         );
         check(Cell::Blob(b"\xde\xad\xbe\xef"), "\"3q2+7w==\"");
         check(Cell::Blob(b""), "\"\"");
-    }
-
-    #[test]
-    fn reals_read_back_the_same() {
-        for real in [
-            f64::MIN,
-            f64::MAX,
-            f64::MIN_POSITIVE,
-            5e-324,
-            1e16,
-            123_456_789.123_456_78,
-            1.0 / 3.0,
-        ] {
-            let mut out = Vec::new();
-            write_real(real, &mut out);
-            let read: f64 = serde_json::from_slice(&out).unwrap();
-            assert_eq!(read.to_bits(), real.to_bits());
-        }
-    }
-
-    #[test]
-    fn strings_of_every_byte_at_every_place_match_another_writer() {
-        for code in 0..=0x17f_u32 {
-            let Some(odd) = char::from_u32(code) else {
-                continue;
-            };
-            for length in 0..20 {
-                for place in 0..=length {
-                    let mut text: String = "x".repeat(place);
-                    text.push(odd);
-                    text.push_str(&"~".repeat(length - place));
-                    let mut out = Vec::new();
-                    write_string(text.as_bytes(), &mut out);
-                    assert_eq!(
-                        String::from_utf8(out).unwrap(),
-                        serde_json::to_string(&text).unwrap()
-                    );
-                }
-            }
-        }
     }
 
     #[test]

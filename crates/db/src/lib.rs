@@ -26,7 +26,6 @@
 mod batch;
 mod csv;
 mod database;
-mod decimal;
 mod error;
 mod executor;
 mod feed;
@@ -44,7 +43,8 @@ mod query;
 mod rows;
 pub mod schema;
 mod session;
-pub mod sqlite;
+pub mod sql_text;
+mod sqlite;
 mod statement_context;
 mod statement_stats;
 mod value;
@@ -61,6 +61,7 @@ pub use options::{
     Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
 };
 pub use query::sendable;
+pub use sql_text::SqlText;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use tsumugi_pg::Atomicity;

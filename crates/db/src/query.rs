@@ -1,28 +1,22 @@
 //! Statements that the builder made (`tsumugi_sql`), run on a connection of a database's choice, in a transaction or in a session.
 //! Builds nothing itself. Rule: what the builder wrote reaches the database as it is; nothing in it is a placeholder but its own.
 
-use std::sync::Arc;
-
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
-use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement, scan};
+use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
 
 use crate::batch::BatchSize;
 use crate::database::{Database, Executed, RowStream, Transaction};
 use crate::error::Result;
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef};
 
-/// SQL and values as the methods that take text want them: `query`, `execute`, `stream`, `pipeline`.
-pub fn sendable(statement: Statement, dialect: &Dialect) -> (Arc<str>, Vec<Value>) {
+/// SQL and values of a statement as the methods that take text want them: `query`, `execute`, `stream`, `pipeline`.
+pub fn sendable(statement: Statement) -> (SqlText, Vec<Value>) {
     let Statement { sql, binds } = statement;
-    let sql = if *dialect == POSTGRES {
-        // There `?` is an operator by now, and the driver would take it for a placeholder.
-        scan::doubled(&sql, dialect.lexicon).into()
-    } else {
-        sql.into()
-    };
-    (sql, binds.into_iter().map(Value::from).collect())
+    let values = binds.into_iter().map(Value::from).collect();
+    (SqlText::native(sql), values)
 }
 
 impl Database {
@@ -62,13 +56,13 @@ macro_rules! runs {
         $(impl $of {
             /// Runs a statement of the builder and gives its rows, as `query` does.
             pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
-                let (sql, values) = sendable(statement, self.dialect());
+                let (sql, values) = sendable(statement);
                 self.query(sql, values).await
             }
 
             /// Runs a statement of the builder and says what it changed, as `execute` does.
             pub async fn run(&self, statement: Statement) -> Result<Executed> {
-                let (sql, values) = sendable(statement, self.dialect());
+                let (sql, values) = sendable(statement);
                 self.execute(sql, values).await
             }
 
@@ -79,7 +73,7 @@ macro_rules! runs {
 
             /// The same, and says how many rows come at a time.
             pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
-                let (sql, values) = sendable(statement, self.dialect());
+                let (sql, values) = sendable(statement);
                 self.stream_by(sql, values, by).await
             }
 
@@ -110,7 +104,7 @@ impl Database {
 impl Transaction {
     /// The catalog knows what the transaction has changed.
     async fn asked(&self, question: Statement) -> Result<Rows> {
-        let (sql, values) = sendable(question, self.dialect());
+        let (sql, values) = sendable(question);
         self.run_beside_changes(sql, values).await
     }
 }

@@ -15,6 +15,7 @@ use crate::options::TransactionOptions;
 use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 impl Database {
@@ -115,7 +116,7 @@ impl Session {
     /// Like [`Database::query`], and the statement may change the session.
     pub async fn query(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let Session::Postgres(own) = self;
@@ -125,7 +126,7 @@ impl Session {
     /// Like [`Database::execute`], and the statement may change the session.
     pub async fn execute(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
         let Session::Postgres(own) = self;
@@ -133,7 +134,7 @@ impl Session {
     }
 
     /// Like [`Database::execute_script`], on this connection.
-    pub async fn execute_script(&self, sql: impl Into<Arc<str>>) -> Result<()> {
+    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let Session::Postgres(own) = self;
         own.execute_script(sql.into()).await
     }
@@ -141,7 +142,7 @@ impl Session {
     /// Like [`Database::stream`], on this connection, which can do nothing else until the stream ends or is dropped.
     pub async fn stream(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<RowStream> {
         self.stream_by(sql, values, BatchSize::default()).await
@@ -150,7 +151,7 @@ impl Session {
     /// Like [`Session::stream`], and says how many rows come at a time.
     pub async fn stream_by(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
@@ -162,7 +163,7 @@ impl Session {
     /// Like [`Database::pipeline`], on this connection.
     pub async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;

@@ -1,23 +1,22 @@
 //! A statement that failed, or that no connection was to be had for: what every driver to a server makes of that.
 //! Rule: what was tried goes into the error, for who asks for it.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Failed};
 use crate::options::Options;
 use crate::pool::AcquireError;
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 /// What failed, and with what options.
 pub(crate) struct StatementContext<'a> {
-    pub(crate) sql: Arc<str>,
+    pub(crate) sql: SqlText,
     pub(crate) values: Vec<Value>,
     pub(crate) options: &'a Options,
 }
 
 impl StatementContext<'_> {
     pub(crate) fn failed(self, detail: String) -> Failed {
-        Failed::new(self.sql, self.values, detail)
+        Failed::new(self.sql.into(), self.values, detail)
     }
 
     /// A misuse of ours.

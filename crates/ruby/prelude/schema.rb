@@ -179,7 +179,7 @@ class DB
 
   def __run_schema(statements)
     statements.each do |sql|
-      Tsumugi::Native.schema_run(@native, @scheme, sql)
+      Tsumugi::Native.schema_run(@native, sql)
     end
   end
 

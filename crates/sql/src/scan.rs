@@ -1,8 +1,6 @@
 //! Looks through SQL that somebody else wrote: what in it is code, what is quoted, what is a comment, and where its placeholders are.
 //! A scanner, not a parser: it knows no grammar. Rule: the pieces joined are the text, whatever the text is.
 
-use std::borrow::Cow;
-
 /// What a database's SQL has beside `'…'`, `"…"`, `--` and `/* */`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lexicon {
@@ -82,21 +80,6 @@ pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(Sent<'
 /// Whether `$1` right after this text would be a part of its last word.
 pub fn swallows_number(before: &str) -> bool {
     before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii())
-}
-
-/// SQL that is ready to be sent as [`translate`] takes it: with `??` for each question mark that is an operator.
-pub fn doubled(sql: &str, lexicon: Lexicon) -> Cow<'_, str> {
-    if !sql.contains('?') {
-        return Cow::Borrowed(sql);
-    }
-    let mut out = String::with_capacity(sql.len() + 8);
-    for piece in pieces(sql, lexicon) {
-        match piece.kind {
-            Kind::Code => out.push_str(&piece.text.replace('?', "??")),
-            Kind::Quoted | Kind::Comment => out.push_str(piece.text),
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// Takes the next piece off `rest`.
@@ -314,19 +297,5 @@ mod tests {
         ] {
             assert!(!closed(sql), "{sql}");
         }
-    }
-
-    #[test]
-    fn operators_are_doubled_to_be_themselves() {
-        let ready = "a ? 'b?' and c ?| $1 -- ?\n";
-        let doubled = doubled(ready, POSTGRES.lexicon);
-        assert_eq!(doubled, "a ?? 'b?' and c ??| $1 -- ?\n");
-        let mut out = String::new();
-        translate(&doubled, POSTGRES.lexicon, |sent, _| match sent {
-            Sent::Same(text) => out.push_str(text),
-            Sent::Question => out.push('?'),
-            Sent::Placeholder(_) => panic!("there is none"),
-        });
-        assert_eq!(out, ready);
     }
 }

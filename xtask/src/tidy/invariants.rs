@@ -80,6 +80,11 @@ const INVARIANTS: &[Invariant] = &[
         words: &PURE,
     },
     Invariant {
+        folder: "crates/values",
+        sentence: "knows no database",
+        words: &["tsumugi_pg_proto", "tsumugi_firebird_proto", "tsumugi_sql", "rusqlite"],
+    },
+    Invariant {
         folder: "crates/sql",
         sentence: "knows no connection and no clock",
         words: &PURE,

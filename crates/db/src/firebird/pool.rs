@@ -232,7 +232,7 @@ impl Inner {
 
     pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> StatementContext<'_> {
         StatementContext {
-            sql,
+            sql: sql.into(),
             values,
             options: &self.options,
         }

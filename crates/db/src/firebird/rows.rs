@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use tsumugi_firebird_proto::values::{Timestamp, TimestampTz};
 use tsumugi_firebird_proto::{Field as Raw, Format, Kind, Row as RawRow, TextRules, Value};
+use tsumugi_values::json;
 
 use super::blobs::Blobs;
 use crate::error::{Error, Result};
-use crate::json;
 use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, PLANS_MAX};
 use crate::options::Names;
 use crate::rows::Columns;
@@ -319,17 +319,16 @@ impl<'a> Field<'a> {
 
     pub(crate) fn write_json(self, out: &mut Vec<u8>) -> Result<()> {
         match self.field.value(RULES) {
-            Value::Boolean(true) => out.extend_from_slice(b"true"),
-            Value::Boolean(false) => out.extend_from_slice(b"false"),
+            Value::Boolean(truth) => json::write_bool(truth, out),
             Value::Integer(integer) => json::write_integer(integer, out),
-            Value::Float(real) if real.is_finite() => json::write_float(real, out),
-            Value::Double(real) if real.is_finite() => json::write_real(real, out),
-            Value::Null | Value::Float(_) | Value::Double(_) => out.extend_from_slice(b"null"),
-            Value::Text(text) => json::write_string(text.as_bytes(), out),
-            Value::Bytes(bytes) => quoted_base64(bytes, out),
+            Value::Float(real) => json::write_f32(real, out),
+            Value::Double(real) => json::write_f64(real, out),
+            Value::Null => json::write_null(out),
+            Value::Text(text) => json::write_string(&text, out),
+            Value::Bytes(bytes) => json::write_bytes(bytes, out),
             Value::Blob(id) => match self.content(id) {
-                ValueRef::Text(text) => json::write_string(text.as_bytes(), out),
-                _ => quoted_base64(self.blobs.content(id), out),
+                ValueRef::Text(text) => json::write_string(text, out),
+                _ => json::write_bytes(self.blobs.content(id), out),
             },
             Value::Timestamp(at) => {
                 out.push(b'"');
@@ -362,12 +361,6 @@ fn iso(at: Timestamp, out: &mut Vec<u8>) {
     print(out, at.date);
     out.push(b'T');
     print(out, at.time);
-}
-
-fn quoted_base64(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    json::write_base64(bytes, out);
-    out.push(b'"');
 }
 
 fn print(out: &mut Vec<u8>, value: impl Display) {

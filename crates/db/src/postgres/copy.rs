@@ -54,7 +54,7 @@ impl Of {
     }
 
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
-        let attempt = self.pool.attempt(Arc::clone(&self.sql), Vec::new());
+        let attempt = self.pool.attempt((&self.sql).into(), Vec::new());
         attempt.driver(error)
     }
 }

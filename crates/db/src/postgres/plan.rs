@@ -1,25 +1,42 @@
 //! What is to be known of an SQL text before it is sent: its text with `$1` for `?`, and whether it may share a connection.
-//! Not a parser: what is code, quoted or a comment the scanner of `sql` says; here are the first words, the names and what they mean.
+//! A text of the builder is sent as it is. Not a parser: what is code, quoted or a comment the scanner of `sql` says; here are the first words, the names and what they mean.
 //! Rule: a text is looked at once; what was found is kept, for as many texts as [`PLANS_MAX`].
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use tsumugi_sql::POSTGRES;
 use tsumugi_sql::scan::{self, Kind, Sent};
 
 use crate::limits::PLANS_MAX;
+use crate::sql_text::{Placeholders, SqlText};
 
 /// An SQL text as it is sent.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) sql: Box<str>,
+    pub(super) sql: Arc<str>,
     pub(super) effect: Effect,
     /// It has run, and the server's name for what it did told of no change.
     pub(super) harmless: Cell<bool>,
+}
+
+impl Plan {
+    fn of(sql: &SqlText) -> Plan {
+        let (sent, effect) = match sql.placeholders() {
+            Placeholders::Native => (Arc::clone(sql.text()), effect(sql)),
+            Placeholders::Question if mixes(sql) => (numbered(sql), Effect::Mixed),
+            Placeholders::Question => (numbered(sql), effect(sql)),
+        };
+        Plan {
+            sql: sent,
+            effect,
+            harmless: Cell::new(false),
+        }
+    }
 }
 
 /// What a statement does to the session it runs in.
@@ -47,36 +64,40 @@ pub(super) const MIXED: &str =
 
 /// The plans of one pool.
 #[derive(Default)]
-pub(super) struct Plans(RefCell<HashMap<Box<str>, Rc<Plan>, RandomState>>);
+pub(super) struct Plans {
+    /// Of texts with `?`, as callers write them.
+    question: Known,
+    /// Of texts as the server takes them, as the builder writes them. One of these may look like one of the others and mean something else.
+    native: Known,
+}
+
+/// Plans by their texts.
+type Known = RefCell<HashMap<Arc<str>, Rc<Plan>, RandomState>>;
 
 impl Plans {
-    pub(super) fn of(&self, sql: &str) -> Rc<Plan> {
-        if let Some(plan) = self.0.borrow().get(sql) {
+    pub(super) fn of(&self, sql: &SqlText) -> Rc<Plan> {
+        let known = match sql.placeholders() {
+            Placeholders::Question => &self.question,
+            Placeholders::Native => &self.native,
+        };
+        if let Some(plan) = known.borrow().get(&**sql) {
             return Rc::clone(plan);
         }
-        let plan = Rc::new(Plan {
-            sql: numbered(sql).into(),
-            effect: if mixes(sql) {
-                Effect::Mixed
-            } else {
-                effect(sql)
-            },
-            harmless: Cell::new(false),
-        });
-        let mut plans = self.0.borrow_mut();
+        let plan = Rc::new(Plan::of(sql));
+        let mut plans = known.borrow_mut();
         if plans.len() >= PLANS_MAX {
             // Texts that are made anew for each call would fill any cache; those used again come back at once.
             plans.clear();
         }
-        plans.insert(sql.into(), Rc::clone(&plan));
+        plans.insert(Arc::clone(sql.text()), Rc::clone(&plan));
         plan
     }
 }
 
 /// `sql` with `$1`, `$2`, … for each `?` and one `?` for each `??`.
-fn numbered(sql: &str) -> String {
+fn numbered(sql: &SqlText) -> Arc<str> {
     if !sql.contains('?') {
-        return sql.to_owned();
+        return Arc::clone(sql.text());
     }
     let mut out = String::with_capacity(sql.len() + 8);
     scan::translate(sql, POSTGRES.lexicon, |sent, _| match sent {
@@ -90,7 +111,7 @@ fn numbered(sql: &str) -> String {
             out.push_str(itoa::Buffer::new().format(number));
         }
     });
-    out
+    out.into()
 }
 
 /// Whether a text has both `?` and `$1`.
@@ -113,8 +134,12 @@ fn mixes(sql: &str) -> bool {
 }
 
 /// Where in `sql` that is of which the server says `position`: it counts the characters of what it was sent, from 1.
-pub(super) fn source_offset(sql: &str, position: u32) -> Option<usize> {
+pub(super) fn source_offset(sql: &SqlText, position: u32) -> Option<usize> {
     let mut before = usize::try_from(position).ok()?.checked_sub(1)?;
+    if sql.placeholders() == Placeholders::Native {
+        let ends = sql.char_indices().map(|(at, _)| at).chain([sql.len()]);
+        return ends.skip(before).next();
+    }
     let mut found = None;
     scan::translate(sql, POSTGRES.lexicon, |sent, at| {
         if found.is_some() {
@@ -265,7 +290,7 @@ mod tests {
 
     #[track_caller]
     fn check(sql: &str, expected: &str) {
-        assert_eq!(numbered(sql), expected);
+        assert_eq!(&*numbered(&sql.into()), expected);
     }
 
     #[test]
@@ -314,13 +339,13 @@ mod tests {
             "select 1 limit? offset ^x",
         ] {
             let (before, after) = sql.split_once('^').unwrap();
-            let sent = numbered(before).chars().count();
+            let sent = numbered(&before.into()).chars().count();
             let position = u32::try_from(sent).unwrap() + 1;
-            let offset = source_offset(&format!("{before}{after}"), position);
+            let offset = source_offset(&format!("{before}{after}").into(), position);
             assert_eq!(offset, Some(before.len()), "{sql}");
         }
-        assert_eq!(source_offset("select ?", 100), None);
-        assert_eq!(source_offset("select ?", 0), None);
+        assert_eq!(source_offset(&"select ?".into(), 100), None);
+        assert_eq!(source_offset(&"select ?".into(), 0), None);
     }
 
     #[track_caller]
@@ -409,13 +434,33 @@ mod tests {
     }
 
     #[test]
+    fn text_of_the_builder_is_sent_as_it_is() {
+        let built = |sql: &str| SqlText::native(sql.to_owned());
+        let plans = Plans::default();
+        let written = plans.of(&"select a ? 'b'".into());
+        let sql = "select a ? 'b', a ?? 'c', $1";
+        let plan = plans.of(&built(sql));
+        assert_eq!((&*plan.sql, plan.effect), (sql, Effect::None));
+        assert_eq!(&*plans.of(&built("select a ? 'b'")).sql, "select a ? 'b'");
+        assert_eq!(&*written.sql, "select a $1 'b'");
+        for (before, after) in [("select 名 ? 'b', ", "nothing"), ("select ", ""), ("", "x")] {
+            let sql = built(&format!("{before}{after}"));
+            let position = u32::try_from(before.chars().count()).unwrap() + 1;
+            assert_eq!(source_offset(&sql, position), Some(before.len()), "{before}");
+        }
+        assert_eq!(source_offset(&built("select"), 100), None);
+    }
+
+    #[test]
     fn plans_are_kept_up_to_their_limit() {
         let plans = Plans::default();
-        let first = plans.of("select ?");
-        assert!(Rc::ptr_eq(&first, &plans.of("select ?")));
+        let first = plans.of(&"select ?".into());
+        assert!(Rc::ptr_eq(&first, &plans.of(&"select ?".into())));
         for number in 0..=PLANS_MAX {
-            plans.of(&format!("select {number}"));
+            plans.of(&format!("select {number}").into());
+            plans.of(&SqlText::native(format!("select {number}")));
         }
-        assert!(plans.0.borrow().len() <= PLANS_MAX);
+        assert!(plans.question.borrow().len() <= PLANS_MAX);
+        assert!(plans.native.borrow().len() <= PLANS_MAX);
     }
 }

@@ -26,6 +26,7 @@ use crate::options::{Options, TransactionOptions};
 use crate::pool::{AcquireError, Settings};
 use crate::rows::Rows;
 use crate::sqlite::Executed;
+use crate::sql_text::SqlText;
 use crate::statement_context::StatementContext;
 use crate::statement_stats::StatementStats;
 use crate::value::Value;
@@ -116,18 +117,18 @@ impl Pool {
         self.0.connections.is(&other.0.connections)
     }
 
-    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         self.run(sql, values).await.map(Rows::from)
     }
 
-    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
         self.run(sql, values).await.map(|rows| executed(&rows))
     }
 
     /// Several statements in one write, each for itself or all or none.
     pub(crate) async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let plans = planned(&statements, |sql, values| self.0.shareable(sql, values))?;
@@ -152,7 +153,7 @@ impl Pool {
         Ok(outcomes)
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
+    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<DriverRows> {
         let plan = self.0.shareable(&sql, &values)?;
         if plan.effect == Effect::Procedure {
             // Boxed, so that the future of all others stays small.
@@ -174,7 +175,7 @@ impl Pool {
     async fn run_alone(
         &self,
         plan: &Plan,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
     ) -> Result<DriverRows> {
         let own = match self.0.connections.exclusive().await {
@@ -185,7 +186,7 @@ impl Pool {
         self.0.run_on(&own, plan, sql, values).await
     }
 
-    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         // A script may say BEGIN, SET and whatever else; so it has a session of its own.
         let own = self.0.own().await?;
         own.changed.set(true);
@@ -195,7 +196,7 @@ impl Pool {
 
     pub(crate) async fn stream(
         &self,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
@@ -204,7 +205,7 @@ impl Pool {
         own.changed.set(plan.effect == Effect::Procedure);
         if self.0.limits == Limits::Server {
             let lifted = self.0.timed(own.lift_limit()).await;
-            let attempt = || self.0.attempt(Arc::clone(&sql), values.clone());
+            let attempt = || self.0.attempt(sql.clone(), values.clone());
             lifted.map_err(|fault| attempt().fault(fault))?;
         }
         RowStream::begin(&self.0, own, sql, values, by).await
@@ -280,7 +281,7 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Inner {
-    pub(super) fn attempt(&self, sql: Arc<str>, values: Vec<Value>) -> StatementContext<'_> {
+    pub(super) fn attempt(&self, sql: SqlText, values: Vec<Value>) -> StatementContext<'_> {
         StatementContext {
             sql,
             values,
@@ -302,7 +303,7 @@ impl Inner {
         &self,
         connection: &Session,
         plans: &[Rc<Plan>],
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
         judge: impl Fn(&Plan, Asked) -> Asked,
     ) -> Result<Vec<Result<Rows>>> {
@@ -338,7 +339,7 @@ impl Inner {
         &self,
         own: &Session,
         plan: &Plan,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
     ) -> Result<DriverRows> {
         let begun = self.account.begun();
@@ -349,7 +350,7 @@ impl Inner {
     }
 
     /// Several statements as one text, on a connection that the caller has.
-    pub(super) async fn script_on(&self, own: &Session, sql: Arc<str>) -> Result<()> {
+    pub(super) async fn script_on(&self, own: &Session, sql: SqlText) -> Result<()> {
         let begun = self.account.begun();
         // The server's limit is for each of its statements.
         let run = self.timed(own.script(&sql)).await;
@@ -358,13 +359,13 @@ impl Inner {
         run.map_err(|fault| self.attempt(sql, Vec::new()).fault(fault))
     }
 
-    fn turned_away<T>(&self, sql: Arc<str>, values: Vec<Value>, missed: AcquireError) -> Result<T> {
+    fn turned_away<T>(&self, sql: SqlText, values: Vec<Value>, missed: AcquireError) -> Result<T> {
         self.account
             .counted(Err(self.attempt(sql, values).missed(missed)))
     }
 
     /// The plan of a statement that may share a connection.
-    fn shareable(&self, sql: &Arc<str>, values: &[Value]) -> Result<Rc<Plan>> {
+    fn shareable(&self, sql: &SqlText, values: &[Value]) -> Result<Rc<Plan>> {
         let plan = self.plans.of(sql);
         let refusal = match plan.effect {
             Effect::None | Effect::Procedure => return Ok(plan),
@@ -374,7 +375,7 @@ impl Inner {
             Effect::Mixed => plan::MIXED,
         };
         Err(self
-            .attempt(Arc::clone(sql), values.to_vec())
+            .attempt(sql.clone(), values.to_vec())
             .usage(refusal))
     }
 
@@ -403,7 +404,7 @@ impl Inner {
     pub(super) fn ended(
         &self,
         begun: Option<Instant>,
-        sql: &Arc<str>,
+        sql: &SqlText,
         values: &[Value],
         rows: Result<tsumugi_pg::Rows, impl Into<Fault>>,
     ) -> Result<DriverRows> {
@@ -417,7 +418,7 @@ impl Inner {
                 .map(|rows| begun.map(|_| rows.given_or_changed())),
         );
         self.account.counted(
-            rows.map_err(|fault| self.attempt(Arc::clone(sql), values.to_vec()).fault(fault)),
+            rows.map_err(|fault| self.attempt(sql.clone(), values.to_vec()).fault(fault)),
         )
     }
 }
@@ -455,13 +456,13 @@ pub(super) fn kept(_: &Plan, rows: Asked) -> Asked {
 
 /// The plans of several statements. A text that is repeated is looked at once.
 pub(super) fn planned(
-    statements: &[(Arc<str>, Vec<Value>)],
-    plan: impl Fn(&Arc<str>, &[Value]) -> Result<Rc<Plan>>,
+    statements: &[(SqlText, Vec<Value>)],
+    plan: impl Fn(&SqlText, &[Value]) -> Result<Rc<Plan>>,
 ) -> Result<Vec<Rc<Plan>>> {
     let mut plans: Vec<Rc<Plan>> = Vec::with_capacity(statements.len());
-    let mut before: Option<&Arc<str>> = None;
+    let mut before: Option<&SqlText> = None;
     for (sql, values) in statements {
-        let same = before.is_some_and(|before| Arc::ptr_eq(before, sql));
+        let same = before.is_some_and(|before| sql.is_clone_of(before));
         let found = match plans.last().filter(|_| same) {
             Some(plan) => Rc::clone(plan),
             None => plan(sql, values)?,

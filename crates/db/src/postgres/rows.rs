@@ -6,8 +6,10 @@ use std::sync::Arc;
 use tsumugi_pg::Column;
 use tsumugi_pg_proto::types::json::{self, Style};
 use tsumugi_pg_proto::types::{
-    Decode as _, DecodeError, Format, Kind, Timestamp, TimestampTz, Type, print,
+    Decode as _, DecodeError, Format, Kind, Type, print,
 };
+use tsumugi_values::json::write_string;
+use tsumugi_values::{Timestamp, TimestampTz};
 
 use crate::error::{Error, Failed, Result};
 use crate::rows::Columns;
@@ -212,7 +214,7 @@ impl<'a> Field<'a> {
         match self.column.format {
             Format::Text => {
                 let text = std::str::from_utf8(self.bytes).map_err(|_| self.not_utf8())?;
-                json::write_string(text, out);
+                write_string(text, out);
                 Ok(())
             }
             Format::Binary => json::write(self.ty(), self.bytes, &Style::default(), out)

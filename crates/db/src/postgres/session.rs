@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::options::TransactionOptions;
 use crate::rows::Rows;
 use crate::sqlite::Executed;
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 /// A connection of one's own. See [`crate::Session`].
@@ -46,21 +47,21 @@ impl Pool {
 }
 
 impl Session {
-    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         self.run(sql, values).await.map(Rows::from)
     }
 
-    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
         self.run(sql, values).await.map(|rows| executed(&rows))
     }
 
-    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         self.pool.script_on(&self.own, sql).await
     }
 
     pub(crate) async fn stream(
         &self,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
@@ -69,7 +70,7 @@ impl Session {
 
     pub(crate) async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let plans = planned(&statements, |sql, values| {
@@ -128,7 +129,7 @@ impl Session {
         self.pool.script_on(&self.own, sql.into()).await
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
+    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<DriverRows> {
         let plan = permitted(&self.pool, &self.own, &sql, &values)?;
         self.pool.run_on(&self.own, &plan, sql, values).await
     }

@@ -23,6 +23,7 @@ use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::{Columns, Rows};
 use crate::sqlite::Executed;
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 const NESTED: &str = "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for the transaction's own methods";
@@ -134,15 +135,15 @@ impl Transaction {
         CopyOut::begin(&self.0.pool, self.0.own()?, sql).await
     }
 
-    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         self.0.run(sql, values).await.map(Rows::from)
     }
 
-    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
         self.0.run(sql, values).await.map(|rows| executed(&rows))
     }
 
-    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         let own = self.0.own()?;
         own.changed.set(true);
         let run = self.0.pool.script_on(&own, sql).await;
@@ -155,7 +156,7 @@ impl Transaction {
 
     pub(crate) async fn stream(
         &self,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
@@ -169,7 +170,7 @@ impl Transaction {
 
     pub(crate) async fn pipeline(
         &self,
-        statements: Vec<(Arc<str>, Vec<Value>)>,
+        statements: Vec<(SqlText, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
         let own = self.0.own()?;
         let pool = &self.0.pool;
@@ -275,7 +276,7 @@ impl TransactionInner {
         }
     }
 
-    async fn run(&self, sql: Arc<str>, values: Vec<Value>) -> Result<DriverRows> {
+    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<DriverRows> {
         let own = self.own()?;
         let plan = permitted(&self.pool, &own, &sql, &values)?;
         let rows = self.pool.run_on(&own, &plan, sql, values).await;
@@ -313,7 +314,7 @@ impl Drop for TransactionInner {
 pub(super) fn permitted(
     pool: &Inner,
     own: &ExclusiveConnection,
-    sql: &Arc<str>,
+    sql: &SqlText,
     values: &[Value],
 ) -> Result<Rc<Plan>> {
     let plan = pool.plans.of(sql);
@@ -328,7 +329,7 @@ pub(super) fn permitted(
         Effect::Mixed => plan::MIXED,
     };
     Err(pool
-        .attempt(Arc::clone(sql), values.to_vec())
+        .attempt(sql.clone(), values.to_vec())
         .usage(refusal))
 }
 
@@ -403,7 +404,7 @@ pub struct RowStream {
     rows: tsumugi_pg::RowStream,
     columns: Arc<Columns>,
     pool: Rc<Inner>,
-    sql: Arc<str>,
+    sql: SqlText,
     values: Vec<Value>,
     transaction: Weak<TransactionInner>,
     /// After `rows`, so that the pool gets it back when they are gone.
@@ -414,7 +415,7 @@ impl RowStream {
     pub(super) async fn begin(
         pool: &Rc<Inner>,
         own: ExclusiveConnection,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
@@ -456,7 +457,7 @@ impl RowStream {
         let next = next.map_err(|fault| {
             let attempt = self
                 .pool
-                .attempt(Arc::clone(&self.sql), self.values.clone());
+                .attempt(self.sql.clone(), self.values.clone());
             attempt.fault(fault)
         });
         if !matches!(next, Ok(Some(_))) {

@@ -7,7 +7,8 @@ pub(crate) mod typed;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json;
+use tsumugi_values::json;
+
 use crate::value::ValueRef;
 use crate::{firebird, postgres};
 
@@ -36,7 +37,7 @@ impl Columns {
             let hidden = names.iter().skip(index + 1).any(|later| later == name);
             (!hidden).then(|| {
                 let mut key = Vec::with_capacity(name.len() + 3);
-                json::write_string(name.as_bytes(), &mut key);
+                json::write_string(name, &mut key);
                 key.push(b':');
                 key.into_boxed_slice()
             })

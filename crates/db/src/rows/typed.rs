@@ -1,12 +1,13 @@
 //! Values of SQLite whose column says more than SQLite's own types do: exact numbers, dates, times, JSON, truth. They come out as
 //! PostgreSQL's do. Rule: what the text does not bear out stays the text that it is.
 
-use bytes::BytesMut;
-use tsumugi_pg_proto::types::json::{self, Style};
-use tsumugi_pg_proto::types::{Date, Encode, Timestamp, TimestampTz, Type};
+use std::fmt;
+use std::io::Write as _;
+
+use tsumugi_values::decimal::Digits;
+use tsumugi_values::{Date, Timestamp, TimestampTz};
 
 use super::packed::Cell;
-use crate::decimal::Digits;
 use crate::value::{Rich, ValueKind, ValueRef};
 
 /// How the text of an exact number ends that no column holds, but a sum: white space to SQLite and to [`Digits`], and such as
@@ -143,16 +144,17 @@ impl<'a> Typed<'a> {
 
     /// Appends it as PostgreSQL prints it.
     pub(crate) fn write_text(self, out: &mut Vec<u8>) {
-        let printed = match self {
+        // A vector takes all that is written.
+        let _ = match self {
             Typed::Decimal(digits, scale) => return digits.write(usize::from(scale), out),
             Typed::Json(text) => return out.extend_from_slice(text.as_bytes()),
-            Typed::Date(date) => date.to_string(),
-            Typed::DateTime(time) => time.to_string(),
-            Typed::Timestamp(time) => time.to_string(),
+            Typed::Date(date) => write!(out, "{date}"),
+            Typed::DateTime(time) => write!(out, "{time}"),
+            Typed::Timestamp(time) => write!(out, "{time}"),
         };
-        out.extend_from_slice(printed.as_bytes());
     }
 
+    /// Appends it as JSON, as what PostgreSQL sends is written.
     pub(crate) fn write_json(self, out: &mut Vec<u8>) {
         match self {
             // A line break can only stand between its parts, and would be one between rows.
@@ -166,21 +168,27 @@ impl<'a> Typed<'a> {
                 digits.write(usize::from(scale), out);
                 out.push(b'"');
             }
-            Typed::Date(date) => iso(Type::DATE, &date, out),
-            Typed::DateTime(time) => iso(Type::TIMESTAMP, &time, out),
-            Typed::Timestamp(time) => iso(Type::TIMESTAMPTZ, &time, out),
+            Typed::Date(date) => quoted(out, |text| date.write_iso(text)),
+            Typed::DateTime(time) => quoted(out, |text| time.write_iso(text)),
+            Typed::Timestamp(time) => quoted(out, |text| time.write_iso(text)),
         }
     }
 }
 
-/// As the driver writes one that a server sent.
-fn iso(ty: &Type, value: &impl Encode, out: &mut Vec<u8>) {
-    let mut binary = BytesMut::new();
-    let start = out.len();
-    let written = value.encode(ty, &mut binary).is_ok()
-        && json::write(ty, &binary, &Style::default(), out).is_ok();
-    if !written {
-        out.truncate(start);
-        out.extend_from_slice(b"null");
+/// Characters that need no escapes, as a string of JSON.
+fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut Text<'_>) -> fmt::Result) {
+    out.push(b'"');
+    // A vector takes all that is written.
+    let _ = write(&mut Text(out));
+    out.push(b'"');
+}
+
+/// Bytes as a place for text.
+struct Text<'a>(&'a mut Vec<u8>);
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 }

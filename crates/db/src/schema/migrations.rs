@@ -471,7 +471,7 @@ async fn step(
             own.to_delete(tx.dialect())
         }
     };
-    let (sql, values) = sendable(note.map_err(Error::from)?, tx.dialect());
+    let (sql, values) = sendable(note.map_err(Error::from)?);
     tx.run_beside_changes(sql, values).await?;
     Ok(true)
 }

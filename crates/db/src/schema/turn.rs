@@ -2,7 +2,6 @@
 //! outside: an open one would hold up `create index concurrently`.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -13,6 +12,7 @@ use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
 use crate::outcome::attended;
 use crate::rows::Rows;
+use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef};
 
 /// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
@@ -149,12 +149,12 @@ impl Transaction {
     /// it has, where [`Transaction::query`] would commit them first.
     pub async fn run_beside_changes(
         &self,
-        sql: impl Into<Arc<str>>,
+        sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         match self {
             Transaction::Firebird(own) => {
-                attended!(own.owner(), own.beside(sql.into(), values.into()))
+                attended!(own.owner(), own.beside(sql.into().into(), values.into()))
             }
             _ => self.query(sql, values).await,
         }

@@ -5,8 +5,8 @@
 use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
+use tsumugi_values::decimal::{self, Digits, Step, Sum};
 
-use crate::decimal::{self, Digits, Step, Sum};
 use crate::rows::typed::EXACT;
 
 /// Adds them to a connection.

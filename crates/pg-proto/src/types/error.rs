@@ -1,6 +1,8 @@
 //! What can go wrong with one value. Not which column or parameter it was; the caller adds that.
 //! Rule: neither `Display` nor `Debug` shows a value's content.
 
+use tsumugi_values::ValueError;
+
 use super::Oid;
 
 /// Why bytes of the server are not a value of the wanted Rust type.
@@ -50,6 +52,15 @@ pub enum DecodeError {
         crate::limits::TYPE_DEPTH_MAX
     )]
     TooDeep,
+}
+
+impl From<ValueError> for DecodeError {
+    fn from(error: ValueError) -> Self {
+        match error {
+            ValueError::OutOfRange { rust } => Self::OutOfRange { rust },
+            ValueError::Invalid { what } => Self::Invalid { what },
+        }
+    }
 }
 
 /// Why a Rust value cannot be sent as a parameter of a type. Nothing was appended to the buffer.

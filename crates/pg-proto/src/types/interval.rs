@@ -5,12 +5,11 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use bytes::BytesMut;
+use tsumugi_values::iso::{MICROS_PER_SECOND, Scanner, write_fraction};
 
-use super::date::Scanner;
 use super::kind::Shape;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::time::{MICROS_PER_SECOND, write_fraction};
 use super::{DecodeError, Type};
 
 /// A span of time. From version 17 on the server has infinite ones: all parts at their largest or all at their smallest.

@@ -20,9 +20,11 @@
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::BytesMut;
+use tsumugi_values::json::{
+    must_escape, write_bool, write_bytes, write_checked, write_f32, write_f64, write_integer,
+    write_null, write_string,
+};
 
 use super::array::{ArrayRef, Step};
 use super::composite::{HstoreRef, RowRef};
@@ -30,7 +32,7 @@ use super::decode::utf8;
 use super::integer::{fixed, read_bool};
 use super::kind::{Field, Shape};
 use super::numeric::NumericRef;
-use super::print::{Sink, formatted, integer, print_at};
+use super::print::{Sink, formatted, print_at};
 use super::read::Reader;
 use super::scalar::Scalar;
 use super::text::versioned;
@@ -91,65 +93,6 @@ pub fn write_text(
     }
 }
 
-/// Appends UTF-8 `text` as a JSON string: for values that arrived in text format, and for names.
-pub fn write_string(text: &str, out: &mut Vec<u8>) {
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    let mut rest = text.as_bytes();
-    while let Some((plain, byte, after)) = next_escape(rest) {
-        out.extend_from_slice(plain);
-        write_escape(byte, out);
-        rest = after;
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
-}
-
-const CHUNK_BYTES: usize = 16;
-
-const fn must_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// What stands before the first byte that a string cannot hold as it is, that byte, and what follows it.
-fn next_escape(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
-    // Whole chunks are looked at without branches, which the compiler turns into vector instructions.
-    let (chunks, _) = bytes.as_chunks::<CHUNK_BYTES>();
-    let clean = chunks
-        .iter()
-        .take_while(|chunk| {
-            !chunk
-                .iter()
-                .fold(false, |any, byte| any | must_escape(*byte))
-        })
-        .count();
-    let tail = bytes.get(clean * CHUNK_BYTES..)?;
-    let at = tail.iter().position(|byte| must_escape(*byte))? + clean * CHUNK_BYTES;
-    let (plain, rest) = bytes.split_at_checked(at)?;
-    let (byte, after) = rest.split_first()?;
-    Some((plain, *byte, after))
-}
-
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let short = match byte {
-        b'"' => b'"',
-        b'\\' => b'\\',
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0c => b'f',
-        _ => {
-            let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&[digit(byte >> 4), digit(byte & 0x0f)]);
-            return;
-        }
-    };
-    out.extend_from_slice(&[b'\\', short]);
-}
-
 fn write_at(
     ty: &Type,
     binary: &[u8],
@@ -161,34 +104,20 @@ fn write_at(
         return Err(DecodeError::TooDeep);
     }
     match ty.shape() {
-        Shape::Bool => out.extend_from_slice(if read_bool(binary)? {
-            b"true"
-        } else {
-            b"false"
-        }),
-        Shape::Int2 => integer(i16::from_be_bytes(fixed(binary)?), out),
-        Shape::Int4 => integer(i32::from_be_bytes(fixed(binary)?), out),
-        Shape::Int8 => integer(i64::from_be_bytes(fixed(binary)?), out),
-        Shape::Oid => integer(u32::from_be_bytes(fixed(binary)?), out),
-        Shape::Xid8 => integer(u64::from_be_bytes(fixed(binary)?), out),
-        Shape::Float4 => match f32::from_be_bytes(fixed(binary)?) {
-            number if number.is_finite() => {
-                out.extend_from_slice(zmij::Buffer::new().format_finite(number).as_bytes());
-            }
-            _ => write_null(out),
-        },
-        Shape::Float8 => match f64::from_be_bytes(fixed(binary)?) {
-            number if number.is_finite() => {
-                out.extend_from_slice(zmij::Buffer::new().format_finite(number).as_bytes());
-            }
-            _ => write_null(out),
-        },
+        Shape::Bool => write_bool(read_bool(binary)?, out),
+        Shape::Int2 => write_integer(i16::from_be_bytes(fixed(binary)?), out),
+        Shape::Int4 => write_integer(i32::from_be_bytes(fixed(binary)?), out),
+        Shape::Int8 => write_integer(i64::from_be_bytes(fixed(binary)?), out),
+        Shape::Oid => write_integer(u32::from_be_bytes(fixed(binary)?), out),
+        Shape::Xid8 => write_integer(u64::from_be_bytes(fixed(binary)?), out),
+        Shape::Float4 => write_f32(f32::from_be_bytes(fixed(binary)?), out),
+        Shape::Float8 => write_f64(f64::from_be_bytes(fixed(binary)?), out),
         Shape::Numeric => write_numeric(binary, style.numeric, out)?,
         Shape::Text => write_string(utf8(binary)?, out),
         Shape::Versioned => write_string(versioned(binary)?, out),
         Shape::Json => embed(utf8(binary)?, out)?,
         Shape::Jsonb => embed(versioned(binary)?, out)?,
-        Shape::Bytea => write_base64(binary, out)?,
+        Shape::Bytea => write_bytes(binary, out),
         Shape::Date => quoted(out, |sink| Date::scan(binary).map(|it| it.write_iso(sink)))?,
         Shape::Timestamp => {
             quoted(out, |sink| {
@@ -211,10 +140,6 @@ fn write_at(
         _ => write_printed(ty, binary, out, depth)?,
     }
     Ok(())
-}
-
-fn write_null(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"null");
 }
 
 /// A string of characters that need no escaping.
@@ -263,32 +188,12 @@ fn write_numeric(binary: &[u8], style: NumericStyle, out: &mut Vec<u8>) -> Resul
     }
 }
 
-/// The server has checked the JSON. Line breaks stand between tokens only; as spaces they keep a line of NDJSON one line.
+/// The server has checked the JSON.
 fn embed(json: &str, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     if json.is_empty() {
         return Err(DecodeError::Invalid { what: "JSON" });
     }
-    out.reserve(json.len());
-    let mut rest = json.as_bytes();
-    while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
-        let (before, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
-        out.extend_from_slice(before);
-        out.push(b' ');
-        rest = after.get(1..).unwrap_or_default();
-    }
-    out.extend_from_slice(rest);
-    Ok(())
-}
-
-fn write_base64(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    const INVALID: DecodeError = DecodeError::Invalid { what: "bytea" };
-    out.push(b'"');
-    let start = out.len();
-    let length = base64::encoded_len(bytes.len(), true).ok_or(INVALID)?;
-    out.resize(start + length, 0);
-    let place = out.get_mut(start..).unwrap_or_default();
-    STANDARD.encode_slice(bytes, place).map_err(|_| INVALID)?;
-    out.push(b'"');
+    write_checked(json, out);
     Ok(())
 }
 

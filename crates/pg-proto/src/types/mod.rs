@@ -1,5 +1,6 @@
 //! Values on the wire: PostgreSQL's types and their binary and text forms (protocol chapter "Formats and Format Codes").
 //! Not messages and not the catalogue: a [`Type`] comes in, bytes go in or out.
+//! Values that other databases have too are those of `tsumugi_values`; their forms in the protocol are here.
 //! Rule: bytes of a server never panic, never allocate more than they justify, and a value never changes on its way.
 //!
 //! | Rust | PostgreSQL |
@@ -25,7 +26,6 @@ mod array;
 mod bits;
 mod builtin;
 mod composite;
-mod date;
 mod decode;
 mod encode;
 mod error;
@@ -45,17 +45,15 @@ pub mod print;
 mod range;
 mod read;
 mod scalar;
+mod temporal;
 mod text;
-mod time;
-mod timestamp;
+mod timetz;
 #[cfg(feature = "serde_json")]
 mod tree;
-mod uuid;
 mod value;
 
 pub use array::Dimension;
 pub use bits::Bits;
-pub use date::Date;
 pub use decode::Decode;
 pub use encode::{Encode, Encoded};
 pub use error::{DecodeError, EncodeError};
@@ -67,9 +65,8 @@ pub use network::Inet;
 pub use numeric::{Numeric, Sign};
 pub use range::Range;
 pub use text::prefers_text;
-pub use time::{Time, TimeTz};
-pub use timestamp::{Timestamp, TimestampTz};
-pub use uuid::Uuid;
+pub use timetz::TimeTz;
+pub use tsumugi_values::{Date, Time, Timestamp, TimestampTz, Uuid};
 pub use value::{Array, Column, Value};
 
 /// The number of a type in the catalogue, `pg_type.oid`.

@@ -3,6 +3,8 @@
 
 use std::fmt::{self, Write};
 
+use tsumugi_values::json::write_integer;
+
 use super::array::{ArrayRef, Step};
 use super::bits::BitsRef;
 use super::composite::{HstoreRef, RowRef};
@@ -60,10 +62,6 @@ fn scalar<T: Scalar>(binary: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError
     formatted(write!(Sink(out), "{value}"))
 }
 
-pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
 pub(crate) fn print_at(
     ty: &Type,
     binary: &[u8],
@@ -76,11 +74,11 @@ pub(crate) fn print_at(
     match ty.shape() {
         Shape::Bool => out.push(if read_bool(binary)? { b't' } else { b'f' }),
         Shape::Char => print_char(binary, out)?,
-        Shape::Int2 => integer(i16::from_be_bytes(fixed(binary)?), out),
-        Shape::Int4 => integer(i32::from_be_bytes(fixed(binary)?), out),
-        Shape::Int8 => integer(i64::from_be_bytes(fixed(binary)?), out),
-        Shape::Oid => integer(u32::from_be_bytes(fixed(binary)?), out),
-        Shape::Xid8 => integer(u64::from_be_bytes(fixed(binary)?), out),
+        Shape::Int2 => write_integer(i16::from_be_bytes(fixed(binary)?), out),
+        Shape::Int4 => write_integer(i32::from_be_bytes(fixed(binary)?), out),
+        Shape::Int8 => write_integer(i64::from_be_bytes(fixed(binary)?), out),
+        Shape::Oid => write_integer(u32::from_be_bytes(fixed(binary)?), out),
+        Shape::Xid8 => write_integer(u64::from_be_bytes(fixed(binary)?), out),
         Shape::Float4 => {
             let number = f32::from_be_bytes(fixed(binary)?);
             formatted(write_f32(&mut Sink(out), number))?;

@@ -1,4 +1,4 @@
-//! What every small type of our own has in common: bytes of one shape, a `Display` and a `FromStr`. Not numbers, texts or containers.
+//! What every small type has in common that is no number, text or container: bytes of one shape, a `Display` and a `FromStr`.
 //! Rule: `Display` is the text PostgreSQL prints, `FromStr` reads that text.
 
 use std::fmt::Display;
@@ -7,11 +7,12 @@ use std::str::FromStr;
 use bytes::BytesMut;
 
 use super::DecodeError;
+use super::decode::utf8;
 use super::kind::Shape;
 use super::read::Reader;
 
-/// A type of our own with one binary form.
-pub(crate) trait Scalar: Sized + Display + FromStr<Err = DecodeError> {
+/// A type with one binary form.
+pub(crate) trait Scalar: Sized + Display + FromStr<Err: Into<DecodeError>> {
     const RUST: &'static str;
 
     fn fits(shape: Shape<'_>) -> bool;
@@ -20,6 +21,11 @@ pub(crate) trait Scalar: Sized + Display + FromStr<Err = DecodeError> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
     fn write(&self, out: &mut BytesMut);
+
+    /// Reads the text form.
+    fn from_utf8(text: &[u8]) -> Result<Self, DecodeError> {
+        utf8(text)?.parse().map_err(Into::into)
+    }
 
     /// Reads all of `bytes`.
     fn scan(bytes: &[u8]) -> Result<Self, DecodeError> {
@@ -83,7 +89,7 @@ macro_rules! scalar {
                     if !<$rust as Scalar>::fits(ty.shape()) {
                         return $crate::types::decode::mismatch(ty, <$rust as Scalar>::RUST);
                     }
-                    $crate::types::decode::utf8(bytes)?.parse()
+                    <$rust as Scalar>::from_utf8(bytes)
                 }
             }
         )*

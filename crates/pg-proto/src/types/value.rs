@@ -208,7 +208,7 @@ impl Form<'_> {
     fn scan<T: Scalar>(&self) -> Result<T, DecodeError> {
         match self {
             Self::Binary(bytes) => T::scan(bytes),
-            Self::Text(bytes) => utf8(bytes)?.parse(),
+            Self::Text(bytes) => T::from_utf8(bytes),
         }
     }
 }

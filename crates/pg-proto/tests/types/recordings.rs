@@ -209,7 +209,7 @@ fn json_of_text_is_json_of_binary_but_for_what_has_parts() {
         json::write_text(&ty, text.as_bytes(), &style, &mut from_text).unwrap();
         if from_text != from_binary {
             let mut string = Vec::new();
-            json::write_string(&text, &mut string);
+            tsumugi_values::json::write_string(&text, &mut string);
             assert_eq!(from_text, string, "{}", ty.name());
             let parts = text.starts_with(['(', '{']) || text.contains("=>") || text.is_empty();
             assert!(parts, "{} {text}", ty.name());

@@ -96,17 +96,41 @@ impl Query {
             return Err(too_deep());
         }
         let parts = self.parts();
-        // Without `..`: a new part does not compile until a change uses it or refuses it here.
+        if let Some(clause) = parts.unusable(change) {
+            let change = change.word();
+            return usage(format!(
+                "{change} knows no {clause}: name the rows by a condition on their key"
+            ));
+        }
+        let vacuous = parts.filters.iter().all(is_vacuous);
+        if change != Change::Insert && vacuous && parts.scope == Scope::Conditions {
+            let change = change.word();
+            return usage(format!(
+                "this {change} has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant"
+            ));
+        }
+        Ok(parts)
+    }
+}
+
+impl Parts {
+    /// The first clause that is there and that this change would have to leave out. Each part is named here, so that the compiler asks
+    /// of a new one what a change does with it.
+    fn unusable(&self, change: Change) -> Option<&'static str> {
         let Parts {
             ctes,
+            // Means nothing without `ctes`.
             recursive: _,
+            // `target` refuses what is no table.
             source: _,
             distinct,
+            // What a select gives; a change gives what is `returning`.
             items: _,
             joins,
             filters,
             groups,
             having,
+            // Of all rows that a change finds, in whatever order.
             orders: _,
             limit,
             offset,
@@ -114,9 +138,10 @@ impl Query {
             sets,
             returning: _,
             conflict,
-            scope,
+            // Says that no condition is meant.
+            scope: _,
             depth: _,
-        } = parts;
+        } = self;
         let inserts = change == Change::Insert;
         let refused = [
             (!joins.is_empty(), "join"),
@@ -129,20 +154,8 @@ impl Query {
             (change != Change::Update && !sets.is_empty(), "set"),
             (!inserts && conflict.is_some(), "on_conflict"),
         ];
-        if let Some((_, part)) = refused.iter().find(|(used, _)| *used) {
-            let change = change.word();
-            return usage(format!(
-                "{change} knows no {part}: name the rows by a condition on their key"
-            ));
-        }
-        let vacuous = filters.iter().all(is_vacuous);
-        if !inserts && vacuous && *scope == Scope::Conditions {
-            let change = change.word();
-            return usage(format!(
-                "this {change} has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant"
-            ));
-        }
-        Ok(parts)
+        let found = refused.into_iter().find(|(used, _)| *used);
+        found.map(|(_, clause)| clause)
     }
 }
 

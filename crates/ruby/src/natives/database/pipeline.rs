@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use tsumugi_db::{Atomicity, Rows, Value as Bind};
+use tsumugi_db::{Atomicity, Rows, SqlText, Value as Bind};
 use tsumugi_mruby::{Call, Result, Scope, Value};
 
 use super::{bind, failure, sql_and_values, target};
@@ -14,7 +13,7 @@ use crate::limits::PIPELINE_MAX;
 use crate::natives::{Natives, text, wrong_type};
 
 /// What a `DB::Pipeline` carries: texts with their values.
-type Collected = RefCell<Vec<(Arc<str>, Vec<Bind>)>>;
+type Collected = RefCell<Vec<(SqlText, Vec<Bind>)>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -68,7 +67,7 @@ fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c,
     let binds = values.iter().map(|value| bind(scope, *value, depth_max));
     let binds = binds.collect::<Result<'c, Vec<Bind>>>()?;
     // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
-    let before = collected.borrow().last().map(|(sql, _)| Arc::clone(sql));
+    let before = collected.borrow().last().map(|(sql, _)| sql.clone());
     let same = before
         .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
     let sql = match same {

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Executed, Executor, PrimaryKeys, Rows, sendable};
+use tsumugi_db::{Executed, Executor, PrimaryKeys, Rows};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_sql::{Dialect, Item, Name, Query, Record, Statement};
 
@@ -91,7 +91,7 @@ fn changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             .set_all(reader.record(call.argument(0))?);
         let dialect = built.face.dialect();
         let statement = reader.checked(query.to_update(dialect))?;
-        Ok(one(built.target(host, reader)?, statement, &query, dialect))
+        Ok(one(built.target(host, reader)?, statement, &query))
     })?;
     methods.waiting("__delete", |host, reader, _, built| {
         let dialect = built.face.dialect();
@@ -100,7 +100,6 @@ fn changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             built.target(host, reader)?,
             statement,
             &built.query,
-            dialect,
         ))
     })?;
     methods.derive("__set", |reader, call, query| {
@@ -191,12 +190,11 @@ impl Change {
     async fn insert(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<Inserted> {
         let query = self.returning(column).await?;
         let statement = query.to_insert(&record, self.dialect)?;
-        let (sql, values) = sendable(statement, self.dialect);
         if !query.is_returning() {
-            self.target.execute(sql, values).await?;
+            self.target.run(statement).await?;
             return Ok(Inserted::Nothing);
         }
-        let rows = self.target.query(sql, values).await?;
+        let rows = self.target.fetch(statement).await?;
         Ok(if self.query.is_returning() {
             Inserted::Rows(rows)
         } else {
@@ -235,22 +233,16 @@ impl Change {
 }
 
 /// One statement: its rows if it says `returning`, otherwise how many it changed.
-fn one(
-    target: Executor,
-    statement: Statement,
-    query: &Query,
-    dialect: &tsumugi_sql::Dialect,
-) -> Operation {
+fn one(target: Executor, statement: Statement, query: &Query) -> Operation {
     let returns = query.is_returning();
-    let (sql, values) = sendable(statement, dialect);
     Box::pin(async move {
         if returns {
-            return match target.query(sql, values).await {
+            return match target.fetch(statement).await {
                 Ok(rows) => answer(move |scope| wrap(scope, rows)),
                 Err(error) => failure(error),
             };
         }
-        let executed = target.execute(sql, values).await;
+        let executed = target.run(statement).await;
         changed(executed.map(|Executed { affected, .. }| affected))
     })
 }

@@ -43,9 +43,8 @@ fn fetch<'c>(
     make: impl for<'s> FnOnce(&'s Scope<'s>, Rows) -> Result<'s, Value<'s>> + 'static,
 ) -> Result<'c, Operation> {
     let target = built.target(host, reader)?;
-    let (sql, values) = sendable(statement, built.face.dialect());
     Ok(Box::pin(async move {
-        match target.query(sql, values).await {
+        match target.fetch(statement).await {
             Ok(rows) => answer(move |scope| make(scope, rows)),
             Err(error) => failure(error),
         }
@@ -96,9 +95,8 @@ fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let by = batch_size(reader, call.argument(0))?;
         let statement = reader.checked(built.query.to_rows(built.face.dialect()))?;
         let target = built.target(host, reader)?;
-        let (sql, values) = sendable(statement, built.face.dialect());
         Ok(Box::pin(async move {
-            match target.stream_by(sql, values, by).await {
+            match target.follow_by(statement, by).await {
                 Ok(stream) => answer(move |scope| {
                     let unread: Unread = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
@@ -157,8 +155,7 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     None => col(single_key(&keys, &target, &query).await?),
                 };
                 let found = query.filter(column.matches(id)).to_first(dialect)?;
-                let (sql, values) = sendable(found, dialect);
-                target.query(sql, values).await
+                target.fetch(found).await
             };
             match rows.await {
                 Ok(rows) => answer(move |scope| hash_at(scope, &known, &rows, 0, depth_max)),
@@ -264,7 +261,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let dialect = built.face.dialect();
         let made = reader.checked(built.query.to_page(page, per_page, dialect))?;
         let target = built.target(host, reader)?;
-        let statements = vec![sendable(made.rows, dialect), sendable(made.total, dialect)];
+        let statements = vec![sendable(made.rows), sendable(made.total)];
         Ok(Box::pin(async move {
             let outcomes = target.pipeline(statements, Atomicity::Each).await;
             let outcomes = outcomes.and_then(|outcomes| {
@@ -310,8 +307,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     })
                     .collect();
                 let page = query.page_after(keys, after.as_deref(), per_page)?;
-                let (sql, values) = sendable(page.to_rows(dialect)?, dialect);
-                target.query(sql, values).await
+                target.fetch(page.to_rows(dialect)?).await
             };
             match rows.await {
                 Ok(rows) => after_page(rows, names, per_page, depth_max),

@@ -3,7 +3,6 @@
 
 mod read;
 
-use tsumugi_db::sendable;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 use tsumugi_sql::schema::{Description, Rebuild, drop_table};
 use tsumugi_sql::{Dialect, Error, FIREBIRD, POSTGRES, SQLITE, Statement};
@@ -122,13 +121,14 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("schema_run", |host, scope, call| {
         let keys = face(scope, call.argument(0))?.keys(host.job.get());
         let target = target(host, scope, call.argument(0))?;
-        let dialect = dialect(scope, call.argument(1))?;
-        let sql = text(scope, call.argument(2), "the SQL")?;
+        let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
-            let binds = Vec::new();
-            let (sql, binds) = sendable(Statement { sql, binds }, dialect);
+            let statement = Statement {
+                sql,
+                binds: Vec::new(),
+            };
             let _changing = keys.changing();
-            match target.execute(sql, binds).await {
+            match target.run(statement).await {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
             }

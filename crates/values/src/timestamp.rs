@@ -1,23 +1,18 @@
-//! `timestamp` and `timestamptz`: microseconds since 2000-01-01, local and in UTC, with infinities. Knows no time zones.
-//! Rule: a `timestamptz` is printed in UTC, whatever the session's time zone is.
+//! Points in time: microseconds since 2000-01-01, local and in UTC, with infinities. Knows no time zones.
+//! Rule: a point in time is printed in UTC, whatever zone it was given in.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use bytes::BytesMut;
-
-use super::date::{Scanner, astronomical, write_days};
-use super::kind::Shape;
-use super::read::Reader;
-use super::scalar::{Scalar, scalar};
-use super::time::{MICROS_PER_DAY, MICROS_PER_SECOND};
-use super::{Date, DecodeError, Time, Type};
+use crate::date::write_days;
+use crate::iso::{MICROS_PER_DAY, MICROS_PER_SECOND, Scanner, astronomical};
+use crate::{Date, Time, ValueError};
 
 /// Microseconds from 1970-01-01 to 2000-01-01.
 const UNIX_TO_POSTGRES_MICROS: i64 = 946_684_800_000_000;
-/// 4714-11-24 00:00:00 BC, the first the server takes.
+/// 4714-11-24 00:00:00 BC, the first that PostgreSQL takes, the widest of the databases.
 const MICROS_MIN: i64 = -211_813_488_000_000_000;
-/// 294277-01-01 00:00:00, the first it does not.
+/// 294277-01-01 00:00:00, the first that it does not.
 const MICROS_END: i64 = 9_223_371_331_200_000_000;
 
 /// A date and a time of day without a zone, or an infinity.
@@ -42,6 +37,14 @@ macro_rules! stamp {
                 Self(micros)
             }
 
+            /// The same, or `None` for a time that no database has.
+            pub fn in_range(micros: i64) -> Option<Self> {
+                match Self(micros) {
+                    infinity @ (Self::INFINITY | Self::NEG_INFINITY) => Some(infinity),
+                    Self(micros) => in_range(micros).map(Self),
+                }
+            }
+
             /// Microseconds since 2000-01-01 00:00:00; `i64::MAX` and `i64::MIN` are the infinities.
             pub const fn micros(self) -> i64 {
                 self.0
@@ -52,7 +55,7 @@ macro_rules! stamp {
                 self.0 != i64::MAX && self.0 != i64::MIN
             }
 
-            /// `micros` microseconds since 1970-01-01 00:00:00; `None` if the server has no such time.
+            /// `micros` microseconds since 1970-01-01 00:00:00; `None` if no database has such a time.
             pub fn from_unix_micros(micros: i64) -> Option<Self> {
                 in_range(micros.checked_sub(UNIX_TO_POSTGRES_MICROS)?).map(Self)
             }
@@ -65,7 +68,7 @@ macro_rules! stamp {
                 self.0.checked_add(UNIX_TO_POSTGRES_MICROS)
             }
 
-            /// A date and a time of day; `None` if the server has no such time.
+            /// A date and a time of day; `None` if no database has such a time.
             pub fn new(date: Date, time: Time) -> Option<Self> {
                 if !date.is_finite() {
                     return None;
@@ -94,14 +97,6 @@ fn in_range(micros: i64) -> Option<i64> {
     (MICROS_MIN..MICROS_END).contains(&micros).then_some(micros)
 }
 
-/// Microseconds that a server can have.
-fn read_micros(reader: &mut Reader<'_>) -> Result<i64, DecodeError> {
-    match reader.i64()? {
-        infinity @ (i64::MAX | i64::MIN) => Ok(infinity),
-        micros => in_range(micros).ok_or(DecodeError::Invalid { what: "timestamp" }),
-    }
-}
-
 /// Date, `between`, time, `zone`, and the era at the very end as the server puts it.
 fn write_stamp<W: Write>(out: &mut W, micros: i64, between: char, zone: &str) -> fmt::Result {
     match micros {
@@ -122,23 +117,29 @@ fn write_stamp<W: Write>(out: &mut W, micros: i64, between: char, zone: &str) ->
 }
 
 impl Timestamp {
-    /// As ISO 8601 has it, with `T`.
-    pub(crate) fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+    /// Appends it as ISO 8601 has it, with `T`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
         write_stamp(out, self.0, 'T', "")
     }
 
-    pub(crate) fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
+    fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
         write_stamp(out, self.0, ' ', "")
     }
 }
 
 impl TimestampTz {
-    /// As ISO 8601 has it, with `T` and `Z`.
-    pub(crate) fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+    /// Appends it as ISO 8601 has it, with `T` and `Z`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
         write_stamp(out, self.0, 'T', "Z")
     }
 
-    pub(crate) fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
+    fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
         write_stamp(out, self.0, ' ', "+00")
     }
 }
@@ -190,99 +191,65 @@ fn parse(text: &str, zone: Zone) -> Option<i64> {
 }
 
 impl FromStr for Timestamp {
-    type Err = DecodeError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         parse(text, Zone::None)
             .map(Self)
-            .ok_or(DecodeError::Invalid { what: "timestamp" })
+            .ok_or(ValueError::Invalid { what: "timestamp" })
     }
 }
 
 impl FromStr for TimestampTz {
-    type Err = DecodeError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         parse(text, Zone::Required)
             .map(Self)
-            .ok_or(DecodeError::Invalid {
+            .ok_or(ValueError::Invalid {
                 what: "timestamptz",
             })
     }
 }
 
-impl Scalar for Timestamp {
-    const RUST: &'static str = "Timestamp";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Timestamp)
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        read_micros(reader).map(Self)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0.to_be_bytes());
-    }
-}
-
-impl Scalar for TimestampTz {
-    const RUST: &'static str = "TimestampTz";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::TimestampTz)
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        read_micros(reader).map(Self)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0.to_be_bytes());
-    }
-}
-
-scalar!(Timestamp => Type::TIMESTAMP, TimestampTz => Type::TIMESTAMPTZ);
-
 #[cfg(feature = "time")]
 mod convert {
-    use super::{Date, DecodeError, Time, Timestamp, TimestampTz};
+    use super::{Date, Time, Timestamp, TimestampTz, ValueError};
 
-    const OUT_OF_RANGE: DecodeError = DecodeError::OutOfRange {
+    const OUT_OF_RANGE: ValueError = ValueError::OutOfRange {
         rust: "Timestamp of another library",
     };
 
     impl TryFrom<Timestamp> for ::time::PrimitiveDateTime {
-        type Error = DecodeError;
+        type Error = ValueError;
 
-        fn try_from(stamp: Timestamp) -> Result<Self, DecodeError> {
+        fn try_from(stamp: Timestamp) -> Result<Self, ValueError> {
             let (date, time) = stamp.date_time().ok_or(OUT_OF_RANGE)?;
             Ok(Self::new(date.try_into()?, time.try_into()?))
         }
     }
 
     impl TryFrom<::time::PrimitiveDateTime> for Timestamp {
-        type Error = DecodeError;
+        type Error = ValueError;
 
-        fn try_from(stamp: ::time::PrimitiveDateTime) -> Result<Self, DecodeError> {
+        fn try_from(stamp: ::time::PrimitiveDateTime) -> Result<Self, ValueError> {
             Self::new(Date::try_from(stamp.date())?, Time::from(stamp.time())).ok_or(OUT_OF_RANGE)
         }
     }
 
     impl TryFrom<TimestampTz> for ::time::OffsetDateTime {
-        type Error = DecodeError;
+        type Error = ValueError;
 
-        fn try_from(stamp: TimestampTz) -> Result<Self, DecodeError> {
+        fn try_from(stamp: TimestampTz) -> Result<Self, ValueError> {
             let local = ::time::PrimitiveDateTime::try_from(Timestamp(stamp.0))?;
             Ok(local.assume_utc())
         }
     }
 
     impl TryFrom<::time::OffsetDateTime> for TimestampTz {
-        type Error = DecodeError;
+        type Error = ValueError;
 
-        fn try_from(stamp: ::time::OffsetDateTime) -> Result<Self, DecodeError> {
+        fn try_from(stamp: ::time::OffsetDateTime) -> Result<Self, ValueError> {
             let micros = stamp.unix_timestamp_nanos().div_euclid(1_000);
             let micros = i64::try_from(micros).map_err(|_| OUT_OF_RANGE)?;
             Self::from_unix_micros(micros).ok_or(OUT_OF_RANGE)

@@ -1,10 +1,10 @@
-//! Exact decimal numbers as text: reading, comparing, adding. For a database that has no such type; PostgreSQL's come from its driver.
+//! Exact decimal numbers as text: reading, comparing, adding. Not the numbers of a protocol, which have forms of their own.
 //! Rule: nothing is rounded; what is no number is never taken for one.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use tsumugi_pg_proto::types::Numeric;
+use crate::limits::{INTEGER_DIGITS_MAX, SCALE_MAX};
 
 /// Digits of a limb.
 const LIMB_DIGITS: usize = 9;
@@ -14,7 +14,7 @@ const CARRY_AFTER: u32 = 1 << 30;
 
 /// A number's digits where they lie in a text, without zeros that do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digits<'t> {
+pub struct Digits<'t> {
     negative: bool,
     whole: &'t [u8],
     part: &'t [u8],
@@ -24,7 +24,7 @@ pub(crate) struct Digits<'t> {
 
 impl<'t> Digits<'t> {
     /// None if the text is no number, or is one with an exponent.
-    pub(crate) fn of(text: &'t str) -> Option<Digits<'t>> {
+    pub fn of(text: &'t str) -> Option<Digits<'t>> {
         let text = text.trim_ascii();
         let (negative, digits) = match text.as_bytes() {
             [b'-', rest @ ..] => (true, rest),
@@ -32,9 +32,9 @@ impl<'t> Digits<'t> {
             all => (false, all),
         };
         let point = digits.iter().position(|byte| *byte == b'.');
-        let (whole, part) = match point {
-            Some(at) => (&digits[..at], &digits[at + 1..]),
-            None => (digits, &digits[digits.len()..]),
+        let (whole, part) = match point.and_then(|at| digits.split_at_checked(at)) {
+            Some((whole, rest)) => (whole, rest.get(1..).unwrap_or_default()),
+            None => (digits, &[][..]),
         };
         let plain = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
         if (whole.is_empty() && part.is_empty()) || !plain(whole) || !plain(part) {
@@ -43,7 +43,8 @@ impl<'t> Digits<'t> {
         let scale = part.len();
         let leading = whole.iter().take_while(|byte| **byte == b'0').count();
         let trailing = part.iter().rev().take_while(|byte| **byte == b'0').count();
-        let (whole, part) = (&whole[leading..], &part[..part.len() - trailing]);
+        let whole = whole.get(leading..).unwrap_or_default();
+        let part = part.get(..part.len() - trailing).unwrap_or_default();
         Some(Digits {
             negative: negative && !(whole.is_empty() && part.is_empty()),
             whole,
@@ -53,12 +54,12 @@ impl<'t> Digits<'t> {
     }
 
     /// Digits after the point as they were written.
-    pub(crate) fn scale(self) -> u16 {
+    pub fn scale(self) -> u16 {
         u16::try_from(self.scale).unwrap_or(u16::MAX)
     }
 
     /// Appends it with at least so many digits after the point.
-    pub(crate) fn write(self, scale: usize, out: &mut Vec<u8>) {
+    pub fn write(self, scale: usize, out: &mut Vec<u8>) {
         if self.negative {
             out.push(b'-');
         }
@@ -97,14 +98,50 @@ impl PartialOrd for Digits<'_> {
     }
 }
 
-/// A number in plain digits, also of a text with an exponent.
-pub(crate) fn plain(text: &str) -> Option<String> {
-    let number: Numeric = text.trim_ascii().parse().ok()?;
-    number.is_finite().then(|| number.to_string())
+/// A number in plain digits, also of a text with an exponent. None if the text is no number, or one of more digits than
+/// [`INTEGER_DIGITS_MAX`] before the point or [`SCALE_MAX`] behind it.
+pub fn plain(text: &str) -> Option<String> {
+    let text = text.trim_ascii();
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?.into()),
+        None => (text, 0_i64),
+    };
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa.strip_prefix('+').unwrap_or(mantissa)),
+    };
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || whole.bytes().chain(part.bytes());
+    if digits().next().is_none() || !digits().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let scale = (i64::try_from(part.len()).ok()? - exponent).max(0);
+    let zeros = digits().take_while(|digit| *digit == b'0').count();
+    let digits: Vec<u8> = digits().skip(zeros).collect();
+    // How many of the digits stand before the point; negative if zeros follow it.
+    let point = i64::try_from(whole.len()).ok()? + exponent - i64::try_from(zeros).ok()?;
+    let point = if digits.is_empty() { 0 } else { point };
+    if scale > SCALE_MAX || point > INTEGER_DIGITS_MAX {
+        return None;
+    }
+    let digit = |place: i64| {
+        let digit = usize::try_from(place).ok().and_then(|place| digits.get(place));
+        char::from(digit.copied().unwrap_or(b'0'))
+    };
+    let mut plain = String::from(if digits.is_empty() { "" } else { sign });
+    if point <= 0 {
+        plain.push('0');
+    }
+    plain.extend((0..point).map(digit));
+    if scale > 0 {
+        plain.push('.');
+        plain.extend((point..point + scale).map(digit));
+    }
+    Some(plain)
 }
 
 /// The number that a text begins with, 0.0 if it begins with none: what SQLite takes it for.
-pub(crate) fn prefix(text: &[u8]) -> f64 {
+pub fn prefix(text: &[u8]) -> f64 {
     let text = text.trim_ascii_start();
     let digits = |from: usize| {
         let rest = text.get(from..).unwrap_or_default();
@@ -122,12 +159,12 @@ pub(crate) fn prefix(text: &[u8]) -> f64 {
             end = exponent + digits(exponent);
         }
     }
-    let number = std::str::from_utf8(&text[..end]).ok();
+    let number = std::str::from_utf8(text.get(..end).unwrap_or_default()).ok();
     number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
 /// Numbers in their order, then what is none, byte by byte.
-pub(crate) fn compare(one: &str, other: &str) -> Ordering {
+pub fn compare(one: &str, other: &str) -> Ordering {
     if let (Some(one), Some(other)) = (Digits::of(one), Digits::of(other)) {
         return one.cmp(&other);
     }
@@ -149,14 +186,14 @@ pub(crate) fn compare(one: &str, other: &str) -> Ordering {
 
 /// Whether a number is added or taken away again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     Add,
     Remove,
 }
 
 /// A sum of exact numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Sum {
+pub struct Sum {
     /// Nine digits each, those before the point first.
     whole: Vec<i64>,
     /// Nine digits each, from the point on.
@@ -167,7 +204,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// Adds a number, or takes it away.
-    pub(crate) fn step(&mut self, number: Digits<'_>, step: Step) {
+    pub fn step(&mut self, number: Digits<'_>, step: Step) {
         let sign = if number.negative == (step == Step::Remove) {
             1
         } else {
@@ -214,7 +251,7 @@ impl Sum {
     }
 
     /// The sum in digits.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut sum = self.clone();
         sum.carry();
         let negative = sum.whole.last().is_some_and(|limb| *limb < 0);
@@ -246,7 +283,9 @@ fn grown(limbs: &mut Vec<i64>, place: usize, amount: i64) {
     if limbs.len() <= place {
         limbs.resize(place + 1, 0);
     }
-    limbs[place] += amount;
+    if let Some(limb) = limbs.get_mut(place) {
+        *limb += amount;
+    }
 }
 
 #[cfg(test)]
@@ -281,6 +320,32 @@ mod tests {
             assert_eq!(Digits::of(text), None, "{text}");
             assert_eq!(plain(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn exponents_are_written_out_within_limits() {
+        for (text, expected) in [
+            ("12.50", Some("12.50")),
+            ("+007", Some("7")),
+            ("-.5", Some("-0.5")),
+            ("1e3", Some("1000")),
+            ("-1.25E+1", Some("-12.5")),
+            ("125e-4", Some("0.0125")),
+            ("0.00e-1", Some("0.000")),
+            ("-0", Some("0")),
+            ("0e999999999", Some("0")),
+            ("1e131072", None),
+            ("1e-16384", None),
+            ("1e99999999999", None),
+            ("1e", None),
+            ("e5", None),
+        ] {
+            assert_eq!(plain(text).as_deref(), expected, "{text}");
+        }
+        let longest = plain("1e131071").unwrap();
+        assert_eq!(longest.len(), 131_072);
+        let finest = plain("1e-16383").unwrap();
+        assert_eq!(finest.len(), 16_385);
     }
 
     #[test]

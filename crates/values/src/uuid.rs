@@ -1,15 +1,10 @@
-//! `uuid`: sixteen bytes. Not a generator of them.
+//! UUIDs: sixteen bytes. Not a generator of them.
 //! Rule: printed in lower case with hyphens; read in either case, with hyphens in the usual places or none.
 
 use std::fmt;
 use std::str::FromStr;
 
-use bytes::BytesMut;
-
-use super::kind::Shape;
-use super::read::Reader;
-use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
+use crate::ValueError;
 
 /// A universally unique identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,30 +39,12 @@ fn parse(text: &str) -> Option<Uuid> {
 }
 
 impl FromStr for Uuid {
-    type Err = DecodeError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        parse(text).ok_or(DecodeError::Invalid { what: "uuid" })
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        parse(text).ok_or(ValueError::Invalid { what: "uuid" })
     }
 }
-
-impl Scalar for Uuid {
-    const RUST: &'static str = "Uuid";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Uuid)
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.array().map(Self)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0);
-    }
-}
-
-scalar!(Uuid => Type::UUID);
 
 #[cfg(feature = "uuid")]
 mod convert {

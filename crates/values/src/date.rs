@@ -1,19 +1,15 @@
-//! `date`: days since 2000-01-01 in the proleptic Gregorian calendar, with infinities. Not a calendar library.
-//! Rule: arithmetic is 64 bits wide, so no number of days a server can send overflows.
+//! Dates: days since 2000-01-01 in the proleptic Gregorian calendar, with infinities. Not a calendar library.
+//! Rule: arithmetic is 64 bits wide, so no number of days in 32 bits overflows.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use bytes::BytesMut;
-
-use super::kind::Shape;
-use super::read::Reader;
-use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
+use crate::ValueError;
+use crate::iso::{Scanner, astronomical, two};
 
 /// Days from 1970-01-01 to 2000-01-01.
 const UNIX_TO_POSTGRES_DAYS: i64 = 10_957;
-/// -4713-11-24 (4714 BC), Julian day 0: the first date the server takes.
+/// -4713-11-24 (4714 BC), Julian day 0: the first date: that of PostgreSQL, the widest of the databases.
 const DAYS_MIN: i64 = -2_451_545;
 /// 5874897-12-31: the last one.
 const DAYS_MAX: i64 = 2_145_031_948;
@@ -33,6 +29,13 @@ impl Date {
         Self(days)
     }
 
+    /// The same, or `None` for a day that no database has.
+    pub fn in_range(days: i32) -> Option<Self> {
+        let date = Self(days);
+        let is_day = (DAYS_MIN..=DAYS_MAX).contains(&i64::from(days));
+        (is_day || !date.is_finite()).then_some(date)
+    }
+
     /// Days since 2000-01-01; `i32::MAX` and `i32::MIN` are the infinities.
     pub const fn days(self) -> i32 {
         self.0
@@ -43,7 +46,7 @@ impl Date {
         self.0 != i32::MAX && self.0 != i32::MIN
     }
 
-    /// The date of an astronomical year (0 is 1 BC), a month and a day; `None` if there is no such day or the server has none.
+    /// The date of an astronomical year (0 is 1 BC), a month and a day; `None` if there is no such day or no database has it.
     pub fn from_ymd(year: i32, month: u8, day: u8) -> Option<Self> {
         if month == 0 || month > 12 || day == 0 || day > month_days(i64::from(year), month) {
             return None;
@@ -105,13 +108,6 @@ pub(crate) fn civil_from_days(days: i64) -> (i64, u8, u8) {
     )
 }
 
-/// Two digits.
-#[inline]
-pub(crate) fn two<W: Write>(out: &mut W, number: u8) -> fmt::Result {
-    out.write_char(char::from(b'0' + number / 10 % 10))?;
-    out.write_char(char::from(b'0' + number % 10))
-}
-
 /// `YYYY-MM-DD`, with the year before Christ counted from 1; true if ` BC` must follow at the end.
 pub(crate) fn write_days<W: Write>(out: &mut W, days: i64) -> Result<bool, fmt::Error> {
     let (year, month, day) = civil_from_days(days);
@@ -132,7 +128,11 @@ pub(crate) fn write_days<W: Write>(out: &mut W, days: i64) -> Result<bool, fmt::
 }
 
 impl Date {
-    pub(crate) fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+    /// Appends it as ISO 8601 has it, with ` BC` behind years before Christ.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
         match self {
             Self::INFINITY => out.write_str("infinity"),
             Self::NEG_INFINITY => out.write_str("-infinity"),
@@ -152,91 +152,6 @@ impl fmt::Display for Date {
     }
 }
 
-/// Reads the parts of ISO dates and times from ASCII.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Scanner<'a>(pub &'a [u8]);
-
-impl<'a> Scanner<'a> {
-    pub fn eat(&mut self, text: &[u8]) -> bool {
-        match self.0.strip_prefix(text) {
-            Some(rest) => {
-                self.0 = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    pub fn expect(&mut self, text: &[u8]) -> Option<()> {
-        self.eat(text).then_some(())
-    }
-
-    /// One to nine digits.
-    pub fn number(&mut self) -> Option<u32> {
-        let digits = self.digits();
-        (1..=9).contains(&digits.len()).then_some(())?;
-        Some(
-            digits
-                .iter()
-                .fold(0, |number, digit| number * 10 + u32::from(digit - b'0')),
-        )
-    }
-
-    /// Exactly two digits.
-    pub fn two(&mut self) -> Option<u8> {
-        let (head, rest) = self.0.split_first_chunk::<2>()?;
-        head.iter().all(u8::is_ascii_digit).then_some(())?;
-        self.0 = rest;
-        let [tens, ones] = *head;
-        Some((tens - b'0') * 10 + (ones - b'0'))
-    }
-
-    pub fn digits(&mut self) -> &'a [u8] {
-        let count = self
-            .0
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        let (digits, rest) = self.0.split_at_checked(count).unwrap_or((&[], self.0));
-        self.0 = rest;
-        digits
-    }
-
-    /// A year as printed, a month, a day.
-    pub fn date(&mut self) -> Option<(i32, u8, u8)> {
-        let year = i32::try_from(self.number()?).ok()?;
-        self.expect(b"-")?;
-        let month = self.two()?;
-        self.expect(b"-")?;
-        Some((year, month, self.two()?))
-    }
-
-    /// The fraction after a point, if any, in microseconds: one to six digits.
-    pub fn fraction(&mut self) -> Option<u32> {
-        if !self.eat(b".") {
-            return Some(0);
-        }
-        let digits = self.digits();
-        (1..=6).contains(&digits.len()).then_some(())?;
-        let number = digits
-            .iter()
-            .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
-        Some(number * 10_u32.pow(6 - u32::try_from(digits.len()).ok()?))
-    }
-
-    pub fn end(self) -> Option<()> {
-        self.0.is_empty().then_some(())
-    }
-}
-
-/// The astronomical year of one printed with or without ` BC`; there is no year 0.
-pub(crate) fn astronomical(year: i32, scanner: &mut Scanner<'_>) -> Option<i32> {
-    if year < 1 {
-        return None;
-    }
-    Some(if scanner.eat(b" BC") { 1 - year } else { year })
-}
-
 fn parse(text: &str) -> Option<Date> {
     match text {
         "infinity" => return Some(Date::INFINITY),
@@ -251,57 +166,34 @@ fn parse(text: &str) -> Option<Date> {
 }
 
 impl FromStr for Date {
-    type Err = DecodeError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        parse(text).ok_or(DecodeError::Invalid { what: "date" })
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        parse(text).ok_or(ValueError::Invalid { what: "date" })
     }
 }
-
-impl Scalar for Date {
-    const RUST: &'static str = "Date";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Date)
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let date = reader.i32().map(Self)?;
-        let in_range = (DAYS_MIN..=DAYS_MAX).contains(&i64::from(date.0));
-        if date.is_finite() && !in_range {
-            return Err(DecodeError::Invalid { what: "date" });
-        }
-        Ok(date)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0.to_be_bytes());
-    }
-}
-
-scalar!(Date => Type::DATE);
 
 #[cfg(feature = "time")]
 mod convert {
-    use super::{Date, DecodeError};
+    use super::{Date, ValueError};
 
     impl TryFrom<Date> for ::time::Date {
-        type Error = DecodeError;
+        type Error = ValueError;
 
-        fn try_from(date: Date) -> Result<Self, DecodeError> {
-            let out_of_range = DecodeError::OutOfRange { rust: "time::Date" };
-            let (year, month, day) = date.ymd().ok_or(out_of_range.clone())?;
-            let month = ::time::Month::try_from(month).map_err(|_| out_of_range.clone())?;
+        fn try_from(date: Date) -> Result<Self, ValueError> {
+            let out_of_range = ValueError::OutOfRange { rust: "time::Date" };
+            let (year, month, day) = date.ymd().ok_or(out_of_range)?;
+            let month = ::time::Month::try_from(month).map_err(|_| out_of_range)?;
             Self::from_calendar_date(year, month, day).map_err(|_| out_of_range)
         }
     }
 
     impl TryFrom<::time::Date> for Date {
-        type Error = DecodeError;
+        type Error = ValueError;
 
-        fn try_from(date: ::time::Date) -> Result<Self, DecodeError> {
+        fn try_from(date: ::time::Date) -> Result<Self, ValueError> {
             Self::from_ymd(date.year(), date.month().into(), date.day())
-                .ok_or(DecodeError::OutOfRange { rust: "Date" })
+                .ok_or(ValueError::OutOfRange { rust: "Date" })
         }
     }
 }
