@@ -21,10 +21,11 @@ mod numbers;
 mod walks;
 
 const SOURCE_PACKAGE: &str = "mruby3-sys";
-const SHIM: [&str; 5] = [
+const SHIM: [&str; 6] = [
     "shim/value.c",
     "shim/vm.c",
     "shim/guard.c",
+    "shim/frames.c",
     "shim/number.c",
     "shim/raise.c",
 ];
@@ -169,7 +170,7 @@ const CORRECTIONS: &[Correction] = &[
         "  s->nlocals = s->sp;",
         "  s->nlocals = s->nregs = s->sp;",
     ),
-    // Who has no such method is told, in CRuby's words: most of the time it is nil.
+    // The error names the receiver that has no such method in CRuby's words: most of the time it is nil.
     (
         "src/class.c",
         "  mrb_no_method_error(mrb, name, args, \"undefined method '%n'\", name);",

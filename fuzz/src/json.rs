@@ -3,7 +3,7 @@
 //! What serde_json takes, ours takes and means the same; what ours takes beyond that are halves of surrogate pairs and numbers out of range.
 
 use serde_json::{Map, Value};
-use tsumugi_http::json::{Error, Event, Parser};
+use tsumugi_http::json::{Error, JsonEvent, Parser};
 
 const DEPTH_MAX: usize = 16;
 
@@ -35,27 +35,27 @@ fn read(bytes: &[u8]) -> Result<Value, Error> {
     Ok(values.remove(0))
 }
 
-fn value(parser: &mut Parser<'_>, event: Event<'_>) -> Result<Value, Error> {
+fn value(parser: &mut Parser<'_>, event: JsonEvent<'_>) -> Result<Value, Error> {
     Ok(match event {
-        Event::Null => Value::Null,
-        Event::Boolean(value) => Value::Bool(value),
-        Event::Integer(_) | Event::Float(_) => number(),
-        Event::Text(text) => Value::String(text.into_owned()),
-        Event::Array => {
+        JsonEvent::Null => Value::Null,
+        JsonEvent::Boolean(value) => Value::Bool(value),
+        JsonEvent::Integer(_) | JsonEvent::Float(_) => number(),
+        JsonEvent::Text(text) => Value::String(text.into_owned()),
+        JsonEvent::Array => {
             let mut array = Vec::new();
             loop {
                 match some(parser.event()?) {
-                    Event::End => break Value::Array(array),
+                    JsonEvent::End => break Value::Array(array),
                     event => array.push(value(parser, event)?),
                 }
             }
         }
-        Event::Object => {
+        JsonEvent::Object => {
             let mut object = Map::new();
             loop {
                 match some(parser.event()?) {
-                    Event::End => break Value::Object(object),
-                    Event::Name(name) => {
+                    JsonEvent::End => break Value::Object(object),
+                    JsonEvent::Name(name) => {
                         let event = some(parser.event()?);
                         object.insert(name.into_owned(), value(parser, event)?);
                     }
@@ -63,7 +63,7 @@ fn value(parser: &mut Parser<'_>, event: Event<'_>) -> Result<Value, Error> {
                 }
             }
         }
-        event @ (Event::Name(_) | Event::End) => panic!("{event:?} instead of a value"),
+        event @ (JsonEvent::Name(_) | JsonEvent::End) => panic!("{event:?} instead of a value"),
     })
 }
 

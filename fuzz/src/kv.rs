@@ -1,7 +1,7 @@
 //! Targets of the key-value store: specifications of databases, and values as they are stored on disk. Opens no database.
 
 use bytes::Bytes;
-use tsumugi_kv::{Record, Spec};
+use tsumugi_kv::{Spec, StoredRecord};
 
 /// A specification: what is read is written so that it is read as the same.
 pub fn kv_spec(bytes: &[u8]) {
@@ -24,7 +24,7 @@ pub fn kv_spec(bytes: &[u8]) {
 /// A stored value: what is read is written as it was.
 pub fn kv_record(bytes: &[u8]) {
     let stored = Bytes::copy_from_slice(bytes);
-    if let Ok(record) = Record::decode(stored.clone()) {
+    if let Ok(record) = StoredRecord::decode(stored.clone()) {
         assert!(record.value.len() < bytes.len());
         assert_eq!(record.encode(), stored);
     }

@@ -16,9 +16,9 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use http::Method;
-use tsumugi_http::multipart::{Event, Parser};
+use tsumugi_http::multipart::{FormEvent, Parser};
 use tsumugi_http::percent::{Plus, decode};
-use tsumugi_http::{Capture, Limits, Match, Router, Value, cookie, query};
+use tsumugi_http::{CaptureKind, HttpLimits, Match, RouteTable, Value, cookie, query};
 
 pub use firebird::{firebird_answers, firebird_describe, firebird_events, firebird_handshake};
 pub use json::json;
@@ -56,11 +56,11 @@ pub const TARGETS: [Target; 18] = [
 const PAIRS_MAX: usize = 16;
 const BOUNDARY: &str = "multipart/form-data; boundary=cut";
 
-static ROUTER: LazyLock<Router<usize>> = LazyLock::new(|| {
-    let id = [("id", Capture::Integer)];
-    let price = [("price", Capture::Float)];
-    let key = [("key", Capture::Uuid)];
-    let routes: [(&str, &[(&str, Capture)]); 7] = [
+static ROUTER: LazyLock<RouteTable<usize>> = LazyLock::new(|| {
+    let id = [("id", CaptureKind::Integer)];
+    let price = [("price", CaptureKind::Float)];
+    let key = [("key", CaptureKind::Uuid)];
+    let routes: [(&str, &[(&str, CaptureKind)]); 7] = [
         ("/", &[]),
         ("/users/:id", &id),
         ("/users/:name", &[]),
@@ -69,7 +69,7 @@ static ROUTER: LazyLock<Router<usize>> = LazyLock::new(|| {
         ("/keys/:key", &key),
         ("/files/*path", &[]),
     ];
-    let mut router = Router::new();
+    let mut router = RouteTable::new();
     for (number, (pattern, types)) in routes.into_iter().enumerate() {
         let inserted = router.insert(Method::GET, pattern, types, number);
         assert!(inserted.is_ok(), "the routes of the target are sound");
@@ -153,9 +153,9 @@ pub fn multipart(bytes: &[u8]) {
 
 /// The parts with their content joined, and whether the body was sound to its end.
 fn parts<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<(String, Vec<u8>)>, bool) {
-    let limits = Limits {
+    let limits = HttpLimits {
         parts_max: PAIRS_MAX,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     let Ok(mut parser) = Parser::new(BOUNDARY, &limits) else {
@@ -165,14 +165,14 @@ fn parts<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<(String, Vec<u8
         parser.feed(piece);
         loop {
             match parser.event() {
-                Ok(Some(Event::Part(head))) => found.push((format!("{head:?}"), Vec::new())),
-                Ok(Some(Event::Data(data))) => {
+                Ok(Some(FormEvent::Part(head))) => found.push((format!("{head:?}"), Vec::new())),
+                Ok(Some(FormEvent::Data(data))) => {
                     assert!(!data.is_empty());
                     if let Some((_, content)) = found.last_mut() {
                         content.extend_from_slice(&data);
                     }
                 }
-                Ok(Some(Event::PartEnd | Event::End)) => {}
+                Ok(Some(FormEvent::PartEnd | FormEvent::End)) => {}
                 Ok(None) => break,
                 Err(_) => return (found, false),
             }

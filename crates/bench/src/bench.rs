@@ -10,16 +10,18 @@ use anyhow::{Context as _, Result, bail};
 use hdrhistogram::Histogram;
 use tempfile::TempDir;
 
-use crate::database::{Database, FIREBIRD, Kind, POSTGRES};
-use crate::figures::{Figures, order};
+use crate::database::{DatabaseServer, FIREBIRD, POSTGRES, ServerKind};
 use crate::limits::{CHECKED_BEFORE_WRK_S, REPEATS_MAX, WARM_UP_MS};
-use crate::load::{self, Expected, Outcome, Pace, Plan, Transport};
+use crate::load::{self, ExpectedBody, LoadOutcome, LoadPlan, LoadTransport, Pace};
 use crate::process::Process;
 use crate::programs::Programs;
 use crate::progress;
-use crate::report::{Cost, Latency, Length, Missing, Over, Row, Suite, Table, print};
-use crate::servers::Ours;
-use crate::stop::Stop;
+use crate::report::{
+    Cost, Latency, Length, MissingPart, RatioRuns, ReportTable, Row, Suite, print,
+};
+use crate::samples::{Samples, order};
+use crate::servers::OwnPrograms;
+use crate::stop::StopFlag;
 use crate::wrk;
 
 /// Threads of the load.
@@ -37,7 +39,7 @@ const PERCENTILES: [f64; 16] = [
 
 /// Who makes the load over HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum LoadSource {
     /// This program.
     Own,
     /// wrk, where it can make it.
@@ -51,26 +53,26 @@ pub struct Bench {
     /// How long each measurement is.
     pub length: Length,
     /// Who makes the load over HTTP.
-    load: Source,
+    load: LoadSource,
     /// Whether the user wants an end.
-    pub stop: Stop,
+    pub stop: StopFlag,
     suite: Suite,
     folder: TempDir,
-    database: Option<Database>,
-    firebird: Option<Database>,
+    database: Option<DatabaseServer>,
+    firebird: Option<DatabaseServer>,
     /// Ends of that Firebird that programs have recovered from, by their names.
     recovered: HashMap<String, usize>,
 }
 
 /// A program in its turn, and the row that it fills.
-pub struct Entry<'a> {
+pub struct ProgramEntry<'a> {
     row: Row,
     /// Which entries it is compared with.
     over: Vec<usize>,
     run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
     /// Whether wrk makes its load.
     by_wrk: bool,
-    /// The latencies of all runs, and what is told of them.
+    /// The latencies of all runs, and their summary.
     spread: Option<(Histogram<u64>, Latency)>,
 }
 
@@ -89,10 +91,10 @@ pub struct Run {
     pub spread: Option<(Histogram<u64>, Latency)>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> ProgramEntry<'a> {
     /// An entry that is measured by `run`.
-    pub fn new(row: Row, run: impl FnMut(Length) -> Result<Run> + 'a) -> Entry<'a> {
-        Entry {
+    pub fn new(row: Row, run: impl FnMut(Length) -> Result<Run> + 'a) -> ProgramEntry<'a> {
+        ProgramEntry {
             row,
             over: Vec::new(),
             run: Box::new(run),
@@ -102,7 +104,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Compares it with entries of the same table.
-    pub fn over(mut self, others: impl IntoIterator<Item = usize>) -> Entry<'a> {
+    pub fn over(mut self, others: impl IntoIterator<Item = usize>) -> ProgramEntry<'a> {
         self.over.extend(others);
         self
     }
@@ -117,11 +119,11 @@ impl<'a> Entry<'a> {
         cost.client_us.extend(run.client_us);
         cost.resident_bytes = run.resident_bytes.or(cost.resident_bytes);
         match (&mut self.spread, run.spread) {
-            (Some((all, told)), Some((spread, latency))) => {
+            (Some((all, latencies)), Some((spread, latency))) => {
                 all.add(spread)?;
-                told.requests += latency.requests;
-                told.unanswered += latency.unanswered;
-                told.late_p99_ms = told.late_p99_ms.max(latency.late_p99_ms);
+                latencies.requests += latency.requests;
+                latencies.unanswered += latency.unanswered;
+                latencies.late_p99_ms = latencies.late_p99_ms.max(latency.late_p99_ms);
             }
             (all, spread) => *all = spread,
         }
@@ -149,7 +151,12 @@ impl<'a> Entry<'a> {
 
 impl Bench {
     /// Nothing is measured yet.
-    pub fn new(programs: Programs, length: Length, load: Source, stop: Stop) -> Result<Bench> {
+    pub fn new(
+        programs: Programs,
+        length: Length,
+        load: LoadSource,
+        stop: StopFlag,
+    ) -> Result<Bench> {
         Ok(Bench {
             programs,
             length,
@@ -170,7 +177,7 @@ impl Bench {
         } else {
             ""
         };
-        let wrk = if self.load == Source::Wrk {
+        let wrk = if self.load == LoadSource::Wrk {
             " --wrk"
         } else {
             ""
@@ -196,8 +203,8 @@ impl Bench {
     }
 
     /// The programs of this repository.
-    pub fn ours(&self) -> Ours {
-        Ours {
+    pub fn ours(&self) -> OwnPrograms {
+        OwnPrograms {
             tsumugi: self.programs.server.clone(),
             tax: self.programs.tool("tax"),
         }
@@ -213,14 +220,14 @@ impl Bench {
     /// Tells that something is not measured, and why.
     pub fn miss(&mut self, what: &str, remedy: &str) {
         say!("  {what} skipped: {remedy}");
-        self.suite.missing.push(Missing {
+        self.suite.missing.push(MissingPart {
             what: what.to_owned(),
             remedy: remedy.to_owned(),
         });
     }
 
     /// The URL of a PostgreSQL with the tables of the benchmarks: that of `DATABASE_URL`, or one that is thrown away.
-    /// `None` when there is none; that is told.
+    /// `None` when there is none; that is reported.
     pub fn database(&mut self) -> Result<Option<String>> {
         if self.database.is_none() {
             self.database = self.find(&POSTGRES)?;
@@ -228,7 +235,7 @@ impl Bench {
         Ok(self.database.as_ref().map(|database| database.url.clone()))
     }
 
-    /// The URL of a Firebird database: that of `FIREBIRD_URL`, or an empty one that is thrown away. `None` when there is none; that is told.
+    /// The URL of a Firebird database: that of `FIREBIRD_URL`, or an empty one that is thrown away. `None` when there is none; that is reported.
     pub fn firebird(&mut self) -> Result<Option<String>> {
         if self.firebird.is_none() {
             self.firebird = self.find(&FIREBIRD)?;
@@ -236,8 +243,8 @@ impl Bench {
         Ok(self.firebird.as_ref().map(|database| database.url.clone()))
     }
 
-    fn find(&mut self, kind: &Kind) -> Result<Option<Database>> {
-        match Database::find(kind, &self.programs, &self.stop)? {
+    fn find(&mut self, kind: &ServerKind) -> Result<Option<DatabaseServer>> {
+        match DatabaseServer::find(kind, &self.programs, &self.stop)? {
             Ok(database) => Ok(Some(database)),
             Err(missing) => {
                 self.miss(&missing.what, &missing.remedy);
@@ -247,7 +254,11 @@ impl Bench {
     }
 
     /// Measures the entries in turn, there and back again, and tells the table.
-    pub fn contest(&mut self, table: Table, entries: Vec<Entry<'_>>) -> Result<Table> {
+    pub fn contest(
+        &mut self,
+        table: ReportTable,
+        entries: Vec<ProgramEntry<'_>>,
+    ) -> Result<ReportTable> {
         let length = self.length;
         self.contest_for(length, table, entries)
     }
@@ -256,9 +267,9 @@ impl Bench {
     pub fn contest_for(
         &mut self,
         length: Length,
-        mut table: Table,
-        mut entries: Vec<Entry<'_>>,
-    ) -> Result<Table> {
+        mut table: ReportTable,
+        mut entries: Vec<ProgramEntry<'_>>,
+    ) -> Result<ReportTable> {
         self.stop.check()?;
         let title = format!("{}: {}", self.suite.name, table.title);
         let bar = progress::bar(title, (length.rounds * entries.len()) as u64);
@@ -281,13 +292,13 @@ impl Bench {
         if entries.iter().any(|entry| entry.by_wrk) {
             table.notes.push(BY_WRK.to_owned());
         }
-        table.rows = entries.iter().map(Entry::row).collect();
+        table.rows = entries.iter().map(ProgramEntry::row).collect();
         for (at, entry) in entries.iter().enumerate() {
-            let own = Figures::from(entry.row.runs.as_slice());
+            let own = Samples::from(entry.row.runs.as_slice());
             for &other in &entry.over {
-                let runs = own.ratios(&Figures::from(entries[other].row.runs.as_slice()));
+                let runs = own.ratios(&Samples::from(entries[other].row.runs.as_slice()));
                 let program = name(&entries[other].row, &entry.row);
-                table.rows[at].over.push(Over { program, runs });
+                table.rows[at].over.push(RatioRuns { program, runs });
             }
         }
         if table.rows.iter().any(|row| !row.runs.is_empty()) {
@@ -298,7 +309,7 @@ impl Bench {
 
     /// Measures an entry; again, when the database's server has ended by itself since its program was last measured well, which is
     /// told: what it had of connections is lost.
-    fn measure(&mut self, entry: &mut Entry<'_>, length: Length) -> Result<()> {
+    fn measure(&mut self, entry: &mut ProgramEntry<'_>, length: Length) -> Result<()> {
         let name = format!("{} {}", entry.row.program, entry.row.case);
         for _ in 0..REPEATS_MAX {
             let before = self.firebird_ends();
@@ -321,12 +332,12 @@ impl Bench {
 
     /// How often the Firebird that is thrown away has ended by itself.
     pub fn firebird_ends(&self) -> usize {
-        self.firebird.as_ref().map_or(0, Database::ends)
+        self.firebird.as_ref().map_or(0, DatabaseServer::ends)
     }
 
     /// Whether that is more often than `before`; then it runs again.
     pub fn firebird_ended_since(&self, before: usize) -> Result<bool> {
-        let ended = |firebird: &Database| firebird.has_ended_since(before, &self.stop);
+        let ended = |firebird: &DatabaseServer| firebird.has_ended_since(before, &self.stop);
         Ok(self
             .firebird
             .as_ref()
@@ -336,20 +347,20 @@ impl Bench {
     }
 
     /// Tells a table that is complete.
-    pub fn table(&mut self, table: Table) {
+    pub fn table(&mut self, table: ReportTable) {
         say!("{}", print::table(&self.suite.name, &table).trim_end());
         self.suite.tables.push(table);
     }
 
     /// An entry that loads a server over HTTP.
-    pub fn http<'a>(&self, row: Row, asked: Asked<'a>) -> Entry<'a> {
+    pub fn http<'a>(&self, row: Row, asked: HttpLoad<'a>) -> ProgramEntry<'a> {
         let stop = self.stop.clone();
-        let by_wrk = self.load == Source::Wrk && asked.is_for_wrk();
-        let entry = Entry::new(row, move |length| match by_wrk {
+        let by_wrk = self.load == LoadSource::Wrk && asked.is_for_wrk();
+        let entry = ProgramEntry::new(row, move |length| match by_wrk {
             true => asked.run_by_wrk(length, &stop),
             false => asked.run(length, &stop),
         });
-        Entry { by_wrk, ..entry }
+        ProgramEntry { by_wrk, ..entry }
     }
 }
 
@@ -362,7 +373,7 @@ fn name(other: &Row, row: &Row) -> String {
     }
 }
 
-impl Entry<'_> {
+impl ProgramEntry<'_> {
     /// Takes the last run away.
     fn forget(&mut self) {
         self.row.runs.pop();
@@ -374,15 +385,15 @@ impl Entry<'_> {
 }
 
 /// What a server is asked over HTTP.
-pub struct Asked<'a> {
+pub struct HttpLoad<'a> {
     /// Who is asked.
     pub process: &'a Process,
     /// How.
-    pub transport: Transport,
+    pub transport: LoadTransport,
     /// For what.
     pub path: &'a str,
     /// What the answer must be.
-    pub expected: Expected,
+    pub expected: ExpectedBody,
     /// By how many at once.
     pub connections: usize,
     /// From how many threads.
@@ -391,12 +402,12 @@ pub struct Asked<'a> {
     pub pace: Pace,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> HttpLoad<'a> {
     /// As fast as [`CONNECTIONS`] get answers.
-    pub fn fast(process: &'a Process, path: &'a str, expected: Expected) -> Asked<'a> {
-        Asked {
+    pub fn fast(process: &'a Process, path: &'a str, expected: ExpectedBody) -> HttpLoad<'a> {
+        HttpLoad {
             process,
-            transport: Transport::default(),
+            transport: LoadTransport::default(),
             path,
             expected,
             connections: CONNECTIONS,
@@ -407,11 +418,11 @@ impl<'a> Asked<'a> {
 
     /// Whether wrk can ask the same.
     fn is_for_wrk(&self) -> bool {
-        self.pace == Pace::Closed && self.transport == Transport::default()
+        self.pace == Pace::Closed && self.transport == LoadTransport::default()
     }
 
     /// The same as `run`, from wrk. It looks at no body, so our own load does before.
-    fn run_by_wrk(&self, length: Length, stop: &Stop) -> Result<Run> {
+    fn run_by_wrk(&self, length: Length, stop: &StopFlag) -> Result<Run> {
         let short = Length {
             seconds: CHECKED_BEFORE_WRK_S,
             ..length
@@ -438,8 +449,8 @@ impl<'a> Asked<'a> {
     }
 
     /// Asks for so long, and says what came of it; an error if an answer was not what it must be.
-    pub fn run(&self, length: Length, stop: &Stop) -> Result<Run> {
-        let plan = Plan {
+    pub fn run(&self, length: Length, stop: &StopFlag) -> Result<Run> {
+        let plan = LoadPlan {
             address: self.process.address,
             transport: self.transport,
             path: self.path,
@@ -480,8 +491,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The latencies of a load, and what else is told of them.
-pub fn spread(outcome: Outcome, rate: f64) -> (Histogram<u64>, Latency) {
+/// The latencies of a load, and their summary.
+pub fn spread(outcome: LoadOutcome, rate: f64) -> (Histogram<u64>, Latency) {
     let tally = outcome.tally;
     let latency = Latency {
         rate,
@@ -501,17 +512,17 @@ fn milliseconds(nanoseconds: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn command(length: Length, load: Source) -> String {
+    fn command(length: Length, load: LoadSource) -> String {
         let programs = Programs::new(std::env::current_exe().ok(), None).unwrap();
-        let bench = Bench::new(programs, length, load, Stop::default());
+        let bench = Bench::new(programs, length, load, StopFlag::default());
         bench.unwrap().command("world")
     }
 
     #[test]
     fn the_command_of_a_suite_says_how_long_and_by_whom_it_was_measured() {
-        let whole = command(Length::WHOLE, Source::Own);
+        let whole = command(Length::WHOLE, LoadSource::Own);
         assert_eq!(whole, "tsumugi bench world");
-        let quick = command(Length::QUICK, Source::Wrk);
+        let quick = command(Length::QUICK, LoadSource::Wrk);
         assert_eq!(quick, "tsumugi bench --quick --wrk world");
     }
 }

@@ -10,13 +10,13 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::bench::{Bench, Entry, Run};
+use crate::bench::{Bench, ProgramEntry, Run};
 use crate::client;
 use crate::process::Process;
 use crate::reads;
-use crate::report::{Better, Length, Over, Row, Table};
+use crate::report::{Better, Length, RatioRuns, ReportTable, Row};
 use crate::servers::application_file;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// The tool that asks from Rust.
 const TOOL: &str = "builder";
@@ -27,7 +27,7 @@ const GOALS: &str = "goals: 10 us in Ruby, 3 us in Rust";
 
 /// Microseconds of one query.
 #[derive(Clone, Copy)]
-struct Spent {
+struct QueryCost {
     raw: f64,
     built: f64,
     alone: f64,
@@ -61,7 +61,7 @@ struct Case<'a> {
     database: &'static str,
     url: &'a str,
     server: Option<Process>,
-    spent: RefCell<Vec<Spent>>,
+    spent: RefCell<Vec<QueryCost>>,
 }
 
 fn contest(bench: &mut Bench, tool: &Path, databases: &[(&'static str, String)]) -> Result<()> {
@@ -91,7 +91,7 @@ fn contest(bench: &mut Bench, tool: &Path, databases: &[(&'static str, String)])
     let (stop, tool) = (bench.stop.clone(), tool.to_owned());
     let entries = cases.iter().map(|case| {
         let (sums, stop, tool) = (&sums, &stop, &tool);
-        Entry::new(case.row("over its SQL"), move |length| {
+        ProgramEntry::new(case.row("over its SQL"), move |length| {
             let (spent, read) = case.ask(tool, length, stop)?;
             let expected = *sums.borrow_mut().entry(case.database).or_insert(read);
             ensure!(read == expected, "it read something else than the others");
@@ -102,13 +102,13 @@ fn contest(bench: &mut Bench, tool: &Path, databases: &[(&'static str, String)])
             })
         })
     });
-    let difference = Table {
+    let difference = ReportTable {
         name: "difference".to_owned(),
         title: "where(id:).first over the same SQL, for each query".to_owned(),
         unit: "us".to_owned(),
         better: Better::Less,
         notes: vec![GOALS.to_owned()],
-        ..Table::default()
+        ..ReportTable::default()
     };
     let entries = entries.collect();
     bench.contest(difference, entries)?;
@@ -117,9 +117,9 @@ fn contest(bench: &mut Bench, tool: &Path, databases: &[(&'static str, String)])
     Ok(())
 }
 
-/// What making the SQL costs without asking anybody.
-fn alone(cases: &[Case<'_>]) -> Table {
-    Table {
+/// What making the SQL costs without a database.
+fn alone(cases: &[Case<'_>]) -> ReportTable {
+    ReportTable {
         name: "alone".to_owned(),
         title: "the builder's SQL alone".to_owned(),
         unit: "us".to_owned(),
@@ -131,17 +131,17 @@ fn alone(cases: &[Case<'_>]) -> Table {
                 ..case.row("the SQL alone")
             })
             .collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
 /// What the queries cost with their way to the database and back.
-fn whole(cases: &[Case<'_>]) -> Table {
+fn whole(cases: &[Case<'_>]) -> ReportTable {
     let rows = cases.iter().flat_map(|case| {
         let ratios = case.runs(|spent| spent.built / spent.raw);
         let built = Row {
             runs: case.runs(|spent| spent.built),
-            over: vec![Over {
+            over: vec![RatioRuns {
                 program: "SQL".to_owned(),
                 runs: ratios,
             }],
@@ -153,13 +153,13 @@ fn whole(cases: &[Case<'_>]) -> Table {
         };
         [built, raw]
     });
-    Table {
+    ReportTable {
         name: "queries".to_owned(),
         title: "one query after the other on one connection".to_owned(),
         unit: "us".to_owned(),
         better: Better::Less,
         rows: rows.collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
@@ -173,40 +173,40 @@ impl Case<'_> {
         }
     }
 
-    fn runs(&self, of: impl Fn(&Spent) -> f64) -> Vec<f64> {
+    fn runs(&self, of: impl Fn(&QueryCost) -> f64) -> Vec<f64> {
         self.spent.borrow().iter().map(of).collect()
     }
 
     /// One run, and the sum of what was read.
-    fn ask(&self, tool: &PathBuf, length: Length, stop: &Stop) -> Result<(Spent, i64)> {
+    fn ask(&self, tool: &PathBuf, length: Length, stop: &StopFlag) -> Result<(QueryCost, i64)> {
         let turns = if length.is_quick() { TURNS / 5 } else { TURNS };
-        let told = match &self.server {
+        let output = match &self.server {
             Some(server) => {
                 let answer = client::fetch(server.address, &format!("/cost?turns={turns}"))?;
                 let text = String::from_utf8_lossy(&answer.body).into_owned();
                 ensure!(answer.status == 200, "{} {text}", answer.status);
                 text
             }
-            None => reads::told(
+            None => reads::output_of(
                 stop,
                 Command::new(tool).args([self.url, &turns.to_string()]),
             )?,
         };
-        figures(&told).with_context(|| format!("no figures in {told:?}"))
+        figures(&output).with_context(|| format!("no figures in {output:?}"))
     }
 }
 
 /// Seconds of so many queries, as microseconds of one.
-fn figures(told: &str) -> Option<(Spent, i64)> {
-    let told: Value = serde_json::from_str(told).ok()?;
-    let queries = told["queries"].as_f64()?;
-    let each = |name: &str| Some(told[name].as_f64()? * 1e6 / queries);
-    let spent = Spent {
+fn figures(output: &str) -> Option<(QueryCost, i64)> {
+    let output: Value = serde_json::from_str(output).ok()?;
+    let queries = output["queries"].as_f64()?;
+    let each = |name: &str| Some(output[name].as_f64()? * 1e6 / queries);
+    let spent = QueryCost {
         raw: each("raw")?,
         built: each("built")?,
         alone: each("alone")?,
     };
-    Some((spent, told["sum"].as_i64()?))
+    Some((spent, output["sum"].as_i64()?))
 }
 
 #[cfg(test)]
@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn seconds_of_all_queries_are_microseconds_of_one() {
-        let told = r#"{"queries":1000,"raw":0.02,"built":0.025,"alone":0.001,"sum":-7}"#;
-        let (spent, sum) = figures(told).unwrap();
+        let output = r#"{"queries":1000,"raw":0.02,"built":0.025,"alone":0.001,"sum":-7}"#;
+        let (spent, sum) = figures(output).unwrap();
         assert_eq!(
             (spent.raw, spent.built, spent.alone, sum),
             (20.0, 25.0, 1.0, -7)

@@ -9,14 +9,14 @@ use crate::limits::ANSWER_MS_MAX;
 use crate::message;
 
 /// A connection to a server.
-pub struct Client {
+pub struct ProbeClient {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
 /// A response.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ProbeResponse {
     /// The status.
     pub status: u16,
     /// The lines before the body.
@@ -27,13 +27,13 @@ pub struct Answer {
     pub closes: bool,
 }
 
-impl Client {
+impl ProbeClient {
     /// Connects.
-    pub fn connect(address: SocketAddr) -> io::Result<Client> {
+    pub fn connect(address: SocketAddr) -> io::Result<ProbeClient> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_millis(ANSWER_MS_MAX)))?;
-        Ok(Client {
+        Ok(ProbeClient {
             stream,
             read: Vec::new(),
         })
@@ -56,7 +56,7 @@ impl Client {
     }
 
     /// Asks for a page in a language, and reads it.
-    pub fn fetch_in(&mut self, path: &str, language: &str) -> io::Result<Answer> {
+    pub fn fetch_in(&mut self, path: &str, language: &str) -> io::Result<ProbeResponse> {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: bench\r\naccept-language: {language}\r\n\r\n");
         self.stream.write_all(request.as_bytes())?;
@@ -64,7 +64,7 @@ impl Client {
     }
 
     /// Sends a form in a session, and reads the answer, which is in English.
-    pub fn submit(&mut self, path: &str, cookie: &str, form: &str) -> io::Result<Answer> {
+    pub fn submit(&mut self, path: &str, cookie: &str, form: &str) -> io::Result<ProbeResponse> {
         let length = form.len();
         let request = format!(
             "POST {path} HTTP/1.1\r\nhost: bench\r\naccept-language: en\r\ncookie: {cookie}\r\n\
@@ -75,11 +75,11 @@ impl Client {
     }
 
     /// Reads the next answer.
-    pub fn answer(&mut self) -> io::Result<Answer> {
+    pub fn answer(&mut self) -> io::Result<ProbeResponse> {
         loop {
             if let Some(message) = message::parse(&self.read)? {
                 let end = memchr::memmem::find(&self.read, b"\r\n\r\n").unwrap_or_default();
-                let answer = Answer {
+                let answer = ProbeResponse {
                     status: message.status,
                     head: String::from_utf8_lossy(&self.read[..end]).into_owned(),
                     closes: message.closes,
@@ -112,13 +112,13 @@ impl Client {
     }
 
     /// Asks and reads the answer.
-    pub fn fetch(&mut self, path: &str) -> io::Result<Answer> {
+    pub fn fetch(&mut self, path: &str) -> io::Result<ProbeResponse> {
         self.send(path)?;
         self.answer()
     }
 }
 
 /// One request on a connection of its own.
-pub fn fetch(address: SocketAddr, path: &str) -> io::Result<Answer> {
-    Client::connect(address)?.fetch(path)
+pub fn fetch(address: SocketAddr, path: &str) -> io::Result<ProbeResponse> {
+    ProbeClient::connect(address)?.fetch(path)
 }

@@ -16,11 +16,11 @@ use anyhow::{Context as _, Result, bail};
 use crate::limits::{DATABASE_MS_MAX, ENDED_MS_MAX, POLL_MS};
 use crate::process::{find, pause};
 use crate::programs::Programs;
-use crate::report::Missing;
-use crate::stop::Stop;
+use crate::report::MissingPart;
+use crate::stop::StopFlag;
 
 /// A kind of server.
-pub struct Kind {
+pub struct ServerKind {
     name: &'static str,
     /// Where the user says which one is his.
     variable: &'static str,
@@ -31,7 +31,7 @@ pub struct Kind {
 }
 
 /// With the tables of the benchmarks.
-pub const POSTGRES: Kind = Kind {
+pub const POSTGRES: ServerKind = ServerKind {
     name: "PostgreSQL",
     variable: "DATABASE_URL",
     tool: "tsumugi-with-postgres",
@@ -40,7 +40,7 @@ pub const POSTGRES: Kind = Kind {
 };
 
 /// With an empty database.
-pub const FIREBIRD: Kind = Kind {
+pub const FIREBIRD: ServerKind = ServerKind {
     name: "Firebird",
     variable: "FIREBIRD_URL",
     tool: "tsumugi-with-firebird",
@@ -48,7 +48,7 @@ pub const FIREBIRD: Kind = Kind {
     is_installed: has_firebird,
 };
 
-/// What the tool runs beside its server: it tells the URL and waits until nobody needs the server any more.
+/// What the tool runs beside its server: it tells the URL and waits until the server is needed no more.
 const HOLDER: &str = "echo \"$DATABASE_URL\"; exec cat";
 
 /// With these the tool's lines begin that tell of a server that ended by itself, and that it runs again.
@@ -56,30 +56,30 @@ const ENDED: &str = "# Firebird ended by itself";
 const RUNS_AGAIN: &str = "# Firebird runs again";
 
 /// A server that can be asked.
-pub struct Database {
+pub struct DatabaseServer {
     /// Where it is.
     pub url: String,
     /// What holds it, when it is thrown away.
     holder: Option<Child>,
-    ends: Arc<Ends>,
+    ends: Arc<ServerEnds>,
 }
 
 /// How often a server that is thrown away has ended by itself, and runs again.
 #[derive(Default)]
-struct Ends {
+struct ServerEnds {
     ended: AtomicUsize,
     again: AtomicUsize,
 }
 
-impl Database {
+impl DatabaseServer {
     /// The user's server, or one of our own; what is missing when there can be none.
     pub fn find(
-        kind: &Kind,
+        kind: &ServerKind,
         programs: &Programs,
-        stop: &Stop,
-    ) -> Result<Result<Database, Missing>> {
+        stop: &StopFlag,
+    ) -> Result<Result<DatabaseServer, MissingPart>> {
         if let Ok(url) = std::env::var(kind.variable) {
-            return Ok(Ok(Database {
+            return Ok(Ok(DatabaseServer {
                 url,
                 holder: None,
                 ends: Arc::default(),
@@ -92,15 +92,15 @@ impl Database {
             let build = format!("cargo build --release --package {}", kind.tool);
             format!("`{build}` builds what starts it")
         } else {
-            return Database::start(&tool, stop).map(Ok);
+            return DatabaseServer::start(&tool, stop).map(Ok);
         };
-        Ok(Err(Missing {
+        Ok(Err(MissingPart {
             what: kind.name.to_owned(),
             remedy: format!("{remedy}, or set {}", kind.variable),
         }))
     }
 
-    fn start(tool: &Path, stop: &Stop) -> Result<Database> {
+    fn start(tool: &Path, stop: &StopFlag) -> Result<DatabaseServer> {
         let mut holder = Command::new(tool)
             .args(["sh", "-c", HOLDER])
             .stdin(Stdio::piped())
@@ -111,7 +111,7 @@ impl Database {
             .with_context(|| format!("cannot run {}", tool.display()))?;
         let said = holder.stdout.take().context("the tool has no output")?;
         let told = holder.stderr.take().context("the tool has no output")?;
-        let mut database = Database {
+        let mut database = DatabaseServer {
             url: String::new(),
             holder: Some(holder),
             ends: Arc::default(),
@@ -121,7 +121,7 @@ impl Database {
         let (sender, receiver) = channel();
         thread::spawn(move || {
             let mut line = String::new();
-            // Nobody is left to tell when the other end has gone.
+            // There is no reader when the other end has gone.
             let _ = BufReader::new(said)
                 .read_line(&mut line)
                 .map(|_| sender.send(line));
@@ -136,24 +136,27 @@ impl Database {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 _ => {
-                    // It has ended, and so does what it told.
+                    // It has ended, and so does its output.
                     let _ = teller.join();
-                    bail!("{} told no URL; what it said is above", tool.display())
+                    bail!("{} printed no URL; its output is above", tool.display())
                 }
             }
         }
-        bail!("{} told no URL within {DATABASE_MS_MAX} ms", tool.display())
+        bail!(
+            "{} printed no URL within {DATABASE_MS_MAX} ms",
+            tool.display()
+        )
     }
 }
 
-impl Database {
+impl DatabaseServer {
     /// How often its server has ended by itself.
     pub fn ends(&self) -> usize {
         self.ends.ended.load(Ordering::Relaxed)
     }
 
     /// Whether it has ended more often than `before`; then it runs again.
-    pub fn has_ended_since(&self, before: usize, stop: &Stop) -> Result<bool> {
+    pub fn has_ended_since(&self, before: usize, stop: &StopFlag) -> Result<bool> {
         if self.holder.is_none() {
             return Ok(false);
         }
@@ -167,7 +170,7 @@ impl Database {
 }
 
 /// Whether something happens in time.
-fn wait(ms_max: u64, stop: &Stop, happened: impl Fn() -> bool) -> Result<bool> {
+fn wait(ms_max: u64, stop: &StopFlag, happened: impl Fn() -> bool) -> Result<bool> {
     let until = Instant::now() + Duration::from_millis(ms_max);
     while !happened() {
         stop.check()?;
@@ -179,7 +182,7 @@ fn wait(ms_max: u64, stop: &Stop, happened: impl Fn() -> bool) -> Result<bool> {
     Ok(true)
 }
 
-impl Ends {
+impl ServerEnds {
     /// Passes on what a tool tells, and counts.
     fn read(&self, told: impl BufRead) {
         for line in told.lines().map_while(Result::ok) {
@@ -193,7 +196,7 @@ impl Ends {
     }
 }
 
-impl Drop for Database {
+impl Drop for DatabaseServer {
     fn drop(&mut self) {
         if let Some(mut holder) = self.holder.take() {
             // The end of its input ends it; its server is ended by the tool, or by who watches over that.

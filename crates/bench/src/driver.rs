@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-use crate::bench::{Bench, Entry, Run};
-use crate::report::{Length, Row, Table};
-use crate::stop::Stop;
+use crate::bench::{Bench, ProgramEntry, Run};
+use crate::report::{Length, ReportTable, Row};
+use crate::stop::StopFlag;
 
 /// One row of 13 columns of as many types, for which no table is read.
 const CONSTANT: &str = "select 7::int4, 1234567890123::int8, 98765.4321::numeric, 0.5::float4, 0.25::float8, 'thread'::varchar, \
@@ -99,14 +99,14 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     for entrant in all.iter().filter(|entrant| !entrant.program.is_file()) {
         bench.miss(entrant.name, entrant.remedy);
     }
-    let reads = Table {
+    let reads = ReportTable {
         name: "reads".to_owned(),
         title: "reads of a row by its key, so many in flight".to_owned(),
         unit: "q/s".to_owned(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     contest(bench, reads, &all, &READS, &url)?;
-    let constant = Table {
+    let constant = ReportTable {
         name: "constant".to_owned(),
         title: "a constant row of 13 types, by threads".to_owned(),
         unit: "q/s".to_owned(),
@@ -114,7 +114,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         notes: vec![format!(
             "{DEPTH} in flight on the connection of each thread"
         )],
-        ..Table::default()
+        ..ReportTable::default()
     };
     contest(bench, constant, &all, &CONSTANTS, &url)
 }
@@ -122,7 +122,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
 /// Programs beside each other, case by case; who asked the same must have read the same.
 fn contest(
     bench: &mut Bench,
-    table: Table,
+    table: ReportTable,
     all: &[Entrant],
     cases: &[Case],
     url: &str,
@@ -147,7 +147,7 @@ fn contest(
                 ..Row::default()
             };
             let (stop, case) = (&stop, *case);
-            let entry = Entry::new(row, move |length| {
+            let entry = ProgramEntry::new(row, move |length| {
                 let (run, read) = entrant.run(case, url, length, stop)?;
                 let expected = sum.get().unwrap_or(read);
                 ensure!(read == expected, "it read something else than the others");
@@ -167,7 +167,7 @@ fn contest(
 
 impl Entrant {
     /// One run, and the sum of what was read.
-    fn run(&self, case: Case, url: &str, length: Length, stop: &Stop) -> Result<(Run, i64)> {
+    fn run(&self, case: Case, url: &str, length: Length, stop: &StopFlag) -> Result<(Run, i64)> {
         let whole = if case.depth == 1 { COUNT_ALONE } else { COUNT };
         let count = if length.is_quick() { whole / 10 } else { whole };
         let mut command = Command::new(&self.program);

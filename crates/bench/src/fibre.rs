@@ -3,10 +3,10 @@
 
 use anyhow::Result;
 
-use crate::bench::{Asked, Bench};
+use crate::bench::{Bench, HttpLoad};
 use crate::http::{PATH, hello};
 use crate::parked;
-use crate::report::{Published, Row, Table};
+use crate::report::{PublishedFigure, ReportTable, Row};
 
 /// Whose figures stand beside ours.
 const SOURCE: &str = "ngx_mruby";
@@ -44,17 +44,17 @@ fn tax(bench: &mut Bench) -> Result<()> {
             case: (*case).to_owned(),
             program: "tsumugi".to_owned(),
             ours: true,
-            published: published.map(|(_, figure)| Published::exactly(*figure, SOURCE)),
+            published: published.map(|(_, figure)| PublishedFigure::exactly(*figure, SOURCE)),
             ..Row::default()
         };
-        let entry = bench.http(row, Asked::fast(process, path, hello()));
+        let entry = bench.http(row, HttpLoad::fast(process, path, hello()));
         entries.push(entry.over((at > 0).then_some(0)));
     }
-    let table = Table {
+    let table = ReportTable {
         name: "tax".to_owned(),
         title: "what a fibre costs".to_owned(),
         unit: "req/s".to_owned(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::bench::{Asked, Bench, Entry, Run};
-use crate::client::{self, Client};
-use crate::figures::Figures;
+use crate::bench::{Bench, HttpLoad, ProgramEntry, Run};
+use crate::client::{self, ProbeClient};
 use crate::limits::WARM_UP_MS;
-use crate::load::{self, Expected, Pace, Plan, Transport};
+use crate::load::{self, ExpectedBody, LoadPlan, LoadTransport, Pace};
 use crate::process::{Process, find, free_address};
-use crate::report::{Better, Published, Row, Table};
+use crate::report::{Better, PublishedFigure, ReportTable, Row};
+use crate::samples::Samples;
 use crate::servers::firebird_file;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// Connections of the load, as in the table that this suite is after.
 const CONNECTIONS: usize = 5;
@@ -52,7 +52,7 @@ const QUERIES_QUICK: usize = 2;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Maker {
+enum Contestant {
     Ruby,
     Blocking,
     Node,
@@ -61,12 +61,17 @@ enum Maker {
 /// A way of having a connection.
 struct Way {
     case: &'static str,
-    maker: Maker,
+    maker: Contestant,
     path: &'static str,
     published: Option<f64>,
 }
 
-const fn way(maker: Maker, path: &'static str, case: &'static str, published: Option<f64>) -> Way {
+const fn way(
+    maker: Contestant,
+    path: &'static str,
+    case: &'static str,
+    published: Option<f64>,
+) -> Way {
     Way {
         case,
         maker,
@@ -78,34 +83,39 @@ const fn way(maker: Maker, path: &'static str, case: &'static str, published: Op
 /// In the order of the published table; the peer last.
 const WAYS: [Way; 8] = [
     way(
-        Maker::Blocking,
+        Contestant::Blocking,
         "/connect",
         "blocking, connects for each request",
         Some(52.0),
     ),
     way(
-        Maker::Ruby,
+        Contestant::Ruby,
         "/connect",
         "connects for each request",
         Some(129.0),
     ),
     way(
-        Maker::Blocking,
+        Contestant::Blocking,
         "/single",
         "blocking, one connection",
         Some(160.0),
     ),
     way(
-        Maker::Ruby,
+        Contestant::Ruby,
         "/single",
         "one connection with a queue",
         Some(130.0),
     ),
-    way(Maker::Ruby, "/pool", "pool of 5", Some(188.0)),
-    way(Maker::Ruby, "/prepared", "pool of 5, prepared", Some(214.0)),
-    way(Maker::Node, "/pool", "node-firebird, pool of 5", None),
+    way(Contestant::Ruby, "/pool", "pool of 5", Some(188.0)),
     way(
-        Maker::Node,
+        Contestant::Ruby,
+        "/prepared",
+        "pool of 5, prepared",
+        Some(214.0),
+    ),
+    way(Contestant::Node, "/pool", "node-firebird, pool of 5", None),
+    way(
+        Contestant::Node,
         "/prepared",
         "node-firebird, pool of 5, prepared",
         None,
@@ -124,14 +134,14 @@ impl Server {
         Row {
             case: self.way.case.to_owned(),
             program: self.name().to_owned(),
-            ours: self.way.maker != Maker::Node,
-            published: published.map(|figure| Published::exactly(figure, SOURCE)),
+            ours: self.way.maker != Contestant::Node,
+            published: published.map(|figure| PublishedFigure::exactly(figure, SOURCE)),
             ..Row::default()
         }
     }
 
     fn name(&self) -> &'static str {
-        if self.way.maker == Maker::Node {
+        if self.way.maker == Contestant::Node {
             NODE
         } else {
             "tsumugi"
@@ -203,11 +213,11 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
     let mut servers = Vec::new();
     for way in &WAYS {
         let process = match (way.maker, &node) {
-            (Maker::Ruby, _) => {
+            (Contestant::Ruby, _) => {
                 let variables = [("DATABASE_URL", url)];
                 bench.ours().serve(&file, &folder, WORKERS, &variables)?
             }
-            (Maker::Blocking, _) if blocking.is_file() => {
+            (Contestant::Blocking, _) if blocking.is_file() => {
                 let folder = &tempfile::tempdir_in(&folder)?.keep();
                 let address = free_address()?;
                 let mut command = Command::new(&blocking);
@@ -216,7 +226,7 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
                 command.arg(folder.join("data")).env("DATABASE_URL", url);
                 Process::start(BLOCKING, command, address, folder)?
             }
-            (Maker::Node, Some(node)) if peer.join("node_modules").is_dir() => {
+            (Contestant::Node, Some(node)) if peer.join("node_modules").is_dir() => {
                 let folder = &tempfile::tempdir_in(&folder)?.keep();
                 let address = free_address()?;
                 let mut command = Command::new(node);
@@ -232,7 +242,7 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
     Ok(servers)
 }
 
-/// What all of them answer; it is told how long that is.
+/// What all of them answer; its length is checked.
 fn same(bench: &mut Bench, servers: &[Server], title: &str, query: &str) -> Result<Vec<u8>> {
     let mut expected: Option<Vec<u8>> = None;
     for server in servers {
@@ -257,7 +267,7 @@ fn same(bench: &mut Bench, servers: &[Server], title: &str, query: &str) -> Resu
             );
         }
     }
-    let body = expected.context("nobody answers")?;
+    let body = expected.context("no program answers")?;
     let value: Value = serde_json::from_slice(&body).context("this is no JSON")?;
     let rows = value.as_array().context("this is no array")?;
     let columns = rows.first().and_then(Value::as_object);
@@ -271,7 +281,7 @@ fn same(bench: &mut Bench, servers: &[Server], title: &str, query: &str) -> Resu
 }
 
 /// Where a way stands among those that can be had here.
-fn place(servers: &[Server], maker: Maker, path: &str) -> Option<usize> {
+fn place(servers: &[Server], maker: Contestant, path: &str) -> Option<usize> {
     let is_it = |server: &Server| server.way.maker == maker && server.way.path == path;
     servers.iter().position(is_it)
 }
@@ -286,9 +296,9 @@ fn rates(
     expected: &[u8],
 ) -> Result<()> {
     let others = [
-        place(servers, Maker::Blocking, "/connect"),
-        place(servers, Maker::Node, "/pool"),
-        place(servers, Maker::Node, "/prepared"),
+        place(servers, Contestant::Blocking, "/connect"),
+        place(servers, Contestant::Node, "/pool"),
+        place(servers, Contestant::Node, "/prepared"),
     ];
     let paths: Vec<String> = servers
         .iter()
@@ -296,31 +306,31 @@ fn rates(
         .collect();
     let mut entries = Vec::new();
     for (server, path) in servers.iter().zip(&paths) {
-        let asked = Asked {
+        let asked = HttpLoad {
             connections: CONNECTIONS,
-            ..Asked::fast(&server.process, path, Expected::Same(expected.to_vec()))
+            ..HttpLoad::fast(&server.process, path, ExpectedBody::Same(expected.to_vec()))
         };
         let mut row = server.row();
         if !query.is_empty() {
             row.published = None;
         }
-        let compared = server.way.path == "/prepared" && server.way.maker == Maker::Ruby;
+        let compared = server.way.path == "/prepared" && server.way.maker == Contestant::Ruby;
         let over = others.into_iter().flatten().filter(|_| compared);
         entries.push(bench.http(row, asked).over(over));
     }
-    let table = Table {
+    let table = ReportTable {
         name: name.to_owned(),
         title: title.to_owned(),
         unit: "req/s".to_owned(),
         notes: vec![format!(
             "{CONNECTIONS} requests at once; published with ab -n 10000 -c 5, of its own catalogue"
         )],
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }
 
-/// How long the first byte of an answer takes when nobody else asks.
+/// How long the first byte of an answer takes without other requests.
 fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
     let entries = servers.iter().map(|server| {
         let stop = bench.stop.clone();
@@ -328,8 +338,8 @@ fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result
             published: None,
             ..server.row()
         };
-        Entry::new(row, move |_| {
-            let mut client = Client::connect(server.process.address)?;
+        ProgramEntry::new(row, move |_| {
+            let mut client = ProbeClient::connect(server.process.address)?;
             let mut times = Vec::with_capacity(FIRST_BYTES);
             for _ in 0..FIRST_BYTES {
                 stop.check()?;
@@ -342,12 +352,12 @@ fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result
                 ensure!(right, "a wrong answer, with status {}", answer.status);
             }
             Ok(Run {
-                figure: Figures::from(times.as_slice()).median(),
+                figure: Samples::from(times.as_slice()).median(),
                 ..Run::default()
             })
         })
     });
-    let table = Table {
+    let table = ReportTable {
         name: "first".to_owned(),
         title: "time to the first byte of the answer".to_owned(),
         unit: "ms".to_owned(),
@@ -355,7 +365,7 @@ fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result
         notes: vec![format!(
             "the median of {FIRST_BYTES} requests, one after the other; who streams has sent it before the last row was read"
         )],
-        ..Table::default()
+        ..ReportTable::default()
     };
     let entries = entries.collect();
     bench.contest(table, entries).map(drop)
@@ -363,9 +373,9 @@ fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result
 
 /// How long a page takes that needs no database, while the catalogue is asked for as fast as it comes.
 fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
-    let catalogue = Expected::Same(expected.to_vec());
+    let catalogue = ExpectedBody::Same(expected.to_vec());
     let mut entries = Vec::new();
-    if let Some(at) = place(servers, Maker::Ruby, "/prepared") {
+    if let Some(at) = place(servers, Contestant::Ruby, "/prepared") {
         let server = &servers[at];
         let row = Row {
             case: "nothing else is asked for".to_owned(),
@@ -380,15 +390,15 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
             published: None,
             ..server.row()
         };
-        entries.push(Entry::new(row, move |length| {
-            let plan = Plan {
+        entries.push(ProgramEntry::new(row, move |length| {
+            let plan = LoadPlan {
                 address: server.process.address,
                 path: server.way.path,
                 expected: catalogue,
                 connections: CONNECTIONS,
                 threads: 1,
                 pace: Pace::Closed,
-                transport: Transport::default(),
+                transport: LoadTransport::default(),
                 warm_up: Duration::from_millis(WARM_UP_MS),
                 length: Duration::from_secs(length.seconds),
             };
@@ -396,7 +406,7 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
             beside(&plan, &stop, || page(server).run(length, &stop), words)
         }));
     }
-    let table = Table {
+    let table = ReportTable {
         name: "page".to_owned(),
         title: "99 of 100 pages without a database, while the catalogue is asked for".to_owned(),
         unit: "ms".to_owned(),
@@ -404,24 +414,24 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
         notes: vec![format!(
             "{PAGES} pages a second are due, beside {CONNECTIONS} requests at once for the catalogue of the same process"
         )],
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }
 
-fn page(server: &Server) -> Asked<'_> {
-    let expected = Expected::Fits(|body| body.ends_with(b"</html>\n"));
-    Asked {
+fn page(server: &Server) -> HttpLoad<'_> {
+    let expected = ExpectedBody::Fits(|body| body.ends_with(b"</html>\n"));
+    HttpLoad {
         threads: 1,
         pace: Pace::Open(PAGES),
-        ..Asked::fast(&server.process, PAGE, expected)
+        ..HttpLoad::fast(&server.process, PAGE, expected)
     }
 }
 
 /// Measures while a load goes on, all of whose answers must be right too.
 fn beside(
-    plan: &Plan<'_>,
-    stop: &Stop,
+    plan: &LoadPlan<'_>,
+    stop: &StopFlag,
     measure: impl FnOnce() -> Result<Run>,
     last_words: impl FnOnce() -> String,
 ) -> Result<Run> {
@@ -453,14 +463,14 @@ fn peaks(bench: &mut Bench, servers: &[Server]) -> Result<()> {
             ..server.row()
         });
     }
-    bench.table(Table {
+    bench.table(ReportTable {
         name: "memory".to_owned(),
         title: "the most memory that was held".to_owned(),
         unit: "MiB".to_owned(),
         better: Better::Less,
         notes: vec!["of each process, through all of the above".to_owned()],
         rows,
-        ..Table::default()
+        ..ReportTable::default()
     });
     Ok(())
 }

@@ -3,11 +3,11 @@
 
 use anyhow::{Context as _, Result};
 
-use crate::bench::{Asked, Bench, Entry};
-use crate::load::{Expected, Pace};
+use crate::bench::{Bench, HttpLoad, ProgramEntry};
+use crate::load::{ExpectedBody, Pace};
 use crate::process::Process;
-use crate::report::{Better, Row, Table};
-use crate::servers::{Peer, WORKERS};
+use crate::report::{Better, ReportTable, Row};
+use crate::servers::{PeerProgram, WORKERS};
 
 /// What is asked.
 pub const PATH: &str = "/hello";
@@ -26,8 +26,8 @@ struct Server {
 }
 
 /// What every server must answer.
-pub fn hello() -> Expected {
-    Expected::Same(HELLO.to_vec())
+pub fn hello() -> ExpectedBody {
+    ExpectedBody::Same(HELLO.to_vec())
 }
 
 /// Runs the suite.
@@ -40,9 +40,9 @@ pub fn run(bench: &mut Bench) -> Result<()> {
 }
 
 /// The peers that are here.
-fn peers(bench: &mut Bench) -> Vec<Peer> {
+fn peers(bench: &mut Bench) -> Vec<PeerProgram> {
     let mut found = Vec::new();
-    for peer in Peer::ALL {
+    for peer in PeerProgram::ALL {
         match peer.missing() {
             None => found.push(peer),
             Some(packages) => {
@@ -55,7 +55,7 @@ fn peers(bench: &mut Bench) -> Vec<Peer> {
 }
 
 /// Ours first, then the peers.
-fn start(bench: &Bench, peers: &[Peer], workers: usize) -> Result<Vec<Server>> {
+fn start(bench: &Bench, peers: &[PeerProgram], workers: usize) -> Result<Vec<Server>> {
     let folder = bench.folder();
     let ours = bench
         .ours()
@@ -85,12 +85,17 @@ fn row(server: &Server, case: &str) -> Row {
     }
 }
 
-fn entries<'a>(bench: &Bench, servers: &'a [Server], case: &str, pace: Pace) -> Vec<Entry<'a>> {
+fn entries<'a>(
+    bench: &Bench,
+    servers: &'a [Server],
+    case: &str,
+    pace: Pace,
+) -> Vec<ProgramEntry<'a>> {
     let mut entries = Vec::new();
     for (at, server) in servers.iter().enumerate() {
-        let asked = Asked {
+        let asked = HttpLoad {
             pace,
-            ..Asked::fast(&server.process, PATH, hello())
+            ..HttpLoad::fast(&server.process, PATH, hello())
         };
         let entry = bench.http(row(server, case), asked);
         // Ours is beside each of the others.
@@ -101,22 +106,22 @@ fn entries<'a>(bench: &Bench, servers: &'a [Server], case: &str, pace: Pace) -> 
 }
 
 /// As many requests as they can answer; returns that, in their order.
-fn string(bench: &mut Bench, peers: &[Peer]) -> Result<Vec<f64>> {
+fn string(bench: &mut Bench, peers: &[PeerProgram]) -> Result<Vec<f64>> {
     let servers = start(bench, peers, WORKERS)?;
     let case = format!("{WORKERS} workers");
     let entries = entries(bench, &servers, &case, Pace::Closed);
-    let table = Table {
+    let table = ReportTable {
         name: "string".to_owned(),
         title: "string response".to_owned(),
         unit: "req/s".to_owned(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     let table = bench.contest(table, entries)?;
     Ok(table.rows.iter().map(Row::median).collect())
 }
 
 /// How long answers take when requests come evenly, at a rate that all of them can do.
-fn steady(bench: &mut Bench, peers: &[Peer], rates: Vec<f64>) -> Result<()> {
+fn steady(bench: &mut Bench, peers: &[PeerProgram], rates: Vec<f64>) -> Result<()> {
     let Some(slowest) = rates.into_iter().reduce(f64::min) else {
         return Ok(());
     };
@@ -126,19 +131,19 @@ fn steady(bench: &mut Bench, peers: &[Peer], rates: Vec<f64>) -> Result<()> {
     let note = format!(
         "{rate:.0} requests a second, evenly: half of what the slowest can do; times begin when a request is due, not when it is sent"
     );
-    let table = Table {
+    let table = ReportTable {
         name: "steady".to_owned(),
         title: "time to answer at a steady rate".to_owned(),
         unit: "ms".to_owned(),
         better: Better::Less,
         notes: vec![note],
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }
 
 /// What more workers bring. The load takes its share of the cores.
-fn workers(bench: &mut Bench, peers: &[Peer]) -> Result<()> {
+fn workers(bench: &mut Bench, peers: &[PeerProgram]) -> Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut counts: Vec<usize> = (0..=10).map(|power| 1 << power).collect();
     counts.retain(|count| *count < cores.max(WORKERS));
@@ -158,7 +163,7 @@ fn workers(bench: &mut Bench, peers: &[Peer]) -> Result<()> {
             x: Some(server.workers as f64),
             ..row(server, &case)
         };
-        let entry = bench.http(row, Asked::fast(&server.process, PATH, hello()));
+        let entry = bench.http(row, HttpLoad::fast(&server.process, PATH, hello()));
         // Each is beside itself with one worker.
         let alone = all.len() % (peers.len() + 1);
         let others = if server.workers == 1 {
@@ -168,7 +173,7 @@ fn workers(bench: &mut Bench, peers: &[Peer]) -> Result<()> {
         };
         all.push(entry.over(others));
     }
-    let table = Table {
+    let table = ReportTable {
         name: "workers".to_owned(),
         title: "by number of workers".to_owned(),
         unit: "req/s".to_owned(),
@@ -176,7 +181,7 @@ fn workers(bench: &mut Bench, peers: &[Peer]) -> Result<()> {
         notes: vec![format!(
             "{cores} cores, of which the load takes its share: with as many workers as cores, they are in each other's way"
         )],
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, all).map(drop)
 }
@@ -210,14 +215,14 @@ fn settings(bench: &mut Bench) -> Result<()> {
             ours: true,
             ..Row::default()
         };
-        let entry = bench.http(row, Asked::fast(process, PATH, hello()));
+        let entry = bench.http(row, HttpLoad::fast(process, PATH, hello()));
         entries.push(entry.over((at > 0).then_some(0)));
     }
-    let table = Table {
+    let table = ReportTable {
         name: "settings".to_owned(),
         title: "allocator and collector".to_owned(),
         unit: "req/s".to_owned(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }

@@ -8,13 +8,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::{Bench, Entry, Run};
+use crate::bench::{Bench, ProgramEntry, Run};
 use crate::driver::children_us;
-use crate::figures::{Figures, thousands};
 use crate::process::{Process, free_address};
-use crate::report::{Length, Published, Row, Table};
+use crate::report::{Length, PublishedFigure, ReportTable, Row};
+use crate::samples::{Samples, thousands};
 use crate::servers::WORKERS;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 use crate::store;
 
 /// Records in the database.
@@ -107,7 +107,7 @@ struct Contest {
     calls: PathBuf,
     server: Process,
     records: u64,
-    stop: Stop,
+    stop: StopFlag,
 }
 
 /// The whole matrix, then calls in flight, streams and batches; stores in process at the end.
@@ -138,7 +138,7 @@ fn service(bench: &mut Bench, calls: PathBuf) -> Result<()> {
         "the service: {} records of 8 and 8 bytes in memory, every answer checked",
         thousands(contest.records as f64)
     ));
-    let (mut ratios, mut published) = (Figures::default(), Figures::default());
+    let (mut ratios, mut published) = (Samples::default(), Samples::default());
     for target in &targets {
         let cases: Vec<Case> = OPERATIONS.into_iter().flat_map(matrix).collect();
         let name = format!("unary {}", target.name);
@@ -162,9 +162,9 @@ fn service(bench: &mut Bench, calls: PathBuf) -> Result<()> {
     ));
     let title = "calls in flight, streams, batches of ten records";
     let table = contest.table(bench, &targets[0], &flights(), "flights", title)?;
-    let mut ratios = Figures::default();
+    let mut ratios = Samples::default();
     for row in table.rows.iter().filter(|row| row.case.contains("stream")) {
-        let original = row.published.as_ref().map(Published::middle);
+        let original = row.published.as_ref().map(PublishedFigure::middle);
         ratios.push(row.median() / original.unwrap_or(f64::NAN));
     }
     bench.note(format!(
@@ -288,13 +288,13 @@ impl Contest {
         cases: &[Case],
         name: &str,
         title: &str,
-    ) -> Result<Table> {
+    ) -> Result<ReportTable> {
         let mut entries = Vec::new();
         for case in cases {
             let words = [case.operation.name(), case.kind];
-            let original = Published {
+            let original = PublishedFigure {
                 is_reckoned: !case.is_published(target),
-                ..Published::exactly(case.original, SOURCE)
+                ..PublishedFigure::exactly(case.original, SOURCE)
             };
             let row = Row {
                 case: format!("{}, {}", words[0], case.label),
@@ -303,15 +303,15 @@ impl Contest {
                 published: Some(original),
                 ..Row::default()
             };
-            entries.push(Entry::new(row, move |length| {
+            entries.push(ProgramEntry::new(row, move |length| {
                 self.call(&target.url, words, case.connections, case.depth, length)
             }));
         }
-        let table = Table {
+        let table = ReportTable {
             name: name.to_owned(),
             title: title.to_owned(),
             unit: "calls/s".to_owned(),
-            ..Table::default()
+            ..ReportTable::default()
         };
         let length = Length {
             rounds: bench.length.rounds.min(ROUNDS_MAX),

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-/// A line on standard output. Whoever reads it may have gone, which ends nothing.
+/// A line on standard output. Its reader may have gone, which ends nothing.
 macro_rules! say {
     ($($words:tt)*) => {{
         use std::io::Write as _;
@@ -17,7 +17,6 @@ mod client;
 mod database;
 mod driver;
 mod fibre;
-mod figures;
 mod firebird;
 mod http;
 mod kv;
@@ -25,12 +24,14 @@ mod limits;
 mod load;
 mod message;
 mod native;
+mod open_files;
 mod parked;
 mod process;
 mod programs;
 mod progress;
 mod reads;
 mod report;
+mod samples;
 mod servers;
 mod soak;
 mod stop;
@@ -52,14 +53,14 @@ use clap::{CommandFactory as _, ValueEnum as _};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::bench::{Bench, Source};
+use crate::bench::{Bench, LoadSource};
 use crate::programs::Programs;
 use crate::report::chart::{alone, draw};
 use crate::report::machine::Machine;
 use crate::report::page::page;
-use crate::report::{Length, Outcome, Report, SCHEMA, print};
-use crate::stop::Stop;
-use crate::suites::Name;
+use crate::report::{BenchReport, Length, SCHEMA, SuiteOutcome, print};
+use crate::stop::StopFlag;
+use crate::suites::SuiteName;
 
 /// Exit code after Ctrl-C, as shells give it to what a signal ended.
 const INTERRUPTED: u8 = 130;
@@ -67,10 +68,10 @@ const INTERRUPTED: u8 = 130;
 /// What the command takes.
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct BenchArguments {
     /// What to measure
     #[arg(value_enum)]
-    suites: Vec<Name>,
+    suites: Vec<SuiteName>,
     /// Say what there is to measure
     #[arg(long)]
     list: bool,
@@ -97,7 +98,7 @@ pub struct Arguments {
     soak_seconds: u64,
     /// Which parts of soak run, instead of all
     #[arg(long, value_name = "PARTS", value_delimiter = ',')]
-    soak_parts: Vec<soak::Part>,
+    soak_parts: Vec<soak::SoakPart>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -105,7 +106,7 @@ pub struct Arguments {
 #[derive(clap::Subcommand, Debug)]
 enum Action {
     /// Load any server with GET, over HTTP/1.1 or HTTP/2, and say how fast it answers
-    Load(trial::Arguments),
+    Load(trial::TrialArguments),
     /// Compare two reports: which figures differ by more than chance
     Diff {
         /// What --json wrote
@@ -131,7 +132,7 @@ struct Show {
 
 /// How a part of a suite ended that tells of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum PartVerdict {
     /// What it checks holds; the figures are another matter.
     Passed,
     /// A check failed.
@@ -139,11 +140,11 @@ pub(crate) enum Verdict {
 }
 
 /// Runs what is asked for; the code says whether what suites check holds.
-pub fn run(arguments: Arguments) -> Result<ExitCode> {
+pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     match &arguments.action {
-        Some(Action::Load(arguments)) => return trial::run(arguments, &Stop::at_signals()),
+        Some(Action::Load(arguments)) => return trial::run(arguments, &StopFlag::at_signals()),
         Some(Action::Diff { before, after }) => {
-            let (before, after) = (Report::read(before)?, Report::read(after)?);
+            let (before, after) = (BenchReport::read(before)?, BenchReport::read(after)?);
             say!("{}", report::diff::text(&before, &after).trim_end());
             return Ok(ExitCode::SUCCESS);
         }
@@ -168,7 +169,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Length::WHOLE
     };
     let began = Instant::now();
-    let mut report = Report {
+    let mut report = BenchReport {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command(),
@@ -179,9 +180,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         suites: Vec::new(),
     };
     say!("{}", conditions(&report));
-    let mut bench = Bench::new(programs, length, load, Stop::at_signals())?;
-    let soak = soak::Plan::new(arguments.soak_seconds, &arguments.soak_parts);
-    for name in Name::expand(&arguments.suites) {
+    let mut bench = Bench::new(programs, length, load, StopFlag::at_signals())?;
+    let soak = soak::SoakPlan::new(arguments.soak_seconds, &arguments.soak_parts);
+    for name in SuiteName::expand(&arguments.suites) {
         let suite = name.run(&mut bench, &soak)?;
         report.suites.push(suite);
         if bench.stop.is_asked() {
@@ -197,9 +198,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         write(file, &page(&report))?;
     }
     let ended = |outcome| report.suites.iter().any(|suite| suite.outcome == outcome);
-    Ok(if ended(Outcome::Interrupted) {
+    Ok(if ended(SuiteOutcome::Interrupted) {
         ExitCode::from(INTERRUPTED)
-    } else if ended(Outcome::Failed) {
+    } else if ended(SuiteOutcome::Failed) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -208,7 +209,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 
 impl Show {
     fn run(&self) -> Result<ExitCode> {
-        let report = Report::read(&self.report)?;
+        let report = BenchReport::read(&self.report)?;
         if let Some(folder) = &self.charts {
             fs::create_dir_all(folder)
                 .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -247,17 +248,17 @@ fn write(file: &Path, text: &str) -> Result<()> {
 fn usage() -> ! {
     #[derive(clap::Parser)]
     #[command(name = "tsumugi bench")]
-    struct Shown {
+    struct SuiteList {
         #[command(flatten)]
-        _arguments: Arguments,
+        _arguments: BenchArguments,
     }
     let kind = clap::error::ErrorKind::MissingRequiredArgument;
     let message = "name what to measure, for example `tsumugi bench http --quick`; `tsumugi bench --list` says what there is";
-    Shown::command().error(kind, message).exit()
+    SuiteList::command().error(kind, message).exit()
 }
 
 fn list() {
-    for name in Name::value_variants() {
+    for name in SuiteName::value_variants() {
         let value = name.to_possible_value();
         let help = value.as_ref().and_then(|value| value.get_help());
         let help = help.map(ToString::to_string).unwrap_or_default();
@@ -266,14 +267,14 @@ fn list() {
 }
 
 /// Who makes the load over HTTP.
-fn source(wrk: bool) -> Result<Source> {
+fn source(wrk: bool) -> Result<LoadSource> {
     if !wrk {
-        return Ok(Source::Own);
+        return Ok(LoadSource::Own);
     }
     if process::find("wrk").is_none() {
         bail!("there is no wrk: install the Debian package wrk, or leave --wrk out");
     }
-    Ok(Source::Wrk)
+    Ok(LoadSource::Wrk)
 }
 
 /// What was typed.
@@ -287,7 +288,7 @@ fn command() -> String {
 }
 
 /// What shares the machine, so that a figure is not read as more than it is.
-fn conditions(report: &Report) -> String {
+fn conditions(report: &BenchReport) -> String {
     let Machine {
         processor,
         cores,

@@ -30,7 +30,7 @@ pub const SETTLING_MS: u64 = 500;
 pub const GROWTH_PERCENT_MAX: u64 = 20;
 /// Added to that.
 pub const GROWTH_BYTES_MAX: u64 = 8 << 20;
-/// The longest latency that is told apart; longer ones count as this.
+/// The longest latency that is distinguished; longer ones count as this.
 pub const LATENCY_NS_MAX: u64 = 120_000_000_000;
 /// Significant digits of a latency.
 pub const LATENCY_DIGITS: u8 = 3;

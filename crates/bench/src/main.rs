@@ -10,7 +10,7 @@ use clap::Parser;
 #[derive(Parser)]
 struct Program {
     #[command(flatten)]
-    arguments: tsumugi_bench::Arguments,
+    arguments: tsumugi_bench::BenchArguments,
 }
 
 fn main() -> Result<ExitCode> {

@@ -10,7 +10,7 @@ use crate::limits::{RESPONSE_BYTES_MAX, SIZE_LINE_BYTES_MAX};
 
 /// A response and the bytes it took.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Message<'a> {
+pub struct ParsedResponse<'a> {
     /// The status.
     pub status: u16,
     /// The body, without the frames of its chunks.
@@ -21,7 +21,7 @@ pub struct Message<'a> {
     pub length: usize,
 }
 
-/// How the body's end is told.
+/// How the body's end is marked.
 #[derive(Clone, Copy)]
 enum Framing {
     Length(usize),
@@ -30,7 +30,7 @@ enum Framing {
 }
 
 /// The first response in `bytes`; `None` while it is incomplete.
-pub fn parse(bytes: &[u8]) -> io::Result<Option<Message<'_>>> {
+pub fn parse(bytes: &[u8]) -> io::Result<Option<ParsedResponse<'_>>> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n") else {
         return if bytes.len() > RESPONSE_BYTES_MAX {
             Err(malformed("the response is too long"))
@@ -78,7 +78,7 @@ pub fn parse(bytes: &[u8]) -> io::Result<Option<Message<'_>>> {
         Framing::None if status == 204 || status == 304 => Some((Cow::Borrowed(&[][..]), 0)),
         Framing::None => return Err(malformed("there is no content length")),
     };
-    Ok(body.map(|(body, length)| Message {
+    Ok(body.map(|(body, length)| ParsedResponse {
         status,
         body,
         closes,
@@ -142,7 +142,7 @@ mod tests {
             Ok(None) => "incomplete".to_owned(),
             Ok(Some(message)) => {
                 let body = String::from_utf8_lossy(&message.body);
-                let Message {
+                let ParsedResponse {
                     status,
                     closes,
                     length,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn malformed_response_is_an_error() {
         check("SSH-2.0\r\n\r\n", "the status line is malformed");
         check("HTTP/1.1 200 OK\r\n\r\n", "there is no content length");
         check(

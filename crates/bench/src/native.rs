@@ -6,14 +6,14 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::bench::{Asked, Bench};
+use crate::bench::{Bench, HttpLoad};
 use crate::client;
 use crate::http::PATH;
-use crate::load::Expected;
+use crate::load::ExpectedBody;
 use crate::process::{Process, free_address};
-use crate::report::{Row, Table};
+use crate::report::{ReportTable, Row};
 use crate::servers::WORKERS;
-use crate::world::{self, Server};
+use crate::world::{self, EndpointServer};
 
 /// The endpoints of World and Fortune in Rust.
 const WORLD: &str = "world-native";
@@ -69,7 +69,7 @@ pub fn world(bench: &mut Bench) -> Result<()> {
         return Ok(());
     };
     let folder = bench.folder().to_owned();
-    let mut servers = vec![Server {
+    let mut servers = vec![EndpointServer {
         name: "tsumugi",
         process: serve(&program, &folder, WORKERS, Some(&url))?,
     }];
@@ -79,7 +79,7 @@ pub fn world(bench: &mut Bench) -> Result<()> {
 }
 
 /// A one-line handler beside hyper alone.
-fn bare(bench: &mut Bench, ours: &Server) -> Result<()> {
+fn bare(bench: &mut Bench, ours: &EndpointServer) -> Result<()> {
     let Some(program) = example(bench, BARE, "tsumugi-http") else {
         return Ok(());
     };
@@ -103,15 +103,15 @@ fn bare(bench: &mut Bench, ours: &Server) -> Result<()> {
         };
         let entry = bench.http(
             row,
-            Asked::fast(process, PATH, Expected::Same(HELLO.to_vec())),
+            HttpLoad::fast(process, PATH, ExpectedBody::Same(HELLO.to_vec())),
         );
         entries.push(entry.over((at == 0).then_some(1)));
     }
-    let table = Table {
+    let table = ReportTable {
         name: "hello".to_owned(),
         title: "a one-line handler beside hyper alone".to_owned(),
         unit: "req/s".to_owned(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }
@@ -147,15 +147,15 @@ pub fn threads(bench: &mut Bench) -> Result<()> {
                 ours: true,
                 ..Row::default()
             };
-            let entry = bench.http(row, Asked::fast(process, path, expected.clone()));
+            let entry = bench.http(row, HttpLoad::fast(process, path, expected.clone()));
             // Several workers are beside one worker of the same build.
             entries.push(entry.over((*workers > 1).then(|| at - 1)));
         }
-        let table = Table {
+        let table = ReportTable {
             name: name.to_owned(),
             title: title.to_owned(),
             unit: "req/s".to_owned(),
-            ..Table::default()
+            ..ReportTable::default()
         };
         bench.contest(table, entries)?;
     }
@@ -163,12 +163,12 @@ pub fn threads(bench: &mut Bench) -> Result<()> {
 }
 
 /// What a scenario answers.
-fn answers(path: &str) -> Expected {
+fn answers(path: &str) -> ExpectedBody {
     if path == ROWS_PATH {
-        return Expected::Fits(|body| fruits(body) == Some(ROWS));
+        return ExpectedBody::Fits(|body| fruits(body) == Some(ROWS));
     }
     let lines = (0..STRINGS).rev().map(|line| format!("line {line}\n"));
-    Expected::Same(lines.collect::<String>().into_bytes())
+    ExpectedBody::Same(lines.collect::<String>().into_bytes())
 }
 
 /// How many rows an array of `{"id":N,"name":"fruit N"}` has, by rising numbers; `None` when it is none. Quick: it sees every answer.
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn strings_are_all_of_them_backwards() {
         let expected = answers("/strings");
-        let Expected::Same(text) = &expected else {
+        let ExpectedBody::Same(text) = &expected else {
             panic!("its answers are all the same");
         };
         assert!(text.starts_with(b"line 999\nline 998\n") && text.ends_with(b"\nline 0\n"));

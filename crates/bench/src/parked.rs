@@ -4,14 +4,14 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::bench::Bench;
-use crate::client::{self, Client};
-use crate::figures::thousands;
+use crate::client::{self, ProbeClient};
 use crate::limits::{FIGURES_ASKED_MAX, FILES_SPARE, SETTLING_LOOKS, SETTLING_MS};
+use crate::open_files::allow_files;
 use crate::process::{Process, pause};
-use crate::report::{Better, Row, Table};
+use crate::report::{Better, ReportTable, Row};
+use crate::samples::thousands;
 use crate::servers::WORKERS;
 
 /// Requests that sleep at once.
@@ -24,17 +24,17 @@ const COLLECTIONS: usize = 3;
 
 /// Memory of a server at one moment, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
+pub struct MemorySample {
     /// What the VMs of all workers hold, garbage excluded.
     pub vm: u64,
     /// What the process holds.
     pub resident: u64,
 }
 
-impl Memory {
+impl MemorySample {
     /// Asks until every worker has answered some times. Of its answers the lowest counts: a collection that finds another
     /// one half done finishes that first, and leaves what became garbage meanwhile to the next.
-    pub fn of(process: &Process) -> Result<Memory> {
+    pub fn of(process: &Process) -> Result<MemorySample> {
         let mut workers = [(0, u64::MAX); WORKERS];
         for _ in 0..FIGURES_ASKED_MAX {
             let (id, bytes) = figures(process.address)?;
@@ -42,7 +42,7 @@ impl Memory {
             *times += 1;
             *lowest = bytes.min(*lowest);
             if workers.iter().all(|(times, _)| *times >= COLLECTIONS) {
-                return Ok(Memory {
+                return Ok(MemorySample {
                     vm: workers.iter().map(|(_, bytes)| bytes).sum(),
                     resident: process.resident_bytes()?,
                 });
@@ -53,11 +53,11 @@ impl Memory {
 
     /// The same once the process has given back what it will: the allocator keeps pages for a second, and looks at them when it is asked
     /// for more. The least of several looks.
-    pub fn settled(process: &Process) -> Result<Memory> {
-        let mut least = Memory::of(process)?;
+    pub fn settled(process: &Process) -> Result<MemorySample> {
+        let mut least = MemorySample::of(process)?;
         for _ in 0..SETTLING_LOOKS {
             pause(SETTLING_MS);
-            let memory = Memory::of(process)?;
+            let memory = MemorySample::of(process)?;
             if memory.resident < least.resident {
                 least = memory;
             }
@@ -81,10 +81,10 @@ fn figures(address: SocketAddr) -> Result<(usize, u64)> {
 pub fn run(bench: &mut Bench) -> Result<()> {
     allow_files(PARKED as u64 + FILES_SPARE)?;
     let process = bench.ours().start("hello.rb", bench.folder())?;
-    let before = Memory::of(&process)?;
+    let before = MemorySample::of(&process)?;
     let mut sleepers = send_all(&process, "/parked")?;
-    let during = Memory::of(&process)?;
-    let errors = missed(&mut sleepers);
+    let during = MemorySample::of(&process)?;
+    let errors = count_missing(&mut sleepers);
     drop(sleepers);
     let each = |during: u64, before: u64| during.saturating_sub(before) / PARKED as u64;
     let vm = each(during.vm, before.vm);
@@ -95,7 +95,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         runs: vec![bytes as f64],
         ..Row::default()
     };
-    bench.table(Table {
+    bench.table(ReportTable {
         name: "parked".to_owned(),
         title: "memory of a request that sleeps".to_owned(),
         unit: "bytes".to_owned(),
@@ -108,7 +108,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
             row("in the VM", vm),
             row("of the process", each(during.resident, before.resident)),
         ],
-        ..Table::default()
+        ..ReportTable::default()
     });
     ensure!(
         errors == 0,
@@ -122,11 +122,11 @@ pub fn run(bench: &mut Bench) -> Result<()> {
 }
 
 /// Opens the connections and sends a request on each. Their answers are still to be read.
-pub fn send_all(process: &Process, path: &str) -> Result<Vec<Client>> {
+pub fn send_all(process: &Process, path: &str) -> Result<Vec<ProbeClient>> {
     let mut sleepers = Vec::with_capacity(PARKED);
     for number in 0..PARKED {
-        let mut sleeper =
-            Client::connect(process.address).with_context(|| format!("connection {number}"))?;
+        let mut sleeper = ProbeClient::connect(process.address)
+            .with_context(|| format!("connection {number}"))?;
         sleeper.send(path)?;
         sleepers.push(sleeper);
     }
@@ -134,26 +134,12 @@ pub fn send_all(process: &Process, path: &str) -> Result<Vec<Client>> {
 }
 
 /// Reads an answer on each connection; counts those that do not get the right one.
-pub fn missed(clients: &mut [Client]) -> usize {
-    let mut missed = 0;
+pub fn count_missing(clients: &mut [ProbeClient]) -> usize {
+    let mut missing = 0;
     for client in clients {
         let answer = client.answer();
         let right = answer.is_ok_and(|answer| answer.status == 200 && answer.body == b"hello\n");
-        missed += usize::from(!right);
+        missing += usize::from(!right);
     }
-    missed
-}
-
-/// Raises the soft limit of open files. The server raises its own.
-pub fn allow_files(wanted: u64) -> Result<()> {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    if soft >= wanted {
-        return Ok(());
-    }
-    if hard < wanted {
-        bail!(
-            "{wanted} open files are needed and the hard limit is {hard}: raise it with `ulimit -Hn`"
-        );
-    }
-    Ok(setrlimit(Resource::RLIMIT_NOFILE, wanted, hard)?)
+    missing
 }

@@ -187,7 +187,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Lets time pass on this thread, which serves nobody.
+/// Lets time pass on this thread, which serves no request.
 pub fn pause(milliseconds: u64) {
     sleep(Duration::from_millis(milliseconds));
 }
@@ -195,7 +195,7 @@ pub fn pause(milliseconds: u64) {
 /// The same, by a finer clock.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the measuring program serves nobody"
+    reason = "the measuring program serves no request"
 )]
 pub fn sleep(time: Duration) {
     thread::sleep(time);

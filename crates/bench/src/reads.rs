@@ -9,13 +9,13 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::bench::{Bench, Entry, Run};
+use crate::bench::{Bench, ProgramEntry, Run};
 use crate::client;
 use crate::driver;
 use crate::process::Process;
-use crate::report::{Row, Table};
+use crate::report::{ReportTable, Row};
 use crate::servers::application_file;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// Reads that are awaited together.
 const READS: u64 = 10_000;
@@ -50,12 +50,12 @@ pub fn run(bench: &mut Bench) -> Result<()> {
 }
 
 /// Makes the table `world` in an empty database.
-pub fn fill(stop: &Stop, tool: &Path, url: &str) -> Result<()> {
-    told(stop, Command::new(tool).args(["fill", url])).map(drop)
+pub fn fill(stop: &StopFlag, tool: &Path, url: &str) -> Result<()> {
+    output_of(stop, Command::new(tool).args(["fill", url])).map(drop)
 }
 
 /// What a program printed; an error when it failed.
-pub fn told(stop: &Stop, command: &mut Command) -> Result<String> {
+pub fn output_of(stop: &StopFlag, command: &mut Command) -> Result<String> {
     let output = stop.run(command)?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
@@ -83,7 +83,7 @@ fn contest(bench: &mut Bench, tool: &Path, database: &str, url: &str) -> Result<
         };
         let (stop, sum, server) = (&stop, &sum, &server);
         let tool: PathBuf = tool.to_owned();
-        let entry = Entry::new(row, move |_| {
+        let entry = ProgramEntry::new(row, move |_| {
             let (run, read) = match word {
                 None => from_ruby(server)?,
                 Some(word) => from_rust(&tool, word, url, stop)?,
@@ -96,12 +96,12 @@ fn contest(bench: &mut Bench, tool: &Path, database: &str, url: &str) -> Result<
         let others = if at == 0 { 1..READERS.len() } else { 0..0 };
         entries.push(entry.over(others));
     }
-    let table = Table {
+    let table = ReportTable {
         name: database.to_owned(),
         title: format!("10,000 reads awaited together, {database}"),
         unit: "reads/s".to_owned(),
         notes: vec!["fibres and futures run on one thread of their program".to_owned()],
-        ..Table::default()
+        ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)
 }
@@ -117,19 +117,24 @@ fn from_ruby(server: &Process) -> Result<(Run, i64)> {
         answer.status
     );
     let answer: Value = serde_json::from_str(&text)?;
-    let seconds = answer["seconds"].as_f64().context("no seconds told")?;
+    let seconds = answer["seconds"]
+        .as_f64()
+        .context("there are no seconds in it")?;
     let run = Run {
         figure: READS as f64 / seconds,
         client_us: Some(spent / READS as f64),
         resident_bytes: Some(server.resident_bytes()?),
         ..Run::default()
     };
-    Ok((run, answer["sum"].as_i64().context("no sum told")?))
+    Ok((
+        run,
+        answer["sum"].as_i64().context("there is no sum in it")?,
+    ))
 }
 
-fn from_rust(tool: &Path, word: &str, url: &str, stop: &Stop) -> Result<(Run, i64)> {
+fn from_rust(tool: &Path, word: &str, url: &str, stop: &StopFlag) -> Result<(Run, i64)> {
     let before = driver::children_us()?;
-    let printed = told(
+    let printed = output_of(
         stop,
         Command::new(tool).args([word, url, &READS.to_string()]),
     )?;

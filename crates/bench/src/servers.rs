@@ -18,32 +18,32 @@ const LUA_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
 
 /// A program measured beside ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub enum PeerProgram {
     /// nginx with Lua.
     NginxLua,
     /// H2O with its mruby handler.
     H2o,
 }
 
-impl Peer {
+impl PeerProgram {
     /// All of them.
-    pub const ALL: [Peer; 2] = [Peer::NginxLua, Peer::H2o];
+    pub const ALL: [PeerProgram; 2] = [PeerProgram::NginxLua, PeerProgram::H2o];
 
     /// The name in a line of results.
     pub fn name(self) -> &'static str {
         match self {
-            Peer::NginxLua => "nginx+Lua",
-            Peer::H2o => "H2O mruby",
+            PeerProgram::NginxLua => "nginx+Lua",
+            PeerProgram::H2o => "H2O mruby",
         }
     }
 
     /// The Debian packages that are missing for it, if any.
     pub fn missing(self) -> Option<&'static str> {
         match self {
-            Peer::NginxLua if find("nginx").is_none() || !Path::new(LUA_MODULE).exists() => {
+            PeerProgram::NginxLua if find("nginx").is_none() || !Path::new(LUA_MODULE).exists() => {
                 Some("nginx libnginx-mod-http-lua")
             }
-            Peer::H2o if find("h2o").is_none() => Some("h2o"),
+            PeerProgram::H2o if find("h2o").is_none() => Some("h2o"),
             _ => None,
         }
     }
@@ -54,8 +54,8 @@ impl Peer {
         let folder = &tempfile::tempdir_in(folder)?.keep();
         let address = free_address()?;
         let (program, config) = match self {
-            Peer::NginxLua => ("nginx", NGINX_CONFIG),
-            Peer::H2o => ("h2o", H2O_CONFIG),
+            PeerProgram::NginxLua => ("nginx", NGINX_CONFIG),
+            PeerProgram::H2o => ("h2o", H2O_CONFIG),
         };
         let config = config
             .replace("{workers}", &workers.to_string())
@@ -65,8 +65,8 @@ impl Peer {
         let mut command =
             Command::new(find(program).with_context(|| format!("there is no {program}"))?);
         match self {
-            Peer::NginxLua => command.arg("-p").arg(folder).arg("-c").arg(&file),
-            Peer::H2o => command.arg("-c").arg(&file),
+            PeerProgram::NginxLua => command.arg("-p").arg(folder).arg("-c").arg(&file),
+            PeerProgram::H2o => command.arg("-c").arg(&file),
         };
         Process::start(program, command, address, folder)
     }
@@ -74,14 +74,14 @@ impl Peer {
 
 /// The programs of this repository.
 #[derive(Clone, Debug)]
-pub struct Ours {
+pub struct OwnPrograms {
     /// The shipped binary.
     pub tsumugi: PathBuf,
     /// The bench-only server of the suite tax.
     pub tax: PathBuf,
 }
 
-impl Ours {
+impl OwnPrograms {
     /// Starts the shipped binary on an application of this crate, with its default limits.
     pub fn start(&self, application: &str, folder: &Path) -> Result<Process> {
         self.start_on(application, folder, WORKERS)

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the measurement ends where it is and what there is gets told. Ends nothing itself.
-//! Whoever waits for long asks here; children are in process groups of their own, so that the signal reaches only this program.
+//! Ctrl-C and SIGTERM: the measurement ends where it is and what there is gets printed. Ends nothing itself.
+//! Long waits look here; children are in process groups of their own, so that the signal reaches only this program.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
@@ -17,17 +17,17 @@ use crate::process::{pause, sleep};
 
 /// Whether the user wants an end.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
 
 /// The user wants an end: nothing is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
-pub struct Interrupted;
+pub struct Interruption;
 
-impl Stop {
+impl StopFlag {
     /// One that signals ask. Without a thread to spare they end the process as usual.
-    pub fn at_signals() -> Stop {
-        let stop = Stop::default();
+    pub fn at_signals() -> StopFlag {
+        let stop = StopFlag::default();
         let asked = Arc::clone(&stop.0);
         let watch = move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -58,7 +58,7 @@ impl Stop {
     /// An error when it was asked for.
     pub fn check(&self) -> Result<()> {
         if self.is_asked() {
-            return Err(Interrupted.into());
+            return Err(Interruption.into());
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Stop {
             if self.is_asked() {
                 child.kill()?;
                 child.wait()?;
-                return Err(Interrupted.into());
+                return Err(Interruption.into());
             }
             pause(POLL_MS);
         };

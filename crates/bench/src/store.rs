@@ -11,12 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::bench::Bench;
-use crate::client::Client;
-use crate::figures::{Figures, order};
+use crate::client::ProbeClient;
 use crate::process::{Process, free_address};
-use crate::report::{Length, Over, Row, Table};
-use crate::servers::{Ours, application_file};
-use crate::stop::Stop;
+use crate::report::{Length, RatioRuns, ReportTable, Row};
+use crate::samples::{Samples, order};
+use crate::servers::{OwnPrograms, application_file};
+use crate::stop::StopFlag;
 
 /// Operations of one request: a turn that is no stall.
 const OPERATIONS: u64 = 20_000;
@@ -72,9 +72,9 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     }
     let mut rows = Vec::new();
     for (case, rates) in CASES.iter().zip(rates) {
-        let ratios = Figures::from(&rates[0][..]).ratios(&Figures::from(&rates[1][..]));
+        let ratios = Samples::from(&rates[0][..]).ratios(&Samples::from(&rates[1][..]));
         for (caller, runs) in CALLERS.iter().zip(rates) {
-            let over = Over {
+            let over = RatioRuns {
                 program: CALLERS[1].to_owned(),
                 runs: ratios.clone(),
             };
@@ -88,18 +88,18 @@ pub fn run(bench: &mut Bench) -> Result<()> {
             });
         }
     }
-    bench.table(Table {
+    bench.table(ReportTable {
         name: "in process".to_owned(),
         title: "stores in process".to_owned(),
         unit: "calls/s".to_owned(),
         rows,
-        ..Table::default()
+        ..ReportTable::default()
     });
     Ok(())
 }
 
 /// The shipped binary on `apps/kv.rb`, with one worker.
-fn from_ruby(ours: &Ours, folder: &Path) -> Result<Vec<f64>> {
+fn from_ruby(ours: &OwnPrograms, folder: &Path) -> Result<Vec<f64>> {
     let address = free_address()?;
     let mut command = Command::new(&ours.tsumugi);
     command.arg("serve").arg(application_file("kv.rb", folder)?);
@@ -107,12 +107,12 @@ fn from_ruby(ours: &Ours, folder: &Path) -> Result<Vec<f64>> {
     command.arg("--data").arg(folder.join("kv-data"));
     command.env("KV_PATH", folder.join("kv-store"));
     let server = Process::start("kv-ruby", command, address, folder)?;
-    ask(address).with_context(|| format!("the server has told this:\n{}", server.output()))
+    ask(address).with_context(|| format!("the server printed this:\n{}", server.output()))
 }
 
 /// Fills both stores and asks for the figures of every case.
 fn ask(address: SocketAddr) -> Result<Vec<f64>> {
-    let mut client = Client::connect(address)?;
+    let mut client = ProbeClient::connect(address)?;
     for store in ["memory", "disk"] {
         client.post(&format!("/{store}/fill"), "application/json", "{}")?;
         let answer = client
@@ -122,7 +122,7 @@ fn ask(address: SocketAddr) -> Result<Vec<f64>> {
     }
     let mut rates = Vec::new();
     for (_, path, _, _) in CASES {
-        let mut rate = Figures::default();
+        let mut rate = Samples::default();
         for _ in 0..REQUESTS {
             let answer = client.fetch(&format!("{path}?n={OPERATIONS}"));
             let answer = answer.with_context(|| format!("asking {path}"))?;
@@ -139,7 +139,7 @@ fn ask(address: SocketAddr) -> Result<Vec<f64>> {
 }
 
 /// What the program in Rust prints of each case: lines of JSON among others, two for each, as it measures one thread twice.
-fn from_rust(throughput: &Path, length: Length, stop: &Stop) -> Result<Vec<f64>> {
+fn from_rust(throughput: &Path, length: Length, stop: &StopFlag) -> Result<Vec<f64>> {
     let seconds = if length.is_quick() { "1" } else { "3" };
     let output = stop.run(Command::new(throughput).args(["10000", "1", seconds]))?;
     ensure!(
@@ -149,10 +149,10 @@ fn from_rust(throughput: &Path, length: Length, stop: &Stop) -> Result<Vec<f64>>
         String::from_utf8_lossy(&output.stderr)
     );
     let printed = String::from_utf8_lossy(&output.stdout);
-    let told: Vec<(String, f64)> = printed.lines().filter_map(rate).collect();
+    let measured: Vec<(String, f64)> = printed.lines().filter_map(rate).collect();
     let of_case = |(_, _, name, calls): &(&str, &str, &str, f64)| {
-        let mut rates = Figures::default();
-        let lines = told.iter().filter(|(line, _)| line == name);
+        let mut rates = Samples::default();
+        let lines = measured.iter().filter(|(line, _)| line == name);
         lines.for_each(|(_, rate)| rates.push(rate * calls));
         ensure!(
             rates.median() > 0.0,

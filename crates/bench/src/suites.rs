@@ -6,15 +6,15 @@ use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
 use crate::bench::Bench;
-use crate::report::{Outcome, Suite};
-use crate::stop::Interrupted;
+use crate::report::{Suite, SuiteOutcome};
+use crate::stop::Interruption;
 use crate::{
-    Verdict, builder, driver, fibre, firebird, http, kv, native, reads, soak, validate, world,
+    PartVerdict, builder, driver, fibre, firebird, http, kv, native, reads, soak, validate, world,
 };
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Name {
+pub enum SuiteName {
     /// A one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
     #[value(alias = "hello")]
     Http,
@@ -49,21 +49,21 @@ pub enum Name {
 }
 
 /// What `all` runs, in this order.
-const ALL: [Name; 11] = [
-    Name::Http,
-    Name::Fibre,
-    Name::World,
-    Name::WorldNative,
-    Name::Threads,
-    Name::Db,
-    Name::Pg,
-    Name::Async,
-    Name::Builder,
-    Name::Kv,
-    Name::Firebird,
+const ALL: [SuiteName; 11] = [
+    SuiteName::Http,
+    SuiteName::Fibre,
+    SuiteName::World,
+    SuiteName::WorldNative,
+    SuiteName::Threads,
+    SuiteName::Db,
+    SuiteName::Pg,
+    SuiteName::Async,
+    SuiteName::Builder,
+    SuiteName::Kv,
+    SuiteName::Firebird,
 ];
 
-impl Name {
+impl SuiteName {
     /// What it is called on the command line.
     pub fn word(self) -> String {
         let value = self.to_possible_value();
@@ -73,61 +73,61 @@ impl Name {
     /// What it is about, and whose table it is made after.
     fn story(self) -> (&'static str, &'static str) {
         match self {
-            Name::Http => (
+            SuiteName::Http => (
                 "A string over HTTP",
                 "after ngx_mruby's comparison of a one-line handler; beside it nginx with Lua and H2O with mruby",
             ),
-            Name::Fibre => (
+            SuiteName::Fibre => (
                 "What a fibre costs",
                 "after ngx_mruby: 38,788 req/s called directly, 30,147 in a fibre, which is 22 % less",
             ),
-            Name::Db => (
+            SuiteName::Db => (
                 "500 reads in one request",
                 "after the pool of a framework in Nim, where ways of asking lie ten times apart",
             ),
-            Name::Pg => (
+            SuiteName::Pg => (
                 "The PostgreSQL driver alone",
                 "after postgresql-pure: a constant row of 13 columns by 1 to 8 threads",
             ),
-            Name::Async => (
+            SuiteName::Async => (
                 "10,000 reads at once",
                 "many small waits as fibres, as futures, and on threads; nothing was published to put beside it",
             ),
-            Name::Builder => (
+            SuiteName::Builder => (
                 "What the query builder costs",
                 "one row by its key, built and as SQL; nothing was published to put beside it",
             ),
-            Name::Firebird => (
+            SuiteName::Firebird => (
                 "Firebird",
                 "after a driver for Firebird: six ways of answering, 52 to 214 requests/s published, one connection for each request to a pool of prepared statements",
             ),
-            Name::Kv => (
+            SuiteName::Kv => (
                 "The key-value store",
                 "after Tkrzw-RPC: Echo, Set, Get, Iterate and Remove, one by one, streamed and in batches",
             ),
-            Name::World => (
+            SuiteName::World => (
                 "World and Fortune",
                 "after the public framework benchmarks' tables on PostgreSQL",
             ),
-            Name::WorldNative => (
+            SuiteName::WorldNative => (
                 "World and Fortune in Rust",
                 "after the public framework benchmarks' tables on PostgreSQL",
             ),
-            Name::Threads => (
+            SuiteName::Threads => (
                 "Threads with plugins of their own",
                 "a framework in Nim, whose threads were slower than one and crashed",
             ),
-            Name::All => ("Everything", ""),
-            Name::Generator => ("The load itself", "beside wrk on the same server"),
-            Name::Soak => ("Hours of everything at once", ""),
+            SuiteName::All => ("Everything", ""),
+            SuiteName::Generator => ("The load itself", "beside wrk on the same server"),
+            SuiteName::Soak => ("Hours of everything at once", ""),
         }
     }
 
     /// `all` is several.
-    pub fn expand(names: &[Name]) -> Vec<Name> {
+    pub fn expand(names: &[SuiteName]) -> Vec<SuiteName> {
         let mut expanded = Vec::new();
         for name in names {
-            let several = if *name == Name::All {
+            let several = if *name == SuiteName::All {
                 &ALL[..]
             } else {
                 std::slice::from_ref(name)
@@ -142,7 +142,7 @@ impl Name {
     }
 
     /// Runs it; what fails and who interrupts is in what it returns.
-    pub fn run(self, bench: &mut Bench, soak: &soak::Plan) -> Result<Suite> {
+    pub fn run(self, bench: &mut Bench, soak: &soak::SoakPlan) -> Result<Suite> {
         let (title, source) = self.story();
         bench.begin(Suite {
             name: self.word(),
@@ -156,40 +156,40 @@ impl Name {
         let mut suite = bench.end();
         suite.took_s = began.elapsed().as_secs_f64();
         suite.outcome = match result {
-            Ok(()) if suite.tables.is_empty() && !suite.missing.is_empty() => Outcome::Skipped,
-            Ok(()) => Outcome::Passed,
-            Err(error) if error.is::<Interrupted>() || bench.stop.is_asked() => {
-                Outcome::Interrupted
+            Ok(()) if suite.tables.is_empty() && !suite.missing.is_empty() => SuiteOutcome::Skipped,
+            Ok(()) => SuiteOutcome::Passed,
+            Err(error) if error.is::<Interruption>() || bench.stop.is_asked() => {
+                SuiteOutcome::Interrupted
             }
             Err(error) => {
                 say!("{}: FAILED: {error:#}", suite.name);
                 suite.fault = Some(format!("{error:#}"));
-                Outcome::Failed
+                SuiteOutcome::Failed
             }
         };
         Ok(suite)
     }
 
-    fn measure(self, bench: &mut Bench, soak: &soak::Plan) -> Result<()> {
+    fn measure(self, bench: &mut Bench, soak: &soak::SoakPlan) -> Result<()> {
         match self {
-            Name::Http => http::run(bench),
-            Name::Fibre => fibre::run(bench),
-            Name::Db => world::db(bench),
-            Name::Pg => driver::run(bench),
-            Name::World => world::world(bench),
-            Name::WorldNative => native::world(bench),
-            Name::Threads => native::threads(bench),
-            Name::Async => reads::run(bench),
-            Name::Builder => builder::run(bench),
-            Name::Generator => validate::run(bench),
-            Name::Firebird => firebird::run(bench),
-            Name::Kv => kv::run(bench),
-            Name::Soak => {
+            SuiteName::Http => http::run(bench),
+            SuiteName::Fibre => fibre::run(bench),
+            SuiteName::Db => world::db(bench),
+            SuiteName::Pg => driver::run(bench),
+            SuiteName::World => world::world(bench),
+            SuiteName::WorldNative => native::world(bench),
+            SuiteName::Threads => native::threads(bench),
+            SuiteName::Async => reads::run(bench),
+            SuiteName::Builder => builder::run(bench),
+            SuiteName::Generator => validate::run(bench),
+            SuiteName::Firebird => firebird::run(bench),
+            SuiteName::Kv => kv::run(bench),
+            SuiteName::Soak => {
                 let verdict = soak::run(bench, soak)?;
-                ensure!(verdict == Verdict::Passed, "a part of it failed");
+                ensure!(verdict == PartVerdict::Passed, "a part of it failed");
                 Ok(())
             }
-            Name::All => Ok(()),
+            SuiteName::All => Ok(()),
         }
     }
 }

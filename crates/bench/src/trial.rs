@@ -7,18 +7,18 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::bench::spread;
-use crate::figures::thousands;
 use crate::limits::{CONNECTIONS_MAX, STREAMS_MAX, WARM_UP_MS};
-use crate::load::{self, Expected, Pace, Plan, Protocol, Transport};
+use crate::load::{self, ExpectedBody, LoadPlan, LoadProtocol, LoadTransport, Pace};
 use crate::report::print::figure;
-use crate::stop::Stop;
+use crate::samples::thousands;
+use crate::stop::StopFlag;
 
-/// Percentiles that are told.
+/// Percentiles that are printed.
 const TOLD: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
 
 /// What the command takes.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct TrialArguments {
     /// What to ask for, for example http://127.0.0.1:8080/hello or https://localhost:8443/; certificates are not verified. Every answer
     /// must have status 200
     url: String,
@@ -44,7 +44,7 @@ pub struct Arguments {
 }
 
 /// Loads the server and tells.
-pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
+pub fn run(arguments: &TrialArguments, stop: &StopFlag) -> Result<ExitCode> {
     let (address, path, tls) = parse(&arguments.url)?;
     ensure!(
         (1..=STREAMS_MAX).contains(&arguments.streams),
@@ -52,8 +52,8 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
     );
     let streams = arguments.streams;
     let protocol = match arguments.http2 {
-        true => Protocol::Http2 { streams },
-        false => Protocol::Http1,
+        true => LoadProtocol::Http2 { streams },
+        false => LoadProtocol::Http1,
     };
     ensure!(
         (1..=CONNECTIONS_MAX).contains(&arguments.connections),
@@ -64,11 +64,11 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
         "--rate is more than 0"
     );
     let pace = arguments.rate.map_or(Pace::Closed, Pace::Open);
-    let plan = Plan {
+    let plan = LoadPlan {
         address,
-        transport: Transport { protocol, tls },
+        transport: LoadTransport { protocol, tls },
         path,
-        expected: &Expected::Any,
+        expected: &ExpectedBody::Any,
         connections: arguments.connections,
         threads: arguments.threads,
         pace,
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
         thousands(outcome.per_second()),
         figure(outcome.client_us / outcome.tally.requests.max(1) as f64),
     );
-    let (latency, told) = spread(outcome, arguments.rate.unwrap_or_default());
+    let (latency, latencies) = spread(outcome, arguments.rate.unwrap_or_default());
     for percentile in TOLD {
         let ms = latency.value_at_percentile(percentile) as f64 / 1e6;
         say!("  p{percentile:<6} {ms:>10.3} ms");
@@ -92,13 +92,13 @@ pub fn run(arguments: &Arguments, stop: &Stop) -> Result<ExitCode> {
     if pace != Pace::Closed {
         say!(
             "  the load itself was late by at most {:.3} ms in 99 of 100 requests",
-            told.late_p99_ms
+            latencies.late_p99_ms
         );
     }
-    if told.unanswered > 0 {
+    if latencies.unanswered > 0 {
         say!(
             "{} requests were never answered; they count with the time that they had",
-            told.unanswered
+            latencies.unanswered
         );
     }
     if errors > 0 {

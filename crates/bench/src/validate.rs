@@ -3,11 +3,11 @@
 
 use anyhow::{Result, ensure};
 
-use crate::bench::{Asked, Bench, CONNECTIONS, Entry, Run};
-use crate::figures::Figures;
+use crate::bench::{Bench, CONNECTIONS, HttpLoad, ProgramEntry, Run};
 use crate::http::{PATH, hello};
 use crate::process::find;
-use crate::report::{Row, Table};
+use crate::report::{ReportTable, Row};
+use crate::samples::Samples;
 use crate::wrk;
 
 /// How far the ratio of the best runs may be from 1.
@@ -27,13 +27,14 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         ours: program != "wrk",
         ..Row::default()
     };
-    let asked = Asked {
+    let asked = HttpLoad {
         threads: 1,
-        ..Asked::fast(&server, PATH, hello())
+        ..HttpLoad::fast(&server, PATH, hello())
     };
     let (address, stop) = (server.address, &stop);
-    let ours = Entry::new(row("tsumugi bench"), move |length| asked.run(length, stop)).over([1]);
-    let wrk = Entry::new(row("wrk"), move |length| {
+    let ours =
+        ProgramEntry::new(row("tsumugi bench"), move |length| asked.run(length, stop)).over([1]);
+    let wrk = ProgramEntry::new(row("wrk"), move |length| {
         let load = wrk::Load {
             address,
             path: PATH,
@@ -47,16 +48,16 @@ pub fn run(bench: &mut Bench) -> Result<()> {
             ..Run::default()
         })
     });
-    let table = Table {
+    let table = ReportTable {
         name: "wrk".to_owned(),
         title: "our load and wrk on the same server".to_owned(),
         unit: "req/s".to_owned(),
         notes: vec![format!("one thread and {CONNECTIONS} connections each")],
-        ..Table::default()
+        ..ReportTable::default()
     };
     let table = bench.contest(table, vec![ours, wrk])?;
     // Whatever else the machine does only slows a run: the best of each are compared.
-    let best = |row: &Row| Figures::from(row.runs.as_slice()).max();
+    let best = |row: &Row| Samples::from(row.runs.as_slice()).max();
     if let [ours, wrk] = table.rows.as_slice() {
         let ratio = best(ours) / best(wrk);
         bench.note(format!("the best runs: {ratio:.2} of what wrk gives"));

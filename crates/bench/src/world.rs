@@ -1,17 +1,17 @@
 //! The suites world and db: the example `world` on PostgreSQL beside a server in Rust, and its four ways of asking 500 times in a request.
-//! The database server shares the machine, and what it uses is in nobody's cost.
+//! The database server shares the machine, and what it uses is in no program's cost.
 
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::bench::{Asked, Bench, CONNECTIONS, Entry};
+use crate::bench::{Bench, CONNECTIONS, HttpLoad, ProgramEntry};
 use crate::client;
-use crate::figures::thousands;
 use crate::process::{Process, free_address};
-use crate::report::{Row, Table};
+use crate::report::{ReportTable, Row};
+use crate::samples::thousands;
 use crate::servers::{WORKERS, world_file};
-use crate::worlds::Expected;
+use crate::worlds::ExpectedAnswer;
 
 /// The server beside ours, a program of `bench-peers`.
 const PEER: &str = "world-axum";
@@ -19,12 +19,12 @@ const PEER: &str = "world-axum";
 const PEER_NAME: &str = "axum + tokio-postgres";
 
 /// What is measured, and what it must answer.
-const PATHS: [(&str, Expected); 5] = [
-    ("/db", Expected::World),
-    ("/queries?q=20", Expected::Worlds(20)),
-    ("/queries?q=500", Expected::Worlds(500)),
-    ("/fortunes", Expected::Fortunes),
-    ("/updates?q=20", Expected::Changed(20)),
+const PATHS: [(&str, ExpectedAnswer); 5] = [
+    ("/db", ExpectedAnswer::World),
+    ("/queries?q=20", ExpectedAnswer::Worlds(20)),
+    ("/queries?q=500", ExpectedAnswer::Worlds(500)),
+    ("/fortunes", ExpectedAnswer::Fortunes),
+    ("/updates?q=20", ExpectedAnswer::Changed(20)),
 ];
 
 /// The ways of `/pool`; the first is what the others are compared with.
@@ -40,51 +40,51 @@ const READS: usize = 500;
 const POOL_CONNECTIONS: usize = 4;
 
 /// A server of the endpoints.
-pub struct Server {
+pub struct EndpointServer {
     /// What it is called in tables.
     pub name: &'static str,
     /// It.
     pub process: Process,
 }
 
-impl Server {
+impl EndpointServer {
     /// An entry for a path, once its answer was looked at.
     fn entry<'a>(
         &'a self,
         bench: &Bench,
         case: &str,
         path: &'a str,
-        expected: Expected,
+        expected: ExpectedAnswer,
         connections: usize,
-    ) -> Result<Entry<'a>> {
+    ) -> Result<ProgramEntry<'a>> {
         let answer = client::fetch(self.process.address, path)
             .with_context(|| format!("{} does not answer {path}", self.name))?;
         let text = String::from_utf8_lossy(&answer.body);
-        let told = || {
+        let context = || {
             let shown: String = text.chars().take(200).collect();
             format!(
                 "{} answers {path} with {} {shown}",
                 self.name, answer.status
             )
         };
-        ensure!(answer.status == 200, told());
-        expected.look(&text).with_context(told)?;
+        ensure!(answer.status == 200, context());
+        expected.look(&text).with_context(context)?;
         let row = Row {
             case: case.to_owned(),
             program: self.name.to_owned(),
             ours: self.name == "tsumugi",
             ..Row::default()
         };
-        let asked = Asked {
+        let asked = HttpLoad {
             connections,
-            ..Asked::fast(&self.process, path, expected.under_load(&answer.body))
+            ..HttpLoad::fast(&self.process, path, expected.under_load(&answer.body))
         };
         Ok(bench.http(row, asked))
     }
 }
 
 /// Ours, and the peer when it is built. `None` without a database.
-fn start(bench: &mut Bench) -> Result<Option<Vec<Server>>> {
+fn start(bench: &mut Bench) -> Result<Option<Vec<EndpointServer>>> {
     let Some(url) = bench.database()? else {
         return Ok(None);
     };
@@ -93,7 +93,7 @@ fn start(bench: &mut Bench) -> Result<Option<Vec<Server>>> {
     let ours = bench
         .ours()
         .serve(&file, &folder, WORKERS, &[("DATABASE_URL", &url)])?;
-    let mut servers = vec![Server {
+    let mut servers = vec![EndpointServer {
         name: "tsumugi",
         process: ours,
     }];
@@ -102,7 +102,7 @@ fn start(bench: &mut Bench) -> Result<Option<Vec<Server>>> {
 }
 
 /// The peer, when it is built.
-pub fn peer(bench: &mut Bench, url: &str) -> Result<Option<Server>> {
+pub fn peer(bench: &mut Bench, url: &str) -> Result<Option<EndpointServer>> {
     let program = bench.programs.peers().join(PEER);
     if !program.is_file() {
         bench.miss(PEER_NAME, "`make bench-peers` builds it");
@@ -111,7 +111,7 @@ pub fn peer(bench: &mut Bench, url: &str) -> Result<Option<Server>> {
     let address = free_address()?;
     let mut command = Command::new(program);
     command.args([&address.to_string(), url, &WORKERS.to_string()]);
-    Ok(Some(Server {
+    Ok(Some(EndpointServer {
         name: PEER_NAME,
         process: Process::start(PEER, command, address, bench.folder())?,
     }))
@@ -126,7 +126,7 @@ pub fn world(bench: &mut Bench) -> Result<()> {
 }
 
 /// The servers beside each other, path by path.
-pub fn contests(bench: &mut Bench, servers: &[Server]) -> Result<()> {
+pub fn contests(bench: &mut Bench, servers: &[EndpointServer]) -> Result<()> {
     for (path, expected) in PATHS {
         let mut entries = Vec::new();
         for (at, server) in servers.iter().enumerate() {
@@ -134,11 +134,11 @@ pub fn contests(bench: &mut Bench, servers: &[Server]) -> Result<()> {
             let others = if at == 0 { 1..servers.len() } else { 0..0 };
             entries.push(entry.over(others));
         }
-        let table = Table {
+        let table = ReportTable {
             name: path.trim_start_matches('/').to_owned(),
             title: path.to_owned(),
             unit: "req/s".to_owned(),
-            ..Table::default()
+            ..ReportTable::default()
         };
         bench.contest(table, entries)?;
     }
@@ -150,7 +150,7 @@ pub fn db(bench: &mut Bench) -> Result<()> {
     let Some(servers) = start(bench)? else {
         return Ok(());
     };
-    let expected = Expected::Worlds(READS);
+    let expected = ExpectedAnswer::Worlds(READS);
     let mut entries = Vec::new();
     for (at, (way, path)) in WAYS.iter().enumerate() {
         let entry = servers[0].entry(bench, way, path, expected, POOL_CONNECTIONS)?;
@@ -163,14 +163,14 @@ pub fn db(bench: &mut Bench) -> Result<()> {
         let (case, path) = (WAYS[WAYS.len() - 1].0, "/queries?q=500");
         entries.push(peer.entry(bench, case, path, expected, POOL_CONNECTIONS)?);
     }
-    let table = Table {
+    let table = ReportTable {
         name: "reads".to_owned(),
         title: format!("{READS} reads by primary key in one request"),
         unit: "req/s".to_owned(),
         notes: vec![format!(
             "{POOL_CONNECTIONS} requests at once; reads a second are {READS} times the figures"
         )],
-        ..Table::default()
+        ..ReportTable::default()
     };
     let table = bench.contest(table, entries)?;
     let best = table.rows.iter().filter(|row| row.ours).map(Row::median);

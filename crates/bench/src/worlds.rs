@@ -14,7 +14,7 @@ const ADDED: &str = "<td>0</td><td>Additional fortune added at request time.</td
 
 /// What an answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedAnswer {
     /// One row.
     World,
     /// An array of so many rows.
@@ -25,38 +25,38 @@ pub enum Expected {
     Fortunes,
 }
 
-impl Expected {
+impl ExpectedAnswer {
     /// How every answer under load is judged, when `answer` is one that was looked at.
-    pub fn under_load(self, answer: &[u8]) -> load::Expected {
+    pub fn under_load(self, answer: &[u8]) -> load::ExpectedBody {
         match self {
-            Expected::World => load::Expected::Fits(|body| rows(body) == Some(1)),
+            ExpectedAnswer::World => load::ExpectedBody::Fits(|body| rows(body) == Some(1)),
             // Of the counts that are asked for here.
-            Expected::Worlds(20) => load::Expected::Fits(|body| list(body) == Some(20)),
-            Expected::Worlds(500) => load::Expected::Fits(|body| list(body) == Some(500)),
-            Expected::Changed(20) => {
-                load::Expected::Fits(|body| list(body).is_some_and(|rows| changed(20, rows)))
+            ExpectedAnswer::Worlds(20) => load::ExpectedBody::Fits(|body| list(body) == Some(20)),
+            ExpectedAnswer::Worlds(500) => load::ExpectedBody::Fits(|body| list(body) == Some(500)),
+            ExpectedAnswer::Changed(20) => {
+                load::ExpectedBody::Fits(|body| list(body).is_some_and(|rows| changed(20, rows)))
             }
-            Expected::Worlds(_) | Expected::Changed(_) => {
-                load::Expected::Fits(|body| list(body).is_some())
+            ExpectedAnswer::Worlds(_) | ExpectedAnswer::Changed(_) => {
+                load::ExpectedBody::Fits(|body| list(body).is_some())
             }
-            Expected::Fortunes => load::Expected::Same(answer.to_vec()),
+            ExpectedAnswer::Fortunes => load::ExpectedBody::Same(answer.to_vec()),
         }
     }
 
     /// Looks at one answer.
     pub fn look(self, text: &str) -> Result<()> {
-        if self == Expected::Fortunes {
+        if self == ExpectedAnswer::Fortunes {
             return fortunes(text);
         }
         let value: Value = serde_json::from_str(text).context("this is no JSON")?;
         let rows: &[Value] = match (&value, self) {
-            (Value::Array(rows), Expected::Worlds(_) | Expected::Changed(_)) => rows,
-            (Value::Object(_), Expected::World) => std::slice::from_ref(&value),
+            (Value::Array(rows), ExpectedAnswer::Worlds(_) | ExpectedAnswer::Changed(_)) => rows,
+            (Value::Object(_), ExpectedAnswer::World) => std::slice::from_ref(&value),
             _ => bail!("an object was expected of one row, and an array of several"),
         };
         let many = match self {
-            Expected::Worlds(count) => rows.len() == count,
-            Expected::Changed(count) => changed(count, rows.len()),
+            ExpectedAnswer::Worlds(count) => rows.len() == count,
+            ExpectedAnswer::Changed(count) => changed(count, rows.len()),
             _ => rows.len() == 1,
         };
         ensure!(many, "{} rows, but {self:?} was expected", rows.len());
@@ -135,7 +135,7 @@ fn fortunes(page: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn check(expected: Expected, text: &str, fault: &str) {
+    fn check(expected: ExpectedAnswer, text: &str, fault: &str) {
         let found = expected.look(text).err().map(|error| error.to_string());
         assert_eq!(found.unwrap_or_default(), fault);
     }
@@ -144,27 +144,27 @@ mod tests {
 
     #[test]
     fn a_row_has_two_keys_in_range() {
-        check(Expected::World, ROW, "");
+        check(ExpectedAnswer::World, ROW, "");
         let low = r#"{"id":0,"randomNumber":1}"#;
         check(
-            Expected::World,
+            ExpectedAnswer::World,
             low,
             r#"{"id":0,"randomNumber":1} is no row of world"#,
         );
-        check(Expected::World, "hello", "this is no JSON");
+        check(ExpectedAnswer::World, "hello", "this is no JSON");
     }
 
     #[test]
     fn several_rows_are_an_array() {
-        check(Expected::Worlds(2), &format!("[{ROW},{ROW}]"), "");
-        check(Expected::Changed(2), &format!("[{ROW}]"), "");
+        check(ExpectedAnswer::Worlds(2), &format!("[{ROW},{ROW}]"), "");
+        check(ExpectedAnswer::Changed(2), &format!("[{ROW}]"), "");
         check(
-            Expected::Worlds(2),
+            ExpectedAnswer::Worlds(2),
             &format!("[{ROW}]"),
             "1 rows, but Worlds(2) was expected",
         );
         check(
-            Expected::Worlds(1),
+            ExpectedAnswer::Worlds(1),
             ROW,
             "an object was expected of one row, and an array of several",
         );
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn under_load_nearly_all_changed_rows_are_there() {
-        let expected = Expected::Changed(20).under_load(b"");
+        let expected = ExpectedAnswer::Changed(20).under_load(b"");
         for (rows, is_right) in [(1, false), (14, false), (15, true), (20, true), (21, false)] {
             let body = format!("[{}]", vec![ROW; rows].join(","));
             assert_eq!(expected.holds(body.as_bytes()), is_right, "{rows}");
@@ -204,17 +204,21 @@ mod tests {
             format!("{}<tr>{ADDED}</tr>{rest}{}", row(script), row(last))
         };
         let escaped = "&lt;script&gt;";
-        check(Expected::Fortunes, &page(escaped, "C"), "");
+        check(ExpectedAnswer::Fortunes, &page(escaped, "C"), "");
         check(
-            Expected::Fortunes,
+            ExpectedAnswer::Fortunes,
             &page("<script>", "C"),
             "a fortune is not escaped",
         );
         check(
-            Expected::Fortunes,
+            ExpectedAnswer::Fortunes,
             &page(escaped, "A"),
             "the fortunes are not sorted",
         );
-        check(Expected::Fortunes, &row("A"), "1 fortunes instead of 13");
+        check(
+            ExpectedAnswer::Fortunes,
+            &row("A"),
+            "1 fortunes instead of 13",
+        );
     }
 }

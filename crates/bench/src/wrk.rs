@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// An answer that takes longer is an error.
 const TIMEOUT_S: u32 = 30;
@@ -26,7 +26,7 @@ pub struct Load<'a> {
 }
 
 /// Requests per second that the server answered.
-pub fn run(load: &Load<'_>, stop: &Stop) -> Result<f64> {
+pub fn run(load: &Load<'_>, stop: &StopFlag) -> Result<f64> {
     let output = stop.run(
         Command::new("wrk")
             .arg(format!("-t{}", load.threads))

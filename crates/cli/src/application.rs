@@ -1,5 +1,5 @@
 //! Loads one application on one worker, without a server: for commands that look at it, test it or talk to it.
-//! It does not decide what is done with the application, and its data lives in a temporary folder unless told otherwise.
+//! It does not decide what is done with the application, and its data lives in a temporary folder by default.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 use tsumugi_ruby::{App, Mode, Settings};
-use tsumugi_worker::{Limits, Worker};
+use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::limits::RETIRE_MS_MAX;
 
@@ -65,7 +65,7 @@ pub fn find(file: &Path) -> Result<()> {
 }
 
 /// Loads the application on this worker, in development mode: nothing here answers strangers.
-pub async fn load(worker: &Worker, file: &Path, data: &Data) -> Result<Rc<App>> {
+pub async fn load(worker: &WorkerHandle, file: &Path, data: &Data) -> Result<Rc<App>> {
     let settings = Settings {
         app: file.to_owned(),
         data_dir: data.path().to_owned(),
@@ -91,7 +91,7 @@ pub fn inspect<T>(
 ) -> Result<T> {
     find(file)?;
     let data = Data::of(data)?;
-    tsumugi_worker::alone(Limits::default(), async |worker| {
+    tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let app = load(&worker, file, &data).await?;
         let result = look(&app).await;
         retire(&app).await;

@@ -10,7 +10,7 @@ use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tsumugi_ruby::{App, Console, Reply};
-use tsumugi_worker::Limits;
+use tsumugi_worker::WorkerLimits;
 
 use crate::application::{self, Data};
 use crate::table;
@@ -30,7 +30,7 @@ const PROMPT: &str = "tsumugi> ";
 const PROMPT_FURTHER: &str = "       * ";
 
 /// What the reading thread is asked for.
-enum Ask {
+enum ConsoleRequest {
     /// The first line of something.
     First,
     /// A further line of it.
@@ -50,7 +50,7 @@ enum Line {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
     let data = Data::of(Some(&arguments.data))?;
-    tsumugi_worker::alone(Limits::default(), async |worker| {
+    tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let app = application::load(&worker, &arguments.app, &data).await?;
         let result = converse(&app).await;
         application::retire(&app).await;
@@ -75,9 +75,9 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
     let mut text = String::new();
     loop {
         let wanted = if text.is_empty() {
-            Ask::First
+            ConsoleRequest::First
         } else {
-            Ask::Further
+            ConsoleRequest::Further
         };
         if ask.send(wanted).await.is_err() {
             break;
@@ -110,7 +110,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resolves at the first Ctrl-C after this call, also when nobody has polled it yet; never when the system does not tell.
+/// Resolves at the first Ctrl-C after this call, also when it was not polled yet; never when the system reports none.
 pub fn interrupted() -> impl Future<Output = ()> {
     let signals = signal(SignalKind::interrupt());
     async {
@@ -156,19 +156,19 @@ fn show(reply: &Reply) -> Shown {
             }
         }
     }
-    let _ = std::io::stdout().flush(); // nobody is left to tell when it cannot be written
+    let _ = std::io::stdout().flush(); // there is no reader when it cannot be written
     Shown::Answer
 }
 
 /// Reads from a terminal, with editing and history.
-fn edit(mut asked: mpsc::Receiver<Ask>, lines: &mpsc::Sender<Line>) {
+fn edit(mut asked: mpsc::Receiver<ConsoleRequest>, lines: &mpsc::Sender<Line>) {
     let Ok(mut editor) = rustyline::DefaultEditor::new() else {
         return take(asked, lines);
     };
     while let Some(ask) = asked.blocking_recv() {
         let prompt = match ask {
-            Ask::First => PROMPT,
-            Ask::Further => PROMPT_FURTHER,
+            ConsoleRequest::First => PROMPT,
+            ConsoleRequest::Further => PROMPT_FURTHER,
         };
         let line = match editor.readline(prompt) {
             Ok(text) => {
@@ -185,7 +185,7 @@ fn edit(mut asked: mpsc::Receiver<Ask>, lines: &mpsc::Sender<Line>) {
 }
 
 /// Reads from a pipe or a file.
-fn take(mut asked: mpsc::Receiver<Ask>, lines: &mpsc::Sender<Line>) {
+fn take(mut asked: mpsc::Receiver<ConsoleRequest>, lines: &mpsc::Sender<Line>) {
     let mut input = std::io::stdin().lock().lines();
     while asked.blocking_recv().is_some() {
         let line = match input.next() {

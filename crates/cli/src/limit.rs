@@ -7,9 +7,9 @@ use tsumugi_server::{Limited, Row, limited};
 
 /// The limits of an application in Ruby.
 #[derive(Clone, Debug, Default)]
-pub struct Ruby(pub tsumugi_ruby::Limits);
+pub struct RubyLimits(pub tsumugi_ruby::Limits);
 
-impl Deref for Ruby {
+impl Deref for RubyLimits {
     type Target = tsumugi_ruby::Limits;
 
     fn deref(&self) -> &tsumugi_ruby::Limits {
@@ -17,17 +17,17 @@ impl Deref for Ruby {
     }
 }
 
-impl DerefMut for Ruby {
+impl DerefMut for RubyLimits {
     fn deref_mut(&mut self) -> &mut tsumugi_ruby::Limits {
         &mut self.0
     }
 }
 
 // The names of the client's limits are those of the server's, too; they have its name before them.
-impl Limited for Ruby {
+impl Limited for RubyLimits {
     const DEV: &'static str = "Development: reload when a file of Ruby changes, show errors in the page, make up a session secret";
 
-    const LIMITS: &'static [Row<Ruby>] = limited!(
+    const LIMITS: &'static [Row<RubyLimits>] = limited!(
         requests_max request_ms_max cancel_ms_max vm_bytes_max idle_fibres_max json_depth_max parallel_max
         channel_max json_symbols_max regexps_max regexp_backtracks_max regexp_bytes_max source_bytes_max
         render_depth_max;
@@ -36,7 +36,7 @@ impl Limited for Ruby {
     );
 
     /// Every body that is read becomes a String of the VM: half of its memory is for them.
-    fn settle(&self, http: &mut tsumugi_http::Limits, is_given: impl Fn(&str) -> bool) {
+    fn settle(&self, http: &mut tsumugi_http::HttpLimits, is_given: impl Fn(&str) -> bool) {
         if !is_given("bodies_bytes_max") {
             http.bodies_bytes_max = self.vm_bytes_max as u64 / 2;
         }
@@ -49,8 +49,9 @@ mod tests {
     use tsumugi_server::Limit;
 
     fn check(given: &[&str], bodies_bytes_max: u64) {
-        let given: Vec<Limit<Ruby>> = given.iter().map(|text| text.parse().unwrap()).collect();
-        let limits = Limit::settle(&given, tsumugi_worker::Limits::default()).unwrap();
+        let given: Vec<Limit<RubyLimits>> =
+            given.iter().map(|text| text.parse().unwrap()).collect();
+        let limits = Limit::settle(&given, tsumugi_worker::WorkerLimits::default()).unwrap();
         assert_eq!(limits.http.bodies_bytes_max, bodies_bytes_max);
     }
 
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_limit_of_ruby_has_its_name_here() {
-        let shown = format!("{:?}", Ruby::default());
+        let shown = format!("{:?}", RubyLimits::default());
         let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
         let fields = shown
             .split([' ', '{', ','])
@@ -72,8 +73,11 @@ mod tests {
         assert!(fields.len() > 20, "{shown}");
         for field in fields.into_iter().filter(|field| *field != "client") {
             let clients = format!("client.{field}");
-            let known = |(name, _): &Row<Ruby>| *name == field || *name == clients;
-            assert!(Ruby::LIMITS.iter().any(known), "{field} is not in the list");
+            let known = |(name, _): &Row<RubyLimits>| *name == field || *name == clients;
+            assert!(
+                RubyLimits::LIMITS.iter().any(known),
+                "{field} is not in the list"
+            );
         }
     }
 }

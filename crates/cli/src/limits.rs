@@ -15,7 +15,7 @@ pub const WATCHED_FILES_MAX: usize = 10_000;
 /// How deep below the application's folder `--dev` looks.
 pub const WATCHED_DEPTH_MAX: usize = 8;
 
-/// The longest value of a database that is not told otherwise; messages have room for it.
+/// The longest value of a database without an option for it; messages have room for it.
 pub const VALUE_BYTES_DEFAULT: usize = tsumugi_kv::limits::VALUE_BYTES_DEFAULT;
 
 /// The longest value of any database, which a client of one takes.
@@ -45,7 +45,7 @@ pub const PIECES_WAITING_MAX: usize = 4;
 /// How long a copy of a database may take on the server, in milliseconds.
 pub const BACKUP_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 
-/// Keys that `kv search` prints unless it is told otherwise.
+/// Keys that `kv search` prints by default.
 pub const SEARCH_KEYS_DEFAULT: i32 = 1_000;
 
 /// Between two looks of a progress bar, in milliseconds.

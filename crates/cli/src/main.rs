@@ -146,7 +146,7 @@ enum Command {
     Kv(Box<kv::Arguments>),
     /// Measure this server beside others on this machine
     #[command(after_help = BENCH)]
-    Bench(Box<tsumugi_bench::Arguments>),
+    Bench(Box<tsumugi_bench::BenchArguments>),
     /// Make a new application
     #[command(after_help = NEW)]
     New(new::Arguments),
@@ -169,7 +169,7 @@ fn main() -> ExitCode {
         None => tsumugi_server::begin_log(level),
         Some(Ok(())) => {}
         Some(Err(error)) => {
-            // Nobody is left to tell when it cannot be written.
+            // There is no reader when it cannot be written.
             let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_server::story(&error));
             return ExitCode::FAILURE;
         }
@@ -189,7 +189,7 @@ fn main() -> ExitCode {
     };
     let code = result.unwrap_or_else(|error| {
         let text = format!("tsumugi: {}", tsumugi_server::story(&error));
-        // Nobody is left to tell when it cannot be written.
+        // There is no reader when it cannot be written.
         let _ = writeln!(&ERRORS, "{text}");
         if is_in_file {
             let _ = writeln!(std::io::stderr(), "{text}");

@@ -20,9 +20,9 @@ pub enum Extent {
     Records(u64),
     /// So many bytes of a file.
     Bytes(u64),
-    /// Nobody knows how many records.
+    /// An unknown number of records.
     Unknown,
-    /// One thing, done by somebody else.
+    /// One thing, done by another process.
     Once,
 }
 

@@ -8,8 +8,8 @@ use tsumugi_ruby::{Mode, Program, Settings};
 use tsumugi_server::Options;
 use tsumugi_worker::Exit;
 
-use crate::kv::beside;
-use crate::limit::Ruby;
+use crate::kv::embedded;
+use crate::limit::RubyLimits;
 use crate::{application, watch};
 
 /// Options of `serve`.
@@ -19,9 +19,9 @@ pub struct Arguments {
     #[arg(default_value = "app.rb")]
     app: PathBuf,
     #[command(flatten)]
-    options: Options<Ruby>,
+    options: Options<RubyLimits>,
     #[command(flatten)]
-    kv: beside::Options,
+    kv: embedded::Options,
 }
 
 /// Serves until a signal.
@@ -45,8 +45,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let handle = prepared.handle();
     let kv = kv.map(|kv| kv.start(handle)).transpose()?;
     let code = prepared.run(move |_| Program::new(settings.clone()));
-    let kv = kv.map(beside::Running::finish).transpose();
-    // What is wrong with the application is told first.
+    let kv = kv.map(embedded::RunningService::finish).transpose();
+    // What is wrong with the application is reported first.
     Ok(match (code?, kv?) {
         (code, None | Some(Exit::Drained)) => code,
         (_, Some(exit)) => ExitCode::from(exit.code()),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tsumugi_ruby::{Trial, Verdict};
-use tsumugi_worker::{Limits, Worker};
+use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::application::{self, Data};
 use crate::limits::TEST_MS_MAX;
@@ -36,14 +36,14 @@ struct Tally {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
     let files = if arguments.files.is_empty() {
-        beside(&arguments.app)?
+        tests_beside(&arguments.app)?
     } else {
         arguments.files.clone()
     };
     let mut tally = Tally::default();
     for file in &files {
         println!("{}", file.display());
-        tsumugi_worker::alone(Limits::default(), async |worker| {
+        tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
             run_file(&worker, arguments, file, &mut tally).await;
         })?;
     }
@@ -69,7 +69,7 @@ fn advice(arguments: &Arguments) -> String {
 }
 
 /// `test/*_test.rb` beside the application, by name.
-fn beside(app: &Path) -> Result<Vec<PathBuf>> {
+fn tests_beside(app: &Path) -> Result<Vec<PathBuf>> {
     let folder = app.parent().unwrap_or(Path::new("")).join("test");
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -88,7 +88,7 @@ fn beside(app: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Every test gets the application anew: what one leaves behind, the next does not see.
-async fn run_file(worker: &Worker, arguments: &Arguments, file: &Path, tally: &mut Tally) {
+async fn run_file(worker: &WorkerHandle, arguments: &Arguments, file: &Path, tally: &mut Tally) {
     let mut index = 0;
     loop {
         match run_one(worker, arguments, file, index).await {
@@ -119,7 +119,7 @@ enum Outcome {
 }
 
 async fn run_one(
-    worker: &Worker,
+    worker: &WorkerHandle,
     arguments: &Arguments,
     file: &Path,
     index: usize,
@@ -168,8 +168,8 @@ fn report(name: &str, verdict: &Verdict, took: Duration, file: &Path) -> Outcome
     }
 }
 
-/// An assertion is told with its line in the test; another exception with every frame.
-fn reason(report: &tsumugi_ruby::Report, file: &Path) -> String {
+/// An assertion is reported with its line in the test; another exception with every frame.
+fn reason(report: &tsumugi_ruby::ExceptionReport, file: &Path) -> String {
     let file = file.to_string_lossy();
     let of_the_test = |frame: &&String| frame.starts_with(&*file);
     if report.class == "Tsumugi::Failure" {

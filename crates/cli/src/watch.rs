@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_is_made_of_is_watched() {
+    fn file_of_the_application_changed_is_seen() {
         check("app.rb", Some("app.rb"));
         check("new.rb", Some("new.rb"));
         check("views/deep/a.erb", Some("views/deep/a.erb"));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_goes_is_a_change() {
+    fn removed_file_is_a_change() {
         let gone = changed_after(|folder| std::fs::remove_file(folder.join("app.rb")).unwrap());
         assert_eq!(gone, Some(PathBuf::from("app.rb")));
     }

@@ -62,7 +62,7 @@ fn a_sound_application_passes_the_check() {
 }
 
 #[test]
-fn a_syntax_error_is_told_with_file_line_and_source() {
+fn syntax_error_is_reported_with_file_line_and_source() {
     for command in ["check", "routes", "serve", "test"] {
         let words = match command {
             "serve" => vec!["serve", "--listen", "127.0.0.1:0", "--workers", "1"],
@@ -77,7 +77,7 @@ fn a_syntax_error_is_told_with_file_line_and_source() {
 }
 
 #[test]
-fn an_exception_while_loading_is_told_with_its_line() {
+fn exception_while_loading_is_reported_with_its_line() {
     check(
         "\n\nplugin(:x) { raise 'no luck' }",
         &["check"],
@@ -97,7 +97,7 @@ fn a_worker_that_fails_to_load_ends_the_others_in_the_middle_of_a_wait() {
 }
 
 #[test]
-fn an_application_that_is_absent_is_told_by_its_name() {
+fn absent_application_is_reported_by_its_name() {
     for command in ["check", "routes", "serve", "test", "console"] {
         let advice = ["there is no other.rb here", "tsumugi new NAME"];
         check("", &[command, "other.rb"], 1, &advice);
@@ -417,7 +417,7 @@ impl Served {
     }
 
     /// Asks until the answer has the piece.
-    #[expect(clippy::disallowed_methods, reason = "this thread serves nobody")]
+    #[expect(clippy::disallowed_methods, reason = "this thread serves no request")]
     fn until_answer_has(&self, piece: &str) {
         let until = Instant::now() + PATIENCE;
         loop {

@@ -68,7 +68,7 @@ fn the_last_value_has_a_name() {
 }
 
 #[test]
-fn what_is_unfinished_goes_on_in_the_next_line() {
+fn unfinished_expression_goes_on_in_the_next_line() {
     check(
         "def add(a,\n b)\n  a + b\nend\nadd(1,\n2)\n[1, 2].map do |i|\n i * 2\nend\n",
         "=> :add\n=> 3\n=> [2, 4]\n",
@@ -87,7 +87,7 @@ fn plugins_helpers_waits_and_the_client_are_reachable() {
 }
 
 #[test]
-fn an_exception_is_told_with_its_class_and_the_conversation_goes_on() {
+fn exception_is_reported_with_its_class_and_the_console_goes_on() {
     check(
         "x = 5\nnil.nothing\nx\n",
         "=> 5\nNoMethodError: undefined method 'nothing' for nil\n    from console:2:in eval\n=> 5\n",
@@ -98,7 +98,7 @@ fn an_exception_is_told_with_its_class_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn forty_variables_fit_and_one_too_many_is_told() {
+fn forty_variables_fit_and_one_more_is_reported() {
     let variables = |count| -> String { (0..count).map(|i| format!("v{i} = {i}\n")).collect() };
     assert!(converse(&(variables(40) + "v0 + v39\n")).ends_with("=> 39\n"));
     let answer = converse(&(variables(300) + "v7\n"));
@@ -113,7 +113,7 @@ fn the_words_exit_and_quit_end_it() {
 }
 
 #[test]
-fn an_input_that_ends_too_early_is_told() {
+fn input_that_ends_too_early_is_reported() {
     check("def a\n", "the input ended in the middle of: def a\n");
 }
 

@@ -182,7 +182,7 @@ fn a_migration_that_fails_in_the_middle_leaves_the_schema_as_it_was_and_says_wha
 }
 
 #[test]
-fn a_migration_that_only_changes_tables_is_kept_whole_or_not_at_all() {
+fn migration_that_only_changes_tables_is_applied_whole_or_not_at_all() {
     let tables = "up do
       db.create(:owners) { increments :id; string :name, 10, index: true }
       db.create(:pets) { increments :id; foreign :owner_id, on: :owners }
@@ -240,7 +240,7 @@ fn a_dry_run_prints_the_statements_and_keeps_nothing() {
 }
 
 #[test]
-fn an_applied_file_that_was_changed_or_is_gone_is_told() {
+fn changed_or_missing_applied_file_is_reported() {
     on_all(&[USERS, NICKS], |site| {
         site.run(&["migrate", "up"]);
         site.write(NICKS.0, "up { }\ndown { db.execute 'delete from users' }\n");
@@ -368,7 +368,7 @@ fn a_table_that_others_refer_to_is_made_anew_in_a_migration() {
 }
 
 #[test]
-fn what_needs_no_transaction_runs_without_one() {
+fn migration_without_transaction_runs_without_one() {
     let index = "transaction false\nup do\n  how = ENV['DATABASE_URL'].to_s.start_with?('postgres') ? 'concurrently' : ''\n  db.execute \"create index #{how} users_name on users(name)\"\nend\n";
     on_all(
         &[USERS, ("migrations/20260104120000_index.rb", index)],
@@ -476,7 +476,7 @@ fn a_new_migration_has_the_time_in_its_name_and_applies() {
 }
 
 #[test]
-fn what_cannot_be_migrated_is_told() {
+fn migration_that_cannot_run_is_reported() {
     on_all(&[], |site| {
         site.check(
             &["migrate", "up"],

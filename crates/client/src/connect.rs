@@ -18,15 +18,15 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tsumugi_worker::Worker;
+use tsumugi_worker::WorkerHandle;
 
-use super::target::{Scheme, Target};
+use super::target::{Scheme, TargetUrl};
 use super::{Error, Sender};
-use crate::limits::Limits;
+use crate::limits::CallLimits;
 
 /// Opens connections.
-pub(crate) struct Connector {
-    worker: Worker,
+pub(crate) struct HttpConnector {
+    worker: WorkerHandle,
     connect_ms_max: u64,
     addresses_max: usize,
     header_bytes_max: usize,
@@ -34,9 +34,13 @@ pub(crate) struct Connector {
     tls: OnceCell<Arc<ClientConfig>>,
 }
 
-impl Connector {
-    pub fn new(worker: &Worker, limits: &Limits, certificates: Option<PathBuf>) -> Connector {
-        Connector {
+impl HttpConnector {
+    pub fn new(
+        worker: &WorkerHandle,
+        limits: &CallLimits,
+        certificates: Option<PathBuf>,
+    ) -> HttpConnector {
+        HttpConnector {
             worker: worker.clone(),
             connect_ms_max: limits.connect_ms_max,
             addresses_max: limits.addresses_max,
@@ -47,7 +51,7 @@ impl Connector {
     }
 
     /// A connection that is ready for a request.
-    pub async fn open(&self, target: &Target) -> Result<Sender, Error> {
+    pub async fn open(&self, target: &TargetUrl) -> Result<Sender, Error> {
         let ms = self.connect_ms_max;
         match timeout(Duration::from_millis(ms), self.connect(target)).await {
             Ok(result) => result,
@@ -58,7 +62,7 @@ impl Connector {
         }
     }
 
-    async fn connect(&self, target: &Target) -> Result<Sender, Error> {
+    async fn connect(&self, target: &TargetUrl) -> Result<Sender, Error> {
         let failed = |reason: String| Error::Connect {
             place: target.place(),
             reason,
@@ -79,7 +83,7 @@ impl Connector {
         }
     }
 
-    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, String> {
+    async fn addresses(&self, target: &TargetUrl) -> Result<Vec<SocketAddr>, String> {
         let (host, port, max) = (
             target.origin().host.clone(),
             target.origin().port,
@@ -119,7 +123,7 @@ impl Connector {
         Err(reason)
     }
 
-    async fn handshake<S>(&self, stream: S, target: &Target) -> Result<Sender, Error>
+    async fn handshake<S>(&self, stream: S, target: &TargetUrl) -> Result<Sender, Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -131,7 +135,7 @@ impl Connector {
             .handshake::<_, Full<Bytes>>(TokioIo::new(stream))
             .await
             .map_err(|error| Error::of(target.place(), error))?;
-        // It ends when the sender is dropped; what fails is told to the request that waits.
+        // It ends when the sender is dropped; what fails is reported to the request that waits.
         drop(self.worker.spawn(async move { drop(connection.await) }));
         Ok(sender)
     }

@@ -1,6 +1,6 @@
 //! Calls to other servers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. Stays on its worker. Knows no Ruby.
 //! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Nothing here
-//! restricts where a call may go: whoever lets clients choose the URL must check it. URLs are never logged, they may hold secrets.
+//! restricts where a call may go: an application that lets clients choose the URL must check it. URLs are never logged, they may hold secrets.
 
 #![forbid(unsafe_code)]
 
@@ -24,25 +24,25 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::SendRequest;
-use tsumugi_worker::Worker;
+use tsumugi_worker::WorkerHandle;
 
-use self::connect::Connector;
-use self::pool::{Lease, Pool};
+use self::connect::HttpConnector;
+use self::pool::{ConnectionLease, Pool};
 use self::target::Scheme;
 
 pub use self::error::Error;
-pub use self::limits::Limits;
-pub use self::target::{Target, append_pair};
+pub use self::limits::CallLimits;
+pub use self::target::{TargetUrl, append_pair};
 
 /// A connection's end for requests.
 type Sender = SendRequest<Full<Bytes>>;
 
 /// What is to be sent.
-pub struct Call {
+pub struct ClientRequest {
     /// The method.
     pub method: Method,
     /// Where it goes.
-    pub target: Target,
+    pub target: TargetUrl,
     /// The header fields; those of framing are replaced.
     pub headers: HeaderMap,
     /// The body.
@@ -56,7 +56,7 @@ pub struct Call {
 }
 
 /// What came back.
-pub struct Reply {
+pub struct ClientResponse {
     /// The status.
     pub status: StatusCode,
     /// The header fields.
@@ -68,29 +68,33 @@ pub struct Reply {
 }
 
 /// Calls other servers from one worker.
-pub struct Client {
-    limits: Limits,
+pub struct HttpClient {
+    limits: CallLimits,
     pool: Rc<Pool>,
-    connector: Connector,
+    connector: HttpConnector,
 }
 
-impl Client {
+impl HttpClient {
     /// A client of one worker that trusts the certificates of this file, else those of `SSL_CERT_FILE`, else the system's.
-    pub fn new(worker: &Worker, limits: Limits, certificates: Option<PathBuf>) -> Rc<Client> {
-        Rc::new(Client {
+    pub fn new(
+        worker: &WorkerHandle,
+        limits: CallLimits,
+        certificates: Option<PathBuf>,
+    ) -> Rc<HttpClient> {
+        Rc::new(HttpClient {
             pool: Pool::new(worker, &limits),
-            connector: Connector::new(worker, &limits, certificates),
+            connector: HttpConnector::new(worker, &limits, certificates),
             limits,
         })
     }
 
     /// The limits it was made with.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &CallLimits {
         &self.limits
     }
 
     /// Sends a call and reads the whole answer.
-    pub async fn call(&self, call: Call) -> Result<Reply, Error> {
+    pub async fn call(&self, call: ClientRequest) -> Result<ClientResponse, Error> {
         let (timeout, place) = (call.timeout, call.target.place());
         match tokio::time::timeout(timeout, self.follow(call)).await {
             Ok(result) => result,
@@ -101,7 +105,7 @@ impl Client {
         }
     }
 
-    async fn follow(&self, mut call: Call) -> Result<Reply, Error> {
+    async fn follow(&self, mut call: ClientRequest) -> Result<ClientResponse, Error> {
         let mut hops = 0;
         loop {
             let reply = self.once(&call).await?;
@@ -133,17 +137,17 @@ impl Client {
     }
 
     /// One request. A kept-alive connection that the server has closed meanwhile is replaced by another.
-    async fn once(&self, call: &Call) -> Result<Reply, Error> {
+    async fn once(&self, call: &ClientRequest) -> Result<ClientResponse, Error> {
         let lease = self.pool.place(&call.target).await?;
         loop {
             let (mut sender, reused) = match lease.idle() {
-                Some(sender) => (sender, Reused::Yes),
-                None => (self.connector.open(&call.target).await?, Reused::No),
+                Some(sender) => (sender, PoolHit::Yes),
+                None => (self.connector.open(&call.target).await?, PoolHit::No),
             };
             match sender.try_send_request(request(call)).await {
                 Ok(response) => return self.read(call, response, sender, &lease).await,
                 // A server may close a waiting connection at any time; then the call goes out on another one.
-                Err(error) if reused == Reused::Yes && may_repeat(call, &error) => {}
+                Err(error) if reused == PoolHit::Yes && may_repeat(call, &error) => {}
                 Err(error) => return Err(Error::of(call.target.place(), error.into_error())),
             }
         }
@@ -151,11 +155,11 @@ impl Client {
 
     async fn read(
         &self,
-        call: &Call,
+        call: &ClientRequest,
         response: Response<Incoming>,
         sender: Sender,
-        lease: &Lease,
-    ) -> Result<Reply, Error> {
+        lease: &ConnectionLease,
+    ) -> Result<ClientResponse, Error> {
         let (head, mut body) = response.into_parts();
         let max = call.response_bytes_max;
         let too_large = || Error::TooLarge {
@@ -177,7 +181,7 @@ impl Client {
         }
         drop(body);
         lease.keep(sender).await;
-        Ok(Reply {
+        Ok(ClientResponse {
             status: head.status,
             headers: head.headers,
             body: whole.freeze(),
@@ -188,20 +192,20 @@ impl Client {
 
 /// Was the connection in the pool?
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reused {
+enum PoolHit {
     Yes,
     No,
 }
 
 /// Can sending it again do no more than sending it once?
-fn may_repeat(call: &Call, error: &TrySendError<Request<Full<Bytes>>>) -> bool {
+fn may_repeat(call: &ClientRequest, error: &TrySendError<Request<Full<Bytes>>>) -> bool {
     let unsent = error.message().is_some();
     // What came back and was no HTTP is an answer, if a bad one; all else is the connection's end.
     let unanswered = !error.error().is_parse() && !error.error().is_user();
     unsent || (unanswered && call.method.is_idempotent())
 }
 
-fn request(call: &Call) -> Request<Full<Bytes>> {
+fn request(call: &ClientRequest) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(call.body.clone()));
     *request.method_mut() = call.method.clone();
     *request.uri_mut() = call.target.path_and_query();
@@ -234,7 +238,7 @@ fn request(call: &Call) -> Request<Full<Bytes>> {
     request
 }
 
-fn redirection(reply: &Reply) -> Option<&HeaderValue> {
+fn redirection(reply: &ClientResponse) -> Option<&HeaderValue> {
     let redirects = [
         StatusCode::MOVED_PERMANENTLY,
         StatusCode::FOUND,
@@ -249,7 +253,7 @@ fn redirection(reply: &Reply) -> Option<&HeaderValue> {
 }
 
 /// RFC 9110 section 15.4: 303 asks for a GET, and 301 and 302 are taken so after a POST.
-fn change_method(call: &mut Call, status: StatusCode) {
+fn change_method(call: &mut ClientRequest, status: StatusCode) {
     let becomes_get = match status {
         StatusCode::SEE_OTHER => call.method != Method::HEAD,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => call.method == Method::POST,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What one client may use.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct CallLimits {
     /// From the look-up of a name to a connection that takes requests, in milliseconds.
     pub connect_ms_max: u64,
     /// The time of a whole call when the caller says nothing, in milliseconds.
@@ -28,9 +28,9 @@ pub struct Limits {
     pub response_bytes_max: usize,
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
-        Limits {
+        CallLimits {
             connect_ms_max: 3_000,
             call_ms_max: 5_000,
             addresses_max: 8,

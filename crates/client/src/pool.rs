@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use tsumugi_worker::Worker;
+use tsumugi_worker::WorkerHandle;
 
-use super::target::{Origin, Target};
+use super::target::{TargetUrl, UrlOrigin};
 use super::{Error, Sender};
-use crate::limits::{Limits, READY_WAIT};
+use crate::limits::{CallLimits, READY_WAIT};
 
 /// The connections of one VM.
 pub(crate) struct Pool {
-    worker: Worker,
-    hosts: RefCell<HashMap<Origin, Host>>,
+    worker: WorkerHandle,
+    hosts: RefCell<HashMap<UrlOrigin, Host>>,
     idle: Cell<usize>,
     /// Connections in use, all hosts together.
     places: Arc<Semaphore>,
     sweeping: Cell<bool>,
-    limits: Limits,
+    limits: CallLimits,
 }
 
 struct Host {
@@ -37,14 +37,14 @@ struct Idle {
 }
 
 /// A place for one connection in use, given back when it is dropped.
-pub(crate) struct Lease {
+pub(crate) struct ConnectionLease {
     pool: Rc<Pool>,
-    origin: Origin,
+    origin: UrlOrigin,
     permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
 }
 
 impl Pool {
-    pub fn new(worker: &Worker, limits: &Limits) -> Rc<Pool> {
+    pub fn new(worker: &WorkerHandle, limits: &CallLimits) -> Rc<Pool> {
         Rc::new(Pool {
             worker: worker.clone(),
             hosts: RefCell::default(),
@@ -56,8 +56,8 @@ impl Pool {
     }
 
     /// Waits for a place. First come, first served.
-    pub async fn place(self: &Rc<Self>, target: &Target) -> Result<Lease, Error> {
-        let mut lease = Lease {
+    pub async fn place(self: &Rc<Self>, target: &TargetUrl) -> Result<ConnectionLease, Error> {
+        let mut lease = ConnectionLease {
             pool: Rc::clone(self),
             origin: target.origin().clone(),
             permits: None,
@@ -81,7 +81,7 @@ impl Pool {
         Ok(lease)
     }
 
-    fn keep(self: &Rc<Self>, origin: &Origin, sender: Sender) {
+    fn keep(self: &Rc<Self>, origin: &UrlOrigin, sender: Sender) {
         let mut hosts = self.hosts.borrow_mut();
         let Some(host) = hosts.get_mut(origin) else {
             return;
@@ -140,7 +140,7 @@ impl Host {
     }
 }
 
-impl Lease {
+impl ConnectionLease {
     /// A connection that has waited, the latest first.
     pub fn idle(&self) -> Option<Sender> {
         let mut hosts = self.pool.hosts.borrow_mut();
@@ -163,7 +163,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for ConnectionLease {
     fn drop(&mut self) {
         self.permits = None; // first, so that the count below is without them
         let mut hosts = self.pool.hosts.borrow_mut();

@@ -22,7 +22,7 @@ pub(crate) enum Scheme {
 
 /// What shares connections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Origin {
+pub(crate) struct UrlOrigin {
     pub scheme: Scheme,
     /// Without the brackets of an IPv6 address; lower case.
     pub host: String,
@@ -31,26 +31,26 @@ pub(crate) struct Origin {
 
 /// A URL that can be called.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct TargetUrl {
     pub(crate) scheme: Scheme,
-    origin: Origin,
+    origin: UrlOrigin,
     path: PathAndQuery,
     credentials: Option<HeaderValue>,
 }
 
-impl Target {
+impl TargetUrl {
     /// A target from the text of a URL.
-    pub fn parse(url: &str) -> Result<Target, Error> {
+    pub fn parse(url: &str) -> Result<TargetUrl, Error> {
         let wrong = || {
             Error::Url(
                 "the URL must be http://host/path or https://host/path, with everything but ASCII percent-encoded".to_owned(),
             )
         };
         let uri = Uri::from_str(url).map_err(|_| wrong())?;
-        Target::of(uri).ok_or_else(wrong)
+        TargetUrl::of(uri).ok_or_else(wrong)
     }
 
-    fn of(uri: Uri) -> Option<Target> {
+    fn of(uri: Uri) -> Option<TargetUrl> {
         let scheme = match uri.scheme_str()? {
             "http" => Scheme::Http,
             "https" => Scheme::Https,
@@ -80,9 +80,9 @@ impl Target {
             Some(path) => PathAndQuery::try_from(path.to_string()).ok()?,
             None => PathAndQuery::from_static("/"),
         };
-        Some(Target {
+        Some(TargetUrl {
             scheme,
-            origin: Origin {
+            origin: UrlOrigin {
                 scheme,
                 host: host.to_ascii_lowercase(),
                 port,
@@ -93,7 +93,7 @@ impl Target {
     }
 
     /// The same with further parameters, already encoded.
-    pub fn with_query(mut self, query: &str) -> Result<Target, Error> {
+    pub fn with_query(mut self, query: &str) -> Result<TargetUrl, Error> {
         if query.is_empty() {
             return Ok(self);
         }
@@ -109,7 +109,7 @@ impl Target {
     }
 
     /// Where a `Location` leads from here.
-    pub(crate) fn join(&self, location: &HeaderValue) -> Result<Target, Error> {
+    pub(crate) fn join(&self, location: &HeaderValue) -> Result<TargetUrl, Error> {
         let wrong = || Error::Url(format!("{} redirects to what is no URL", self.place()));
         let location = location.to_str().map_err(|_| wrong())?;
         let location = location.split('#').next().unwrap_or_default();
@@ -121,11 +121,11 @@ impl Target {
                     .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
         });
         if is_absolute {
-            return Target::parse(location);
+            return TargetUrl::parse(location);
         }
         if location.starts_with("//") {
             let scheme = self.scheme_name();
-            return Target::parse(&format!("{scheme}:{location}"));
+            return TargetUrl::parse(&format!("{scheme}:{location}"));
         }
         let (path, query) = match location.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -144,19 +144,19 @@ impl Target {
             Some(query) => format!("{path}?{query}"),
             None => path,
         };
-        Ok(Target {
+        Ok(TargetUrl {
             path: PathAndQuery::try_from(whole).map_err(|_| wrong())?,
             ..self.clone()
         })
     }
 
-    pub(crate) fn origin(&self) -> &Origin {
+    pub(crate) fn origin(&self) -> &UrlOrigin {
         &self.origin
     }
 
     /// Host and port, for messages.
     pub(crate) fn place(&self) -> String {
-        let Origin { host, port, .. } = &self.origin;
+        let UrlOrigin { host, port, .. } = &self.origin;
         if host.contains(':') {
             format!("[{host}]:{port}")
         } else {
@@ -195,7 +195,7 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for TargetUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let host = self.host_header();
         let host = host.to_str().unwrap_or_default();
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     fn check(base: &str, location: &str, expected: &str) {
-        let joined = Target::parse(base)
+        let joined = TargetUrl::parse(base)
             .unwrap()
             .join(&HeaderValue::from_str(location).unwrap());
         let shown = joined.map_or_else(|error| error.to_string(), |target| target.to_string());
@@ -283,7 +283,7 @@ mod tests {
         check(base, "", "http://a.example/b/c?q");
         check(base, "x/a:b", "http://a.example/b/x/a:b");
         for wrong in ["ftp://x/", "http://", "javascript:alert(1)", "/a b"] {
-            let joined = Target::parse(base)
+            let joined = TargetUrl::parse(base)
                 .unwrap()
                 .join(&HeaderValue::from_str(wrong).unwrap());
             assert!(joined.is_err(), "{wrong}");
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_url_with_credentials_never_shows_them() {
-        let target = Target::parse("https://user:p%40ss@Example.ORG/x").unwrap();
+        let target = TargetUrl::parse("https://user:p%40ss@Example.ORG/x").unwrap();
         let header = target.authorization().unwrap();
         assert_eq!(header, "Basic dXNlcjpwQHNz");
         assert!(header.is_sensitive());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused() {
+    fn malformed_url_is_refused() {
         for wrong in [
             "",
             "/x",
@@ -312,9 +312,9 @@ mod tests {
             "http://日本/",
             "http://x/\r\n",
         ] {
-            assert!(Target::parse(wrong).is_err(), "{wrong}");
+            assert!(TargetUrl::parse(wrong).is_err(), "{wrong}");
         }
-        let target = Target::parse("http://[::1]:8080?a").unwrap();
+        let target = TargetUrl::parse("http://[::1]:8080?a").unwrap();
         assert_eq!(
             (target.origin().host.as_str(), target.origin().port),
             ("::1", 8080)
@@ -328,7 +328,7 @@ mod tests {
         append_pair(&mut query, b"q", "a b&c=日".as_bytes());
         assert_eq!(query, "q=a+b%26c%3D%E6%97%A5");
         let url = |base: &str| {
-            Target::parse(base)
+            TargetUrl::parse(base)
                 .unwrap()
                 .with_query("a=1")
                 .unwrap()

@@ -2,7 +2,7 @@
 //! so the CPU time of the process is compared: one test, beside which nothing runs.
 
 use tsumugi_db::{Database, Options, values};
-use tsumugi_testkit::growth::{Clock, excess_of_made};
+use tsumugi_testkit::growth::{CpuClock, excess_of_made};
 
 #[test]
 fn time_to_bind_and_read_values_grows_with_their_bytes() {
@@ -28,7 +28,7 @@ fn time_to_bind_and_read_values_grows_with_their_bytes() {
                 let _ = db.query(sql, values![text]).await;
             };
             let make = |size: usize| b"a%_'\"".repeat(size / 5);
-            found.extend(excess_of_made(Clock::Process, sql, make, bind).await);
+            found.extend(excess_of_made(CpuClock::Process, sql, make, bind).await);
         }
         let read = async |bytes: &[u8]| {
             let text = std::str::from_utf8(bytes).unwrap().to_owned();
@@ -37,7 +37,7 @@ fn time_to_bind_and_read_values_grows_with_their_bytes() {
             rows.write_json(&mut Vec::new()).unwrap();
         };
         let make = |size: usize| [b"[", &b"1234567,".repeat(size / 8 - 1)[..], b"1]"].concat();
-        found.extend(excess_of_made(Clock::Process, "rows", make, read).await);
+        found.extend(excess_of_made(CpuClock::Process, "rows", make, read).await);
         found
     });
     assert!(found.is_empty(), "{}", found.join("\n"));

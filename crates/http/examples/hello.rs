@@ -13,7 +13,10 @@ use tokio::{
     net::{TcpListener, TcpStream},
     task::{LocalSet, spawn_local},
 };
-use tsumugi_http::{Handler, Limits, Match, Origin, Request, Response, Router, Server, SpawnLocal};
+use tsumugi_http::{
+    ConnectionInfo, HttpHandler, HttpLimits, HttpResponse, HttpServer, Match, Request, RouteTable,
+    SpawnLocal,
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -21,22 +24,22 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 struct Hello {
-    router: Router<&'static str>,
+    router: RouteTable<&'static str>,
 }
 
-impl Handler for Hello {
+impl HttpHandler for Hello {
     type Note = ();
 
     fn begun(&self, _: &Request) {}
 
-    async fn handle(&self, request: Box<Request>) -> Response {
+    async fn handle(&self, request: Box<Request>) -> HttpResponse {
         match self.router.find(&request.method, request.uri.path()) {
             Match::Found(found) => {
-                let mut response = Response::text(StatusCode::OK, *found.value);
-                response.account.pattern = Some(found.pattern.clone());
+                let mut response = HttpResponse::text(StatusCode::OK, *found.value);
+                response.summary.pattern = Some(found.pattern.clone());
                 response
             }
-            _ => Response::not_found(),
+            _ => HttpResponse::not_found(),
         }
     }
 }
@@ -87,18 +90,18 @@ fn work(address: SocketAddr, serve: fn(TcpListener) -> Task) {
 
 fn ours(listener: TcpListener) -> Task {
     Box::pin(async move {
-        let mut router = Router::new();
+        let mut router = RouteTable::new();
         router
             .insert(Method::GET, "/hello", &[], "hello")
             .expect("a route");
         let handler = Rc::new(Hello { router });
-        let server = Rc::new(Server::new(Limits::default(), SpawnLocal));
+        let server = Rc::new(HttpServer::new(HttpLimits::default(), SpawnLocal));
         loop {
             let (stream, peer) = accept(&listener).await;
             let (server, handler) = (Rc::clone(&server), Rc::clone(&handler));
-            let origin = Origin {
+            let origin = ConnectionInfo {
                 peer: Some(peer),
-                ..Origin::default()
+                ..ConnectionInfo::default()
             };
             spawn_local(async move { server.serve(stream, origin, handler, pending()).await });
         }

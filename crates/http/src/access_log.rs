@@ -20,11 +20,11 @@ use http::Uri;
 use time::UtcDateTime;
 
 use crate::{
-    account::{Finished, Outcome},
     limits::{
         ACCESS_LOG_LINES_MAX, ACCESS_LOG_PATH_BYTES_MAX, ACCESS_LOG_WAIT_MS, ACCESS_LOG_WRITE_BYTES,
     },
     request::Request,
+    summary::{FinishedRequest, RequestOutcome},
 };
 
 /// The log of all workers. Cheap to clone; usable from any thread.
@@ -33,7 +33,7 @@ pub struct AccessLog(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    target: Target,
+    target: LogTarget,
     lanes: Mutex<Vec<Receiver<Line>>>,
     dropped: AtomicU64,
     reopen: AtomicBool,
@@ -43,20 +43,20 @@ struct Shared {
 
 /// Where the lines go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum LogTarget {
     /// Standard output.
     Output,
     /// The end of this file, which is made when it is missing.
     File(PathBuf),
 }
 
-impl From<PathBuf> for Target {
+impl From<PathBuf> for LogTarget {
     /// `-` is standard output.
-    fn from(path: PathBuf) -> Target {
+    fn from(path: PathBuf) -> LogTarget {
         if path == Path::new("-") {
-            Target::Output
+            LogTarget::Output
         } else {
-            Target::File(path)
+            LogTarget::File(path)
         }
     }
 }
@@ -65,23 +65,23 @@ type Line = Box<[u8]>;
 
 /// One worker's way into the log.
 #[derive(Debug)]
-pub struct Lane {
+pub struct LogLane {
     lines: SyncSender<Line>,
     shared: Arc<Shared>,
 }
 
 /// What the log needs of a request after the handler has it.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LogEntry {
     uri: Uri,
     id: String,
     ip: Option<IpAddr>,
 }
 
-impl Entry {
+impl LogEntry {
     /// Of a request that has just come.
-    pub fn of(request: &Request) -> Entry {
-        Entry {
+    pub fn of(request: &Request) -> LogEntry {
+        LogEntry {
             uri: request.uri.clone(),
             id: request.id(),
             ip: request.peer.map(|peer| peer.ip()),
@@ -91,7 +91,7 @@ impl Entry {
 
 impl AccessLog {
     /// Opens the target and starts the writer.
-    pub fn start(target: Target) -> io::Result<AccessLog> {
+    pub fn start(target: LogTarget) -> io::Result<AccessLog> {
         let sink = Sink::open(&target)?;
         let shared = Arc::new(Shared {
             target,
@@ -110,10 +110,10 @@ impl AccessLog {
     }
 
     /// A way into the log for one more worker.
-    pub fn lane(&self) -> Lane {
+    pub fn lane(&self) -> LogLane {
         let (lines, receiver) = sync_channel(ACCESS_LOG_LINES_MAX);
         lock(&self.0.lanes).push(receiver);
-        Lane {
+        LogLane {
             lines,
             shared: Arc::clone(&self.0),
         }
@@ -131,7 +131,7 @@ impl AccessLog {
     }
 
     /// Writes what is queued and ends the writer. Blocks for as long as that takes, but not longer than `limit`: the file may be
-    /// a pipe that nobody reads.
+    /// a pipe that is not read.
     pub fn close(&self, limit: Duration) {
         self.0.closing.store(true, Ordering::Release);
         self.wake();
@@ -160,9 +160,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Lane {
+impl LogLane {
     /// Queues the line of a request that is over. Never waits.
-    pub fn record(&self, finished: &Finished, entry: &Entry) {
+    pub fn record(&self, finished: &FinishedRequest, entry: &LogEntry) {
         let total = finished.received_at.elapsed();
         let line = line(finished, entry, total, SystemTime::now());
         if self.lines.try_send(line.into()).is_err() {
@@ -233,10 +233,10 @@ struct Sink {
 }
 
 impl Sink {
-    fn open(target: &Target) -> io::Result<Sink> {
+    fn open(target: &LogTarget) -> io::Result<Sink> {
         let file = match target {
-            Target::Output => None,
-            Target::File(path) => Some(OpenOptions::new().append(true).create(true).open(path)?),
+            LogTarget::Output => None,
+            LogTarget::File(path) => Some(OpenOptions::new().append(true).create(true).open(path)?),
         };
         Ok(Sink {
             file,
@@ -253,7 +253,7 @@ impl Sink {
 }
 
 /// The line of a request, `total` after it came, which is `now`.
-fn line(finished: &Finished, entry: &Entry, total: Duration, now: SystemTime) -> Vec<u8> {
+fn line(finished: &FinishedRequest, entry: &LogEntry, total: Duration, now: SystemTime) -> Vec<u8> {
     let mut line = Vec::with_capacity(256);
     line.extend_from_slice(b"{\"time\":\"");
     let came = now.checked_sub(total).unwrap_or(now);
@@ -271,15 +271,15 @@ fn line(finished: &Finished, entry: &Entry, total: Duration, now: SystemTime) ->
             .unwrap_or(path),
     );
     line.extend_from_slice(b",\"pattern\":");
-    match &finished.account.pattern {
+    match &finished.summary.pattern {
         Some(pattern) => write_text(&mut line, pattern),
         None => line.extend_from_slice(b"null"),
     }
     let status = finished.status.as_u16();
     let (status, outcome) = match finished.outcome {
-        Outcome::Complete => (Some(status), "complete"),
-        Outcome::BrokenOff => (Some(status), "broken_off"),
-        Outcome::Unanswered => (None, "unanswered"),
+        RequestOutcome::Complete => (Some(status), "complete"),
+        RequestOutcome::BrokenOff => (Some(status), "broken_off"),
+        RequestOutcome::Unanswered => (None, "unanswered"),
     };
     let ms = |duration: Duration| duration.as_micros() as f64 / 1000.0;
     let status = status.map_or_else(|| "null".to_owned(), |status| status.to_string());
@@ -289,8 +289,8 @@ fn line(finished: &Finished, entry: &Entry, total: Duration, now: SystemTime) ->
         ",\"status\":{status},\"outcome\":\"{outcome}\",\"bytes\":{},\"ms\":{},\"wait_ms\":{},\"ruby_ms\":{},\"id\":",
         finished.body_bytes,
         ms(total),
-        ms(finished.account.waited),
-        ms(finished.account.ran),
+        ms(finished.summary.waited),
+        ms(finished.summary.ran),
     );
     write_text(&mut line, &entry.id);
     line.extend_from_slice(b",\"ip\":");
@@ -337,15 +337,15 @@ mod tests {
     use http::{Method, StatusCode};
 
     use super::*;
-    use crate::account::RequestSummary;
+    use crate::summary::RequestSummary;
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    fn finished() -> Finished {
-        Finished {
+    fn finished() -> FinishedRequest {
+        FinishedRequest {
             method: Method::GET,
             status: StatusCode::CREATED,
-            account: RequestSummary {
+            summary: RequestSummary {
                 pattern: Some("/a/:x".into()),
                 waited: Duration::from_micros(1_500),
                 ran: Duration::from_millis(2),
@@ -353,19 +353,19 @@ mod tests {
             },
             received_at: Instant::now(),
             body_bytes: 12,
-            outcome: Outcome::Complete,
+            outcome: RequestOutcome::Complete,
         }
     }
 
-    fn entry(uri: &str) -> Entry {
-        Entry {
+    fn entry(uri: &str) -> LogEntry {
+        LogEntry {
             uri: uri.parse().unwrap(),
             id: "id-1".to_owned(),
             ip: Some([127, 0, 0, 1].into()),
         }
     }
 
-    fn text(finished: &Finished, entry: &Entry) -> String {
+    fn text(finished: &FinishedRequest, entry: &LogEntry) -> String {
         let now = UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
         let line = line(finished, entry, Duration::from_millis(4), now);
         String::from_utf8(line).unwrap()
@@ -382,8 +382,8 @@ mod tests {
 
     #[test]
     fn an_unanswered_request_has_no_status_and_a_long_path_is_cut() {
-        let finished = Finished {
-            outcome: Outcome::Unanswered,
+        let finished = FinishedRequest {
+            outcome: RequestOutcome::Unanswered,
             ..finished()
         };
         let line = text(&finished, &entry(&format!("/{}", "a".repeat(3_000))));
@@ -419,9 +419,9 @@ mod tests {
     fn one_line_more_than_the_limit_is_counted_not_written() {
         let (lines, receiver) = sync_channel(ACCESS_LOG_LINES_MAX);
         let folder = tempfile::tempdir().unwrap();
-        let log = AccessLog::start(Target::File(folder.path().join("log"))).unwrap();
-        // Nobody reads this lane.
-        let lane = Lane {
+        let log = AccessLog::start(LogTarget::File(folder.path().join("log"))).unwrap();
+        // This lane is not read.
+        let lane = LogLane {
             lines,
             shared: Arc::clone(&log.0),
         };
@@ -437,7 +437,7 @@ mod tests {
     fn lines_go_to_the_new_file_after_reopen_and_none_is_lost_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let log = AccessLog::start(Target::from(path.clone())).unwrap();
+        let log = AccessLog::start(LogTarget::from(path.clone())).unwrap();
         let lane = log.lane();
         let lines = |path: &Path| std::fs::read_to_string(path).unwrap().lines().count();
         for _ in 0..1_000 {

@@ -14,11 +14,12 @@ use tokio::{
 };
 
 use crate::{
-    connection::{Handler, Origin, Server, SpawnLocal},
+    connection::{ConnectionInfo, HttpServer},
     exposition::Exposition,
-    limits::{ADMIN_CONNECTIONS_MAX, Limits},
+    handler::{HttpHandler, SpawnLocal},
+    limits::{ADMIN_CONNECTIONS_MAX, HttpLimits},
     request::Request,
-    response::Response,
+    response::HttpResponse,
 };
 
 /// Answers what the pages show, on the admin thread.
@@ -32,7 +33,7 @@ pub trait AdminSource: Send + Sync + 'static {
 
 /// A bound socket for the pages.
 #[derive(Debug)]
-pub enum Listener {
+pub enum AdminListener {
     /// TCP.
     Tcp(net::TcpListener),
     /// A UNIX socket.
@@ -40,7 +41,7 @@ pub enum Listener {
 }
 
 /// Serves the pages until the process ends.
-pub fn start(listener: Listener, desk: Arc<dyn AdminSource>) -> io::Result<()> {
+pub fn start(listener: AdminListener, desk: Arc<dyn AdminSource>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -65,13 +66,13 @@ trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
 impl Open {
-    fn new(listener: Listener) -> io::Result<Open> {
+    fn new(listener: AdminListener) -> io::Result<Open> {
         Ok(match listener {
-            Listener::Tcp(listener) => {
+            AdminListener::Tcp(listener) => {
                 listener.set_nonblocking(true)?;
                 Open::Tcp(TcpListener::from_std(listener)?)
             }
-            Listener::Unix(listener) => {
+            AdminListener::Unix(listener) => {
                 listener.set_nonblocking(true)?;
                 Open::Unix(UnixListener::from_std(listener)?)
             }
@@ -87,7 +88,7 @@ impl Open {
 }
 
 async fn serve(listener: Open, desk: Arc<dyn AdminSource>) {
-    let server = Rc::new(Server::new(Limits::default(), SpawnLocal));
+    let server = Rc::new(HttpServer::new(HttpLimits::default(), SpawnLocal));
     let pages = Rc::new(Pages(desk));
     let open = Rc::new(Cell::new(0));
     loop {
@@ -107,7 +108,7 @@ async fn serve(listener: Open, desk: Arc<dyn AdminSource>) {
         let (server, pages, open) = (Rc::clone(&server), Rc::clone(&pages), Rc::clone(&open));
         spawn_local(async move {
             server
-                .serve(stream, Origin::default(), pages, pending())
+                .serve(stream, ConnectionInfo::default(), pages, pending())
                 .await;
             open.set(open.get() - 1);
         });
@@ -116,28 +117,28 @@ async fn serve(listener: Open, desk: Arc<dyn AdminSource>) {
 
 struct Pages(Arc<dyn AdminSource>);
 
-impl Handler for Pages {
+impl HttpHandler for Pages {
     type Note = ();
 
     fn begun(&self, _: &Request) {}
 
-    async fn handle(&self, request: Box<Request>) -> Response {
+    async fn handle(&self, request: Box<Request>) -> HttpResponse {
         if request.method != Method::GET && request.method != Method::HEAD {
-            return Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
+            return HttpResponse::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
                 .with(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         let response = match request.uri.path() {
-            "/healthz" => Response::text(StatusCode::OK, "alive\n"),
+            "/healthz" => HttpResponse::text(StatusCode::OK, "alive\n"),
             "/ready" => match self.0.ready() {
-                Ok(()) => Response::text(StatusCode::OK, "ready\n"),
-                Err(reason) => Response::refusal(StatusCode::SERVICE_UNAVAILABLE, &reason),
+                Ok(()) => HttpResponse::text(StatusCode::OK, "ready\n"),
+                Err(reason) => HttpResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, &reason),
             },
             "/metrics" => {
                 let media_type = HeaderValue::from_static(Exposition::MEDIA_TYPE);
-                Response::new(StatusCode::OK, self.0.metrics().into_text())
+                HttpResponse::new(StatusCode::OK, self.0.metrics().into_text())
                     .with(CONTENT_TYPE, media_type)
             }
-            _ => Response::text(
+            _ => HttpResponse::text(
                 StatusCode::NOT_FOUND,
                 "there are /healthz, /ready and /metrics\n",
             ),

@@ -49,14 +49,14 @@ impl Bodies {
 
 /// The bytes of one request's body that are in memory.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct BodyMemory {
     bodies: Rc<Bodies>,
     bytes: Cell<u64>,
 }
 
-impl Load {
-    pub(crate) fn new(bodies: &Rc<Bodies>) -> Load {
-        Load {
+impl BodyMemory {
+    pub(crate) fn new(bodies: &Rc<Bodies>) -> BodyMemory {
+        BodyMemory {
             bodies: Rc::clone(bodies),
             bytes: Cell::new(0),
         }
@@ -84,7 +84,7 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for BodyMemory {
     fn drop(&mut self) {
         let bytes = self.bodies.bytes.get() - self.bytes.get();
         self.bodies.bytes.set(bytes);
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn bytes_of_a_request_are_free_once_it_is_over() {
         let bodies = Rc::new(Bodies::new(10));
-        let (first, second) = (Load::new(&bodies), Load::new(&bodies));
+        let (first, second) = (BodyMemory::new(&bodies), BodyMemory::new(&bodies));
         first.add(6).unwrap();
         second.add(4).unwrap();
         assert!(matches!(
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn body_larger_than_the_whole_limit_is_too_large() {
         let bodies = Rc::new(Bodies::new(10));
-        let load = Load::new(&bodies);
+        let load = BodyMemory::new(&bodies);
         assert!(load.check(10).is_ok());
         assert!(matches!(load.check(11), Err(Error::TooLarge { .. })));
     }

@@ -1,5 +1,5 @@
-//! The body of a response on its way into a connection, with the account of the request it answers.
-//! However a request ends, its account is closed exactly once: when this body, or the handler in its place, is dropped.
+//! The body of a response on its way into a connection, with the summary of the request it answers.
+//! However a request ends, it is reported exactly once: when this body, or the handler in its place, is dropped.
 
 use std::{
     pin::Pin,
@@ -15,37 +15,37 @@ use http::{
 use http_body::{Frame, SizeHint};
 
 use crate::{
-    account::{Finished, Outcome, RequestSummary},
-    bodies::Load,
-    connection::Handler,
-    connection_state::{ConnectionState, Unread},
+    bodies::BodyMemory,
+    connection_state::{ConnectionState, UnreadBody},
+    handler::HttpHandler,
     request::Request,
-    response::{Body, Response},
+    response::{HttpBody, HttpResponse},
     stream::StreamAborted,
+    summary::{FinishedRequest, RequestOutcome, RequestSummary},
 };
 
 /// A request that is being answered.
-pub(crate) struct Completion<H: Handler> {
+pub(crate) struct Completion<H: HttpHandler> {
     pub(crate) handler: Rc<H>,
     vitals: Rc<ConnectionState>,
     version: Version,
-    finished: Finished,
+    finished: FinishedRequest,
     note: H::Note,
     /// The request's body in memory.
-    pub(crate) load: Option<Rc<Load>>,
+    pub(crate) load: Option<Rc<BodyMemory>>,
 }
 
-impl<H: Handler> Completion<H> {
+impl<H: HttpHandler> Completion<H> {
     pub(crate) fn begin(handler: Rc<H>, vitals: Rc<ConnectionState>, request: &Request) -> Self {
         vitals.request_began();
         let note = handler.begun(request);
-        let finished = Finished {
+        let finished = FinishedRequest {
             method: request.method.clone(),
             status: StatusCode::OK,
-            account: RequestSummary::default(),
+            summary: RequestSummary::default(),
             received_at: request.received_at,
             body_bytes: 0,
-            outcome: Outcome::Unanswered,
+            outcome: RequestOutcome::Unanswered,
         };
         Completion {
             handler,
@@ -58,11 +58,12 @@ impl<H: Handler> Completion<H> {
     }
 
     /// The response in the form that hyper sends.
-    pub(crate) fn respond(mut self, mut response: Response) -> http::Response<ResponseBody<H>> {
+    pub(crate) fn respond(mut self, mut response: HttpResponse) -> http::Response<ResponseBody<H>> {
         let mut switches = false;
-        if let Body::Switch(_) = &response.body {
+        if let HttpBody::Switch(_) = &response.body {
             switches = self.may_switch(&response);
-            if let (true, Body::Switch(switch)) = (switches, std::mem::take(&mut response.body)) {
+            if let (true, HttpBody::Switch(switch)) = (switches, std::mem::take(&mut response.body))
+            {
                 self.vitals.set_switch(switch);
             }
         }
@@ -71,9 +72,9 @@ impl<H: Handler> Completion<H> {
                 status = response.status.as_u16(),
                 "a handler returned an informational status; answered with 500"
             );
-            response = Response {
-                account: response.account,
-                ..Response::internal_error()
+            response = HttpResponse {
+                summary: response.summary,
+                ..HttpResponse::internal_error()
             };
         }
         let is_head = self.finished.method == Method::HEAD;
@@ -89,24 +90,24 @@ impl<H: Handler> Completion<H> {
         if response.status == StatusCode::NO_CONTENT || response.status == StatusCode::NOT_MODIFIED
         {
             response.headers.remove(CONTENT_LENGTH);
-            response.body = Body::Empty;
+            response.body = HttpBody::Empty;
         }
-        if self.version < Version::HTTP_2 && self.vitals.unread() == Unread::Much {
+        if self.version < Version::HTTP_2 && self.vitals.unread() == UnreadBody::Much {
             response
                 .headers
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
         match &response.body {
-            Body::Stream(_) => {}
+            HttpBody::Stream(_) => {}
             // No handler is left that could hold the request's body.
             _ => self.load = None,
         }
         self.finished.status = response.status;
-        self.finished.account = response.account;
+        self.finished.summary = response.summary;
         self.finished.outcome = match response.body {
-            Body::Empty | Body::Switch(_) => Outcome::Complete,
-            _ if is_head => Outcome::Complete,
-            _ => Outcome::BrokenOff,
+            HttpBody::Empty | HttpBody::Switch(_) => RequestOutcome::Complete,
+            _ if is_head => RequestOutcome::Complete,
+            _ => RequestOutcome::BrokenOff,
         };
         let mut sent = http::Response::new(ResponseBody {
             body: response.body,
@@ -119,13 +120,13 @@ impl<H: Handler> Completion<H> {
     }
 }
 
-impl<H: Handler> Completion<H> {
-    fn may_switch(&self, response: &Response) -> bool {
+impl<H: HttpHandler> Completion<H> {
+    fn may_switch(&self, response: &HttpResponse) -> bool {
         response.status == StatusCode::SWITCHING_PROTOCOLS && self.version == Version::HTTP_11
     }
 }
 
-impl<H: Handler> Drop for Completion<H> {
+impl<H: HttpHandler> Drop for Completion<H> {
     fn drop(&mut self) {
         self.vitals.request_ended();
         self.handler.finished(&self.finished, &self.note);
@@ -133,16 +134,16 @@ impl<H: Handler> Drop for Completion<H> {
 }
 
 /// A body as hyper takes it.
-pub(crate) struct ResponseBody<H: Handler> {
-    body: Body,
+pub(crate) struct ResponseBody<H: HttpHandler> {
+    body: HttpBody,
     /// A piece has been given away, and none was asked for since: on HTTP/2 it may wait for the client's window.
     awaits_window: bool,
     completion: Completion<H>,
 }
 
-impl<H: Handler> ResponseBody<H> {
+impl<H: HttpHandler> ResponseBody<H> {
     fn end(&mut self) {
-        self.completion.finished.outcome = Outcome::Complete;
+        self.completion.finished.outcome = RequestOutcome::Complete;
     }
 
     /// A piece of an HTTP/2 response goes on its way, or has gone.
@@ -164,13 +165,13 @@ impl<H: Handler> ResponseBody<H> {
     }
 }
 
-impl<H: Handler> Drop for ResponseBody<H> {
+impl<H: HttpHandler> Drop for ResponseBody<H> {
     fn drop(&mut self) {
         self.set_awaits_window(false);
     }
 }
 
-impl<H: Handler> http_body::Body for ResponseBody<H> {
+impl<H: HttpHandler> http_body::Body for ResponseBody<H> {
     type Data = Bytes;
     type Error = StreamAborted;
 
@@ -181,14 +182,14 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
         let this = self.get_mut();
         this.set_awaits_window(false);
         match &mut this.body {
-            Body::Empty | Body::Switch(_) => Poll::Ready(None),
-            Body::Full(bytes) => {
+            HttpBody::Empty | HttpBody::Switch(_) => Poll::Ready(None),
+            HttpBody::Full(bytes) => {
                 let bytes = std::mem::take(bytes);
-                this.body = Body::Empty;
+                this.body = HttpBody::Empty;
                 this.end();
                 this.count(bytes)
             }
-            Body::Stream(receiver) => match ready!(receiver.poll_piece(cx)) {
+            HttpBody::Stream(receiver) => match ready!(receiver.poll_piece(cx)) {
                 Some(Ok(piece)) => {
                     if receiver.is_at_end() {
                         this.end();
@@ -206,17 +207,17 @@ impl<H: Handler> http_body::Body for ResponseBody<H> {
 
     fn is_end_stream(&self) -> bool {
         match &self.body {
-            Body::Empty | Body::Switch(_) => true,
-            Body::Full(_) => false,
-            Body::Stream(receiver) => receiver.is_at_end(),
+            HttpBody::Empty | HttpBody::Switch(_) => true,
+            HttpBody::Full(_) => false,
+            HttpBody::Stream(receiver) => receiver.is_at_end(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            Body::Empty | Body::Switch(_) => SizeHint::with_exact(0),
-            Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Body::Stream(receiver) => receiver
+            HttpBody::Empty | HttpBody::Switch(_) => SizeHint::with_exact(0),
+            HttpBody::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            HttpBody::Stream(receiver) => receiver
                 .remaining()
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
         }

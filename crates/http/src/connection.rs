@@ -23,55 +23,19 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
-    account::Finished,
     bodies::Bodies,
     body::{Completion, ResponseBody},
     connection_state::ConnectionState,
+    handler::{HttpHandler, Spawn},
     host,
-    limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, Limits},
+    limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
     outbox::{self, Outbox},
     request::{Request, RequestBody, RequestNumbers},
-    response::Response,
+    response::HttpResponse,
     switch::Upgraded,
-    timeout_supervisor::{Conversation, TimeoutSupervisor},
+    timeout_supervisor::{SupervisedConnection, TimeoutSupervisor},
     wire::{Sniffed, Wire},
 };
-
-/// Answers requests.
-pub trait Handler: 'static {
-    /// What the handler remembers of a request until it is over: for its log, for instance. `()` when nothing.
-    type Note: Unpin;
-
-    /// Called once for every request, before anything else.
-    fn begun(&self, request: &Request) -> Self::Note;
-
-    /// Answers one request. When the client goes away (or resets the stream) before there is a response, the future is dropped at the
-    /// point where it waits: whatever must happen then belongs into a `Drop`. A client that has already sent more on the connection
-    /// (the rest of a body that nobody read, or further requests) is noticed only when that has been read. On HTTP/1 one that only closes
-    /// its sending side has [`half_close_ms`](Limits::half_close_ms) left, since it may wait for the answer.
-    fn handle(&self, request: Box<Request>) -> impl Future<Output = Response>;
-
-    /// Called once for every request when it is over, however it ended.
-    fn finished(&self, finished: &Finished, note: &Self::Note) {
-        let _ = (finished, note);
-    }
-}
-
-/// Starts futures on the current thread. HTTP/2 runs each request as a task of its own.
-pub trait Spawn: Clone + 'static {
-    /// Starts a future.
-    fn spawn(&self, future: impl Future<Output = ()> + 'static);
-}
-
-/// Starts futures on the `LocalSet` or local runtime of the current thread.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SpawnLocal;
-
-impl Spawn for SpawnLocal {
-    fn spawn(&self, future: impl Future<Output = ()> + 'static) {
-        tokio::task::spawn_local(future);
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Executor<E>(E);
@@ -84,7 +48,7 @@ impl<E: Spawn, F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for Exec
 
 /// The protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
+pub enum HttpProtocol {
     /// Told by its first bytes: HTTP/2 with prior knowledge, or else HTTP/1.
     #[default]
     Sniffed,
@@ -96,28 +60,28 @@ pub enum Protocol {
 
 /// What is known of a connection besides its bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Origin {
+pub struct ConnectionInfo {
     /// The client's address; none on a UNIX socket.
     pub peer: Option<SocketAddr>,
     /// The protocol, when something (such as TLS) has agreed on one.
-    pub protocol: Protocol,
+    pub protocol: HttpProtocol,
 }
 
 /// What all connections of a worker share.
 #[derive(Debug)]
-pub struct Server<E> {
+pub struct HttpServer<E> {
     http1: http1::Builder,
     http2: http2::Builder<Executor<E>>,
-    limits: Rc<Limits>,
+    limits: Rc<HttpLimits>,
     bodies: Rc<Bodies>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     spawn: E,
 }
 
-impl<E: Spawn> Server<E> {
+impl<E: Spawn> HttpServer<E> {
     /// A server with these limits.
-    pub fn new(limits: Limits, spawn: E) -> Server<E> {
+    pub fn new(limits: HttpLimits, spawn: E) -> HttpServer<E> {
         let buffer_bytes = limits
             .connection_buffer_bytes_max
             .max(HYPER_BUFFER_BYTES_MIN);
@@ -137,7 +101,7 @@ impl<E: Spawn> Server<E> {
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX))
             .max_send_buf_size(buffer_bytes);
-        Server {
+        HttpServer {
             http1,
             http2,
             bodies: Rc::new(Bodies::new(limits.bodies_bytes_max)),
@@ -149,7 +113,7 @@ impl<E: Spawn> Server<E> {
     }
 
     /// The limits.
-    pub fn limits(&self) -> &Rc<Limits> {
+    pub fn limits(&self) -> &Rc<HttpLimits> {
         &self.limits
     }
 
@@ -171,10 +135,10 @@ impl<E: Spawn> Server<E> {
 
     /// Serves a connection to its end. After `shutdown` resolves, the requests that have begun are finished and the connection closes;
     /// an idle one closes at once. Must run where `spawn` works, with timers.
-    pub async fn serve<I, H, S>(&self, io: I, origin: Origin, handler: Rc<H>, shutdown: S)
+    pub async fn serve<I, H, S>(&self, io: I, origin: ConnectionInfo, handler: Rc<H>, shutdown: S)
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
-        H: Handler,
+        H: HttpHandler,
         S: Future<Output = ()>,
     {
         let vitals = Rc::new(ConnectionState::new(self.limits.linger_bytes_max));
@@ -188,12 +152,12 @@ impl<E: Spawn> Server<E> {
             timer.as_mut(),
         );
         let protocol = match origin.protocol {
-            Protocol::Http1 => Sniffed::Http1,
-            Protocol::Http2 => Sniffed::Http2,
-            Protocol::Sniffed => match attendant
+            HttpProtocol::Http1 => Sniffed::Http1,
+            HttpProtocol::Http2 => Sniffed::Http2,
+            HttpProtocol::Sniffed => match attendant
                 .attend(pin!(Sniffing {
                     wire: &mut wire,
-                    stop: Stop::No
+                    stop: DrainState::No
                 }))
                 .await
             {
@@ -252,10 +216,10 @@ fn log_end(ended: Option<hyper::Result<()>>) {
 }
 
 /// Makes requests for the handler out of what hyper read.
-fn service<H: Handler>(
+fn service<H: HttpHandler>(
     handler: Rc<H>,
     vitals: Rc<ConnectionState>,
-    limits: Rc<Limits>,
+    limits: Rc<HttpLimits>,
     bodies: Rc<Bodies>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
@@ -297,7 +261,7 @@ fn service<H: Handler>(
         let outbox = Rc::clone(&outbox);
         async move {
             if let Err(error) = host {
-                let mut refusal = Response::from_error(&error);
+                let mut refusal = HttpResponse::from_error(&error);
                 if version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     refusal.headers.insert(CONNECTION, close);
@@ -321,11 +285,11 @@ fn service<H: Handler>(
 /// The first bytes of a connection.
 struct Sniffing<'w, I> {
     wire: &'w mut Wire<I>,
-    stop: Stop,
+    stop: DrainState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum DrainState {
     No,
     Yes,
 }
@@ -334,7 +298,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for Sniffing<'_, I> {
     type Output = Option<Sniffed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Sniffed>> {
-        if self.stop == Stop::Yes {
+        if self.stop == DrainState::Yes {
             return Poll::Ready(None);
         }
         // A client that has gone before its first byte is no event.
@@ -344,13 +308,13 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for Sniffing<'_, I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Conversation for Sniffing<'_, I> {
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> SupervisedConnection for Sniffing<'_, I> {
     fn wind_down(mut self: Pin<&mut Self>) {
-        self.stop = Stop::Yes;
+        self.stop = DrainState::Yes;
     }
 }
 
-impl<I, S, B> Conversation for http1::Connection<I, S>
+impl<I, S, B> SupervisedConnection for http1::Connection<I, S>
 where
     S: HttpService<Incoming, ResBody = B>,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
@@ -363,7 +327,7 @@ where
     }
 }
 
-impl<I, S, B, E> Conversation for http2::Connection<I, S, E>
+impl<I, S, B, E> SupervisedConnection for http2::Connection<I, S, E>
 where
     S: HttpService<Incoming, ResBody = B>,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,

@@ -10,7 +10,7 @@ use crate::switch::Switch;
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
+pub(crate) enum ConnectionWait {
     /// The rest of a request's header.
     Header,
     /// The next request.
@@ -25,13 +25,13 @@ pub(crate) enum Wait {
     Linger,
 }
 
-/// How much of a request's body nobody has read.
+/// How much of a request's body is unread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum UnreadBody {
     Nothing,
     /// So little that it has probably come already.
     Little,
-    /// More, or nobody knows how much, or its reader has refused it. The connection will close.
+    /// More, or an unknown amount, or its reader has refused it. The connection will close.
     Much,
 }
 
@@ -55,9 +55,9 @@ pub(crate) struct ConnectionState {
     blocked: Cell<bool>,
     lingering: Cell<bool>,
     /// A request's body was given up before its end, so the client may still be sending it.
-    unread: Cell<Unread>,
+    unread: Cell<UnreadBody>,
     /// The kind of wait that the attendant has already noted.
-    noted: Cell<Option<Wait>>,
+    noted: Cell<Option<ConnectionWait>>,
     linger_bytes_max: usize,
     /// Whom the connection is given to when its last response is sent.
     switch: RefCell<Option<Switch>>,
@@ -77,7 +77,7 @@ impl ConnectionState {
             multiplexed: Cell::new(false),
             blocked: Cell::new(false),
             lingering: Cell::new(false),
-            unread: Cell::new(Unread::Nothing),
+            unread: Cell::new(UnreadBody::Nothing),
             noted: Cell::new(None),
             linger_bytes_max,
             switch: RefCell::new(None),
@@ -98,7 +98,7 @@ impl ConnectionState {
 
     pub(crate) fn request_began(&self) {
         self.in_flight.set(self.in_flight.get().saturating_add(1));
-        self.unread.set(Unread::Nothing);
+        self.unread.set(UnreadBody::Nothing);
         self.header_begun.set(false);
         self.active.set(true);
         self.noted.set(None);
@@ -115,14 +115,14 @@ impl ConnectionState {
         self.task.replace(Some(task.clone()));
     }
 
-    /// A piece of a response waits for its stream's window. The connection has to look how long: a closed window wakes nobody.
+    /// A piece of a response waits for its stream's window. The connection has to look how long: a closed window wakes no task.
     pub(crate) fn piece_waits(&self) {
         self.pieces_waiting
             .set(self.pieces_waiting.get().saturating_add(1));
         self.wake();
     }
 
-    /// It has been taken, or nobody wants it any more.
+    /// It has been taken, or it is wanted no more.
     pub(crate) fn piece_went(&self) {
         self.pieces_waiting
             .set(self.pieces_waiting.get().saturating_sub(1));
@@ -174,7 +174,7 @@ impl ConnectionState {
         self.arriving.set(self.arriving.get().saturating_sub(1));
     }
 
-    /// Whether nobody else would notice that the client goes: its request is whole, and the answer takes its time.
+    /// Whether nothing else would notice that the client goes: its request is whole, and the answer takes its time.
     pub(crate) fn is_unwatched(&self) -> bool {
         self.in_flight.get() > 0
             && self.arriving.get() == 0
@@ -186,11 +186,11 @@ impl ConnectionState {
         self.half_closed.set(true);
     }
 
-    pub(crate) fn body_given_up(&self, unread: Unread) {
+    pub(crate) fn body_given_up(&self, unread: UnreadBody) {
         self.unread.set(unread);
     }
 
-    pub(crate) fn unread(&self) -> Unread {
+    pub(crate) fn unread(&self) -> UnreadBody {
         self.unread.get()
     }
 
@@ -198,11 +198,11 @@ impl ConnectionState {
         self.lingering.set(true);
     }
 
-    /// How many bytes to read and drop after the server's end. None unless the client may still be sending what nobody will read: the
+    /// How many bytes to read and drop after the server's end. None unless the client may still be sending what will not be read: the
     /// rest of a body, or of a request that was malformed.
     pub(crate) fn linger_bytes(&self) -> usize {
         let malformed = self.in_flight.get() == 0 && self.header_begun.get();
-        if !self.multiplexed.get() && (self.unread.get() != Unread::Nothing || malformed) {
+        if !self.multiplexed.get() && (self.unread.get() != UnreadBody::Nothing || malformed) {
             self.linger_bytes_max
         } else {
             0
@@ -210,24 +210,24 @@ impl ConnectionState {
     }
 
     /// What the connection waits for now; `None` while only its handlers are at work.
-    pub(crate) fn wait(&self) -> Option<Wait> {
+    pub(crate) fn wait(&self) -> Option<ConnectionWait> {
         if self.lingering.get() {
-            Some(Wait::Linger)
+            Some(ConnectionWait::Linger)
         } else if self.blocked.get() {
-            Some(Wait::Room)
+            Some(ConnectionWait::Room)
         } else if self.pieces_waiting.get() > 0 {
-            Some(Wait::Window)
+            Some(ConnectionWait::Window)
         } else if self.in_flight.get() > 0 {
-            self.half_closed.get().then_some(Wait::Answer)
+            self.half_closed.get().then_some(ConnectionWait::Answer)
         } else if self.header_begun.get() {
-            Some(Wait::Header)
+            Some(ConnectionWait::Header)
         } else {
-            Some(Wait::Request)
+            Some(ConnectionWait::Request)
         }
     }
 
     /// Whether this wait began since the last call. Where there is none, the next one begins anew.
-    pub(crate) fn note(&self, wait: Option<Wait>) -> bool {
+    pub(crate) fn note(&self, wait: Option<ConnectionWait>) -> bool {
         self.noted.replace(wait) != wait
     }
 }

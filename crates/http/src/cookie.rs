@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_browsers_refuse_is_an_error() {
+    fn attribute_that_browsers_refuse_is_an_error() {
         assert!(
             SetCookie::new("a", "x")
                 .same_site(SameSite::None)

@@ -44,7 +44,7 @@ pub enum Error {
         /// The value of `send_timeout_ms`.
         limit_ms: u64,
     },
-    /// The client has closed the connection. Nobody is left to answer.
+    /// The client has closed the connection. There is no client to answer.
     #[error("the client closed the connection")]
     Closed,
     /// The client broke the rules of HTTP or of the format it named. Another attempt with the same bytes cannot succeed.

@@ -1,9 +1,9 @@
 //! Writes figures in the text format that Prometheus reads (exposition format 0.0.4). Knows the format, not what the figures mean.
-//! Whoever has figures adds families to one text; a label's value is escaped here and nowhere else.
+//! Each source of figures adds families to one text; a label's value is escaped here and nowhere else.
 
 use std::fmt::{Display, Write};
 
-use tsumugi_worker::{Snapshot, WorkerSnapshot};
+use tsumugi_worker::{ServerSnapshot, WorkerSnapshot};
 
 /// A text that grows family by family.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub struct Exposition(String);
 
 /// What a family counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Only grows.
     Counter,
     /// Goes up and down.
@@ -20,13 +20,13 @@ pub enum Kind {
     Histogram,
 }
 
-impl Kind {
+impl MetricKind {
     /// Of a figure that is no histogram: what only grows is called a total.
-    pub fn of_name(name: &str) -> Kind {
+    pub fn of_name(name: &str) -> MetricKind {
         if name.ends_with("_total") {
-            Kind::Counter
+            MetricKind::Counter
         } else {
-            Kind::Gauge
+            MetricKind::Gauge
         }
     }
 }
@@ -36,11 +36,11 @@ impl Exposition {
     pub const MEDIA_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// Begins a family; its samples follow.
-    pub fn family(&mut self, name: &str, kind: Kind, help: &str) {
+    pub fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         };
         // Writing into a String cannot fail, here and below.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -69,7 +69,7 @@ impl Exposition {
     /// A family with a sample for each row that has a value, named by its label; nothing when none has.
     pub fn rows<'a>(
         &mut self,
-        (name, kind, help): (&str, Kind, &str),
+        (name, kind, help): (&str, MetricKind, &str),
         label: &str,
         rows: impl Iterator<Item = (&'a str, Option<u64>)>,
     ) {
@@ -107,32 +107,37 @@ impl Exposition {
     }
 
     /// What the workers of a server and its pool for blocking work count.
-    pub fn workers(&mut self, snapshot: &Snapshot) {
+    pub fn workers(&mut self, snapshot: &ServerSnapshot) {
         let names: Vec<String> = (0..snapshot.workers.len())
             .map(|worker| worker.to_string())
             .collect();
         for (name, help, of) in WORKER_FIGURES {
             let values = snapshot.workers.iter().map(|worker| Some(of(worker)));
             let rows = names.iter().map(String::as_str).zip(values);
-            self.rows((name, Kind::of_name(name), help), "worker", rows);
+            self.rows((name, MetricKind::of_name(name), help), "worker", rows);
         }
         let offload = &snapshot.offload;
         let help = "Threads for blocking work.";
         self.single(
             "tsumugi_offload_threads",
-            Kind::Gauge,
+            MetricKind::Gauge,
             help,
             offload.threads,
         );
         let help = "Blocking jobs that wait for a thread.";
-        self.single("tsumugi_offload_queued", Kind::Gauge, help, offload.queued);
+        self.single(
+            "tsumugi_offload_queued",
+            MetricKind::Gauge,
+            help,
+            offload.queued,
+        );
         let help = "Blocking jobs refused because offload_queue_max were waiting.";
         let name = "tsumugi_offload_refused_total";
-        self.single(name, Kind::Counter, help, offload.refused);
+        self.single(name, MetricKind::Counter, help, offload.refused);
     }
 
     /// A family of one sample without labels.
-    pub fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
+    pub fn single(&mut self, name: &str, kind: MetricKind, help: &str, value: impl Display) {
         self.family(name, kind, help);
         self.sample(name, &[], value);
     }
@@ -163,7 +168,7 @@ mod tests {
     #[test]
     fn labels_are_escaped() {
         let mut text = Exposition::default();
-        text.single("up", Kind::Gauge, "Whether it runs.", 1);
+        text.single("up", MetricKind::Gauge, "Whether it runs.", 1);
         text.sample("files", &[("path", "a\"b\\c\nd"), ("worker", "0")], 0.5);
         assert_eq!(
             text.into_text(),

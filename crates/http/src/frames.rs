@@ -11,7 +11,7 @@ const CONTINUATION: u8 = 9;
 
 /// A place among frames.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub(crate) struct FrameScanner {
     /// Bytes of the next header that have passed.
     header: usize,
     /// What its first four said: the length of what follows, and the type.
@@ -21,7 +21,7 @@ pub(crate) struct Frames {
     left: usize,
 }
 
-impl Frames {
+impl FrameScanner {
     /// Goes on by so many bytes of these, and says whether some of them were of a stream's frames.
     pub(crate) fn advance(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> bool {
         let (mut bytes, mut moved) = (bytes, false);
@@ -89,7 +89,7 @@ mod tests {
             (4, 0),
         ];
         for piece in 1..40 {
-            let mut frames = Frames::default();
+            let mut frames = FrameScanner::default();
             for (kind, length) in sent {
                 let bytes = frame(kind, length);
                 let mut moved = false;
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn bytes_that_were_not_taken_do_not_count() {
-        let mut frames = Frames::default();
+        let mut frames = FrameScanner::default();
         let (ping, data) = (frame(6, 8), frame(DATA, 5));
         let slices = [IoSlice::new(&ping), IoSlice::new(&data)];
         assert!(!frames.advance(&slices, ping.len()));

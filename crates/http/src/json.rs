@@ -7,7 +7,7 @@ use crate::limits::JSON_DIGITS_MAX;
 
 /// What comes next in a text. A name comes before the value it names.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event<'t> {
+pub enum JsonEvent<'t> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -107,7 +107,7 @@ impl<'t> Parser<'t> {
     ///
     /// # Errors
     /// [`Error`] says where the text is no JSON, or which limit it exceeds.
-    pub fn event(&mut self) -> Result<Option<Event<'t>>, Error> {
+    pub fn event(&mut self) -> Result<Option<JsonEvent<'t>>, Error> {
         loop {
             self.space();
             let event = match self.state {
@@ -159,15 +159,15 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn value(&mut self) -> Parsed<Event<'t>> {
+    fn value(&mut self) -> Parsed<JsonEvent<'t>> {
         let event = match self.peek() {
             Some(b'{') => return self.enter(Container::Object),
             Some(b'[') => return self.enter(Container::Array),
-            Some(b'"') => Event::Text(self.string()?),
+            Some(b'"') => JsonEvent::Text(self.string()?),
             Some(b'-' | b'0'..=b'9') => self.number()?,
-            Some(b't') => self.word("true", Event::Boolean(true))?,
-            Some(b'f') => self.word("false", Event::Boolean(false))?,
-            Some(b'n') => self.word("null", Event::Null)?,
+            Some(b't') => self.word("true", JsonEvent::Boolean(true))?,
+            Some(b'f') => self.word("false", JsonEvent::Boolean(false))?,
+            Some(b'n') => self.word("null", JsonEvent::Null)?,
             Some(_) => return Err(self.fault("token")),
             None => return Err(self.fault("end of the text")),
         };
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         Ok(event)
     }
 
-    fn enter(&mut self, container: Container) -> Parsed<Event<'t>> {
+    fn enter(&mut self, container: Container) -> Parsed<JsonEvent<'t>> {
         if self.open.len() >= self.depth_max {
             return Err(Error::TooDeep(self.depth_max));
         }
@@ -184,23 +184,23 @@ impl<'t> Parser<'t> {
         Ok(match container {
             Container::Array => {
                 self.state = State::FirstElement;
-                Event::Array
+                JsonEvent::Array
             }
             Container::Object => {
                 self.state = State::FirstName;
-                Event::Object
+                JsonEvent::Object
             }
         })
     }
 
-    fn close(&mut self) -> Event<'t> {
+    fn close(&mut self) -> JsonEvent<'t> {
         self.at += 1;
         self.open.pop();
         self.state = State::Next;
-        Event::End
+        JsonEvent::End
     }
 
-    fn name(&mut self) -> Parsed<Event<'t>> {
+    fn name(&mut self) -> Parsed<JsonEvent<'t>> {
         if self.peek() != Some(b'"') {
             return Err(self.fault("token: a name in quotes belongs here"));
         }
@@ -211,10 +211,10 @@ impl<'t> Parser<'t> {
         }
         self.at += 1;
         self.state = State::Value;
-        Ok(Event::Name(name))
+        Ok(JsonEvent::Name(name))
     }
 
-    fn word(&mut self, word: &str, event: Event<'t>) -> Parsed<Event<'t>> {
+    fn word(&mut self, word: &str, event: JsonEvent<'t>) -> Parsed<JsonEvent<'t>> {
         if !self.rest().starts_with(word.as_bytes()) {
             return Err(self.fault("token"));
         }
@@ -317,7 +317,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn number(&mut self) -> Parsed<Event<'t>> {
+    fn number(&mut self) -> Parsed<JsonEvent<'t>> {
         let first = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -344,12 +344,12 @@ impl<'t> Parser<'t> {
         }
         let text = self.text.get(first..self.at).unwrap_or_default();
         if float {
-            return Ok(Event::Float(text.parse().unwrap_or(f64::NAN)));
+            return Ok(JsonEvent::Float(text.parse().unwrap_or(f64::NAN)));
         }
         if digits > JSON_DIGITS_MAX {
             return Err(Error::TooManyDigits(JSON_DIGITS_MAX));
         }
-        Ok(Event::Integer(text))
+        Ok(JsonEvent::Integer(text))
     }
 }
 
@@ -375,15 +375,15 @@ mod tests {
         let mut words = Vec::new();
         while let Some(event) = parser.event()? {
             words.push(match event {
-                Event::Null => "null".to_owned(),
-                Event::Boolean(value) => value.to_string(),
-                Event::Integer(digits) => digits.to_owned(),
-                Event::Float(value) => format!("{value:?}"),
-                Event::Text(text) => format!("{text:?}"),
-                Event::Array => "[".to_owned(),
-                Event::Object => "{".to_owned(),
-                Event::Name(name) => format!("{name}:"),
-                Event::End => "end".to_owned(),
+                JsonEvent::Null => "null".to_owned(),
+                JsonEvent::Boolean(value) => value.to_string(),
+                JsonEvent::Integer(digits) => digits.to_owned(),
+                JsonEvent::Float(value) => format!("{value:?}"),
+                JsonEvent::Text(text) => format!("{text:?}"),
+                JsonEvent::Array => "[".to_owned(),
+                JsonEvent::Object => "{".to_owned(),
+                JsonEvent::Name(name) => format!("{name}:"),
+                JsonEvent::End => "end".to_owned(),
             });
         }
         Ok(words.join(" "))
@@ -420,11 +420,11 @@ mod tests {
         check(r#""\ud800\u0041\udc00""#, "\"\u{fffd}A\u{fffd}\"");
         let mut parser = Parser::new(b"\"plain\"", 0).unwrap();
         let event = parser.event().unwrap().unwrap();
-        assert!(matches!(event, Event::Text(Cow::Borrowed("plain"))));
+        assert!(matches!(event, JsonEvent::Text(Cow::Borrowed("plain"))));
     }
 
     #[test]
-    fn what_is_no_json_is_told_with_its_place() {
+    fn malformed_json_is_an_error_with_its_place() {
         for (text, what, line, column) in [
             ("", "end of the text", 1, 1),
             ("[1,]", "token", 1, 4),

@@ -1,7 +1,7 @@
 //! HTTP for thread-per-core workers: connections, requests, responses, a router, and parsers for what clients send.
 //! Knows no listener but that of its admin pages, no script and no database; what serves requests stays on the thread it was started on.
 //!
-//! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`Limits`]).
+//! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`HttpLimits`]).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -15,7 +15,6 @@
 )]
 
 pub mod access_log;
-mod account;
 pub mod admin;
 mod bodies;
 mod body;
@@ -23,14 +22,17 @@ pub mod compress;
 mod connection;
 mod connection_state;
 pub mod cookie;
+mod encoding;
 mod error;
 pub mod exposition;
-mod figures;
 mod files;
 mod frames;
+mod handler;
 mod host;
 pub mod json;
 mod limits;
+mod media_type;
+mod metrics;
 pub mod multipart;
 mod on_worker;
 mod outbox;
@@ -43,6 +45,7 @@ pub mod secret;
 pub mod session;
 mod spare;
 mod stream;
+mod summary;
 mod switch;
 mod timeout_supervisor;
 mod tls;
@@ -52,19 +55,20 @@ pub mod websocket;
 mod wire;
 
 pub use self::{
-    account::{Finished, Outcome, RequestSummary},
     bodies::Bodies,
-    connection::{Handler, Origin, Protocol, Server, Spawn, SpawnLocal},
+    connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
-    figures::Figures,
     files::{Files, Folder},
-    limits::{COOKIE_BYTES_MAX, Limits, SEGMENTS_MAX},
+    handler::{HttpHandler, Spawn, SpawnLocal},
+    limits::{COOKIE_BYTES_MAX, HttpLimits, SEGMENTS_MAX},
+    metrics::HttpMetrics,
     on_worker::OnWorker,
-    request::{Headers, Request, RequestBody, RequestNumber},
-    response::{Body, Response},
-    router::{Allow, Capture, Captures, Found, Match, Router, Value},
+    request::{Request, RequestBody, RequestHeaders, RequestNumber},
+    response::{HttpBody, HttpResponse},
+    router::{Allow, CaptureKind, CaptureValues, Match, RouteMatch, RouteTable, Value},
     stream::{Receiver, Sender, StreamAborted},
+    summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
-    tls::{Acceptor, Tls},
+    tls::{Acceptor, ServerTls},
     version::{VERSION_1, begins_with_version_1, version_hint},
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Most header fields a request may have; one more is answered with 431. Any value but 100 makes HTTP/1 requests
     /// allocate once more each, because hyper then parses into the heap.
     pub headers_max: usize,
@@ -62,9 +62,9 @@ pub struct Limits {
     pub websocket_close_ms: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for HttpLimits {
+    fn default() -> HttpLimits {
+        HttpLimits {
             headers_max: HYPER_HEADERS_MAX,
             header_bytes_max: 32 * 1024,
             header_timeout_ms: 10_000,
@@ -168,7 +168,7 @@ pub(crate) const FILE_PATH_BYTES_MAX: usize = 1024;
 /// Most bytes of a claimed body length for which memory is reserved before they have come.
 pub(crate) const BODY_RESERVED_BYTES_MAX: u64 = 256 * 1024;
 
-/// Most bytes of a body that nobody has read for which the connection goes on: they have probably come with the header.
+/// Most bytes of an unread body for which the connection goes on: they have probably come with the header.
 pub(crate) const BODY_SKIPPED_BYTES_MAX: u64 = 4 * 1024;
 
 /// Fewer bytes could be guessed.

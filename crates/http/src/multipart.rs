@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use crate::{
     error::{Error, Result},
-    limits::{BOUNDARY_BYTES_MAX, Limits},
+    limits::{BOUNDARY_BYTES_MAX, HttpLimits},
 };
 
 const HEAD_END: &[u8] = b"\r\n\r\n";
@@ -24,7 +24,7 @@ pub struct PartHead {
 
 /// What comes next in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum FormEvent {
     /// A part begins.
     Part(PartHead),
     /// More of the part's content, never empty.
@@ -57,7 +57,7 @@ pub struct Parser {
 
 impl Parser {
     /// A parser for a body of this content type, which must be `multipart/form-data` with a boundary.
-    pub fn new(content_type: &str, limits: &Limits) -> Result<Parser> {
+    pub fn new(content_type: &str, limits: &HttpLimits) -> Result<Parser> {
         let boundary = boundary(content_type)?;
         Ok(Parser {
             // The first delimiter may stand at the very beginning, as if a line had just ended.
@@ -78,7 +78,7 @@ impl Parser {
     }
 
     /// The next event, or `None` when it needs more of the body.
-    pub fn event(&mut self) -> Result<Option<Event>> {
+    pub fn event(&mut self) -> Result<Option<FormEvent>> {
         loop {
             match self.state {
                 State::Preamble => {
@@ -94,7 +94,7 @@ impl Parser {
                     Some(State::Epilogue) => {
                         self.state = State::Epilogue;
                         self.buffer.clear();
-                        return Ok(Some(Event::End));
+                        return Ok(Some(FormEvent::End));
                     }
                     Some(state) => self.state = state,
                 },
@@ -149,7 +149,7 @@ impl Parser {
         }
     }
 
-    fn head(&mut self) -> Result<Option<Event>> {
+    fn head(&mut self) -> Result<Option<FormEvent>> {
         let end = memmem::find(&self.buffer, HEAD_END);
         // Without an end in sight, the last bytes may be the beginning of the end.
         let length = end.unwrap_or_else(|| self.buffer.len().saturating_sub(HEAD_END.len() - 1));
@@ -170,20 +170,20 @@ impl Parser {
         let head = self.buffer.split_to(end);
         self.buffer.advance(HEAD_END.len());
         self.state = State::Content;
-        Ok(Some(Event::Part(part_head(&head)?)))
+        Ok(Some(FormEvent::Part(part_head(&head)?)))
     }
 
-    fn content(&mut self) -> Option<Event> {
+    fn content(&mut self) -> Option<FormEvent> {
         match memmem::find(&self.buffer, &self.delimiter) {
             Some(0) => {
                 self.buffer.advance(self.delimiter.len());
                 self.state = State::AfterDelimiter;
-                Some(Event::PartEnd)
+                Some(FormEvent::PartEnd)
             }
-            Some(at) => Some(Event::Data(self.buffer.split_to(at).freeze())),
+            Some(at) => Some(FormEvent::Data(self.buffer.split_to(at).freeze())),
             None => match self.certain_bytes() {
                 0 => None,
-                certain => Some(Event::Data(self.buffer.split_to(certain).freeze())),
+                certain => Some(FormEvent::Data(self.buffer.split_to(certain).freeze())),
             },
         }
     }
@@ -249,7 +249,7 @@ fn part_head(head: &[u8]) -> Result<PartHead> {
     let name = take("name").ok_or(Error::Malformed(
         "part head: no content-disposition with a name",
     ))?;
-    // Some clients send the whole path of the file. It is nobody's business and must not reach a file system.
+    // Some clients send the whole path of the file. It is private and must not reach a file system.
     let filename = take("filename").map(|path| {
         path.rsplit(['/', '\\'])
             .next()
@@ -301,11 +301,11 @@ mod tests {
 
     const TYPE: &str = "multipart/form-data; boundary=xyz";
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> HttpLimits {
+        HttpLimits {
             parts_max: 3,
             part_header_bytes_max: 100,
-            ..Limits::default()
+            ..HttpLimits::default()
         }
     }
 
@@ -317,9 +317,9 @@ mod tests {
             parser.feed(piece);
             while let Some(event) = parser.event()? {
                 match event {
-                    Event::Part(head) => parts.push((head, Vec::new())),
-                    Event::Data(data) => parts.last_mut().unwrap().1.extend_from_slice(&data),
-                    Event::PartEnd | Event::End => {}
+                    FormEvent::Part(head) => parts.push((head, Vec::new())),
+                    FormEvent::Data(data) => parts.last_mut().unwrap().1.extend_from_slice(&data),
+                    FormEvent::PartEnd | FormEvent::End => {}
                 }
             }
             assert!(parser.buffer.len() <= size + 100 + parser.delimiter.len() + 4);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_the_parts_is_ignored() {
+    fn preamble_and_epilogue_are_ignored() {
         check(
             &format!("preamble\r\n{}--xyz--epilogue --xyz", field("a", "1")),
             &[("a", "1")],

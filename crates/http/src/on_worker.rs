@@ -2,14 +2,14 @@
 
 use std::io;
 
-use tsumugi_worker::Worker;
+use tsumugi_worker::WorkerHandle;
 
-use crate::connection::Spawn;
+use crate::handler::Spawn;
 use crate::upload::Offload;
 
 /// Tasks run under the worker's watchdog, blocking work on the process-wide pool.
 #[derive(Clone, Debug)]
-pub struct OnWorker(pub Worker);
+pub struct OnWorker(pub WorkerHandle);
 
 impl Spawn for OnWorker {
     fn spawn(&self, future: impl Future<Output = ()> + 'static) {

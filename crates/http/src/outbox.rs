@@ -18,30 +18,30 @@ use std::{
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_WAIT_MAX};
 
 /// Where the bytes of one connection leave.
-pub(crate) trait Exit {
+pub(crate) trait OutboxSink {
     /// Sends what was put into the outbox, or keeps what does not leave now. Never waits and never fails: the connection's task is
     /// woken and told.
     fn send(&self, bytes: &[u8]);
 }
 
 /// The bytes of one connection that lie in the outbox in one piece.
-struct Parcel {
-    exit: Rc<dyn Exit>,
+struct OutboxEntry {
+    exit: Rc<dyn OutboxSink>,
     /// Where they end; they begin where the parcel before ends.
     end: usize,
 }
 
 /// What waits to be sent: the parcels, and their bytes one after another.
 #[derive(Default)]
-struct Waiting {
-    parcels: Vec<Parcel>,
+struct UnsentBytes {
+    parcels: Vec<OutboxEntry>,
     bytes: Vec<u8>,
 }
 
 /// The outbox of a worker's connections.
 #[derive(Default)]
 pub(crate) struct Outbox {
-    waiting: RefCell<Waiting>,
+    waiting: RefCell<UnsentBytes>,
     /// When the first of what waits was put there.
     since: Cell<Option<Instant>>,
     /// The task that empties it.
@@ -50,13 +50,13 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Takes bytes, which are sent when the tasks that are ready now have run.
-    pub(crate) fn put<E: Exit + 'static>(&self, exit: &Rc<E>, slices: &[IoSlice<'_>]) {
+    pub(crate) fn put<E: OutboxSink + 'static>(&self, exit: &Rc<E>, slices: &[IoSlice<'_>]) {
         let total: usize = slices.iter().map(|slice| slice.len()).sum();
         if self.waiting.borrow().bytes.len() + total > OUTBOX_BYTES_MAX {
             self.flush();
         }
         let mut waiting = self.waiting.borrow_mut();
-        let Waiting { parcels, bytes } = &mut *waiting;
+        let UnsentBytes { parcels, bytes } = &mut *waiting;
         for slice in slices {
             bytes.extend_from_slice(slice);
         }
@@ -67,8 +67,8 @@ impl Outbox {
             }
             last => {
                 let is_first = last.is_none();
-                let exit: Rc<dyn Exit> = Rc::<E>::clone(exit);
-                parcels.push(Parcel { exit, end });
+                let exit: Rc<dyn OutboxSink> = Rc::<E>::clone(exit);
+                parcels.push(OutboxEntry { exit, end });
                 if is_first {
                     self.wake_flusher();
                 }
@@ -104,7 +104,7 @@ impl Outbox {
 
     fn send_each(&self) {
         self.since.set(None);
-        let mut sending = Sending {
+        let mut sending = SendGuard {
             outbox: self,
             taken: self.waiting.take(),
             parcels: 0,
@@ -125,15 +125,15 @@ impl Outbox {
 }
 
 /// What is being sent. A panic costs the connection that it comes from; the others' bytes go back.
-struct Sending<'a> {
+struct SendGuard<'a> {
     outbox: &'a Outbox,
-    taken: Waiting,
+    taken: UnsentBytes,
     /// How many parcels and bytes have left.
     parcels: usize,
     bytes: usize,
 }
 
-impl Drop for Sending<'_> {
+impl Drop for SendGuard<'_> {
     fn drop(&mut self) {
         let mut left = std::mem::take(&mut self.taken);
         left.parcels.drain(..self.parcels);
@@ -204,7 +204,7 @@ mod tests {
     #[derive(Default)]
     struct Memory(RefCell<Vec<Vec<u8>>>);
 
-    impl Exit for Memory {
+    impl OutboxSink for Memory {
         fn send(&self, bytes: &[u8]) {
             self.0.borrow_mut().push(bytes.to_vec());
         }
@@ -262,9 +262,9 @@ mod tests {
     }
 
     /// Fails as nothing here should.
-    struct Broken;
+    struct FailingSink;
 
-    impl Exit for Broken {
+    impl OutboxSink for FailingSink {
         fn send(&self, _: &[u8]) {
             std::panic::resume_unwind(Box::new(()));
         }
@@ -275,7 +275,7 @@ mod tests {
         let outbox = Outbox::default();
         let (one, other) = (Rc::<Memory>::default(), Rc::<Memory>::default());
         put(&outbox, &one, b"one");
-        outbox.put(&Rc::new(Broken), &[IoSlice::new(b"broken")]);
+        outbox.put(&Rc::new(FailingSink), &[IoSlice::new(b"broken")]);
         put(&outbox, &other, b"other");
         let flush = std::panic::AssertUnwindSafe(|| outbox.flush());
         assert!(std::panic::catch_unwind(flush).is_err());

@@ -9,10 +9,10 @@ use crate::{
 };
 
 /// A name and its value, decoded.
-pub type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
+pub type QueryPair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The pairs of a query string (without its `?`).
-pub fn pairs(text: &str, parameters_max: usize) -> Result<Vec<Pair<'_>>> {
+pub fn pairs(text: &str, parameters_max: usize) -> Result<Vec<QueryPair<'_>>> {
     let mut pairs = Vec::new();
     for field in text.split('&').filter(|field| !field.is_empty()) {
         if pairs.len() >= parameters_max {
@@ -28,7 +28,7 @@ pub fn pairs(text: &str, parameters_max: usize) -> Result<Vec<Pair<'_>>> {
 }
 
 /// The pairs of a body of type `application/x-www-form-urlencoded`.
-pub fn form(body: &[u8], parameters_max: usize) -> Result<Vec<Pair<'_>>> {
+pub fn form(body: &[u8], parameters_max: usize) -> Result<Vec<QueryPair<'_>>> {
     let text = std::str::from_utf8(body).map_err(|_| Error::Malformed("form: not UTF-8"))?;
     pairs(text, parameters_max)
 }

@@ -20,10 +20,10 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use crate::{
-    bodies::{Bodies, Load},
-    connection_state::{ConnectionState, Unread},
+    bodies::{Bodies, BodyMemory},
+    connection_state::{ConnectionState, UnreadBody},
     error::{Error, Result},
-    limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, Limits, REQUEST_ID_BYTES_MAX},
+    limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, HttpLimits, REQUEST_ID_BYTES_MAX},
     spare,
 };
 
@@ -37,7 +37,7 @@ pub struct Request {
     /// The protocol version.
     pub version: Version,
     /// The header fields.
-    pub headers: Headers,
+    pub headers: RequestHeaders,
     /// The body.
     pub body: RequestBody,
     /// The client's address; none on a UNIX socket.
@@ -99,9 +99,9 @@ fn is_request_id(text: &str) -> bool {
 
 /// The header fields of a request: an [`http::HeaderMap`] whose memory serves the next message.
 #[derive(Debug, Default)]
-pub struct Headers(HeaderMap);
+pub struct RequestHeaders(HeaderMap);
 
-impl Deref for Headers {
+impl Deref for RequestHeaders {
     type Target = HeaderMap;
 
     fn deref(&self) -> &HeaderMap {
@@ -109,19 +109,19 @@ impl Deref for Headers {
     }
 }
 
-impl DerefMut for Headers {
+impl DerefMut for RequestHeaders {
     fn deref_mut(&mut self) -> &mut HeaderMap {
         &mut self.0
     }
 }
 
-impl From<HeaderMap> for Headers {
-    fn from(map: HeaderMap) -> Headers {
-        Headers(map)
+impl From<HeaderMap> for RequestHeaders {
+    fn from(map: HeaderMap) -> RequestHeaders {
+        RequestHeaders(map)
     }
 }
 
-impl Drop for Headers {
+impl Drop for RequestHeaders {
     fn drop(&mut self) {
         spare::keep(std::mem::take(&mut self.0));
     }
@@ -137,7 +137,7 @@ enum Source {
     /// The request has no body, or it has been read to its end.
     Empty,
     Memory(Bytes),
-    Connection(Box<Arriving>),
+    Connection(Box<IncomingBody>),
 }
 
 /// How far the body has been read.
@@ -149,12 +149,12 @@ enum End {
 }
 
 #[derive(Debug)]
-struct Arriving {
+struct IncomingBody {
     incoming: Incoming,
     end: End,
-    limits: Rc<Limits>,
+    limits: Rc<HttpLimits>,
     vitals: Rc<ConnectionState>,
-    load: Rc<Load>,
+    load: Rc<BodyMemory>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -162,17 +162,17 @@ struct Arriving {
 impl RequestBody {
     pub(crate) fn new(
         incoming: Incoming,
-        limits: &Rc<Limits>,
+        limits: &Rc<HttpLimits>,
         vitals: &Rc<ConnectionState>,
         bodies: &Rc<Bodies>,
     ) -> RequestBody {
         if incoming.is_end_stream() {
             return RequestBody(Source::Empty);
         }
-        let load = Rc::new(Load::new(bodies));
+        let load = Rc::new(BodyMemory::new(bodies));
         let (limits, vitals) = (Rc::clone(limits), Rc::clone(vitals));
         vitals.body_begins();
-        RequestBody(Source::Connection(Box::new(Arriving {
+        RequestBody(Source::Connection(Box::new(IncomingBody {
             incoming,
             end: End::Ahead,
             limits,
@@ -183,7 +183,7 @@ impl RequestBody {
     }
 
     /// What of it is in memory, for who keeps it until the request is answered.
-    pub(crate) fn load(&self) -> Option<Rc<Load>> {
+    pub(crate) fn load(&self) -> Option<Rc<BodyMemory>> {
         match &self.0 {
             Source::Connection(arriving) => Some(Rc::clone(&arriving.load)),
             Source::Empty | Source::Memory(_) => None,
@@ -209,7 +209,7 @@ impl RequestBody {
         RequestBody(Source::Memory(bytes))
     }
 
-    /// The bytes still to come, when the client has told.
+    /// The bytes still to come, when the client has announced them.
     pub fn length(&self) -> Option<u64> {
         match &self.0 {
             Source::Empty => Some(0),
@@ -319,7 +319,7 @@ impl RequestBody {
     }
 }
 
-impl Arriving {
+impl IncomingBody {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         loop {
             match Pin::new(&mut self.incoming).poll_frame(cx) {
@@ -354,13 +354,13 @@ impl Arriving {
     }
 }
 
-impl Drop for Arriving {
+impl Drop for IncomingBody {
     fn drop(&mut self) {
         self.vitals.body_ends();
         let unread = match (self.end, self.incoming.size_hint().exact()) {
             (End::Reached, _) | (End::Ahead, Some(0)) => return,
-            (End::Ahead, Some(left)) if left <= BODY_SKIPPED_BYTES_MAX => Unread::Little,
-            _ => Unread::Much,
+            (End::Ahead, Some(left)) if left <= BODY_SKIPPED_BYTES_MAX => UnreadBody::Little,
+            _ => UnreadBody::Much,
         };
         self.vitals.body_given_up(unread);
     }

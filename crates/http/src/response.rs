@@ -7,32 +7,32 @@ use http::{
 };
 
 use crate::{
-    account::RequestSummary,
     error::Error,
-    limits::Limits,
+    limits::HttpLimits,
     router::Allow,
     spare,
     stream::{self, Receiver, Sender, StreamAborted},
+    summary::RequestSummary,
     switch::Switch,
 };
 
-/// Status, header fields and body, and what the handler tells of its work. `content-length`, `transfer-encoding`, `connection` and
+/// Status, header fields and body, and what the handler reports of its work. `content-length`, `transfer-encoding`, `connection` and
 /// `date` are added by the connection; a body is dropped where the status forbids one (204 and 304).
 #[derive(Debug)]
-pub struct Response {
-    /// The status. 1xx is not for handlers and becomes 500, but for 101 with a [`Body::Switch`].
+pub struct HttpResponse {
+    /// The status. 1xx is not for handlers and becomes 500, but for 101 with a [`HttpBody::Switch`].
     pub status: StatusCode,
     /// The header fields.
     pub headers: HeaderMap,
     /// The body.
-    pub body: Body,
-    /// What the handler tells of its work.
-    pub account: RequestSummary,
+    pub body: HttpBody,
+    /// What the handler reports of its work.
+    pub summary: RequestSummary,
 }
 
 /// The body of a response.
 #[derive(Debug, Default)]
-pub enum Body {
+pub enum HttpBody {
     /// No bytes.
     #[default]
     Empty,
@@ -44,19 +44,19 @@ pub enum Body {
     Switch(Switch),
 }
 
-impl Body {
+impl HttpBody {
     /// A body that is sent piece by piece, with a queue of up to `stream_buffer_bytes_max` bytes.
-    pub fn channel(limits: &Limits) -> (Sender, Body) {
+    pub fn channel(limits: &HttpLimits) -> (Sender, HttpBody) {
         let (sender, receiver) = stream::channel(limits);
-        (sender, Body::Stream(receiver))
+        (sender, HttpBody::Stream(receiver))
     }
 
     /// All bytes, for readers that are no connection, such as a client in the same process.
     pub async fn read_all(self) -> Result<Bytes, StreamAborted> {
         let mut receiver = match self {
-            Body::Empty | Body::Switch(_) => return Ok(Bytes::new()),
-            Body::Full(bytes) => return Ok(bytes),
-            Body::Stream(receiver) => receiver,
+            HttpBody::Empty | HttpBody::Switch(_) => return Ok(Bytes::new()),
+            HttpBody::Full(bytes) => return Ok(bytes),
+            HttpBody::Stream(receiver) => receiver,
         };
         let mut whole = BytesMut::new();
         while let Some(piece) = receiver.piece().await {
@@ -66,56 +66,56 @@ impl Body {
     }
 }
 
-impl From<Bytes> for Body {
-    fn from(bytes: Bytes) -> Body {
+impl From<Bytes> for HttpBody {
+    fn from(bytes: Bytes) -> HttpBody {
         if bytes.is_empty() {
-            Body::Empty
+            HttpBody::Empty
         } else {
-            Body::Full(bytes)
+            HttpBody::Full(bytes)
         }
     }
 }
 
-impl From<&'static str> for Body {
-    fn from(text: &'static str) -> Body {
-        Body::from(Bytes::from_static(text.as_bytes()))
+impl From<&'static str> for HttpBody {
+    fn from(text: &'static str) -> HttpBody {
+        HttpBody::from(Bytes::from_static(text.as_bytes()))
     }
 }
 
-impl From<String> for Body {
-    fn from(text: String) -> Body {
-        Body::from(Bytes::from(text))
+impl From<String> for HttpBody {
+    fn from(text: String) -> HttpBody {
+        HttpBody::from(Bytes::from(text))
     }
 }
 
-impl Response {
+impl HttpResponse {
     /// A response with this status and body, without header fields.
-    pub fn new(status: StatusCode, body: impl Into<Body>) -> Response {
-        Response {
+    pub fn new(status: StatusCode, body: impl Into<HttpBody>) -> HttpResponse {
+        HttpResponse {
             status,
             headers: spare::take(),
             body: body.into(),
-            account: RequestSummary::default(),
+            summary: RequestSummary::default(),
         }
     }
 
     /// A response of plain text in UTF-8.
-    pub fn text(status: StatusCode, body: impl Into<Body>) -> Response {
-        Response::new(status, body).with(
+    pub fn text(status: StatusCode, body: impl Into<HttpBody>) -> HttpResponse {
+        HttpResponse::new(status, body).with(
             CONTENT_TYPE,
             HeaderValue::from_static("text/plain; charset=utf-8"),
         )
     }
 
     /// The response with one more header field; a field of the same name is replaced.
-    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Response {
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> HttpResponse {
         self.headers.insert(name, value);
         self
     }
 
     /// A refusal: a small text that says why; 503 with the time after which another attempt makes sense (RFC 9110 section 10.2.3).
-    pub fn refusal(status: StatusCode, reason: &str) -> Response {
-        let refusal = Response::text(status, format!("{reason}\n"));
+    pub fn refusal(status: StatusCode, reason: &str) -> HttpResponse {
+        let refusal = HttpResponse::text(status, format!("{reason}\n"));
         match status {
             StatusCode::SERVICE_UNAVAILABLE => {
                 refusal.with(RETRY_AFTER, HeaderValue::from_static("1"))
@@ -124,42 +124,44 @@ impl Response {
         }
     }
 
-    /// A refusal for what went wrong while the request was read. What is not the client's doing is not told to it.
-    pub fn from_error(error: &Error) -> Response {
+    /// A refusal for what went wrong while the request was read. The reason of an internal error is not shown to the client.
+    pub fn from_error(error: &Error) -> HttpResponse {
         match error.status() {
-            StatusCode::INTERNAL_SERVER_ERROR => Response::internal_error(),
+            StatusCode::INTERNAL_SERVER_ERROR => HttpResponse::internal_error(),
             // RFC 9110 section 15.5.22, RFC 6455 section 4.4.
-            status @ StatusCode::UPGRADE_REQUIRED => Response::refusal(status, &error.to_string())
-                .with(CONNECTION, HeaderValue::from_static("upgrade"))
-                .with(UPGRADE, HeaderValue::from_static("websocket"))
-                .with(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
-            status => Response::refusal(status, &error.to_string()),
+            status @ StatusCode::UPGRADE_REQUIRED => {
+                HttpResponse::refusal(status, &error.to_string())
+                    .with(CONNECTION, HeaderValue::from_static("upgrade"))
+                    .with(UPGRADE, HeaderValue::from_static("websocket"))
+                    .with(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"))
+            }
+            status => HttpResponse::refusal(status, &error.to_string()),
         }
     }
 
     /// 404.
-    pub fn not_found() -> Response {
-        Response::text(StatusCode::NOT_FOUND, "not found\n")
+    pub fn not_found() -> HttpResponse {
+        HttpResponse::text(StatusCode::NOT_FOUND, "not found\n")
     }
 
     /// 405, with the methods that would do.
-    pub fn method_not_allowed(allow: &Allow) -> Response {
-        Response::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
+    pub fn method_not_allowed(allow: &Allow) -> HttpResponse {
+        HttpResponse::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
             .with(ALLOW, allow.header())
     }
 
     /// The answer to OPTIONS for a path whose routes do not answer it themselves.
-    pub fn options(allow: &Allow) -> Response {
-        Response::new(StatusCode::NO_CONTENT, Body::Empty).with(ALLOW, allow.header())
+    pub fn options(allow: &Allow) -> HttpResponse {
+        HttpResponse::new(StatusCode::NO_CONTENT, HttpBody::Empty).with(ALLOW, allow.header())
     }
 
     /// 500, without a reason: that belongs in the log.
-    pub fn internal_error() -> Response {
-        Response::text(StatusCode::INTERNAL_SERVER_ERROR, "internal server error\n")
+    pub fn internal_error() -> HttpResponse {
+        HttpResponse::text(StatusCode::INTERNAL_SERVER_ERROR, "internal server error\n")
     }
 
     /// 503.
-    pub fn unavailable() -> Response {
-        Response::refusal(StatusCode::SERVICE_UNAVAILABLE, "service unavailable")
+    pub fn unavailable() -> HttpResponse {
+        HttpResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, "service unavailable")
     }
 }

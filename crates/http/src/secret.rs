@@ -79,7 +79,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Bytes nobody can guess.
+/// Random bytes of the system, which cannot be guessed.
 pub fn random<const N: usize>() -> Result<[u8; N], SecretError> {
     let mut bytes = [0; N];
     SystemRandom::new()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_is_opened_until_it_expires() {
+    fn signed_value_is_opened_until_it_expires() {
         let signer = signer(NEW);
         let signed = signer.sign(Purpose::Cookie, "a", b"value", 100);
         let open = |now| signer.open(Purpose::Cookie, "a", &signed, now);

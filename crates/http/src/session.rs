@@ -20,7 +20,7 @@ use crate::limits::{COOKIE_BYTES_MAX, CSRF_BYTES, SESSION_ID_BYTES};
 use crate::secret::{Purpose, SecretError, Signer, random};
 
 /// The sessions that an application declares.
-pub struct Sessions {
+pub struct SessionSettings {
     /// The name of the cookie.
     pub name: String,
     /// The paths that it is sent to.
@@ -36,14 +36,14 @@ pub struct Sessions {
     /// Whether forms of other sites are kept out.
     pub forms: Forms,
     /// Where the content is.
-    pub keeping: Keeping,
+    pub keeping: SessionStorage,
 }
 
 /// Where the token of forms is in a session's content.
 pub const TOKEN: &str = "_csrf";
 
 /// Where the content of sessions is.
-pub enum Keeping {
+pub enum SessionStorage {
     /// In the cookie, signed by this.
     Cookie(std::rc::Rc<Signer>),
     /// In a store, which is the business of the application's face.
@@ -93,10 +93,10 @@ pub fn now() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-impl Sessions {
+impl SessionSettings {
     /// The content of the request's session, as JSON. A cookie that was changed or has expired is none.
     pub fn read(&self, headers: &HeaderMap, cookies_max: usize) -> Option<Vec<u8>> {
-        let Keeping::Cookie(signer) = &self.keeping else {
+        let SessionStorage::Cookie(signer) = &self.keeping else {
             return None;
         };
         let now = now();
@@ -136,8 +136,10 @@ impl Sessions {
     pub fn write(&self, content: &[u8]) -> Result<HeaderValue, WriteError> {
         let expires = now().saturating_add(self.max_age_seconds);
         let value = match &self.keeping {
-            Keeping::Cookie(signer) => signer.sign(Purpose::Session, &self.name, content, expires),
-            Keeping::Store => String::from_utf8_lossy(content).into_owned(),
+            SessionStorage::Cookie(signer) => {
+                signer.sign(Purpose::Session, &self.name, content, expires)
+            }
+            SessionStorage::Store => String::from_utf8_lossy(content).into_owned(),
         };
         let seconds = i64::try_from(self.max_age_seconds).unwrap_or(i64::MAX);
         let header = self.cookie(&value).max_age(seconds).header()?;
@@ -178,9 +180,9 @@ impl Sessions {
             && is_sent_unasked(headers)
             && !is_same_origin(headers)
             && match self.keeping {
-                Keeping::Cookie(_) => self.read(headers, cookies_max).is_some(),
+                SessionStorage::Cookie(_) => self.read(headers, cookies_max).is_some(),
                 // The check itself asks the store.
-                Keeping::Store => self.read_id(headers, cookies_max).is_some(),
+                SessionStorage::Store => self.read_id(headers, cookies_max).is_some(),
             }
     }
 }

@@ -16,9 +16,9 @@ use bytes::Bytes;
 use tokio::time::{Sleep, sleep};
 
 use crate::{
-    compress::Encoding,
+    encoding::Encoding,
     error::{Error, Result},
-    limits::Limits,
+    limits::HttpLimits,
 };
 
 /// The response was broken off by its sender. The connection ends without the end of the body.
@@ -78,7 +78,7 @@ pub struct Receiver {
 }
 
 /// A queue that holds up to `stream_buffer_bytes_max` bytes, or one larger piece.
-pub(crate) fn channel(limits: &Limits) -> (Sender, Receiver) {
+pub(crate) fn channel(limits: &HttpLimits) -> (Sender, Receiver) {
     let shared = Rc::new(Shared {
         queue: RefCell::default(),
         queued_bytes: Cell::new(0),
@@ -290,10 +290,10 @@ mod tests {
     use super::*;
 
     fn channel(bytes_max: usize) -> (Sender, Receiver) {
-        let limits = Limits {
+        let limits = HttpLimits {
             stream_buffer_bytes_max: bytes_max,
             send_timeout_ms: 50,
-            ..Limits::default()
+            ..HttpLimits::default()
         };
         super::channel(&limits)
     }

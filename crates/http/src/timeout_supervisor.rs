@@ -16,24 +16,24 @@ use std::{
 use tokio::time::Sleep;
 
 use crate::{
-    connection_state::{ConnectionState, Wait},
-    limits::Limits,
+    connection_state::{ConnectionState, ConnectionWait},
+    limits::HttpLimits,
     wire::Presence,
 };
 
 /// What is attended.
-pub(crate) trait Conversation: Future {
+pub(crate) trait SupervisedConnection: Future {
     /// Finish what has begun and begin nothing more.
     fn wind_down(self: Pin<&mut Self>);
 }
 
 /// Wakes the connection's task and remembers that it was for the attendant.
-struct Bell {
+struct SupervisorWaker {
     rung: AtomicBool,
     task: Waker,
 }
 
-impl Wake for Bell {
+impl Wake for SupervisorWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -53,10 +53,10 @@ enum Phase {
 
 pub(crate) struct TimeoutSupervisor<'a, S> {
     vitals: Rc<ConnectionState>,
-    limits: Rc<Limits>,
+    limits: Rc<HttpLimits>,
     shutdown: Pin<&'a mut S>,
     timer: Pin<&'a mut Sleep>,
-    /// Whether the client is there, while nobody reads.
+    /// Whether the client is there, while nothing reads.
     presence: Option<Weak<dyn Presence>>,
     /// When the timer fires.
     armed: Option<Instant>,
@@ -64,7 +64,7 @@ pub(crate) struct TimeoutSupervisor<'a, S> {
     since: Instant,
     /// When something of a stream moved last. Only on HTTP/2.
     active_at: Instant,
-    bell: Option<Arc<Bell>>,
+    bell: Option<Arc<SupervisorWaker>>,
     phase: Phase,
 }
 
@@ -72,7 +72,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     /// The timer's first deadline does not matter.
     pub(crate) fn new(
         vitals: Rc<ConnectionState>,
-        limits: Rc<Limits>,
+        limits: Rc<HttpLimits>,
         shutdown: Pin<&'a mut S>,
         timer: Pin<&'a mut Sleep>,
     ) -> Self {
@@ -96,7 +96,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     }
 
     /// Polls a connection to its end. `None` when it took too long and is to be dropped.
-    pub(crate) async fn attend<C: Conversation>(
+    pub(crate) async fn attend<C: SupervisedConnection>(
         &mut self,
         mut conversation: Pin<&mut C>,
     ) -> Option<C::Output> {
@@ -127,7 +127,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
             }
             _ => {
                 self.vitals.set_task(cx.waker());
-                self.bell = Some(Arc::new(Bell {
+                self.bell = Some(Arc::new(SupervisorWaker {
                     rung: AtomicBool::new(false),
                     task: cx.waker().clone(),
                 }));
@@ -160,8 +160,8 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
         }
     }
 
-    /// Looks after whoever rang. Ready when the connection has taken too long.
-    fn answer<C: Conversation>(&mut self, mut conversation: Pin<&mut C>) -> Poll<()> {
+    /// Handles what the waker was called for. Ready when the connection has taken too long.
+    fn answer<C: SupervisedConnection>(&mut self, mut conversation: Pin<&mut C>) -> Poll<()> {
         let waker = self.waker();
         let cx = &mut Context::from_waker(&waker);
         if self.phase == Phase::Open && self.shutdown.as_mut().poll(cx).is_ready() {
@@ -175,10 +175,10 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
         // A wait that is over or began later is no reason to close.
         match self.deadline() {
             Some((wait, deadline)) if deadline <= Instant::now() => {
-                if wait != Wait::Request || self.phase == Phase::WindingDown {
+                if wait != ConnectionWait::Request || self.phase == Phase::WindingDown {
                     return Poll::Ready(());
                 }
-                // Nobody is interrupted, so this end can be a polite one.
+                // No request is interrupted, so this end can be a polite one.
                 self.phase = Phase::WindingDown;
                 self.since = Instant::now();
                 self.active_at = self.since;
@@ -204,7 +204,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     }
 
     /// When the present wait is too long.
-    fn deadline(&mut self) -> Option<(Wait, Instant)> {
+    fn deadline(&mut self) -> Option<(ConnectionWait, Instant)> {
         let wait = self.vitals.wait();
         if self.vitals.note(wait) && wait.is_some() {
             self.since = Instant::now();
@@ -215,18 +215,18 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
         }
         let since = match wait {
             // What is of the connection, such as the answer to a PING, ends no wait for a stream.
-            Wait::Request if self.vitals.is_multiplexed() => self.active_at,
+            ConnectionWait::Request if self.vitals.is_multiplexed() => self.active_at,
             // A client that takes something of another response may let this one lie.
-            Wait::Window => self.since.max(self.active_at),
+            ConnectionWait::Window => self.since.max(self.active_at),
             _ => self.since,
         };
         let limit_ms = match wait {
-            Wait::Header => self.limits.header_timeout_ms,
-            Wait::Request if self.phase == Phase::Open => self.limits.keep_alive_ms,
-            Wait::Request => self.limits.send_timeout_ms,
-            Wait::Room | Wait::Window => self.limits.send_timeout_ms,
-            Wait::Answer => self.limits.half_close_ms,
-            Wait::Linger => self.limits.linger_ms,
+            ConnectionWait::Header => self.limits.header_timeout_ms,
+            ConnectionWait::Request if self.phase == Phase::Open => self.limits.keep_alive_ms,
+            ConnectionWait::Request => self.limits.send_timeout_ms,
+            ConnectionWait::Room | ConnectionWait::Window => self.limits.send_timeout_ms,
+            ConnectionWait::Answer => self.limits.half_close_ms,
+            ConnectionWait::Linger => self.limits.linger_ms,
         };
         Some((wait, since + Duration::from_millis(limit_ms)))
     }

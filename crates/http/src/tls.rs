@@ -18,14 +18,14 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::version::{VERSION_1, begins_with_version_1};
 use crate::{
-    connection::Protocol,
+    connection::HttpProtocol,
     error::{Error, Result},
-    limits::Limits,
+    limits::HttpLimits,
 };
 
 /// Where certificate and key are. Cheap to clone; usable from any thread.
 #[derive(Clone, Debug)]
-pub struct Tls {
+pub struct ServerTls {
     certificate: Arc<Path>,
     key: Arc<Path>,
     /// Whose certificates clients must show; none when they need not show any.
@@ -38,14 +38,14 @@ pub struct Tls {
 #[derive(Clone)]
 pub struct Acceptor(TlsAcceptor);
 
-impl Tls {
+impl ServerTls {
     /// A chain of certificates and the key of its first, both in PEM; the key in PKCS#8, SEC1 or PKCS#1. Reads neither yet.
-    pub fn new(certificate: PathBuf, key: PathBuf) -> Result<Tls> {
+    pub fn new(certificate: PathBuf, key: PathBuf) -> Result<ServerTls> {
         let tickets = ring::Ticketer::new().map_err(|error| Error::Certificate {
             path: certificate.clone(),
             reason: error.to_string(),
         })?;
-        Ok(Tls {
+        Ok(ServerTls {
             certificate: certificate.into(),
             key: key.into(),
             client_authority: None,
@@ -55,8 +55,8 @@ impl Tls {
 
     /// Only clients with a certificate of these authorities (PEM) are served. Reads nothing yet.
     #[must_use]
-    pub fn with_client_authority(self, authority: PathBuf) -> Tls {
-        Tls {
+    pub fn with_client_authority(self, authority: PathBuf) -> ServerTls {
+        ServerTls {
             client_authority: Some(authority.into()),
             ..self
         }
@@ -134,7 +134,11 @@ fn unusable(path: &Path, reason: impl ToString) -> Error {
 
 impl Acceptor {
     /// Shakes hands. The protocol is the one that both sides know; a client that offers none speaks HTTP/1.
-    pub async fn accept<I>(&self, io: I, limits: &Limits) -> Result<(TlsStream<I>, Protocol)>
+    pub async fn accept<I>(
+        &self,
+        io: I,
+        limits: &HttpLimits,
+    ) -> Result<(TlsStream<I>, HttpProtocol)>
     where
         I: AsyncRead + AsyncWrite + Unpin,
     {
@@ -145,8 +149,8 @@ impl Acceptor {
             .map_err(|_| Error::HandshakeTimeout { limit_ms })?
             .map_err(Error::Handshake)?;
         let protocol = match stream.get_ref().1.alpn_protocol() {
-            Some(H2) => Protocol::Http2,
-            _ => Protocol::Http1,
+            Some(H2) => HttpProtocol::Http2,
+            _ => HttpProtocol::Http1,
         };
         Ok((stream, protocol))
     }

@@ -13,10 +13,10 @@ use std::{
 use bytes::{Bytes, BytesMut};
 
 use crate::{
-    bodies::Load,
+    bodies::BodyMemory,
     error::{Error, Result},
-    limits::{Limits, SPOOL_WRITE_BYTES},
-    multipart::{Event, Parser, PartHead},
+    limits::{HttpLimits, SPOOL_WRITE_BYTES},
+    multipart::{FormEvent, Parser, PartHead},
     request::RequestBody,
 };
 
@@ -28,31 +28,31 @@ pub trait Offload: Clone + 'static {
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> impl Future<Output = io::Result<T>>;
 
-    /// Runs `work` some time later; nobody waits for it.
+    /// Runs `work` some time later; no task waits for it.
     fn later(&self, work: impl FnOnce() + Send + 'static);
 }
 
 /// A part of a form.
 #[derive(Debug)]
-pub struct Part<O: Offload> {
+pub struct FormPart<O: Offload> {
     /// What the part says of itself. It is a file if it has a file name.
     pub head: PartHead,
     /// What it holds.
-    pub content: Content<O>,
+    pub content: PartContent<O>,
 }
 
 /// What a part holds.
 #[derive(Debug)]
-pub enum Content<O: Offload> {
+pub enum PartContent<O: Offload> {
     /// A field, or a file of up to `upload_memory_max` bytes.
     Memory(Bytes),
     /// A larger file.
-    Disk(Spooled<O>),
+    Disk(UploadedFile<O>),
 }
 
 /// An uploaded file on disk. It is gone when this is dropped, unless it was saved.
 #[derive(Debug)]
-pub struct Spooled<O: Offload> {
+pub struct UploadedFile<O: Offload> {
     /// Taken only when this is dropped.
     file: Option<Arc<File>>,
     length: u64,
@@ -63,10 +63,10 @@ pub struct Spooled<O: Offload> {
 pub async fn read_form<O: Offload>(
     body: &mut RequestBody,
     content_type: &str,
-    limits: &Limits,
+    limits: &HttpLimits,
     directory: &Path,
     offload: &O,
-) -> Result<Vec<Part<O>>> {
+) -> Result<Vec<FormPart<O>>> {
     let mut parser = Parser::new(content_type, limits)?;
     body.check_length("upload_bytes_max", limits.upload_bytes_max)?;
     let load = body.load();
@@ -82,7 +82,7 @@ pub async fn read_form<O: Offload>(
         parser.feed(&piece);
         while let Some(event) = parser.event()? {
             match event {
-                Event::Part(head) => {
+                FormEvent::Part(head) => {
                     open = Some((
                         head,
                         Collector {
@@ -95,20 +95,20 @@ pub async fn read_form<O: Offload>(
                         },
                     ))
                 }
-                Event::Data(data) => {
+                FormEvent::Data(data) => {
                     if let Some((head, collector)) = &mut open {
                         collector.add(head, &data).await?;
                     }
                 }
-                Event::PartEnd => {
+                FormEvent::PartEnd => {
                     if let Some((head, collector)) = open.take() {
-                        parts.push(Part {
+                        parts.push(FormPart {
                             head,
                             content: collector.finish().await?,
                         });
                     }
                 }
-                Event::End => {}
+                FormEvent::End => {}
             }
         }
     }
@@ -119,9 +119,9 @@ pub async fn read_form<O: Offload>(
 /// Takes the content of one part.
 struct Collector<'a, O: Offload> {
     memory: BytesMut,
-    spooled: Option<Spooled<O>>,
-    load: Option<&'a Load>,
-    limits: &'a Limits,
+    spooled: Option<UploadedFile<O>>,
+    load: Option<&'a BodyMemory>,
+    limits: &'a HttpLimits,
     directory: &'a Path,
     offload: &'a O,
 }
@@ -175,7 +175,7 @@ impl<O: Offload> Collector<'_, O> {
             Ok(file)
         };
         let file = self.offload.offload(create).await.map_err(Error::Spool)?;
-        self.spooled = Some(Spooled {
+        self.spooled = Some(UploadedFile {
             file: Some(Arc::new(file)),
             length,
             offload: self.offload.clone(),
@@ -183,28 +183,28 @@ impl<O: Offload> Collector<'_, O> {
         Ok(())
     }
 
-    async fn finish(mut self) -> Result<Content<O>> {
+    async fn finish(mut self) -> Result<PartContent<O>> {
         if self.spooled.is_some() && !self.memory.is_empty() {
             self.write().await?;
         }
         Ok(match self.spooled {
-            Some(spooled) => Content::Disk(spooled),
-            None => Content::Memory(self.memory.freeze()),
+            Some(spooled) => PartContent::Disk(spooled),
+            None => PartContent::Memory(self.memory.freeze()),
         })
     }
 }
 
-impl<O: Offload> Content<O> {
+impl<O: Offload> PartContent<O> {
     /// The length in bytes.
     pub fn length(&self) -> u64 {
         match self {
-            Content::Memory(bytes) => bytes.len() as u64,
-            Content::Disk(spooled) => spooled.length,
+            PartContent::Memory(bytes) => bytes.len() as u64,
+            PartContent::Disk(spooled) => spooled.length,
         }
     }
 }
 
-impl<O: Offload> Spooled<O> {
+impl<O: Offload> UploadedFile<O> {
     /// The length in bytes.
     pub fn length(&self) -> u64 {
         self.length
@@ -251,7 +251,7 @@ impl<O: Offload> Spooled<O> {
     }
 }
 
-impl<O: Offload> Drop for Spooled<O> {
+impl<O: Offload> Drop for UploadedFile<O> {
     fn drop(&mut self) {
         // Closing the last handle frees the file's blocks, which takes time.
         if let Some(file) = self.file.take() {

@@ -20,9 +20,9 @@ use tokio::{
 
 use crate::{
     connection_state::ConnectionState,
-    frames::Frames,
+    frames::FrameScanner,
     limits::{POSTPONED_BYTES_MAX, SNIFF_BYTES_MAX},
-    outbox::{Exit, Outbox},
+    outbox::{Outbox, OutboxSink},
 };
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -38,11 +38,11 @@ pub(crate) struct Wire<I> {
     socket: Rc<Socket<I>>,
     outbox: Rc<Outbox>,
     /// Where in a frame of HTTP/2 the bytes that leave are.
-    frames: Frames,
+    frames: FrameScanner,
     shutdown: Shutdown,
 }
 
-/// Whether the client is still there, for whoever waits for something else.
+/// Whether the client is still there, for tasks that wait for something else.
 pub(crate) trait Presence {
     /// Ready when the client has closed its sending side, or the connection is lost. What comes instead is read again later.
     fn poll_end(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
@@ -92,7 +92,7 @@ impl<I: AsyncWrite + Unpin> Socket<I> {
         Poll::Ready(Ok(()))
     }
 
-    /// Has the connection told.
+    /// Wakes the connection.
     fn fail(&self, error: io::Error) {
         self.failed.replace(Some(error));
         self.vitals.wake();
@@ -123,13 +123,13 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Presence for Socket<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> Exit for Socket<I> {
+impl<I: AsyncWrite + Unpin> OutboxSink for Socket<I> {
     fn send(&self, bytes: &[u8]) {
         self.is_postponed.set(false);
         if self.failed.borrow().is_some() {
             return; // what comes behind a gap is of no use
         }
-        // Nobody waits here. The connection is woken instead, and asks again with a waker of its own.
+        // No task waits here. The connection is woken instead, and asks again with a waker of its own.
         let cx = &mut Context::from_waker(Waker::noop());
         let mut unsent = self.unsent.borrow_mut();
         let mut left = bytes;
@@ -176,7 +176,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
         Wire {
             socket: Rc::new(socket),
             outbox,
-            frames: Frames::default(),
+            frames: FrameScanner::default(),
             shutdown: Shutdown::Sending,
         }
     }
@@ -330,7 +330,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
         self.socket.io.borrow().is_write_vectored()
     }
 
-    /// What was postponed is on its way: its time comes without anybody asking.
+    /// What was postponed is on its way: its time comes without a poll.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.socket.poll_unsent(cx))?;
         if self.socket.is_postponed.get() {
@@ -385,9 +385,9 @@ mod tests {
     }
 
     /// Takes everything and holds it, as TLS does over a socket that is full.
-    struct Holding;
+    struct HoldingSocket;
 
-    impl AsyncRead for Holding {
+    impl AsyncRead for HoldingSocket {
         fn poll_read(
             self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    impl AsyncWrite for Holding {
+    impl AsyncWrite for HoldingSocket {
         fn poll_write(
             self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -416,13 +416,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_taken_and_is_held_is_no_blocked_write() {
+    async fn bytes_held_by_the_socket_are_no_blocked_write() {
         let vitals = Rc::new(ConnectionState::new(0));
         let outbox = Rc::<Outbox>::default();
-        let mut wire = Wire::new(Holding, Rc::clone(&vitals), Rc::clone(&outbox));
+        let mut wire = Wire::new(HoldingSocket, Rc::clone(&vitals), Rc::clone(&outbox));
         wire.write_all(b"x").await.unwrap();
         outbox.flush();
         assert!(!wire.socket.is_postponed.get(), "it has left");
-        assert_ne!(vitals.wait(), Some(crate::connection_state::Wait::Room));
+        assert_ne!(
+            vitals.wait(),
+            Some(crate::connection_state::ConnectionWait::Room)
+        );
     }
 }

@@ -14,7 +14,7 @@ use rig::rig_with;
 use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
-use tsumugi_http::{Body, Limits, Request, Response};
+use tsumugi_http::{HttpBody, HttpLimits, HttpResponse, Request};
 
 const PIPE: usize = 1024;
 const PIECE: usize = 4 * 1024;
@@ -24,12 +24,12 @@ const SMALL: usize = 8 * 1024;
 /// More, but not more pieces than are queued for one write whatever their size.
 const LARGE: usize = 32 * 1024;
 
-fn limits(connection_buffer_bytes_max: usize) -> Limits {
-    Limits {
+fn limits(connection_buffer_bytes_max: usize) -> HttpLimits {
+    HttpLimits {
         connection_buffer_bytes_max,
         stream_buffer_bytes_max: PIECE,
         header_bytes_max: 1024,
-        ..Limits::default()
+        ..HttpLimits::default()
     }
 }
 
@@ -38,14 +38,14 @@ fn sent(limit: usize, ask: impl AsyncFn(DuplexStream) + 'static) -> usize {
     let total = Rc::new(Cell::new(0));
     let count = Rc::clone(&total);
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(&limits(limit));
+        let (mut sender, body) = HttpBody::channel(&limits(limit));
         let count = Rc::clone(&count);
         spawn_local(async move {
             while sender.send(Bytes::from(vec![b'x'; PIECE])).await.is_ok() {
                 count.set(count.get() + PIECE);
             }
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     let seen = Rc::clone(&total);
     rig_with(limits(limit), handler).run_over(PIPE, async move |client| {
@@ -110,7 +110,7 @@ fn a_stream_that_is_not_read_fills_no_more_than_the_buffer() {
 #[test]
 fn a_handler_that_does_not_read_lets_no_more_than_the_buffer_in() {
     for limit in [SMALL, LARGE] {
-        let handler = async |_: Request| std::future::pending::<Response>().await;
+        let handler = async |_: Request| std::future::pending::<HttpResponse>().await;
         rig_with(limits(limit), handler).run_over(PIPE, async |mut client: DuplexStream| {
             let head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n";
             client.write_all(head.as_bytes()).await.unwrap();

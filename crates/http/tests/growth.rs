@@ -12,10 +12,10 @@ use tokio::{
     net::TcpStream,
 };
 use tsumugi_http::{
-    Body, Limits, Request, Response, Result, Switch,
-    websocket::{Message, Offer, converse},
+    HttpBody, HttpLimits, HttpResponse, Request, Result, Switch,
+    websocket::{Message, WebSocketOffer, converse},
 };
-use tsumugi_testkit::growth::{Clock, excess_of_made};
+use tsumugi_testkit::growth::{CpuClock, excess_of_made};
 
 /// For all sizes of one entry; the longest is asked for by a variable.
 const PATIENCE: Duration = Duration::from_secs(1_800);
@@ -37,11 +37,11 @@ async fn exchange(rig: &Rig, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Room for the longest form, so that growth is seen and not a refusal.
-fn wide() -> Limits {
-    Limits {
+fn wide() -> HttpLimits {
+    HttpLimits {
         body_bytes_max: 64 << 20,
         websocket_message_bytes_max: 64 << 20,
-        ..Limits::default()
+        ..HttpLimits::default()
     }
 }
 
@@ -53,16 +53,16 @@ fn length_of(message: &Message) -> usize {
 }
 
 /// Answers with the number of bytes in the body; `/chat` is a WebSocket that answers each message with its length.
-fn server(limits: Limits) -> Build {
+fn server(limits: HttpLimits) -> Build {
     let inner = limits.clone();
     rig_with(limits, async move |mut request: Request| {
         if request.uri.path() != "/chat" {
             return match request.body.read_all().await {
-                Ok(body) => Response::text(StatusCode::OK, body.len().to_string()),
-                Err(error) => Response::from_error(&error),
+                Ok(body) => HttpResponse::text(StatusCode::OK, body.len().to_string()),
+                Err(error) => HttpResponse::from_error(&error),
             };
         }
-        let offer = Offer::of(&request).unwrap();
+        let offer = WebSocketOffer::of(&request).unwrap();
         let limits = Rc::new(inner.clone());
         let switch = Switch::new(async move |upgraded| {
             let never = std::future::pending();
@@ -75,8 +75,8 @@ fn server(limits: Limits) -> Build {
             });
             let _: Option<Result<()>> = talk.await;
         });
-        Response {
-            body: Body::Switch(switch),
+        HttpResponse {
+            body: HttpBody::Switch(switch),
             ..offer.accept(None)
         }
     })
@@ -91,7 +91,7 @@ fn check(entry: &str, expected: &'static str, make: impl Fn(usize) -> Vec<u8>) {
             let end = text.get(text.len().saturating_sub(300)..);
             assert!(text.contains(expected), "no {expected}: {end:?}");
         };
-        let found = excess_of_made(Clock::Thread, entry, make, send).await;
+        let found = excess_of_made(CpuClock::Thread, entry, make, send).await;
         assert!(found.is_none(), "{found:?}");
     });
 }
@@ -130,7 +130,7 @@ fn time_for_tiny_chunks_of_an_unread_body_grows_with_their_bytes() {
 
 /// The head and the body of a request that is refused, and the status of the refusal.
 fn refused(text: &str, status: &str) {
-    server(Limits::default()).run(async |rig: &Rig| {
+    server(HttpLimits::default()).run(async |rig: &Rig| {
         let answer = exchange(rig, text.as_bytes()).await;
         let answer = String::from_utf8_lossy(&answer);
         let line = answer.lines().next().unwrap_or_default();
@@ -140,7 +140,7 @@ fn refused(text: &str, status: &str) {
 
 #[test]
 fn header_bytes_max_ends_long_heads() {
-    let room = Limits::default().header_bytes_max + 1;
+    let room = HttpLimits::default().header_bytes_max + 1;
     let long = "a".repeat(room);
     let head = |line: &str, fields: &str| format!("GET {line} HTTP/1.1\r\nHost: x\r\n{fields}\r\n");
     refused(&head("/", &format!("x-long: {long}\r\n")), " 431 ");
@@ -155,7 +155,7 @@ fn header_bytes_max_ends_long_heads() {
 
 #[test]
 fn headers_max_ends_many_headers() {
-    let fields = "x: y\r\n".repeat(Limits::default().headers_max + 1);
+    let fields = "x: y\r\n".repeat(HttpLimits::default().headers_max + 1);
     let head = format!("GET / HTTP/1.1\r\nHost: x\r\n{fields}\r\n");
     refused(&head, " 431 ");
 }
@@ -171,7 +171,7 @@ fn sixteen_kibibytes_of_extensions_end_a_chunked_body() {
 
 #[test]
 fn header_bytes_max_ends_trailers() {
-    let long = "a".repeat(Limits::default().header_bytes_max + 1);
+    let long = "a".repeat(HttpLimits::default().header_bytes_max + 1);
     refused(
         &format!("{CHUNKED}1\r\na\r\n0\r\nx: {long}\r\n\r\n"),
         " 400 ",
@@ -265,7 +265,7 @@ fn time_for_requests_of_http2_with_indexed_fields_grows_with_their_bytes() {
 
 #[test]
 fn header_bytes_max_ends_continuations_of_http2() {
-    server(Limits::default()).run(async |rig: &Rig| {
+    server(HttpLimits::default()).run(async |rig: &Rig| {
         let mut bytes = PREFACE.as_bytes().to_vec();
         bytes.extend_from_slice(b"\0\0\x03\x01\x01\0\0\0\x01\x82\x86\x84");
         // A field of 16,000 bytes that refers to nothing, again and again, and no end of the fields.

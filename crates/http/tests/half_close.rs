@@ -9,24 +9,24 @@ use std::time::Duration;
 use http::StatusCode;
 use rig::{GET, Rig, rig, rig_with};
 use tokio::time::sleep;
-use tsumugi_http::{Body, Limits, Outcome, Request, Response};
+use tsumugi_http::{HttpBody, HttpLimits, HttpResponse, Request, RequestOutcome};
 
 /// Says when a handler is dropped.
-struct Dropped(Rc<Cell<bool>>);
+struct DropFlag(Rc<Cell<bool>>);
 
-impl Drop for Dropped {
+impl Drop for DropFlag {
     fn drop(&mut self) {
         self.0.set(true);
     }
 }
 
 /// Reads the body, takes its time and answers with the length.
-async fn slow(mut request: Request) -> Response {
+async fn slow(mut request: Request) -> HttpResponse {
     let body = request.body.read_all().await;
     sleep(Duration::from_millis(200)).await;
     match body {
-        Ok(body) => Response::text(StatusCode::OK, format!("{} bytes", body.len())),
-        Err(error) => Response::from_error(&error),
+        Ok(body) => HttpResponse::text(StatusCode::OK, format!("{} bytes", body.len())),
+        Err(error) => HttpResponse::from_error(&error),
     }
 }
 
@@ -57,12 +57,12 @@ fn client_that_closes_its_sending_side_gets_its_answer() {
 
 #[test]
 fn stream_to_a_client_that_closes_its_sending_side_goes_on() {
-    let limits = Limits {
+    let limits = HttpLimits {
         half_close_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         tokio::task::spawn_local(async move {
             for _ in 0..20 {
                 sleep(Duration::from_millis(50)).await;
@@ -70,7 +70,7 @@ fn stream_to_a_client_that_closes_its_sending_side_goes_on() {
             }
             sender.finish();
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -98,16 +98,16 @@ fn body_that_ends_early_is_an_error_at_once() {
 fn check_gone(half_close_ms: u64, leave: impl AsyncFn(rig::Client)) {
     let dropped = Rc::new(Cell::new(false));
     let flag = Rc::clone(&dropped);
-    let limits = Limits {
+    let limits = HttpLimits {
         half_close_ms,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = move |_: Request| {
-        let dropped = Dropped(Rc::clone(&flag));
+        let dropped = DropFlag(Rc::clone(&flag));
         async move {
             std::future::pending::<()>().await;
             drop(dropped);
-            Response::text(StatusCode::OK, "")
+            HttpResponse::text(StatusCode::OK, "")
         }
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
@@ -117,7 +117,7 @@ fn check_gone(half_close_ms: u64, leave: impl AsyncFn(rig::Client)) {
         sleep(Duration::from_millis(50)).await;
         leave(client).await;
         rig.until(|| dropped.get() && rig.open() == 0).await;
-        assert_eq!(rig.finished()[0].1, Outcome::Unanswered);
+        assert_eq!(rig.finished()[0].1, RequestOutcome::Unanswered);
     });
 }
 

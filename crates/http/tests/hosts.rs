@@ -4,13 +4,13 @@ mod rig;
 
 use http::StatusCode;
 use rig::{Rig, rig};
-use tsumugi_http::{Request, Response};
+use tsumugi_http::{HttpResponse, Request};
 
 /// Answers with the host as a handler finds it, and the path.
-async fn host(request: Request) -> Response {
+async fn host(request: Request) -> HttpResponse {
     let hosts: Vec<_> = request.headers.get_all("host").iter().collect();
     let text = format!("{hosts:?} {}", request.uri.path());
-    Response::text(StatusCode::OK, text)
+    HttpResponse::text(StatusCode::OK, text)
 }
 
 #[test]

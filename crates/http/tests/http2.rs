@@ -14,7 +14,7 @@ use h2::client::SendRequest;
 use http::{Method, StatusCode};
 use rig::{GET, Rig, rig, rig_with};
 use tokio::{io::AsyncWriteExt, net::TcpStream, task::spawn_local};
-use tsumugi_http::{Body, Limits, Outcome, Request, Response};
+use tsumugi_http::{HttpBody, HttpLimits, HttpResponse, Request, RequestOutcome};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -58,7 +58,7 @@ fn requests_on_one_connection_run_side_by_side() {
         }
         let body = request.body.read_all().await.unwrap();
         assert_eq!(request.version, http::Version::HTTP_2);
-        Response::text(
+        HttpResponse::text(
             StatusCode::OK,
             format!("{} {}", request.uri.path(), body.len()),
         )
@@ -101,7 +101,7 @@ fn a_reset_drops_the_handler_and_leaves_the_connection() {
             let _flag = Flag(Rc::clone(&flag));
             std::future::pending::<()>().await;
         }
-        Response::text(StatusCode::OK, "hello")
+        HttpResponse::text(StatusCode::OK, "hello")
     };
     rig(handler).run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;
@@ -118,7 +118,10 @@ fn a_reset_drops_the_handler_and_leaves_the_connection() {
         assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "hello");
         assert_eq!(
             rig.finished(),
-            [(200, Outcome::Unanswered, 0), (200, Outcome::Complete, 5)]
+            [
+                (200, RequestOutcome::Unanswered, 0),
+                (200, RequestOutcome::Complete, 5)
+            ]
         );
     });
 }
@@ -126,13 +129,13 @@ fn a_reset_drops_the_handler_and_leaves_the_connection() {
 #[test]
 fn a_broken_off_stream_is_reset() {
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         spawn_local(async move {
             sender.send(Bytes::from_static(b"one")).await.unwrap();
             tokio::time::sleep(Duration::from_millis(50)).await;
             sender.abort();
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig(handler).run(async |rig: &Rig| {
         let (mut client, closed) = connect(rig).await;
@@ -146,13 +149,13 @@ fn a_broken_off_stream_is_reset() {
 
 #[test]
 fn a_body_past_the_limit_is_413() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_bytes_max: 10,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = async |mut request: Request| match request.body.read_all().await {
-        Ok(body) => Response::new(StatusCode::OK, body),
-        Err(error) => Response::from_error(&error),
+        Ok(body) => HttpResponse::new(StatusCode::OK, body),
+        Err(error) => HttpResponse::from_error(&error),
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;
@@ -173,13 +176,13 @@ fn a_body_past_the_limit_is_413() {
 }
 
 #[test]
-fn the_peer_is_told_how_many_streams_it_may_open() {
-    let limits = Limits {
+fn settings_announce_how_many_streams_a_client_may_open() {
+    let limits = HttpLimits {
         streams_max: 7,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, async |_: Request| {
-        Response::text(StatusCode::OK, "x")
+        HttpResponse::text(StatusCode::OK, "x")
     })
     .run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;
@@ -193,13 +196,13 @@ fn the_peer_is_told_how_many_streams_it_may_open() {
 
 #[test]
 fn one_stream_more_than_streams_max_is_refused_and_its_request_never_begins() {
-    let limits = Limits {
+    let limits = HttpLimits {
         streams_max: 7,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = async |_: Request| {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        Response::text(StatusCode::OK, "x")
+        HttpResponse::text(StatusCode::OK, "x")
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let stream = TcpStream::connect(rig.address).await.unwrap();
@@ -229,14 +232,14 @@ fn one_stream_more_than_streams_max_is_refused_and_its_request_never_begins() {
 }
 
 #[test]
-fn idle_connections_are_told_and_closed() {
-    let limits = Limits {
+fn idle_connections_get_goaway_and_are_closed() {
+    let limits = HttpLimits {
         keep_alive_ms: 300,
         linger_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, async |_: Request| {
-        Response::text(StatusCode::OK, "x")
+        HttpResponse::text(StatusCode::OK, "x")
     })
     .run(async |rig: &Rig| {
         let (mut client, closed) = connect(rig).await;
@@ -256,15 +259,15 @@ fn idle_connections_are_told_and_closed() {
 
 /// A connection closes although this frame, which is of no stream, comes again and again.
 fn check_idle(frame: &'static [u8]) {
-    let limits = Limits {
+    let limits = HttpLimits {
         keep_alive_ms: 300,
         send_timeout_ms: 300,
         header_timeout_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     for asks_first in [true, false] {
         rig_with(limits.clone(), async |_: Request| {
-            Response::text(StatusCode::OK, "x")
+            HttpResponse::text(StatusCode::OK, "x")
         })
         .run(async |rig: &Rig| {
             const GET_HEADERS: &[u8] = b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01x";
@@ -312,13 +315,13 @@ fn window_updates_keep_no_idle_connection_open() {
 
 #[test]
 fn ping_beside_a_stream_ends_neither() {
-    let limits = Limits {
+    let limits = HttpLimits {
         keep_alive_ms: 100,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, async |_: Request| {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        Response::text(StatusCode::OK, "x")
+        HttpResponse::text(StatusCode::OK, "x")
     })
     .run(async |rig: &Rig| {
         let stream = TcpStream::connect(rig.address).await.unwrap();
@@ -355,7 +358,7 @@ fn host_is_that_of_the_authority() {
             .headers
             .get("host")
             .map(|host| host.to_str().unwrap().to_owned());
-        Response::text(StatusCode::OK, format!("{host:?}"))
+        HttpResponse::text(StatusCode::OK, format!("{host:?}"))
     };
     rig(handler).run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;
@@ -387,7 +390,7 @@ fn host_is_that_of_the_authority() {
 fn a_shutdown_finishes_what_runs_and_closes() {
     let handler = async |_: Request| {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        Response::text(StatusCode::OK, "done")
+        HttpResponse::text(StatusCode::OK, "done")
     };
     rig(handler).run(async |rig: &Rig| {
         let (mut client, closed) = connect(rig).await;
@@ -403,7 +406,7 @@ fn a_shutdown_finishes_what_runs_and_closes() {
 
 #[test]
 fn http_1_is_still_spoken_beside_it() {
-    rig(async |_: Request| Response::text(StatusCode::OK, "hello")).run(async |rig: &Rig| {
+    rig(async |_: Request| HttpResponse::text(StatusCode::OK, "hello")).run(async |rig: &Rig| {
         let (_client, _) = connect(rig).await;
         assert!(rig.ask(GET).await.ends_with("hello"));
         // Methods that begin like the preface of HTTP/2.
@@ -422,22 +425,22 @@ fn http_1_is_still_spoken_beside_it() {
 
 #[test]
 fn a_client_that_opens_no_window_is_cut_off() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 200,
         keep_alive_ms: 200,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let stalled = Rc::new(Cell::new(false));
     let flag = Rc::clone(&stalled);
     let own = limits.clone();
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(&own);
+        let (mut sender, body) = HttpBody::channel(&own);
         let flag = Rc::clone(&flag);
         spawn_local(async move {
             while let Ok(()) = sender.send(Bytes::from_static(&[b'x'; 4096])).await {}
             flag.set(true);
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let (mut client, closed) = connect(rig).await;
@@ -455,11 +458,12 @@ fn a_client_that_opens_no_window_is_cut_off() {
 #[test]
 fn a_slow_download_outlives_keep_alive() {
     const LENGTH: usize = 1024 * 1024;
-    let limits = Limits {
+    let limits = HttpLimits {
         keep_alive_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
-    let handler = async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; LENGTH]));
+    let handler =
+        async |_: Request| HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; LENGTH]));
     rig_with(limits, handler).run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;
         let (answer, _) = client
@@ -479,12 +483,12 @@ fn a_slow_download_outlives_keep_alive() {
 
 #[test]
 fn headers_past_the_limit_are_431() {
-    let limits = Limits {
+    let limits = HttpLimits {
         header_bytes_max: 2000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, async |_: Request| {
-        Response::text(StatusCode::OK, "x")
+        HttpResponse::text(StatusCode::OK, "x")
     })
     .run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;
@@ -519,14 +523,14 @@ async fn connect_with_window(rig: &Rig, bytes: u32) -> SendRequest<Bytes> {
 }
 
 /// Whole responses, pieces that were all sent before, and pieces that come one by one, by path.
-fn bodies(limits: &Limits) -> impl AsyncFn(Request) -> Response + 'static {
+fn bodies(limits: &HttpLimits) -> impl AsyncFn(Request) -> HttpResponse + 'static {
     let limits = limits.clone();
     async move |request: Request| {
         let path = request.uri.path().to_owned();
         if path == "/full" {
-            return Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 1000]));
+            return HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; 1000]));
         }
-        let (mut sender, body) = Body::channel(&limits);
+        let (mut sender, body) = HttpBody::channel(&limits);
         let pause = if path == "/ticks" { 50 } else { 0 };
         spawn_local(async move {
             for _ in 0..20 {
@@ -537,16 +541,16 @@ fn bodies(limits: &Limits) -> impl AsyncFn(Request) -> Response + 'static {
             }
             sender.finish();
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     }
 }
 
 #[test]
 fn responses_to_a_client_without_windows_end_after_send_timeout() {
     for path in ["/full", "/pieces", "/ticks"] {
-        let limits = Limits {
+        let limits = HttpLimits {
             send_timeout_ms: 200,
-            ..Limits::default()
+            ..HttpLimits::default()
         };
         let handler = bodies(&limits);
         rig_with(limits, handler).run(async |rig: &Rig| {
@@ -564,12 +568,12 @@ fn responses_to_a_client_without_windows_end_after_send_timeout() {
 
 #[test]
 fn responses_behind_a_full_window_of_the_connection_end_after_send_timeout() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 200,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler =
-        async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 100_000]));
+        async |_: Request| HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; 100_000]));
     rig_with(limits, handler).run(async |rig: &Rig| {
         let mut client = connect_with_window(rig, 1 << 20).await;
         let mut answers = Vec::new();
@@ -586,9 +590,9 @@ fn responses_behind_a_full_window_of_the_connection_end_after_send_timeout() {
 
 #[test]
 fn a_response_that_lies_beside_one_that_is_taken_keeps_its_connection() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = bodies(&limits);
     rig_with(limits, handler).run(async |rig: &Rig| {
@@ -607,14 +611,14 @@ fn a_response_that_lies_beside_one_that_is_taken_keeps_its_connection() {
 
 #[test]
 fn a_stream_that_rests_longer_than_send_timeout_goes_on() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 200,
         keep_alive_ms: 200,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let own = limits.clone();
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(&own);
+        let (mut sender, body) = HttpBody::channel(&own);
         spawn_local(async move {
             for _ in 0..3 {
                 sender.send(Bytes::from_static(b"x")).await.unwrap();
@@ -622,7 +626,7 @@ fn a_stream_that_rests_longer_than_send_timeout_goes_on() {
             }
             sender.finish();
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let (mut client, _) = connect(rig).await;

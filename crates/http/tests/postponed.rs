@@ -13,14 +13,14 @@ use http::StatusCode;
 use rig::{GET, rig, rig_with};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream, ReadBuf};
 use tokio::task::spawn_local;
-use tsumugi_http::{Limits, Request, Response};
+use tsumugi_http::{HttpLimits, HttpResponse, Request};
 
 /// Less than any answer has.
 const PIPE: usize = 64;
 const ASKED: usize = 200;
 
-async fn path(request: Request) -> Response {
-    Response::text(StatusCode::OK, request.uri.path().to_owned())
+async fn path(request: Request) -> HttpResponse {
+    HttpResponse::text(StatusCode::OK, request.uri.path().to_owned())
 }
 
 async fn pause() {
@@ -85,12 +85,13 @@ fn frames_that_find_no_room_come_once_there_is() {
 fn small_frames_taken_slowly_outlive_keep_alive() {
     const BODY: usize = 20_000;
     const WINDOW: u32 = 1_000;
-    let limits = Limits {
+    let limits = HttpLimits {
         keep_alive_ms: 200,
         send_timeout_ms: 200,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
-    let handler = async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; BODY]));
+    let handler =
+        async |_: Request| HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; BODY]));
     rig_with(limits, handler).run_over(64 * 1024, async |client: DuplexStream| {
         let (client, connection) = h2::client::Builder::new()
             .initial_window_size(WINDOW)
@@ -116,9 +117,9 @@ fn small_frames_taken_slowly_outlive_keep_alive() {
 
 #[test]
 fn a_client_that_takes_no_small_answers_is_closed() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 100,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, path).run_over(PIPE, async |mut client: DuplexStream| {
         client.write_all(GET.as_bytes()).await.unwrap();
@@ -180,7 +181,7 @@ fn an_answer_waits_for_one_slow_handler_and_no_more() {
             #[expect(clippy::disallowed_methods, reason = "it is what the test is about")]
             std::thread::sleep(Duration::from_millis(5));
         }
-        Response::text(StatusCode::OK, "done")
+        HttpResponse::text(StatusCode::OK, "done")
     };
     rig(handler).run_over_pipes(1024, async move |clients: [DuplexStream; 4]| {
         pause().await; // each connection waits for its request

@@ -12,12 +12,12 @@ use bytes::Bytes;
 use http::StatusCode;
 use rig::{GET, Rig, rig, rig_with};
 use tokio::task::spawn_local;
-use tsumugi_http::{Body, Error, Limits, Outcome, Request, Response};
+use tsumugi_http::{Error, HttpBody, HttpLimits, HttpResponse, Request, RequestOutcome};
 
 /// Counts when it is dropped.
-struct Dropped(Rc<Cell<u32>>);
+struct DropCounter(Rc<Cell<u32>>);
 
-impl Drop for Dropped {
+impl Drop for DropCounter {
     fn drop(&mut self) {
         self.0.set(self.0.get() + 1);
     }
@@ -26,7 +26,7 @@ impl Drop for Dropped {
 #[test]
 fn pieces_arrive_as_they_are_sent() {
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         spawn_local(async move {
             for piece in ["one", "two"] {
                 sender
@@ -37,7 +37,7 @@ fn pieces_arrive_as_they_are_sent() {
             }
             sender.finish();
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -54,7 +54,7 @@ fn pieces_arrive_as_they_are_sent() {
         );
         client.send(GET).await;
         client.read_until("0\r\n\r\n").await;
-        assert_eq!(rig.finished()[0], (200, Outcome::Complete, 6));
+        assert_eq!(rig.finished()[0], (200, RequestOutcome::Complete, 6));
     });
 }
 
@@ -62,7 +62,7 @@ fn pieces_arrive_as_they_are_sent() {
 fn a_broken_off_stream_has_no_end() {
     for how in ["abort", "drop"] {
         let handler = async move |_: Request| {
-            let (mut sender, body) = Body::channel(&Limits::default());
+            let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
             spawn_local(async move {
                 sender.send(Bytes::from_static(b"one")).await.unwrap();
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -70,12 +70,12 @@ fn a_broken_off_stream_has_no_end() {
                     sender.abort();
                 }
             });
-            Response::new(StatusCode::OK, body)
+            HttpResponse::new(StatusCode::OK, body)
         };
         rig(handler).run(async |rig: &Rig| {
             let answer = rig.ask_to_end(GET).await;
             assert!(answer.ends_with("3\r\none\r\n"), "{answer}");
-            assert_eq!(rig.finished(), [(200, Outcome::BrokenOff, 3)]);
+            assert_eq!(rig.finished(), [(200, RequestOutcome::BrokenOff, 3)]);
         });
     }
 }
@@ -85,7 +85,7 @@ fn a_client_that_does_not_read_makes_the_sender_wait() {
     let sent = Rc::new(Cell::new(0));
     let count = Rc::clone(&sent);
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         let count = Rc::clone(&count);
         spawn_local(async move {
             while sender
@@ -96,7 +96,7 @@ fn a_client_that_does_not_read_makes_the_sender_wait() {
                 count.set(count.get() + 16 * 1024);
             }
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -117,12 +117,13 @@ fn a_client_that_does_not_read_makes_the_sender_wait() {
 
 #[test]
 fn a_client_that_takes_nothing_is_cut_off() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
-    let handler =
-        async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 64 * 1024 * 1024]));
+    let handler = async |_: Request| {
+        HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; 64 * 1024 * 1024]))
+    };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         client.send(GET).await;
@@ -140,13 +141,14 @@ fn a_client_that_takes_nothing_is_cut_off() {
 
 #[test]
 fn a_client_that_reads_slowly_gets_everything() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 400,
         keep_alive_ms: 400,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
-    let handler =
-        async |_: Request| Response::new(StatusCode::OK, Bytes::from(vec![b'x'; 32 * 1024 * 1024]));
+    let handler = async |_: Request| {
+        HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; 32 * 1024 * 1024]))
+    };
     rig_with(limits, handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         client
@@ -165,8 +167,8 @@ fn a_disconnect_drops_the_waiting_handler() {
     let dropped = Rc::new(Cell::new(0));
     let count = Rc::clone(&dropped);
     let handler = async move |_: Request| {
-        let _dropped = Dropped(Rc::clone(&count));
-        std::future::pending::<Response>().await
+        let _dropped = DropCounter(Rc::clone(&count));
+        std::future::pending::<HttpResponse>().await
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -176,7 +178,7 @@ fn a_disconnect_drops_the_waiting_handler() {
         drop(client);
         rig.until(|| dropped.get() == 1).await;
         rig.until(|| rig.open() == 0).await;
-        assert_eq!(rig.finished(), [(200, Outcome::Unanswered, 0)]);
+        assert_eq!(rig.finished(), [(200, RequestOutcome::Unanswered, 0)]);
     });
 }
 
@@ -184,7 +186,7 @@ fn a_disconnect_drops_the_waiting_handler() {
 fn a_disconnect_in_the_middle_of_a_body_ends_the_request() {
     let handler = async |mut request: Request| {
         let _ = request.body.read_all().await;
-        Response::text(StatusCode::OK, "never")
+        HttpResponse::text(StatusCode::OK, "never")
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -203,7 +205,7 @@ fn a_disconnect_reaches_the_sender_of_a_stream() {
     let closed = Rc::new(Cell::new(0));
     let count = Rc::clone(&closed);
     let handler = async move |_: Request| {
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         let count = Rc::clone(&count);
         spawn_local(async move {
             sender.send(Bytes::from_static(b"one")).await.unwrap();
@@ -214,7 +216,7 @@ fn a_disconnect_reaches_the_sender_of_a_stream() {
             ));
             count.set(1);
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -229,7 +231,7 @@ fn a_disconnect_reaches_the_sender_of_a_stream() {
 fn a_shutdown_finishes_the_running_request_and_closes() {
     let handler = async |_: Request| {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        Response::text(StatusCode::OK, "done")
+        HttpResponse::text(StatusCode::OK, "done")
     };
     rig(handler).run(async |rig: &Rig| {
         let mut running = rig.connect().await;
@@ -255,7 +257,7 @@ fn a_shutdown_finishes_the_running_request_and_closes() {
 #[test]
 fn a_shutdown_waits_for_a_stream_that_is_running() {
     let handler = async |_: Request| {
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         spawn_local(async move {
             for _ in 0..4 {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -263,7 +265,7 @@ fn a_shutdown_waits_for_a_stream_that_is_running() {
             }
             sender.finish();
         });
-        Response::new(StatusCode::OK, body)
+        HttpResponse::new(StatusCode::OK, body)
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -275,10 +277,10 @@ fn a_shutdown_waits_for_a_stream_that_is_running() {
 }
 
 /// Refuses every body.
-async fn refuse(mut request: Request) -> Response {
+async fn refuse(mut request: Request) -> HttpResponse {
     match request.body.read_all_within("body_bytes_max", 0).await {
-        Ok(_) => Response::text(StatusCode::OK, "empty"),
-        Err(error) => Response::from_error(&error),
+        Ok(_) => HttpResponse::text(StatusCode::OK, "empty"),
+        Err(error) => HttpResponse::from_error(&error),
     }
 }
 
@@ -286,9 +288,9 @@ const ENDLESS: &str = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\
 
 #[test]
 fn a_refused_client_that_keeps_quiet_is_waited_for_only_as_long_as_linger_allows() {
-    let limits = Limits {
+    let limits = HttpLimits {
         linger_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, refuse).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -306,10 +308,10 @@ fn a_refused_client_that_keeps_quiet_is_waited_for_only_as_long_as_linger_allows
 
 #[test]
 fn a_refused_client_that_sends_on_is_cut_off_after_linger_bytes() {
-    let limits = Limits {
+    let limits = HttpLimits {
         linger_ms: 60_000,
         linger_bytes_max: 100_000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, refuse).run(async |rig: &Rig| {
         let mut client = rig.connect().await;

@@ -8,8 +8,8 @@ use http::{StatusCode, header::CONTENT_TYPE};
 use rig::{Rig, rig_with};
 use tokio::sync::oneshot;
 use tsumugi_http::{
-    Limits, Request, Response,
-    upload::{Content, Offload, read_form},
+    HttpLimits, HttpResponse, Request,
+    upload::{Offload, PartContent, read_form},
 };
 
 /// Runs each work on a thread of its own.
@@ -31,17 +31,17 @@ impl Offload for Threads {
     }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> HttpLimits {
+    HttpLimits {
         upload_memory_max: 1000,
         field_bytes_max: 500,
         upload_bytes_max: 300_000,
-        ..Limits::default()
+        ..HttpLimits::default()
     }
 }
 
 /// Answers with one line for each part: its name, its file name, where it is, and its length; saves files on disk beside it.
-async fn describe(directory: Rc<Path>, mut request: Request) -> Response {
+async fn describe(directory: Rc<Path>, mut request: Request) -> HttpResponse {
     let content_type = request
         .headers
         .get(CONTENT_TYPE)
@@ -57,14 +57,14 @@ async fn describe(directory: Rc<Path>, mut request: Request) -> Response {
     .await
     {
         Ok(parts) => parts,
-        Err(error) => return Response::from_error(&error),
+        Err(error) => return HttpResponse::from_error(&error),
     };
     let mut text = String::new();
     for part in parts {
         let name = part.head.filename.as_deref().unwrap_or("-");
         let place = match &part.content {
-            Content::Memory(_) => "memory",
-            Content::Disk(file) => {
+            PartContent::Memory(_) => "memory",
+            PartContent::Disk(file) => {
                 let whole = file.read(0, usize::MAX).await.unwrap();
                 assert_eq!(whole.len() as u64, file.length());
                 assert_eq!(
@@ -85,7 +85,7 @@ async fn describe(directory: Rc<Path>, mut request: Request) -> Response {
             part.content.length()
         );
     }
-    Response::text(StatusCode::OK, text)
+    HttpResponse::text(StatusCode::OK, text)
 }
 
 fn part(disposition: &str, content: &str) -> String {

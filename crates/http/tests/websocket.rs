@@ -15,29 +15,29 @@ use tokio::{
     net::TcpStream,
 };
 use tsumugi_http::{
-    Body, Error, Limits, Outcome, Request, Response, Result, Switch,
-    websocket::{Client, Close, Message, Offer, WebSocket, converse},
+    Error, HttpBody, HttpLimits, HttpResponse, Request, RequestOutcome, Result, Switch,
+    websocket::{Close, Message, WebSocket, WebSocketClient, WebSocketOffer, converse},
 };
 
 const WISH: &str = "GET /chat HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                     Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
 /// How a conversation ended: what its handler gave, `dropped` when it had to be.
-type Ended = Rc<RefCell<Option<String>>>;
+type ConversationEnd = Rc<RefCell<Option<String>>>;
 
 /// A server whose only route is this conversation.
 fn server(
-    limits: Limits,
+    limits: HttpLimits,
     handler: impl AsyncFn(&WebSocket) -> Result<()> + 'static,
-) -> (Build, Ended) {
-    let ended = Ended::default();
-    let (handler, told, inner) = (Rc::new(handler), Rc::clone(&ended), limits.clone());
+) -> (Build, ConversationEnd) {
+    let ended = ConversationEnd::default();
+    let (handler, ending, inner) = (Rc::new(handler), Rc::clone(&ended), limits.clone());
     let answer = async move |request: Request| {
-        let offer = match Offer::of(&request) {
+        let offer = match WebSocketOffer::of(&request) {
             Ok(offer) => offer,
-            Err(error) => return Response::from_error(&error),
+            Err(error) => return HttpResponse::from_error(&error),
         };
-        let (handler, told, limits) = (Rc::clone(&handler), Rc::clone(&told), inner.clone());
+        let (handler, ending, limits) = (Rc::clone(&handler), Rc::clone(&ending), inner.clone());
         let switch = Switch::new(async move |upgraded| {
             let never = std::future::pending();
             let outcome = converse(upgraded, None, &limits, never, async |socket| {
@@ -48,10 +48,10 @@ fn server(
                 Some(Err(error)) => error.to_string(),
                 None => "dropped".to_owned(),
             };
-            told.replace(Some(text));
+            ending.replace(Some(text));
         });
-        Response {
-            body: Body::Switch(switch),
+        HttpResponse {
+            body: HttpBody::Switch(switch),
             ..offer.accept(None)
         }
     };
@@ -91,7 +91,7 @@ fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     [&[0x80 | opcode, 0x80 | length, 0, 0, 0, 0], payload].concat()
 }
 
-async fn ended(rig: &Rig, ended: &Ended) -> String {
+async fn ended(rig: &Rig, ended: &ConversationEnd) -> String {
     rig.until(|| ended.borrow().is_some()).await;
     ended.take().unwrap()
 }
@@ -105,9 +105,9 @@ fn messages_go_both_ways_until_the_client_closes() {
         said.replace(socket.closed());
         Ok(())
     };
-    let (server, outcome) = server(Limits::default(), handler);
+    let (server, outcome) = server(HttpLimits::default(), handler);
     server.run(async |rig: &Rig| {
-        let mut client = Client::over(switched(rig).await).await;
+        let mut client = WebSocketClient::over(switched(rig).await).await;
         let long = "é".repeat(100_000);
         for message in [
             Message::from("a"),
@@ -122,13 +122,13 @@ fn messages_go_both_ways_until_the_client_closes() {
         let close = why.take().unwrap();
         assert_eq!((close.code, close.reason.as_str()), (4001, "bye"));
         rig.until(|| rig.open() == 0).await;
-        assert_eq!(rig.finished(), [(101, Outcome::Complete, 0)]);
+        assert_eq!(rig.finished(), [(101, RequestOutcome::Complete, 0)]);
     });
 }
 
 #[test]
-fn what_comes_with_the_handshake_belongs_to_the_conversation() {
-    let (server, _) = server(Limits::default(), echo);
+fn bytes_behind_the_handshake_belong_to_the_conversation() {
+    let (server, _) = server(HttpLimits::default(), echo);
     server.run(async |rig: &Rig| {
         let mut stream = TcpStream::connect(rig.address).await.unwrap();
         let bytes = [WISH.as_bytes(), &frame(1, b"early")].concat();
@@ -155,14 +155,14 @@ fn a_ping_is_answered_and_a_handler_says_why_it_ends() {
         socket.send("last").await?;
         socket.close(3000, "enough").await
     };
-    let (server, outcome) = server(Limits::default(), handler);
+    let (server, outcome) = server(HttpLimits::default(), handler);
     server.run(async |rig: &Rig| {
         let mut stream = switched(rig).await;
         stream.write_all(&frame(9, b"there?")).await.unwrap();
         let mut pong = [0; 8];
         stream.read_exact(&mut pong).await.unwrap();
         assert_eq!(&pong, b"\x8a\x06there?");
-        let mut client = Client::over(stream).await;
+        let mut client = WebSocketClient::over(stream).await;
         client.send("x").await.unwrap();
         assert_eq!(client.receive().await, Ok(Message::from("last")));
         let close = client.receive().await.unwrap_err();
@@ -173,43 +173,43 @@ fn a_ping_is_answered_and_a_handler_says_why_it_ends() {
 
 #[test]
 fn a_message_has_a_limit_and_one_byte_more_closes() {
-    let limits = Limits {
+    let limits = HttpLimits {
         websocket_message_bytes_max: 1000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let (server, outcome) = server(limits, echo);
     server.run(async |rig: &Rig| {
-        let mut client = Client::over(switched(rig).await).await;
+        let mut client = WebSocketClient::over(switched(rig).await).await;
         client.send(vec![7; 1000]).await.unwrap();
         assert_eq!(client.receive().await, Ok(vec![7; 1000].into()));
         client.send(vec![7; 1001]).await.unwrap();
         let close = client.receive().await.unwrap_err();
         assert_eq!(close.code, 1009);
         assert!(close.reason.contains("websocket_message_bytes_max"));
-        let told = ended(rig, &outcome).await;
+        let ending = ended(rig, &outcome).await;
         assert!(
-            told.contains("websocket_message_bytes_max allows (1000)"),
-            "{told}"
+            ending.contains("websocket_message_bytes_max allows (1000)"),
+            "{ending}"
         );
     });
 }
 
 /// What a client that sends these bytes is closed with.
 fn check_violation(bytes: Vec<u8>, code: u16) {
-    let (server, outcome) = server(Limits::default(), echo);
+    let (server, outcome) = server(HttpLimits::default(), echo);
     server.run(async |rig: &Rig| {
         let mut stream = switched(rig).await;
         stream.write_all(&bytes).await.unwrap();
-        let mut client = Client::over(stream).await;
+        let mut client = WebSocketClient::over(stream).await;
         assert_eq!(client.receive().await.unwrap_err().code, code);
-        let told = ended(rig, &outcome).await;
-        assert!(told.contains("of a WebSocket"), "{told}");
+        let ending = ended(rig, &outcome).await;
+        assert!(ending.contains("of a WebSocket"), "{ending}");
         rig.until(|| rig.open() == 0).await;
     });
 }
 
 #[test]
-fn a_client_that_breaks_the_rules_is_told_which() {
+fn protocol_violation_closes_with_its_code() {
     check_violation(b"\x81\x01a".to_vec(), 1002); // not masked
     check_violation(frame(1, b"\xff\xfe"), 1007);
     check_violation(frame(3, b""), 1002); // no such frame
@@ -218,14 +218,14 @@ fn a_client_that_breaks_the_rules_is_told_which() {
 
 #[test]
 fn a_silent_client_is_pinged_and_then_closed() {
-    let limits = Limits {
+    let limits = HttpLimits {
         websocket_idle_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let (server, outcome) = server(limits, echo);
     server.run(async |rig: &Rig| {
         // Answers pings, because it waits for messages.
-        let mut awake = Client::over(switched(rig).await).await;
+        let mut awake = WebSocketClient::over(switched(rig).await).await;
         let mut silent = switched(rig).await;
         let listening = tokio::time::timeout(Duration::from_millis(1500), awake.receive());
         let (heard, ping) = tokio::join!(listening, async {
@@ -237,7 +237,7 @@ fn a_silent_client_is_pinged_and_then_closed() {
         awake.send("still there").await.unwrap();
         assert_eq!(awake.receive().await, Ok("still there".into()));
         assert_eq!(&ping, b"\x89\x00");
-        let mut client = Client::over(silent).await;
+        let mut client = WebSocketClient::over(silent).await;
         let close = client.receive().await.unwrap_err();
         assert_eq!(close.code, 1001);
         assert!(close.reason.contains("websocket_idle_ms (300 ms)"));
@@ -247,10 +247,10 @@ fn a_silent_client_is_pinged_and_then_closed() {
 
 #[test]
 fn a_client_is_not_silent_while_its_message_waits_for_the_handler() {
-    let limits = Limits {
+    let limits = HttpLimits {
         websocket_idle_ms: 300,
         websocket_close_ms: 100,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     // Sends for a while, then listens.
     let handler = async |socket: &WebSocket| {
@@ -283,10 +283,10 @@ fn a_client_is_not_silent_while_its_message_waits_for_the_handler() {
 
 #[test]
 fn a_client_that_goes_while_its_message_waits_is_noticed() {
-    let limits = Limits {
+    let limits = HttpLimits {
         websocket_idle_ms: 100,
         websocket_close_ms: 50,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = async |_: &WebSocket| std::future::pending().await;
     let (server, outcome) = server(limits, handler);
@@ -301,10 +301,10 @@ fn a_client_that_goes_while_its_message_waits_is_noticed() {
 
 #[test]
 fn a_client_that_does_not_read_makes_the_sender_wait_and_is_left() {
-    let limits = Limits {
+    let limits = HttpLimits {
         send_timeout_ms: 300,
         websocket_close_ms: 100,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let sent = Rc::new(Cell::new(0));
     let counter = Rc::clone(&sent);
@@ -317,8 +317,8 @@ fn a_client_that_does_not_read_makes_the_sender_wait_and_is_left() {
     let (server, outcome) = server(limits, handler);
     server.run(async |rig: &Rig| {
         let stream = switched(rig).await;
-        let told = ended(rig, &outcome).await;
-        assert!(told.contains("closed"), "{told}");
+        let ending = ended(rig, &outcome).await;
+        assert!(ending.contains("closed"), "{ending}");
         // The kernel's buffers, and two messages.
         assert!(sent.get() < 500, "{} messages", sent.get());
         rig.until(|| rig.open() == 0).await;
@@ -328,16 +328,16 @@ fn a_client_that_does_not_read_makes_the_sender_wait_and_is_left() {
 
 #[test]
 fn a_handler_that_waits_elsewhere_is_dropped_when_its_client_has_gone() {
-    let limits = Limits {
+    let limits = HttpLimits {
         websocket_close_ms: 50,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = async |_: &WebSocket| std::future::pending().await;
     let (server, outcome) = server(limits, handler);
     server.run(async |rig: &Rig| {
         drop(switched(rig).await);
         assert_eq!(ended(rig, &outcome).await, "dropped");
-        let client = Client::over(switched(rig).await).await;
+        let client = WebSocketClient::over(switched(rig).await).await;
         client.close(1000, "").await.unwrap();
         assert_eq!(ended(rig, &outcome).await, "dropped");
     });
@@ -348,20 +348,20 @@ fn a_server_that_leaves_says_so() {
     let leave = Rc::new(tokio::sync::Notify::new());
     let notice = Rc::clone(&leave);
     let answer = async move |request: Request| {
-        let offer = Offer::of(&request).unwrap();
+        let offer = WebSocketOffer::of(&request).unwrap();
         let notice = Rc::clone(&notice);
         let switch = Switch::new(async move |upgraded| {
-            let limits = Limits::default();
+            let limits = HttpLimits::default();
             let outcome = converse(upgraded, None, &limits, notice.notified(), echo).await;
             assert!(matches!(outcome, Some(Ok(()))));
         });
-        Response {
-            body: Body::Switch(switch),
+        HttpResponse {
+            body: HttpBody::Switch(switch),
             ..offer.accept(None)
         }
     };
     rig(answer).run(async |rig: &Rig| {
-        let mut client = Client::over(switched(rig).await).await;
+        let mut client = WebSocketClient::over(switched(rig).await).await;
         client.send("x").await.unwrap();
         client.receive().await.unwrap();
         leave.notify_one();
@@ -375,8 +375,8 @@ fn a_server_that_leaves_says_so() {
 }
 
 #[test]
-fn a_request_that_asks_for_no_websocket_is_told_to() {
-    let (server, _) = server(Limits::default(), echo);
+fn request_without_an_upgrade_gets_426() {
+    let (server, _) = server(HttpLimits::default(), echo);
     server.run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         let answer = client.ask(GET).await;
@@ -390,7 +390,7 @@ fn a_request_that_asks_for_no_websocket_is_told_to() {
 
 #[test]
 fn an_upgrade_that_is_not_taken_is_a_request_like_others() {
-    let handler = async |_: Request| Response::text(http::StatusCode::OK, "plain");
+    let handler = async |_: Request| HttpResponse::text(http::StatusCode::OK, "plain");
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         for _ in 0..2 {

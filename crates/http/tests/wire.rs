@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rig::{GET, Rig, rig, rig_with};
-use tsumugi_http::{Body, Limits, Outcome, Request, RequestBody, RequestNumber, Response};
+use tsumugi_http::{
+    HttpBody, HttpLimits, HttpResponse, Request, RequestBody, RequestNumber, RequestOutcome,
+};
 
-async fn hello(_: Request) -> Response {
-    Response::text(StatusCode::OK, "hello")
+async fn hello(_: Request) -> HttpResponse {
+    HttpResponse::text(StatusCode::OK, "hello")
 }
 
 /// Answers with the body it was sent, or with what went wrong.
-async fn echo(mut request: Request) -> Response {
+async fn echo(mut request: Request) -> HttpResponse {
     match request.body.read_all().await {
-        Ok(body) => Response::new(StatusCode::OK, body),
-        Err(error) => Response::from_error(&error),
+        Ok(body) => HttpResponse::new(StatusCode::OK, body),
+        Err(error) => HttpResponse::from_error(&error),
     }
 }
 
@@ -42,7 +44,7 @@ fn pipelined_requests_are_answered_in_order() {
         if path == "/slow" {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Response::text(StatusCode::OK, path)
+        HttpResponse::text(StatusCode::OK, path)
     };
     rig(handler).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -122,9 +124,9 @@ fn a_broken_chunk_is_400_and_the_connection_closes() {
 
 #[test]
 fn slow_headers_are_cut_off() {
-    let limits = Limits {
+    let limits = HttpLimits {
         header_timeout_ms: 300,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, hello).run(async |rig: &Rig| {
         for first in [
@@ -153,10 +155,10 @@ fn slow_headers_are_cut_off() {
 
 #[test]
 fn idle_connections_close_after_keep_alive() {
-    let limits = Limits {
+    let limits = HttpLimits {
         keep_alive_ms: 300,
         header_timeout_ms: 60_000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, hello).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -175,12 +177,12 @@ fn idle_connections_close_after_keep_alive() {
 
 #[test]
 fn a_handler_may_take_longer_than_every_limit() {
-    let limits = Limits {
+    let limits = HttpLimits {
         keep_alive_ms: 100,
         header_timeout_ms: 100,
         send_timeout_ms: 100,
         body_timeout_ms: 100,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let handler = async |request: Request| {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -194,9 +196,9 @@ fn a_handler_may_take_longer_than_every_limit() {
 
 #[test]
 fn a_slow_body_is_408_and_the_connection_closes() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_timeout_ms: 200,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         let answer = rig
@@ -210,10 +212,10 @@ fn a_slow_body_is_408_and_the_connection_closes() {
 
 #[test]
 fn a_body_in_time_is_read_however_it_is_cut() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_timeout_ms: 400,
         header_timeout_ms: 400,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
@@ -232,9 +234,9 @@ fn a_body_in_time_is_read_however_it_is_cut() {
 
 #[test]
 fn a_body_past_the_limit_is_413_before_it_is_read() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_bytes_max: 1000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         let post = |length: usize| {
@@ -256,9 +258,9 @@ fn a_body_past_the_limit_is_413_before_it_is_read() {
 
 #[test]
 fn bodies_of_all_requests_past_their_limit_are_503_until_there_is_room() {
-    let limits = Limits {
+    let limits = HttpLimits {
         bodies_bytes_max: 1000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         let post = |length: usize, sent: usize| {
@@ -288,9 +290,9 @@ fn bodies_of_all_requests_past_their_limit_are_503_until_there_is_room() {
 
 #[test]
 fn a_chunked_body_past_the_limit_is_413() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_bytes_max: 1000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         let chunks = |count: usize| {
@@ -310,9 +312,9 @@ fn a_chunked_body_past_the_limit_is_413() {
 
 #[test]
 fn the_answer_to_a_large_unread_body_arrives() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_bytes_max: 1000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         for _ in 0..5 {
@@ -329,7 +331,7 @@ fn the_answer_to_a_large_unread_body_arrives() {
 }
 
 #[test]
-fn a_small_body_that_nobody_reads_does_not_close_the_connection() {
+fn small_unread_body_does_not_close_the_connection() {
     rig(hello).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         for _ in 0..3 {
@@ -343,9 +345,9 @@ fn a_small_body_that_nobody_reads_does_not_close_the_connection() {
 
 #[test]
 fn expect_continue_is_answered_only_when_the_body_is_wanted() {
-    let limits = Limits {
+    let limits = HttpLimits {
         body_bytes_max: 10,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
         let post = |length: usize| format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n");
@@ -361,9 +363,9 @@ fn expect_continue_is_answered_only_when_the_body_is_wanted() {
 #[test]
 fn one_header_more_than_the_limit_is_431() {
     for headers_max in [100, 20] {
-        let limits = Limits {
+        let limits = HttpLimits {
             headers_max,
-            ..Limits::default()
+            ..HttpLimits::default()
         };
         rig_with(limits, hello).run(async |rig: &Rig| {
             let get = |headers: usize| {
@@ -388,9 +390,9 @@ fn one_header_more_than_the_limit_is_431() {
 
 #[test]
 fn one_byte_more_than_the_limit_in_the_headers_is_431() {
-    let limits = Limits {
+    let limits = HttpLimits {
         header_bytes_max: 2000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     rig_with(limits, hello).run(async |rig: &Rig| {
         let get = |length: usize| {
@@ -421,7 +423,7 @@ fn head_has_the_headers_of_get_and_no_body() {
         assert_eq!(answer.matches("content-length: 5\r\n").count(), 2, "{answer}");
         assert!(!answer.contains("hello"), "{answer}");
         let outcomes: Vec<_> = rig.finished().iter().map(|(_, outcome, bytes)| (*outcome, *bytes)).collect();
-        assert_eq!(outcomes, [(Outcome::Complete, 0), (Outcome::Complete, 0)]);
+        assert_eq!(outcomes, [(RequestOutcome::Complete, 0), (RequestOutcome::Complete, 0)]);
     });
 }
 
@@ -429,7 +431,7 @@ fn head_has_the_headers_of_get_and_no_body() {
 fn statuses_without_a_body_have_none() {
     for status in [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED] {
         let handler = async move |_: Request| {
-            Response::text(status, "not for the wire")
+            HttpResponse::text(status, "not for the wire")
                 .with(header::CONTENT_LENGTH, HeaderValue::from(3))
         };
         rig(handler).run(async |rig: &Rig| {
@@ -445,7 +447,7 @@ fn statuses_without_a_body_have_none() {
 #[test]
 fn framing_headers_of_a_handler_do_not_reach_the_wire() {
     let handler = async |_: Request| {
-        Response::text(StatusCode::OK, "hello")
+        HttpResponse::text(StatusCode::OK, "hello")
             .with(header::CONTENT_LENGTH, HeaderValue::from(3))
             .with(
                 header::TRANSFER_ENCODING,
@@ -461,7 +463,7 @@ fn framing_headers_of_a_handler_do_not_reach_the_wire() {
 
 #[test]
 fn an_informational_status_becomes_500() {
-    let handler = async |_: Request| Response::new(StatusCode::EARLY_HINTS, Body::Empty);
+    let handler = async |_: Request| HttpResponse::new(StatusCode::EARLY_HINTS, HttpBody::Empty);
     rig(handler).run(async |rig: &Rig| {
         let answer = rig.ask(GET).await;
         assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
@@ -482,7 +484,7 @@ fn http_1_0_is_answered_and_closed() {
 #[test]
 fn headers_may_repeat_in_both_directions() {
     let handler = async |request: Request| {
-        let mut response = Response::new(StatusCode::OK, Bytes::new());
+        let mut response = HttpResponse::new(StatusCode::OK, Bytes::new());
         for value in request.headers.get_all("x-in") {
             response.headers.append(header::SET_COOKIE, value.clone());
         }
@@ -504,7 +506,7 @@ fn headers_may_repeat_in_both_directions() {
 }
 
 #[test]
-fn a_handler_can_be_asked_without_a_connection() {
+fn handler_can_be_called_without_a_connection() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -521,7 +523,7 @@ fn a_handler_can_be_asked_without_a_connection() {
             number: RequestNumber::default(),
         };
         assert_eq!(echo(request).await.body.read_all().await.unwrap(), "abc");
-        let (mut sender, body) = Body::channel(&Limits::default());
+        let (mut sender, body) = HttpBody::channel(&HttpLimits::default());
         sender.send(Bytes::from_static(b"a")).await.unwrap();
         sender.send(Bytes::from_static(b"b")).await.unwrap();
         sender.finish();
@@ -531,7 +533,7 @@ fn a_handler_can_be_asked_without_a_connection() {
 
 /// `given` is what the client says; the answer is whether that becomes the id.
 fn check_id(given: &str, expected: bool) {
-    let answer_id = async |request: Request| Response::text(StatusCode::OK, request.id());
+    let answer_id = async |request: Request| HttpResponse::text(StatusCode::OK, request.id());
     rig(answer_id).run(async |rig: &Rig| {
         let mut client = rig.connect().await;
         let mut ids = Vec::new();

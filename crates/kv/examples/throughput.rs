@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Durability, Pending, Range, Spec, Write};
+use tsumugi_kv::{Durability, KeyRange, KvDatabase, Pending, Spec, Write};
 
 /// Calls between two looks at the clock.
 const CALLS: u64 = 64;
@@ -55,7 +55,7 @@ fn measure(name: &str, settings: &Settings, threads: u64, call: impl Fn(u64) + S
     println!("{{\"name\":\"{name}\",\"threads\":{threads},\"per_second\":{rate:.0}}}");
 }
 
-fn run(engine: &str, kv: &Database, settings: &Settings) {
+fn run(engine: &str, kv: &KvDatabase, settings: &Settings) {
     let records = settings.records;
     let began = Instant::now();
     let all: Vec<u64> = (0..records).collect();
@@ -99,7 +99,7 @@ fn run(engine: &str, kv: &Database, settings: &Settings) {
             settings,
             threads,
             |number| {
-                let range = Range::all().after(Bytes::copy_from_slice(&key(number, records)));
+                let range = KeyRange::all().after(Bytes::copy_from_slice(&key(number, records)));
                 kv.page(&range, 100).expect("a read succeeds");
             },
         );
@@ -116,7 +116,7 @@ fn main() {
     let memory = "#capacity=4g".parse::<Spec>().expect("a specification");
     run(
         "memory",
-        &Database::open(&memory).expect("a database"),
+        &KvDatabase::open(&memory).expect("a database"),
         &settings,
     );
     let evicting = "#capacity=4g,when_full=evict"
@@ -124,7 +124,7 @@ fn main() {
         .expect("a specification");
     run(
         "memory, evicting",
-        &Database::open(&evicting).expect("a database"),
+        &KvDatabase::open(&evicting).expect("a database"),
         &settings,
     );
     let folder = std::env::temp_dir().join(format!("tsumugi-kv-throughput-{}", std::process::id()));
@@ -136,7 +136,7 @@ fn main() {
 
 fn on_disk(folder: &Path, durability: Durability, settings: &Settings) {
     let spec = Spec::disk(folder.join(durability.to_string()), durability);
-    let kv = Database::open(&spec).expect("a database");
+    let kv = KvDatabase::open(&spec).expect("a database");
     run(&format!("disk, {durability}"), &kv, settings);
     kv.close();
 }

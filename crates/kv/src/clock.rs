@@ -1,4 +1,4 @@
-//! The time that times to live are measured with. Not a timer: nobody is woken by it.
+//! The time that times to live are measured with. Not a timer: it wakes no task.
 //! Rule: wall-clock milliseconds, because a time to live goes on while the process is not running.
 
 use std::sync::Arc;

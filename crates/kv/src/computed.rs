@@ -1,7 +1,7 @@
-//! How a value that was computed by `fetch` is kept: its ending says whether it is JSON or text, so that whoever reads it guesses nothing,
+//! How a value that was computed by `fetch` is kept: its ending says whether it is JSON or text, so that a reader guesses nothing,
 //! in whichever language it was computed. Knows no JSON and no record.
 
-/// Ends a value that is JSON. It is white space there, so that whoever reads the value reads JSON.
+/// Ends a value that is JSON. It is white space there, so that a reader of the value reads JSON.
 const JSON: &[u8] = b"\n\t\n";
 /// Ends a text that would end with one of these two by itself, or could be taken for a string of JSON.
 const TEXT: &[u8] = b"\n\t\t";

@@ -3,10 +3,9 @@
 
 use bytes::Bytes;
 
-use crate::database::Database;
-use crate::engine::Pair;
+use crate::database::KvDatabase;
 use crate::error::Result;
-use crate::range::{Seek, Sought};
+use crate::range::{Pair, Seek, SeekOutcome};
 
 /// Where a cursor is to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +20,9 @@ pub enum Move {
     Previous,
 }
 
-/// What became of a move.
+/// The outcome of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum MoveOutcome {
     /// The cursor is where it was to go. Beyond the last record that is nowhere.
     Done,
     /// It was nowhere, and nothing is beside that.
@@ -39,14 +38,14 @@ pub enum Present {
     Record(Pair),
     /// There is none; the cursor is nowhere.
     Missing,
-    /// As [`Moved::Farther`].
+    /// As [`MoveOutcome::Farther`].
     Farther,
 }
 
 /// A cursor. Each step looks at no more than [`SEEK_LOOKS_MAX`](crate::limits::SEEK_LOOKS_MAX) records.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    database: Database,
+    database: KvDatabase,
     /// `None` is nowhere.
     key: Option<Bytes>,
     /// Where a step that is not done is to go on.
@@ -56,7 +55,7 @@ pub struct Cursor {
 impl Cursor {
     /// One that is nowhere.
     #[must_use]
-    pub fn new(database: Database) -> Cursor {
+    pub fn new(database: KvDatabase) -> Cursor {
         Cursor {
             database,
             key: None,
@@ -66,25 +65,25 @@ impl Cursor {
 
     /// The database it is of.
     #[must_use]
-    pub fn database(&self) -> &Database {
+    pub fn database(&self) -> &KvDatabase {
         &self.database
     }
 
     /// Moves.
-    pub fn go(&mut self, to: &Move) -> Result<Moved> {
+    pub fn go(&mut self, to: &Move) -> Result<MoveOutcome> {
         let seek = match (to, &self.key) {
             (Move::Jump(key), _) => {
                 self.key = Some(key.clone());
-                return Ok(Moved::Done);
+                return Ok(MoveOutcome::Done);
             }
             (Move::To(seek), _) => seek.clone(),
-            (Move::Next | Move::Previous, None) => return Ok(Moved::Missing),
+            (Move::Next | Move::Previous, None) => return Ok(MoveOutcome::Missing),
             (Move::Next, Some(key)) => Seek::After(key.clone()),
             (Move::Previous, Some(key)) => Seek::Before(key.clone()),
         };
         Ok(match self.seek(seek)? {
-            Present::Farther => Moved::Farther,
-            Present::Record(_) | Present::Missing => Moved::Done,
+            Present::Farther => MoveOutcome::Farther,
+            Present::Record(_) | Present::Missing => MoveOutcome::Done,
         })
     }
 
@@ -100,15 +99,15 @@ impl Cursor {
     fn seek(&mut self, seek: Seek) -> Result<Present> {
         let seek = self.farther.take().unwrap_or(seek);
         match self.database.seek_step(&seek)? {
-            Sought::Found(pair) => {
+            SeekOutcome::Found(pair) => {
                 self.key = Some(pair.0.clone());
                 Ok(Present::Record(pair))
             }
-            Sought::Nothing => {
+            SeekOutcome::Nothing => {
                 self.key = None;
                 Ok(Present::Missing)
             }
-            Sought::Farther(seek) => {
+            SeekOutcome::Farther(seek) => {
                 self.farther = Some(seek);
                 Ok(Present::Farther)
             }

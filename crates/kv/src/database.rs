@@ -12,35 +12,35 @@ use std::task::Poll;
 use bytes::Bytes;
 
 use crate::clock::Clock;
-use crate::disk::{Disk, is_database, replace_copy};
-use crate::engine::{Engine, Pair, Shared};
+use crate::close_state::CloseState;
+use crate::disk::{Disk, replace_copy};
+use crate::engine::{Engine, EngineShared};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX};
-use crate::memory::Memory;
-use crate::metrics::{Counters, Snapshot};
+use crate::memory::MemoryEngine;
+use crate::metrics::{KvCounters, KvSnapshot};
 use crate::notify::{Waiter, Waiters};
 use crate::pending::Pending;
-use crate::range::{Range, Seek, Sought};
-use crate::registry::{self, Closed};
+use crate::range::{KeyRange, Pair, Seek, SeekOutcome};
 use crate::search::{SearchMode, search};
 use crate::single_flight::StoreId;
 use crate::spec::Spec;
 use crate::sweeper;
-use crate::watch::Watch;
-use crate::write::{Write, Written, check_key};
+use crate::watch::PrefixWatch;
+use crate::write::{Write, WriteResult, check_key};
 
 /// An open database. Clones share it, on any thread; it closes with the last of them.
 #[derive(Clone)]
-pub struct Database {
+pub struct KvDatabase {
     pub(crate) open: Arc<Open>,
 }
 
 /// What the clones share.
 pub(crate) struct Open {
     engine: Arc<dyn Engine>,
-    shared: Arc<Shared>,
+    shared: Arc<EngineShared>,
     waiters: Arc<Waiters>,
-    closed: Arc<Closed>,
+    closed: Arc<CloseState>,
     /// What tells it from all that the process has opened.
     number: u64,
 }
@@ -53,28 +53,12 @@ impl Drop for Open {
     }
 }
 
-impl Database {
+impl KvDatabase {
     /// Opens a database, or joins those of this process that have the same path open. A database in memory is shared by its
-    /// name, and one without a name by nobody.
+    /// name, and one without a name by no other.
     ///
-    /// Blocks the thread while files are read. One path is one database, so its settings must be the same each time.
-    pub fn open(spec: &Spec) -> Result<Self> {
-        Self::open_with(spec, Clock::System)
-    }
-
-    /// [`open`](Self::open) with another clock for times to live; one that joins an open database keeps that one's.
-    pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
-        spec.validate()?;
-        if spec.read_only && !spec.is_in_memory() && !is_database(&spec.path)? {
-            return Err(Error::Broken {
-                path: spec.path.clone(),
-                reason: "there is none, and with read_only none is made".to_owned(),
-            });
-        }
-        registry::join_or_open(spec, |closed| Self::start(spec, clock, closed))
-    }
-
-    fn start(spec: &Spec, clock: Clock, closed: Arc<Closed>) -> Result<Self> {
+    /// A database that no other handle of this process has open; the registry joins the others.
+    pub(crate) fn start(spec: &Spec, clock: Clock, closed: Arc<CloseState>) -> Result<Self> {
         for ignored in &spec.ignored {
             tracing::warn!(
                 path = %spec.path.display(),
@@ -82,14 +66,14 @@ impl Database {
                 "a setting of a database tunes nothing here",
             );
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EngineShared {
             spec: spec.clone(),
             clock,
             watches: Arc::default(),
-            counters: Counters::default(),
+            counters: KvCounters::default(),
         });
         let engine: Arc<dyn Engine> = if spec.is_in_memory() {
-            let memory: Arc<dyn Engine> = Arc::new(Memory::new(shared.clone()));
+            let memory: Arc<dyn Engine> = Arc::new(MemoryEngine::new(shared.clone()));
             sweeper::enlist(Arc::downgrade(&memory))?;
             memory
         } else {
@@ -127,7 +111,7 @@ impl Database {
     #[must_use]
     pub fn place(&self) -> Arc<str> {
         let path = &self.spec().path;
-        // The path of whoever opened it first, so that other ways to write it name the same database.
+        // The path that it was first opened by, so that other ways to write it name the same database.
         let place = match self.is_in_memory() {
             true => path.clone(),
             false => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
@@ -135,7 +119,7 @@ impl Database {
         place.to_string_lossy().into()
     }
 
-    /// What computations of its values are told by.
+    /// What distinguishes computations of its values.
     #[must_use]
     pub fn flights(&self) -> StoreId {
         StoreId::Database(self.open.number)
@@ -182,36 +166,36 @@ impl Database {
         let mut sought = self.seek_step(seek)?;
         loop {
             match sought {
-                Sought::Found(pair) => return Ok(Some(pair)),
-                Sought::Nothing => return Ok(None),
-                Sought::Farther(seek) => sought = self.seek_step(&seek)?,
+                SeekOutcome::Found(pair) => return Ok(Some(pair)),
+                SeekOutcome::Nothing => return Ok(None),
+                SeekOutcome::Farther(seek) => sought = self.seek_step(&seek)?,
             }
         }
     }
 
     /// [`seek`](Self::seek) that looks at no more than [`SEEK_LOOKS_MAX`] records and says where to go on.
-    pub fn seek_step(&self, seek: &Seek) -> Result<Sought> {
+    pub fn seek_step(&self, seek: &Seek) -> Result<SeekOutcome> {
         // A cursor that was sent to a key mostly finds it, and a look at a table costs less than one at the order.
         if let Seek::AtOrAfter(key) | Seek::AtOrBefore(key) = seek
             && check_key(key).is_ok()
             && let Some(value) = self.open.engine.value(key)?
         {
-            return Ok(Sought::Found((key.clone(), value)));
+            return Ok(SeekOutcome::Found((key.clone(), value)));
         }
-        let range = Range::from(seek);
+        let range = KeyRange::from(seek);
         let mut read = self.open.engine.read(&range, 1, SEEK_LOOKS_MAX)?;
         Ok(match (read.pairs.pop(), read.seen) {
-            (Some(pair), _) => Sought::Found(pair),
-            (None, Some(seen)) => Sought::Farther(seek.beyond(seen)),
-            (None, None) => Sought::Nothing,
+            (Some(pair), _) => SeekOutcome::Found(pair),
+            (None, Some(seen)) => SeekOutcome::Farther(seek.beyond(seen)),
+            (None, None) => SeekOutcome::Nothing,
         })
     }
 
     /// The first records of a range: at most `limit`, [`PAGE_RECORDS_MAX`], and fewer when their size reaches
-    /// [`PAGE_BYTES_MAX`](crate::limits::PAGE_BYTES_MAX); none only when there are no more. Go on with [`Range::after`].
+    /// [`PAGE_BYTES_MAX`](crate::limits::PAGE_BYTES_MAX); none only when there are no more. Go on with [`KeyRange::after`].
     ///
     /// Of a database on disk it may read many blocks: call it where blocking is allowed.
-    pub fn page(&self, range: &Range, limit: usize) -> Result<Vec<Pair>> {
+    pub fn page(&self, range: &KeyRange, limit: usize) -> Result<Vec<Pair>> {
         if range.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
@@ -258,7 +242,7 @@ impl Database {
     }
 
     /// [`submit`](Self::submit), blocking the thread until the answer is there.
-    pub fn submit_wait(&self, write: Write) -> Result<Written> {
+    pub fn submit_wait(&self, write: Write) -> Result<WriteResult> {
         self.submit(write).wait()
     }
 
@@ -290,11 +274,11 @@ impl Database {
     }
 
     /// The changes of the keys that begin with `prefix`, from now on.
-    pub fn watch(&self, prefix: impl Into<Bytes>) -> Result<Watch> {
+    pub fn watch(&self, prefix: impl Into<Bytes>) -> Result<PrefixWatch> {
         self.open.shared.watches.watch(prefix.into())
     }
 
-    /// A future that is ready once somebody notifies `key`. Ask for it before looking at the record, and nothing is missed;
+    /// A future that is ready once `key` is notified. Ask for it before looking at the record, and nothing is missed;
     /// bound the wait by a timer of your own.
     pub fn wait_for(&self, key: impl Into<Bytes>) -> Result<Waiter> {
         self.open.waiters.wait_for(key.into())
@@ -307,13 +291,16 @@ impl Database {
         write: Write,
         key: Bytes,
         over: impl Future<Output = ()>,
-    ) -> Result<Written> {
+    ) -> Result<WriteResult> {
         let mut over = pin!(over);
         loop {
             // Before the look, so that no notice falls between.
             let mut notice = self.wait_for(key.clone())?;
             let written = self.submit(write.clone()).await;
-            if !matches!(written, Ok(Written::Mismatch { .. } | Written::Missing)) {
+            if !matches!(
+                written,
+                Ok(WriteResult::Mismatch { .. } | WriteResult::Missing)
+            ) {
                 return written;
             }
             let is_over = poll_fn(|context| match Pin::new(&mut notice).poll(context) {
@@ -343,14 +330,14 @@ impl Database {
 
     /// The figures since the database was opened.
     #[must_use]
-    pub fn metrics(&self) -> Snapshot {
+    pub fn metrics(&self) -> KvSnapshot {
         let mut snapshot = self.open.shared.counters.snapshot();
         self.open.engine.measure(&mut snapshot);
         snapshot
     }
 }
 
-impl fmt::Debug for Database {
+impl fmt::Debug for KvDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Database")
             .field(&self.spec().to_string())

@@ -9,26 +9,26 @@ use smallvec::{SmallVec, smallvec};
 use crate::clock::millis;
 use crate::error::{Error, Result};
 use crate::limits::TTL_MAX;
-use crate::record::Record;
-use crate::write::{Desired, Expected, RekeySource, SetMode, Write, Written, check_value};
+use crate::record::StoredRecord;
+use crate::write::{Desired, Expected, RekeySource, SetMode, Write, WriteResult, check_value};
 
 /// The records as a write finds them. None of them has expired.
 pub(crate) trait View {
-    fn record(&mut self, key: &Bytes) -> Result<Option<Record>>;
-    /// [`record`](Self::record), for who changes the record for certain: if nobody else has the value, it can be added to without a copy.
-    fn take(&mut self, key: &Bytes) -> Result<Option<Record>> {
+    fn record(&mut self, key: &Bytes) -> Result<Option<StoredRecord>>;
+    /// [`record`](Self::record), for callers that change the record for certain: if the value is not shared, it can be added to without a copy.
+    fn take(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
         self.record(key)
     }
     /// The record with the least key.
-    fn first(&mut self) -> Result<Option<(Bytes, Record)>>;
+    fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>>;
 }
 
 /// A key, and the record it has from now on.
-pub(crate) type Change = (Bytes, Option<Record>);
+pub(crate) type Change = (Bytes, Option<StoredRecord>);
 
 /// What a write answers once its changes are made.
-pub(crate) struct Decision {
-    pub(crate) written: Written,
+pub(crate) struct WriteDecision {
+    pub(crate) written: WriteResult,
     /// In order; a later change of the same key holds.
     pub(crate) changes: SmallVec<[Change; 1]>,
 }
@@ -47,23 +47,23 @@ impl Moment {
         })
     }
 
-    fn record(self, value: Bytes, ttl: Option<Duration>) -> Record {
-        Record {
+    fn record(self, value: Bytes, ttl: Option<Duration>) -> StoredRecord {
+        StoredRecord {
             value,
             expires_ms: self.expires_ms(ttl),
         }
     }
 }
 
-impl Decision {
-    fn unchanged(written: Written) -> Self {
+impl WriteDecision {
+    fn unchanged(written: WriteResult) -> Self {
         Self {
             written,
             changes: SmallVec::new(),
         }
     }
 
-    fn one(written: Written, key: Bytes, record: Option<Record>) -> Self {
+    fn one(written: WriteResult, key: Bytes, record: Option<StoredRecord>) -> Self {
         Self {
             written,
             changes: smallvec![(key, record)],
@@ -72,7 +72,7 @@ impl Decision {
 }
 
 /// Decides one write. `Batch` and `Clear` are the engine's: the one is many decisions, the other touches every record.
-pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Result<Decision> {
+pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Result<WriteDecision> {
     match write {
         Write::Set {
             key,
@@ -83,16 +83,16 @@ pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Resu
             if mode == SetMode::IfAbsent
                 && let Some(there) = view.record(&key)?
             {
-                return Ok(Decision::unchanged(Written::Duplicate {
+                return Ok(WriteDecision::unchanged(WriteResult::Duplicate {
                     value: there.value,
                 }));
             }
             let record = moment.record(value, ttl);
-            Ok(Decision::one(Written::Done, key, Some(record)))
+            Ok(WriteDecision::one(WriteResult::Done, key, Some(record)))
         }
         Write::Remove { key } => Ok(match view.record(&key)? {
-            Some(_) => Decision::one(Written::Done, key, None),
-            None => Decision::unchanged(Written::Missing),
+            Some(_) => WriteDecision::one(WriteResult::Done, key, None),
+            None => WriteDecision::unchanged(WriteResult::Missing),
         }),
         Write::Append {
             key,
@@ -115,14 +115,14 @@ pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Resu
             source,
         } => rekey(old, new, mode, source, view),
         Write::PopFirst => Ok(match view.first()? {
-            Some((key, Record { value, .. })) => {
-                let popped = Written::Popped {
+            Some((key, StoredRecord { value, .. })) => {
+                let popped = WriteResult::Popped {
                     key: key.clone(),
                     value,
                 };
-                Decision::one(popped, key, None)
+                WriteDecision::one(popped, key, None)
             }
-            None => Decision::unchanged(Written::Missing),
+            None => WriteDecision::unchanged(WriteResult::Missing),
         }),
         Write::PushLast { value, at } => push_last(value, at, view, moment),
         Write::Batch(_) | Write::Clear => {
@@ -137,7 +137,7 @@ fn append(
     delimiter: &[u8],
     view: &mut impl View,
     moment: Moment,
-) -> Result<Decision> {
+) -> Result<WriteDecision> {
     let before = view.record(&key)?.map(|there| there.value.len());
     let taken = match before {
         Some(before) => {
@@ -158,16 +158,16 @@ fn append(
             });
             joined.put_slice(delimiter);
             joined.put_slice(&value);
-            Record {
+            StoredRecord {
                 value: joined.freeze(),
                 expires_ms: there.expires_ms,
             }
         }
     };
-    Ok(Decision::one(Written::Done, key, Some(record)))
+    Ok(WriteDecision::one(WriteResult::Done, key, Some(record)))
 }
 
-fn increment(key: Bytes, by: i64, initial: i64, view: &mut impl View) -> Result<Decision> {
+fn increment(key: Bytes, by: i64, initial: i64, view: &mut impl View) -> Result<WriteDecision> {
     let there = view.record(&key)?;
     let before = match &there {
         None => initial,
@@ -180,17 +180,21 @@ fn increment(key: Bytes, by: i64, initial: i64, view: &mut impl View) -> Result<
         },
     };
     if by == i64::MIN {
-        return Ok(Decision::unchanged(Written::Number(before)));
+        return Ok(WriteDecision::unchanged(WriteResult::Number(before)));
     }
     let number = before.wrapping_add(by);
-    let record = Record {
+    let record = StoredRecord {
         value: Bytes::copy_from_slice(&number.to_be_bytes()),
         expires_ms: there.map_or(0, |record| record.expires_ms),
     };
-    Ok(Decision::one(Written::Number(number), key, Some(record)))
+    Ok(WriteDecision::one(
+        WriteResult::Number(number),
+        key,
+        Some(record),
+    ))
 }
 
-fn is_expected(there: Option<&Record>, expected: &Expected) -> bool {
+fn is_expected(there: Option<&StoredRecord>, expected: &Expected) -> bool {
     match (there, expected) {
         (None, Expected::Absent) | (Some(_), Expected::Any) => true,
         (Some(record), Expected::Value(value)) => record.value == value,
@@ -204,19 +208,21 @@ fn exchange(
     desired: Desired,
     view: &mut impl View,
     moment: Moment,
-) -> Result<Decision> {
+) -> Result<WriteDecision> {
     let there = view.record(&key)?;
     let fits = is_expected(there.as_ref(), expected);
     let found = there.is_some();
     let actual = there.map(|record| record.value);
     if !fits {
-        return Ok(Decision::unchanged(Written::Mismatch { actual }));
+        return Ok(WriteDecision::unchanged(WriteResult::Mismatch { actual }));
     }
-    let written = Written::Exchanged { actual };
+    let written = WriteResult::Exchanged { actual };
     Ok(match desired {
-        Desired::Put(value, ttl) => Decision::one(written, key, Some(moment.record(value, ttl))),
-        Desired::Remove if found => Decision::one(written, key, None),
-        Desired::Remove | Desired::Keep => Decision::unchanged(written),
+        Desired::Put(value, ttl) => {
+            WriteDecision::one(written, key, Some(moment.record(value, ttl)))
+        }
+        Desired::Remove if found => WriteDecision::one(written, key, None),
+        Desired::Remove | Desired::Keep => WriteDecision::unchanged(written),
     })
 }
 
@@ -225,10 +231,12 @@ fn exchange_multi(
     desired: Vec<(Bytes, Desired)>,
     view: &mut impl View,
     moment: Moment,
-) -> Result<Decision> {
+) -> Result<WriteDecision> {
     for (key, expected) in expected {
         if !is_expected(view.record(key)?.as_ref(), expected) {
-            return Ok(Decision::unchanged(Written::Mismatch { actual: None }));
+            return Ok(WriteDecision::unchanged(WriteResult::Mismatch {
+                actual: None,
+            }));
         }
     }
     let changes = desired
@@ -238,8 +246,8 @@ fn exchange_multi(
             Desired::Remove => Some((key, None)),
             Desired::Put(value, ttl) => Some((key, Some(moment.record(value, ttl)))),
         });
-    Ok(Decision {
-        written: Written::Done,
+    Ok(WriteDecision {
+        written: WriteResult::Done,
         changes: changes.collect(),
     })
 }
@@ -250,27 +258,27 @@ fn rekey(
     mode: SetMode,
     source: RekeySource,
     view: &mut impl View,
-) -> Result<Decision> {
+) -> Result<WriteDecision> {
     let Some(record) = view.record(&old)? else {
-        return Ok(Decision::unchanged(Written::Missing));
+        return Ok(WriteDecision::unchanged(WriteResult::Missing));
     };
     if mode == SetMode::IfAbsent
         && let Some(there) = view.record(&new)?
     {
-        return Ok(Decision::unchanged(Written::Duplicate {
+        return Ok(WriteDecision::unchanged(WriteResult::Duplicate {
             value: there.value,
         }));
     }
     if old == new {
-        return Ok(Decision::unchanged(Written::Done));
+        return Ok(WriteDecision::unchanged(WriteResult::Done));
     }
     let mut changes: SmallVec<[Change; 1]> = SmallVec::new();
     if source == RekeySource::Move {
         changes.push((old, None));
     }
     changes.push((new, Some(record)));
-    Ok(Decision {
-        written: Written::Done,
+    Ok(WriteDecision {
+        written: WriteResult::Done,
         changes,
     })
 }
@@ -283,15 +291,19 @@ fn push_last(
     at: Option<SystemTime>,
     view: &mut impl View,
     moment: Moment,
-) -> Result<Decision> {
+) -> Result<WriteDecision> {
     let at = at.unwrap_or_else(SystemTime::now);
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut sequence = u64::try_from(since.as_nanos() / PUSH_UNIT_NS).unwrap_or(u64::MAX);
     loop {
         let key = Bytes::copy_from_slice(&sequence.to_be_bytes());
         if view.record(&key)?.is_none() {
-            let pushed = Written::Pushed { key: key.clone() };
-            return Ok(Decision::one(pushed, key, Some(moment.record(value, None))));
+            let pushed = WriteResult::Pushed { key: key.clone() };
+            return Ok(WriteDecision::one(
+                pushed,
+                key,
+                Some(moment.record(value, None)),
+            ));
         }
         sequence = sequence.wrapping_add(1);
     }

@@ -9,19 +9,16 @@ use bytes::Bytes;
 use crate::clock::Clock;
 use crate::decide::Moment;
 use crate::error::{Error, Result};
-use crate::metrics::{Counters, Snapshot};
+use crate::metrics::{KvCounters, KvSnapshot};
 use crate::pending::Pending;
-use crate::range::Range;
+use crate::range::{KeyRange, Pair};
 use crate::spec::Spec;
-use crate::watch::{Changed, Watches};
+use crate::watch::{ChangeEvent, Watches};
 use crate::write::{Desired, Expected, Write};
-
-/// A key and its value.
-pub type Pair = (Bytes, Bytes);
 
 /// What was read of a range.
 #[derive(Default)]
-pub(crate) struct Read {
+pub(crate) struct RangeRead {
     pub(crate) pairs: Vec<Pair>,
     /// The last key that was looked at, when that ended the read.
     pub(crate) seen: Option<Bytes>,
@@ -31,7 +28,7 @@ pub(crate) trait Engine: Send + Sync {
     /// The value at a key. Never waits for a write.
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>>;
     /// The first records of a range, at most `limit`, which is 1 or more; no further than the record that is looked at as number `looks`.
-    fn read(&self, range: &Range, limit: usize, looks: usize) -> Result<Read>;
+    fn read(&self, range: &KeyRange, limit: usize, looks: usize) -> Result<RangeRead>;
     fn count(&self) -> Result<u64>;
     /// The count, if it is known without a look at records and without waiting.
     fn known_count(&self) -> Option<u64>;
@@ -50,19 +47,19 @@ pub(crate) trait Engine: Send + Sync {
     /// Whether writes are taken.
     fn is_healthy(&self) -> bool;
     /// Adds what only the engine knows.
-    fn measure(&self, snapshot: &mut Snapshot);
+    fn measure(&self, snapshot: &mut KvSnapshot);
 }
 
 /// What a database lends its engine.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct EngineShared {
     pub(crate) spec: Spec,
     pub(crate) clock: Clock,
     pub(crate) watches: Arc<Watches>,
-    pub(crate) counters: Counters,
+    pub(crate) counters: KvCounters,
 }
 
-impl Shared {
+impl EngineShared {
     pub(crate) fn moment(&self) -> Moment {
         Moment {
             now_ms: self.clock.now_ms(),
@@ -71,7 +68,7 @@ impl Shared {
     }
 
     /// Tells the watchers, if there are any, of a change whose event is made only then.
-    pub(crate) fn tell(&self, changed: impl FnOnce() -> Changed) {
+    pub(crate) fn tell(&self, changed: impl FnOnce() -> ChangeEvent) {
         if self.watches.any() {
             self.watches.tell(&changed());
         }

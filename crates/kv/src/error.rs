@@ -1,5 +1,5 @@
 //! What can go wrong, by what the caller can do about it. Not outcomes: a missing key or a comparison that fails is an
-//! answer, see [`Written`](crate::Written). Rule: no message shows a key or a value.
+//! answer, see [`WriteResult`](crate::WriteResult). Rule: no message shows a key or a value.
 
 use std::io;
 use std::path::PathBuf;

@@ -4,16 +4,16 @@
 //! the database's durability says.
 //!
 //! ```
-//! use tsumugi_kv::{Database, Range, Spec, Write, Written};
+//! use tsumugi_kv::{KeyRange, KvDatabase, Spec, Write, WriteResult};
 //!
 //! # fn main() -> tsumugi_kv::Result<()> {
-//! let kv = Database::open(&"#durability=memory,capacity=64m,when_full=evict".parse::<Spec>()?)?;
+//! let kv = KvDatabase::open(&"#durability=memory,capacity=64m,when_full=evict".parse::<Spec>()?)?;
 //! kv.submit_wait(Write::set("花", "桜"))?;
 //! assert_eq!(kv.get("花".as_bytes())?.unwrap(), "桜");
 //!
 //! let visit = Write::Increment { key: "visits".into(), by: 1, initial: 0 };
-//! assert!(matches!(kv.submit_wait(visit)?, Written::Number(1)));
-//! assert_eq!(kv.page(&Range::prefix("vis"), 10)?.len(), 1);
+//! assert!(matches!(kv.submit_wait(visit)?, WriteResult::Number(1)));
+//! assert_eq!(kv.page(&KeyRange::prefix("vis"), 10)?.len(), 1);
 //! # Ok(())
 //! # }
 //! ```
@@ -66,6 +66,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod close_state;
 mod computed;
 mod cursor;
 mod database;
@@ -90,18 +91,17 @@ mod write;
 
 pub use clock::Clock;
 pub use computed::{Computed, mark_json, mark_text};
-pub use cursor::{Cursor, Move, Moved, Present};
-pub use database::Database;
-pub use engine::Pair;
+pub use cursor::{Cursor, Move, MoveOutcome, Present};
+pub use database::KvDatabase;
 pub use error::{Error, Result};
 pub use metrics::{
-    DURATIONS, DurationFigure, FIGURES, Figure, Histogram, LATENCY_BUCKETS_US, Snapshot,
+    DURATIONS, DurationFigure, FIGURES, Figure, Histogram, KvSnapshot, LATENCY_BUCKETS_US,
 };
 pub use notify::{QUEUE_KEY, Waiter};
 pub use pending::Pending;
-pub use range::{Direction, Range, Seek, Sought};
-pub use record::Record;
+pub use range::{KeyRange, Pair, ReadDirection, Seek, SeekOutcome};
+pub use record::StoredRecord;
 pub use search::SearchMode;
-pub use spec::{Durability, Ignored, Spec, WhenFull};
-pub use watch::{Changed, Next, Watch};
-pub use write::{Desired, Expected, RekeySource, SetMode, Write, Written};
+pub use spec::{Durability, IgnoredSetting, Spec, WhenFull};
+pub use watch::{ChangeEvent, NextChange, PrefixWatch};
+pub use write::{Desired, Expected, RekeySource, SetMode, Write, WriteResult};

@@ -1,4 +1,4 @@
-//! Plain counters of a database. Knows no exporter: who publishes figures reads a `Snapshot`.
+//! Plain counters of a database. Knows no exporter: who publishes figures reads a `KvSnapshot`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub const LATENCY_BUCKETS_US: [u64; 15] = [
 /// Figures of one database since it was opened, for all its users in this process together.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct KvSnapshot {
     /// Values asked for by key.
     pub reads: u64,
     /// Those of them that were there.
@@ -62,13 +62,13 @@ pub struct Figure {
     /// What it is, in a sentence.
     pub help: &'static str,
     /// `None` for a database that has no such figure.
-    pub of: fn(&Snapshot) -> Option<u64>,
+    pub of: fn(&KvSnapshot) -> Option<u64>,
 }
 
 const fn figure(
     name: &'static str,
     help: &'static str,
-    of: fn(&Snapshot) -> Option<u64>,
+    of: fn(&KvSnapshot) -> Option<u64>,
 ) -> Figure {
     Figure { name, help, of }
 }
@@ -98,7 +98,7 @@ pub const FIGURES: &[Figure] = &[
 ];
 
 /// A name, what it is, and where the durations of a database are.
-pub type DurationFigure = (&'static str, &'static str, fn(&Snapshot) -> &Histogram);
+pub type DurationFigure = (&'static str, &'static str, fn(&KvSnapshot) -> &Histogram);
 
 /// The durations of a database.
 #[rustfmt::skip]
@@ -161,7 +161,7 @@ impl Latencies {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct KvCounters {
     pub(crate) scans: AtomicU64,
     pub(crate) scanned: AtomicU64,
     pub(crate) writes: AtomicU64,
@@ -171,10 +171,10 @@ pub(crate) struct Counters {
     pub(crate) evicted: AtomicU64,
 }
 
-impl Counters {
+impl KvCounters {
     /// The counters alone; the rest is for the engine to fill in.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    pub(crate) fn snapshot(&self) -> KvSnapshot {
+        KvSnapshot {
             scans: self.scans.load(Relaxed),
             scanned: self.scanned.load(Relaxed),
             writes: self.writes.load(Relaxed),
@@ -182,7 +182,7 @@ impl Counters {
             bytes_written: self.bytes_written.load(Relaxed),
             expired: self.expired.load(Relaxed),
             evicted: self.evicted.load(Relaxed),
-            ..Snapshot::default()
+            ..KvSnapshot::default()
         }
     }
 

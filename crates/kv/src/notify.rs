@@ -1,4 +1,4 @@
-//! Callers that wait until somebody says a key is worth another look. Knows no database and no time: the caller bounds the wait.
+//! Callers that wait until a key is notified. Knows no database and no time: the caller bounds the wait.
 //! Rule: who asks to wait before it looks misses nothing that is said after it looked.
 
 use std::collections::{HashMap, VecDeque};
@@ -38,7 +38,7 @@ struct State {
 /// All that wait on one database.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
-    /// Beside the table, so that notifying nobody takes no lock.
+    /// Beside the table, so that a notice without waiters takes no lock.
     count: AtomicUsize,
     table: Mutex<HashMap<Bytes, VecDeque<Arc<Slot>>>>,
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_came_first_are_woken_first() {
+    fn first_waiters_are_woken_first() {
         let waiters = Arc::new(Waiters::default());
         let [mut first, mut second, mut other] = ["a", "a", "b"].map(|key| wait(&waiters, key));
         assert_eq!(waiters.notify(b"a", 1), 1);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_waiting_is_passed_over() {
+    fn dropped_waiter_is_passed_over() {
         let waiters = Arc::new(Waiters::default());
         let first = wait(&waiters, "a");
         let mut second = wait(&waiters, "a");

@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
-use crate::write::Written;
+use crate::write::WriteResult;
 
 /// A future of a write's answer: ready at once for databases in memory, after the commit for those on disk.
 #[must_use = "the answer says whether the write took place"]
@@ -19,29 +19,29 @@ pub struct Pending(State);
 
 #[derive(Debug)]
 enum State {
-    Ready(Option<Box<Result<Written>>>),
-    Waiting(oneshot::Receiver<Result<Written>>),
+    Ready(Option<Box<Result<WriteResult>>>),
+    Waiting(oneshot::Receiver<Result<WriteResult>>),
 }
 
 impl Pending {
-    pub(crate) fn ready(answer: Result<Written>) -> Self {
+    pub(crate) fn ready(answer: Result<WriteResult>) -> Self {
         Self(State::Ready(Some(Box::new(answer))))
     }
 
     /// A pending answer, and where it is to be sent.
-    pub(crate) fn waiting() -> (oneshot::Sender<Result<Written>>, Self) {
+    pub(crate) fn waiting() -> (oneshot::Sender<Result<WriteResult>>, Self) {
         let (sender, receiver) = oneshot::channel();
         (sender, Self(State::Waiting(receiver)))
     }
 
     /// Blocks the thread until the answer is there. Not for a worker: await instead.
-    pub fn wait(self) -> Result<Written> {
+    pub fn wait(self) -> Result<WriteResult> {
         block_on(self)
     }
 }
 
 impl Future for Pending {
-    type Output = Result<Written>;
+    type Output = Result<WriteResult>;
 
     /// # Panics
     /// When polled again after it was ready.
@@ -58,9 +58,9 @@ impl Future for Pending {
 }
 
 /// Wakes a thread that waits for a future.
-struct Unpark(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
@@ -68,7 +68,7 @@ impl Wake for Unpark {
 
 /// Waits on this thread, whether it runs an event loop or not.
 fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         match Pin::new(&mut future).poll(&mut context) {
@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn a_thread_waits_for_an_answer_from_another() {
         let (sender, pending) = Pending::waiting();
-        let answerer = thread::spawn(move || sender.send(Ok(Written::Number(7))).is_ok());
-        assert!(matches!(pending.wait(), Ok(Written::Number(7))));
+        let answerer = thread::spawn(move || sender.send(Ok(WriteResult::Number(7))).is_ok());
+        assert!(matches!(pending.wait(), Ok(WriteResult::Number(7))));
         assert!(answerer.join().unwrap());
     }
 

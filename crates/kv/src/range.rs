@@ -5,7 +5,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
-use crate::engine::Pair;
+/// A key and its value.
+pub type Pair = (Bytes, Bytes);
 
 /// One record by its place in the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +35,9 @@ impl Seek {
     }
 }
 
-/// What became of one step of a look for a record.
+/// The outcome of one step of a search for a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sought {
+pub enum SeekOutcome {
     /// The record.
     Found(Pair),
     /// There is none.
@@ -47,7 +48,7 @@ pub enum Sought {
 
 /// Which way a range is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
+pub enum ReadDirection {
     /// From the least key on.
     #[default]
     Forward,
@@ -57,23 +58,23 @@ pub enum Direction {
 
 /// The records between two bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct KeyRange {
     /// The lower bound.
     pub from: Bound<Bytes>,
     /// The upper bound.
     pub to: Bound<Bytes>,
     /// Which way they are read.
-    pub direction: Direction,
+    pub direction: ReadDirection,
 }
 
-impl Range {
+impl KeyRange {
     /// All records, from the least key on.
     #[must_use]
     pub fn all() -> Self {
         Self {
             from: Bound::Unbounded,
             to: Bound::Unbounded,
-            direction: Direction::Forward,
+            direction: ReadDirection::Forward,
         }
     }
 
@@ -84,7 +85,7 @@ impl Range {
         Self {
             to: after_prefix(&prefix).map_or(Bound::Unbounded, Bound::Excluded),
             from: Bound::Included(prefix),
-            direction: Direction::Forward,
+            direction: ReadDirection::Forward,
         }
     }
 
@@ -92,8 +93,8 @@ impl Range {
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.direction = match self.direction {
-            Direction::Forward => Direction::Backward,
-            Direction::Backward => Direction::Forward,
+            ReadDirection::Forward => ReadDirection::Backward,
+            ReadDirection::Backward => ReadDirection::Forward,
         };
         self
     }
@@ -102,15 +103,15 @@ impl Range {
     #[must_use]
     pub fn after(mut self, key: Bytes) -> Self {
         match self.direction {
-            Direction::Forward => self.from = Bound::Excluded(key),
-            Direction::Backward => self.to = Bound::Excluded(key),
+            ReadDirection::Forward => self.from = Bound::Excluded(key),
+            ReadDirection::Backward => self.to = Bound::Excluded(key),
         }
         self
     }
 
     /// The part that has both bounds: `self` within `other`; the direction is that of `self`.
     #[must_use]
-    pub fn within(mut self, other: &Range) -> Self {
+    pub fn within(mut self, other: &KeyRange) -> Self {
         if is_above(&other.from, &self.from) {
             self.from = other.from.clone();
         }
@@ -140,31 +141,31 @@ impl Range {
     }
 }
 
-impl From<&Seek> for Range {
+impl From<&Seek> for KeyRange {
     /// The range whose first record is the one that is sought.
     fn from(seek: &Seek) -> Self {
         let (from, to, direction) = match seek {
-            Seek::First => (Bound::Unbounded, Bound::Unbounded, Direction::Forward),
-            Seek::Last => (Bound::Unbounded, Bound::Unbounded, Direction::Backward),
+            Seek::First => (Bound::Unbounded, Bound::Unbounded, ReadDirection::Forward),
+            Seek::Last => (Bound::Unbounded, Bound::Unbounded, ReadDirection::Backward),
             Seek::AtOrAfter(key) => (
                 Bound::Included(key.clone()),
                 Bound::Unbounded,
-                Direction::Forward,
+                ReadDirection::Forward,
             ),
             Seek::After(key) => (
                 Bound::Excluded(key.clone()),
                 Bound::Unbounded,
-                Direction::Forward,
+                ReadDirection::Forward,
             ),
             Seek::AtOrBefore(key) => (
                 Bound::Unbounded,
                 Bound::Included(key.clone()),
-                Direction::Backward,
+                ReadDirection::Backward,
             ),
             Seek::Before(key) => (
                 Bound::Unbounded,
                 Bound::Excluded(key.clone()),
-                Direction::Backward,
+                ReadDirection::Backward,
             ),
         };
         Self {
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     fn check(prefix: &'static [u8], inside: &[&'static [u8]], outside: &[&'static [u8]]) {
-        let range = Range::prefix(prefix);
+        let range = KeyRange::prefix(prefix);
         let has =
             |key: &&'static [u8]| std::ops::RangeBounds::<[u8]>::contains(&range.bounds(), *key);
         assert!(inside.iter().all(has) && !outside.iter().any(has));
@@ -228,14 +229,14 @@ mod tests {
 
     #[test]
     fn ranges_within_each_other_keep_the_nearer_bounds() {
-        let keys = |from: Bound<&'static str>, to: Bound<&'static str>| Range {
+        let keys = |from: Bound<&'static str>, to: Bound<&'static str>| KeyRange {
             from: from.map(Bytes::from),
             to: to.map(Bytes::from),
-            direction: Direction::Forward,
+            direction: ReadDirection::Forward,
         };
         let both = keys(Bound::Included("b"), Bound::Excluded("d"));
-        assert_eq!(Range::all().within(&both), both);
-        assert_eq!(both.clone().within(&Range::all()), both);
+        assert_eq!(KeyRange::all().within(&both), both);
+        assert_eq!(both.clone().within(&KeyRange::all()), both);
         assert_eq!(
             keys(Bound::Excluded("b"), Bound::Included("d")).within(&both),
             keys(Bound::Excluded("b"), Bound::Excluded("d"))

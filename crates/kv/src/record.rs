@@ -5,7 +5,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 /// A value, and when it is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct StoredRecord {
     /// The value.
     pub value: Bytes,
     /// Milliseconds since 1970; 0 means never.
@@ -18,7 +18,7 @@ const EXPIRES: u8 = 1;
 /// Longest header.
 pub(crate) const HEADER_BYTES_MAX: usize = 9;
 
-impl Record {
+impl StoredRecord {
     /// Whether the record is still there at `now_ms`.
     #[must_use]
     pub fn is_live(&self, now_ms: u64) -> bool {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn check(stored: &[u8], expected: Result<(&[u8], u64), &str>) {
-        let decoded = Record::decode(Bytes::copy_from_slice(stored));
+        let decoded = StoredRecord::decode(Bytes::copy_from_slice(stored));
         match expected {
             Ok((value, expires_ms)) => {
                 let record = decoded.unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_is_decoded() {
+    fn encoded_record_is_decoded() {
         check(b"\0", Ok((b"", 0)));
         check(b"\0value", Ok((b"value", 0)));
         check(b"\x01\0\0\0\0\0\0\0\x07", Ok((b"", 7)));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_record_is_gone_from_its_time_on() {
-        let record = Record {
+        let record = StoredRecord {
             value: Bytes::new(),
             expires_ms: 10,
         };

@@ -1,10 +1,13 @@
-//! The databases this process has open, by path. Keeps none of them open. Rule: one path is one database, whoever asks.
+//! The databases this process has open, by path. Keeps none of them open. Rule: one path is one database for all callers.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::database::{Database, Open};
+use crate::clock::Clock;
+use crate::close_state::CloseState;
+use crate::database::{KvDatabase, Open};
+use crate::disk::is_database;
 use crate::error::{Error, Result};
 use crate::spec::Spec;
 
@@ -12,43 +15,35 @@ static OPEN: Mutex<Option<HashMap<PathBuf, Entry>>> = Mutex::new(None);
 
 struct Entry {
     open: Weak<Open>,
-    closed: Arc<Closed>,
+    closed: Arc<CloseState>,
 }
 
-/// Whether a database's thread has ended and let go of its folder.
-#[derive(Debug, Default)]
-pub(crate) struct Closed {
-    is_open: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Closed {
-    pub(crate) fn open(&self) {
-        *self.is_open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+impl KvDatabase {
+    /// Blocks the thread while files are read. One path is one database, so its settings must be the same each time.
+    pub fn open(spec: &Spec) -> Result<Self> {
+        Self::open_with(spec, Clock::System)
     }
 
-    pub(crate) fn close(&self) {
-        *self.is_open.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.changed.notify_all();
-    }
-
-    fn is_closed(&self) -> bool {
-        !*self.is_open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn wait(&self) {
-        let is_open = self.is_open.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(is_open, |is_open| *is_open));
+    /// [`open`](Self::open) with another clock for times to live; one that joins an open database keeps that one's.
+    pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
+        spec.validate()?;
+        if spec.read_only && !spec.is_in_memory() && !is_database(&spec.path)? {
+            return Err(Error::Broken {
+                path: spec.path.clone(),
+                reason: "there is none, and with read_only none is made".to_owned(),
+            });
+        }
+        join_or_open(spec, |closed| Self::start(spec, clock, closed))
     }
 }
 
-/// The database of that path if it is open, or else what `open` opens, which tells the `Closed` it is given what it does.
+/// The database of that path if it is open, or else what `open` opens, which tells the `CloseState` it is given what it does.
 ///
 /// The table is locked meanwhile: opening is rare, and two threads that ask for the same path must not both do it.
-pub(crate) fn join_or_open(
+fn join_or_open(
     spec: &Spec,
-    open: impl FnOnce(Arc<Closed>) -> Result<Database>,
-) -> Result<Database> {
+    open: impl FnOnce(Arc<CloseState>) -> Result<KvDatabase>,
+) -> Result<KvDatabase> {
     if spec.is_private() {
         return open(Arc::default());
     }
@@ -65,7 +60,7 @@ pub(crate) fn join_or_open(
             return Ok(opened);
         };
         if let Some(open) = entry.open.upgrade() {
-            return join(Database { open }, spec);
+            return join(KvDatabase { open }, spec);
         }
         let closed = entry.closed.clone();
         drop(guard);
@@ -74,7 +69,7 @@ pub(crate) fn join_or_open(
     }
 }
 
-fn join(open: Database, spec: &Spec) -> Result<Database> {
+fn join(open: KvDatabase, spec: &Spec) -> Result<KvDatabase> {
     // The same settings, whatever was ignored, by whatever way the path was written.
     let plain = |spec: &Spec| Spec {
         path: PathBuf::new(),
@@ -95,7 +90,7 @@ fn name(spec: &Spec) -> Result<PathBuf> {
     if spec.is_in_memory() {
         return Ok(Path::new("memory:").join(spec.path.as_os_str()));
     }
-    // A folder has one name only once it is there. Why it cannot be made is told when it is opened.
+    // A folder has one name only once it is there. Why it cannot be made is reported when it is opened.
     std::fs::create_dir_all(&spec.path)
         .and_then(|()| std::fs::canonicalize(&spec.path))
         .or_else(|_| std::path::absolute(&spec.path))

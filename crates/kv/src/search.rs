@@ -8,13 +8,12 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 
-use crate::engine::Pair;
 use crate::error::{Error, Result};
 use crate::limits::{
     EDIT_PATTERN_BYTES_MAX, PAGE_RECORDS_MAX, PATTERN_BYTES_MAX, REGEX_BYTES_MAX, SEARCH_BYTES_MAX,
     SEARCH_MATCHES_MAX,
 };
-use crate::range::{Direction, Range};
+use crate::range::{KeyRange, Pair, ReadDirection};
 use crate::write::check_many;
 
 /// How a pattern is compared with keys.
@@ -82,7 +81,7 @@ pub(crate) fn search(
     pattern: &[u8],
     capacity: usize,
     wanted: impl Fn() -> bool,
-    mut page: impl FnMut(&Range, usize) -> Result<Vec<Pair>>,
+    mut page: impl FnMut(&KeyRange, usize) -> Result<Vec<Pair>>,
 ) -> Result<Vec<Bytes>> {
     check_many(
         "bytes of pattern",
@@ -118,8 +117,8 @@ fn check_bytes(bytes: usize) -> Result<()> {
 
 /// Calls `visit` for the keys of a range until it answers false.
 fn each_key(
-    mut range: Range,
-    page: &mut impl FnMut(&Range, usize) -> Result<Vec<Pair>>,
+    mut range: KeyRange,
+    page: &mut impl FnMut(&KeyRange, usize) -> Result<Vec<Pair>>,
     mut visit: impl FnMut(Bytes) -> bool,
 ) -> Result<()> {
     loop {
@@ -136,17 +135,33 @@ fn each_key(
     }
 }
 
-fn range_of(mode: SearchMode, pattern: &[u8]) -> Range {
+fn range_of(mode: SearchMode, pattern: &[u8]) -> KeyRange {
     let key = Bytes::copy_from_slice(pattern);
     let (from, to, direction) = match mode {
-        SearchMode::Begin => return Range::prefix(key),
-        SearchMode::Upper => (Bound::Excluded(key), Bound::Unbounded, Direction::Forward),
-        SearchMode::UpperInc => (Bound::Included(key), Bound::Unbounded, Direction::Forward),
-        SearchMode::Lower => (Bound::Unbounded, Bound::Excluded(key), Direction::Backward),
-        SearchMode::LowerInc => (Bound::Unbounded, Bound::Included(key), Direction::Backward),
-        _ => return Range::all(),
+        SearchMode::Begin => return KeyRange::prefix(key),
+        SearchMode::Upper => (
+            Bound::Excluded(key),
+            Bound::Unbounded,
+            ReadDirection::Forward,
+        ),
+        SearchMode::UpperInc => (
+            Bound::Included(key),
+            Bound::Unbounded,
+            ReadDirection::Forward,
+        ),
+        SearchMode::Lower => (
+            Bound::Unbounded,
+            Bound::Excluded(key),
+            ReadDirection::Backward,
+        ),
+        SearchMode::LowerInc => (
+            Bound::Unbounded,
+            Bound::Included(key),
+            ReadDirection::Backward,
+        ),
+        _ => return KeyRange::all(),
     };
-    Range {
+    KeyRange {
         from,
         to,
         direction,
@@ -223,7 +238,7 @@ fn nearest(
     pattern: &[u8],
     most: usize,
     wanted: impl Fn() -> bool,
-    page: &mut impl FnMut(&Range, usize) -> Result<Vec<Pair>>,
+    page: &mut impl FnMut(&KeyRange, usize) -> Result<Vec<Pair>>,
 ) -> Result<Vec<Bytes>> {
     check_many(
         "bytes of pattern",
@@ -236,7 +251,7 @@ fn nearest(
     let mut row = Vec::new();
     let mut best: BinaryHeap<Candidate> = BinaryHeap::new();
     let mut bytes = 0;
-    each_key(Range::all(), page, |key| {
+    each_key(KeyRange::all(), page, |key| {
         let distance = match mode {
             SearchMode::Edit => distance(&characters(&key), &target, &mut row),
             _ => distance(&key, pattern, &mut row),
@@ -292,7 +307,7 @@ mod tests {
     }
 
     fn check_most(mode: &str, pattern: &str, capacity: usize, expected: Result<&[&str], &str>) {
-        let page = |range: &Range, limit: usize| {
+        let page = |range: &KeyRange, limit: usize| {
             let inside = |key: &&&str| {
                 std::ops::RangeBounds::<[u8]>::contains(&range.bounds(), key.as_bytes())
             };
@@ -301,7 +316,7 @@ mod tests {
                 .filter(inside)
                 .map(|key| (Bytes::from_static(key.as_bytes()), Bytes::new()))
                 .collect();
-            if range.direction == Direction::Backward {
+            if range.direction == ReadDirection::Backward {
                 pairs.reverse();
             }
             pairs.truncate(limit.min(3));
@@ -374,7 +389,7 @@ mod tests {
         for mode in [SearchMode::Contain, SearchMode::EditBin] {
             let looks = std::cell::Cell::new(0_usize);
             // There are keys without end.
-            let page = |_: &Range, _| {
+            let page = |_: &KeyRange, _| {
                 let pair = |number: u8| (Bytes::copy_from_slice(&[number]), Bytes::new());
                 Ok((0..10).map(pair).collect())
             };
@@ -388,7 +403,7 @@ mod tests {
     fn keys_that_are_found_have_a_bound_in_bytes() {
         let key = Bytes::from(vec![b'k'; 65_000]);
         for mode in [SearchMode::Contain, SearchMode::Upper] {
-            let page = |_: &Range, _| Ok(vec![(key.clone(), Bytes::new()); 100]);
+            let page = |_: &KeyRange, _| Ok(vec![(key.clone(), Bytes::new()); 100]);
             let error = search(mode, b"", 0, || true, page).unwrap_err();
             assert!(error.to_string().contains("SEARCH_BYTES_MAX"), "{error}");
         }

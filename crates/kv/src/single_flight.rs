@@ -71,11 +71,11 @@ pub enum StoreId {
 /// A key of a store.
 type Id = (StoreId, Bytes);
 
-/// What became of an attempt to compute.
+/// The outcome of an attempt to compute.
 #[derive(Debug)]
-pub enum Joined {
+pub enum JoinOutcome {
     /// The caller computes.
-    Lead(Lead),
+    Lead(FlightLease),
     /// Another one does.
     Wait(Waiting),
     /// Who computes it waits for the caller, or may do so: neither could go on. The caller computes for itself.
@@ -84,11 +84,11 @@ pub enum Joined {
 
 /// What a wait ends with.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum FlightOutcome {
     /// The value that the leader landed.
     Landed(Bytes),
     /// The leader landed nothing; now it is the turn of who waited.
-    Lead(Lead),
+    Lead(FlightLease),
 }
 
 #[derive(Debug)]
@@ -101,7 +101,7 @@ struct Flight {
 struct Waiter {
     number: u64,
     lineage: Vec<Runner>,
-    sender: oneshot::Sender<Outcome>,
+    sender: oneshot::Sender<FlightOutcome>,
 }
 
 #[derive(Debug, Default)]
@@ -136,13 +136,18 @@ impl SingleFlight {
     /// # Errors
     /// [`Error::FetchNested`] when the caller computes this key already, further out, and [`Error::QueueFull`] when
     /// [`FETCH_WAITERS_MAX`] wait already.
-    pub fn join(&self, place: &StoreId, key: Bytes, lineage: impl Into<Lineage>) -> Result<Joined> {
+    pub fn join(
+        &self,
+        place: &StoreId,
+        key: Bytes,
+        lineage: impl Into<Lineage>,
+    ) -> Result<JoinOutcome> {
         let Lineage {
             runners: lineage,
             certain,
         } = lineage.into();
         let Some(asking) = lineage.first().copied() else {
-            return Ok(Joined::Alone);
+            return Ok(JoinOutcome::Alone);
         };
         let id: Id = (place.clone(), key);
         let mut table = self.table();
@@ -152,14 +157,14 @@ impl SingleFlight {
                 waiters: VecDeque::new(),
             };
             table.flights.insert(id.clone(), flight);
-            return Ok(Joined::Lead(self.lead(id)));
+            return Ok(JoinOutcome::Lead(self.lead(id)));
         };
         let place = lineage.iter().position(|runner| *runner == leader);
         if place.is_some_and(|place| place < certain) {
             return Err(Error::FetchNested);
         }
         if place.is_some() || table.waits_for(leader, &lineage) {
-            return Ok(Joined::Alone);
+            return Ok(JoinOutcome::Alone);
         }
         if table.waiting >= FETCH_WAITERS_MAX {
             return Err(Error::QueueFull {
@@ -168,11 +173,11 @@ impl SingleFlight {
                 max: FETCH_WAITERS_MAX,
             });
         }
-        Ok(Joined::Wait(self.wait(&mut table, id, lineage)))
+        Ok(JoinOutcome::Wait(self.wait(&mut table, id, lineage)))
     }
 
-    fn lead(&self, id: Id) -> Lead {
-        Lead {
+    fn lead(&self, id: Id) -> FlightLease {
+        FlightLease {
             id: Some(id),
             flights: self.clone(),
         }
@@ -240,7 +245,7 @@ impl Table {
     }
 
     /// Makes the first of the waiting the leader; without any the flight is over.
-    fn succeed(&mut self, id: &Id) -> Option<oneshot::Sender<Outcome>> {
+    fn succeed(&mut self, id: &Id) -> Option<oneshot::Sender<FlightOutcome>> {
         let next = self.flights.get_mut(id)?.waiters.pop_front();
         let Some(waiter) = next else {
             self.flights.remove(id);
@@ -256,13 +261,13 @@ impl Table {
 
 /// The duty to compute. Dropped, it goes to the next.
 #[derive(Debug)]
-pub struct Lead {
+pub struct FlightLease {
     /// None once it is over.
     id: Option<Id>,
     flights: SingleFlight,
 }
 
-impl Lead {
+impl FlightLease {
     /// Gives the value to all who wait.
     pub fn land(mut self, value: &Bytes) {
         let Some(id) = self.id.take() else {
@@ -279,12 +284,12 @@ impl Lead {
         };
         for waiter in waiters {
             // Who does not wait any more needs no value.
-            drop(waiter.sender.send(Outcome::Landed(value.clone())));
+            drop(waiter.sender.send(FlightOutcome::Landed(value.clone())));
         }
     }
 }
 
-impl Drop for Lead {
+impl Drop for FlightLease {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else {
             return;
@@ -295,8 +300,8 @@ impl Drop for Lead {
                 return;
             };
             let lead = self.flights.lead(id.clone());
-            match sender.send(Outcome::Lead(lead)) {
-                Err(Outcome::Lead(mut refused)) => refused.id = None,
+            match sender.send(FlightOutcome::Lead(lead)) {
+                Err(FlightOutcome::Lead(mut refused)) => refused.id = None,
                 _ => return,
             }
         }
@@ -308,13 +313,13 @@ impl Drop for Lead {
 pub struct Waiting {
     id: Id,
     number: u64,
-    receiver: oneshot::Receiver<Outcome>,
+    receiver: oneshot::Receiver<FlightOutcome>,
     flights: SingleFlight,
 }
 
 impl Future for Waiting {
     /// None never comes while the process lives.
-    type Output = Option<Outcome>;
+    type Output = Option<FlightOutcome>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.receiver).poll(context).map(Result::ok)
@@ -353,25 +358,29 @@ mod tests {
         lineage.iter().map(runner).collect()
     }
 
-    fn asked(flights: &SingleFlight, key: &'static str, lineage: &[(u64, u64)]) -> Result<Joined> {
+    fn asked(
+        flights: &SingleFlight,
+        key: &'static str,
+        lineage: &[(u64, u64)],
+    ) -> Result<JoinOutcome> {
         flights.join(&PLACE, Bytes::from(key), runners(lineage))
     }
 
-    fn lead(joined: Result<Joined>) -> Lead {
+    fn lead(joined: Result<JoinOutcome>) -> FlightLease {
         match joined {
-            Ok(Joined::Lead(lead)) => lead,
+            Ok(JoinOutcome::Lead(lead)) => lead,
             _ => panic!("no lead"),
         }
     }
 
-    fn wait(joined: Result<Joined>) -> Waiting {
+    fn wait(joined: Result<JoinOutcome>) -> Waiting {
         match joined {
-            Ok(Joined::Wait(waiting)) => waiting,
+            Ok(JoinOutcome::Wait(waiting)) => waiting,
             _ => panic!("no wait"),
         }
     }
 
-    fn now(waiting: &mut Waiting) -> Option<Outcome> {
+    fn now(waiting: &mut Waiting) -> Option<FlightOutcome> {
         let mut context = Context::from_waker(Waker::noop());
         match Pin::new(waiting).poll(&mut context) {
             Poll::Ready(outcome) => outcome,
@@ -386,7 +395,7 @@ mod tests {
         let mut others = [(1, 2), (2, 1)].map(|runner| wait(asked(&flights, "k", &[runner])));
         first.land(&Bytes::from("v"));
         for other in &mut others {
-            assert!(matches!(now(other), Some(Outcome::Landed(value)) if value == "v"));
+            assert!(matches!(now(other), Some(FlightOutcome::Landed(value)) if value == "v"));
         }
         drop(lead(asked(&flights, "k", &[(1, 1)])));
     }
@@ -401,11 +410,11 @@ mod tests {
         drop(gone);
         drop(first);
         assert!(now(&mut fourth).is_none());
-        let Some(Outcome::Lead(next)) = now(&mut second) else {
+        let Some(FlightOutcome::Lead(next)) = now(&mut second) else {
             panic!("it is not the second's turn");
         };
         drop(next);
-        assert!(matches!(now(&mut fourth), Some(Outcome::Lead(_))));
+        assert!(matches!(now(&mut fourth), Some(FlightOutcome::Lead(_))));
     }
 
     #[test]
@@ -416,7 +425,7 @@ mod tests {
         let mut third = wait(asked(&flights, "k", &[(1, 3)]));
         drop(first);
         drop(second);
-        assert!(matches!(now(&mut third), Some(Outcome::Lead(_))));
+        assert!(matches!(now(&mut third), Some(FlightOutcome::Lead(_))));
     }
 
     #[test]
@@ -434,7 +443,7 @@ mod tests {
         ));
         assert!(matches!(
             asked(&flights, "other", &[(1, 1)]),
-            Ok(Joined::Lead(_))
+            Ok(JoinOutcome::Lead(_))
         ));
         drop(outer);
     }
@@ -447,7 +456,7 @@ mod tests {
             let runners = runners(lineage);
             flights.join(&PLACE, Bytes::from("k"), Lineage { runners, certain })
         };
-        assert!(matches!(ask(&[(2, 1), (1, 1)], 1), Ok(Joined::Alone)));
+        assert!(matches!(ask(&[(2, 1), (1, 1)], 1), Ok(JoinOutcome::Alone)));
         assert!(matches!(ask(&[(2, 1), (1, 1)], 2), Err(Error::FetchNested)));
         drop(outer);
     }
@@ -462,12 +471,12 @@ mod tests {
         let more = wait(asked(&flights, "three", &[(1, 2)]));
         assert!(matches!(
             asked(&flights, "one", &[(1, 3)]),
-            Ok(Joined::Alone)
+            Ok(JoinOutcome::Alone)
         ));
         drop(blocked);
         assert!(matches!(
             asked(&flights, "one", &[(1, 3)]),
-            Ok(Joined::Wait(_))
+            Ok(JoinOutcome::Wait(_))
         ));
         drop((one, two, three, more));
     }

@@ -33,7 +33,7 @@ pub enum WhenFull {
 
 /// A setting that tunes a structure of Tkrzw's, which this store has not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Ignored {
+pub struct IgnoredSetting {
     /// Its name, such as `num_buckets`.
     pub name: String,
     /// Its value, as written.
@@ -60,7 +60,7 @@ pub struct Spec {
     /// Whether writes are refused, with [`Error::ReadOnly`]. A database on disk must be there then.
     pub read_only: bool,
     /// Settings without a meaning here, to be named in a warning.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredSetting>,
 }
 
 /// What names databases in memory.
@@ -217,7 +217,7 @@ impl Spec {
         self.durability == Durability::Memory
     }
 
-    /// Whether nobody can ask for the same database by its name.
+    /// Whether no other handle can be opened by its name.
     #[must_use]
     pub fn is_private(&self) -> bool {
         self.path.as_os_str().is_empty()
@@ -246,7 +246,7 @@ impl Spec {
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: &str, chosen: &mut Chosen) -> Result<()> {
+    fn set(&mut self, name: &str, value: &str, chosen: &mut EngineSettings) -> Result<()> {
         match name {
             "durability" => chosen.durability = Some(durability(value)?),
             "dbm" => chosen.engine = Some(engine(value)?),
@@ -258,7 +258,7 @@ impl Spec {
                     .map_err(|_| refused("value_max is out of range"))?;
             }
             "read_only" => self.read_only = truth(name, value)?,
-            _ if TUNING.contains(&name) => self.ignored.push(Ignored {
+            _ if TUNING.contains(&name) => self.ignored.push(IgnoredSetting {
                 name: name.to_owned(),
                 value: value.to_owned(),
             }),
@@ -267,7 +267,7 @@ impl Spec {
         Ok(())
     }
 
-    fn decide(&mut self, chosen: &Chosen) -> Result<()> {
+    fn decide(&mut self, chosen: &EngineSettings) -> Result<()> {
         let ending = ending(&self.path);
         let engine = chosen.engine.unwrap_or_else(|| match ending.as_deref() {
             Some(CACHE_ENDING) => Engine::Cache,
@@ -295,7 +295,7 @@ impl Spec {
 
 /// What was said about the engine, before the path has its say.
 #[derive(Default)]
-struct Chosen {
+struct EngineSettings {
     durability: Option<Durability>,
     engine: Option<Engine>,
     when_full: Option<WhenFull>,
@@ -328,7 +328,7 @@ impl FromStr for Spec {
         }
         let mut spec = Self::memory();
         spec.path = PathBuf::from(path);
-        let mut chosen = Chosen::default();
+        let mut chosen = EngineSettings::default();
         for (at, setting) in settings.split(',').map(str::trim).enumerate() {
             if setting.is_empty() {
                 continue;
@@ -375,7 +375,7 @@ impl fmt::Display for Spec {
         if self.read_only {
             f.write_str(",read_only=true")?;
         }
-        for Ignored { name, value } in &self.ignored {
+        for IgnoredSetting { name, value } in &self.ignored {
             write!(f, ",{name}={value}")?;
         }
         Ok(())
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tunes_is_kept_for_a_warning() {
+    fn setting_that_only_tunes_is_listed_for_a_warning() {
         for name in TUNING {
             let spec: Spec = format!("casket.tkh#{name}=2m").parse().unwrap();
             assert_eq!(spec.ignored.len(), 1, "{name}");
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradicting_settings_are_refused() {
         check("#durability=disk", Err("needs a database on disk"));
         check("a.tkmb#durability=process", Err("needs a database on disk"));
         check("#dbm=tree", Err("needs a path"));

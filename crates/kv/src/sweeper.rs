@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 
-/// How long an expired record may take up memory that nobody touches.
+/// How long an expired record may take up memory that is not used.
 const EVERY: Duration = Duration::from_secs(1);
 
 static SWEEPER: Sweeper = Sweeper {
@@ -94,12 +94,12 @@ fn run() {
 mod tests {
     use std::time::Instant;
 
-    use crate::{Clock, Database, SetMode, Spec, Write};
+    use crate::{Clock, KvDatabase, SetMode, Spec, Write};
 
     #[test]
-    fn what_expires_is_removed_though_nobody_asks() {
+    fn expired_record_is_removed_without_a_read() {
         let clock = Clock::manual(super::EVERY);
-        let kv = Database::open_with(&Spec::memory(), clock.clone()).unwrap();
+        let kv = KvDatabase::open_with(&Spec::memory(), clock.clone()).unwrap();
         let write = Write::Set {
             key: "a".into(),
             value: "v".into(),
@@ -117,17 +117,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_discarded_is_freed_away_from_its_owner() {
-        let _kv = Database::open(&Spec::memory()).unwrap();
-        let (told, freed) = std::sync::mpsc::channel();
-        struct Told(std::sync::mpsc::Sender<()>);
-        impl Drop for Told {
+    fn discarded_value_is_freed_on_another_thread() {
+        let _kv = KvDatabase::open(&Spec::memory()).unwrap();
+        let (freed_signal, freed) = std::sync::mpsc::channel();
+        struct DropSignal(std::sync::mpsc::Sender<()>);
+        impl Drop for DropSignal {
             fn drop(&mut self) {
                 let _ = self.0.send(());
             }
         }
         for _ in 0..3 {
-            super::discard(Box::new(Told(told.clone())));
+            super::discard(Box::new(DropSignal(freed_signal.clone())));
         }
         for _ in 0..3 {
             freed.recv_timeout(super::EVERY * 30).unwrap();

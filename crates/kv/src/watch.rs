@@ -1,5 +1,5 @@
-//! Changes of a database, told to whoever watches a prefix of keys. Carries no values: the watcher reads what it wants.
-//! Rule: a slow watcher loses changes and is told so; it never holds up a write and never holds more than its bounds.
+//! Changes of a database, reported to watchers of a prefix of keys. Carries no values: the watcher reads what it wants.
+//! Rule: a slow watcher loses changes and gets an error that says so; it never holds up a write and never holds more than its bounds.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::limits::{WATCH_BYTES_MAX, WATCH_CHANGES_MAX, WATCHES_MAX};
 /// What happened.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Changed {
+pub enum ChangeEvent {
     /// A record was stored, new or in place of another.
     Put(Bytes),
     /// A record was removed.
@@ -31,7 +31,7 @@ pub enum Changed {
     Lagged(u64),
 }
 
-impl Changed {
+impl ChangeEvent {
     /// The key of the one record that changed.
     #[must_use]
     pub fn key(&self) -> Option<&Bytes> {
@@ -46,7 +46,7 @@ impl Changed {
 
 /// The changes of one prefix from now on. Ends with the database, or when it is dropped.
 #[derive(Debug)]
-pub struct Watch {
+pub struct PrefixWatch {
     id: usize,
     queue: Arc<Mutex<Queue>>,
     watches: Arc<Watches>,
@@ -54,7 +54,7 @@ pub struct Watch {
 
 #[derive(Debug, Default)]
 struct Queue {
-    changes: VecDeque<Changed>,
+    changes: VecDeque<ChangeEvent>,
     key_bytes: usize,
     lost: u64,
     waker: Option<Waker>,
@@ -64,7 +64,7 @@ struct Queue {
 /// All watches of one database.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    /// Beside the table, so that a write nobody watches takes no lock.
+    /// Beside the table, so that a write without watchers takes no lock.
     count: AtomicUsize,
     table: Mutex<Table>,
 }
@@ -77,7 +77,7 @@ struct Table {
 }
 
 impl Watches {
-    pub(crate) fn watch(self: &Arc<Self>, prefix: Bytes) -> Result<Watch> {
+    pub(crate) fn watch(self: &Arc<Self>, prefix: Bytes) -> Result<PrefixWatch> {
         let mut table = lock(&self.table);
         if table.watches.len() >= WATCHES_MAX {
             return Err(Error::QueueFull {
@@ -94,20 +94,20 @@ impl Watches {
         table.next += 1;
         table.watches.insert(id, (prefix, queue.clone()));
         self.count.store(table.watches.len(), SeqCst);
-        Ok(Watch {
+        Ok(PrefixWatch {
             id,
             queue,
             watches: self.clone(),
         })
     }
 
-    /// Whether anybody has to be told. Asked before a change is made into a [`Changed`].
+    /// Whether there are watchers. Looked at before a change is made into a [`ChangeEvent`].
     pub(crate) fn any(&self) -> bool {
         self.count.load(SeqCst) != 0
     }
 
     /// Tells everyone whose prefix fits. Called in the order of the changes of a key.
-    pub(crate) fn tell(&self, changed: &Changed) {
+    pub(crate) fn tell(&self, changed: &ChangeEvent) {
         for (prefix, queue) in lock(&self.table).watches.values() {
             if changed.key().is_none_or(|key| key.starts_with(prefix)) {
                 lock(queue).push(changed.clone());
@@ -128,12 +128,12 @@ impl Watches {
 }
 
 impl Queue {
-    fn push(&mut self, changed: Changed) {
+    fn push(&mut self, changed: ChangeEvent) {
         let bytes = changed.key().map_or(0, Bytes::len);
         let fits = self.changes.len() < WATCH_CHANGES_MAX
             && self.key_bytes + bytes <= WATCH_BYTES_MAX.max(bytes);
         if self.lost > 0 || !fits {
-            // From the first lost change on, all are: what is told stays without gaps.
+            // From the first lost change on, all are: what is reported stays without gaps.
             self.lost += 1;
         } else {
             self.key_bytes += bytes;
@@ -142,13 +142,13 @@ impl Queue {
         self.wake();
     }
 
-    fn pop(&mut self) -> Option<Changed> {
+    fn pop(&mut self) -> Option<ChangeEvent> {
         if let Some(changed) = self.changes.pop_front() {
             self.key_bytes -= changed.key().map_or(0, Bytes::len);
             return Some(changed);
         }
         let lost = std::mem::take(&mut self.lost);
-        (lost > 0).then_some(Changed::Lagged(lost))
+        (lost > 0).then_some(ChangeEvent::Lagged(lost))
     }
 
     fn wake(&mut self) {
@@ -158,23 +158,23 @@ impl Queue {
     }
 }
 
-impl Watch {
+impl PrefixWatch {
     /// The next change; `None` when the database is gone. Dropping the future loses nothing.
     #[expect(
         clippy::should_implement_trait,
         reason = "a future, as channels have it, not an iterator"
     )]
-    pub fn next(&mut self) -> Next<'_> {
-        Next { watch: self }
+    pub fn next(&mut self) -> NextChange<'_> {
+        NextChange { watch: self }
     }
 
     /// The next change, if it is there already.
-    pub fn try_next(&mut self) -> Option<Changed> {
+    pub fn try_next(&mut self) -> Option<ChangeEvent> {
         lock(&self.queue).pop()
     }
 }
 
-impl Drop for Watch {
+impl Drop for PrefixWatch {
     fn drop(&mut self) {
         let mut table = lock(&self.watches.table);
         table.watches.remove(&self.id);
@@ -182,14 +182,14 @@ impl Drop for Watch {
     }
 }
 
-/// The future of [`Watch::next`].
+/// The future of [`PrefixWatch::next`].
 #[derive(Debug)]
-pub struct Next<'a> {
-    watch: &'a mut Watch,
+pub struct NextChange<'a> {
+    watch: &'a mut PrefixWatch,
 }
 
-impl Future for Next<'_> {
-    type Output = Option<Changed>;
+impl Future for NextChange<'_> {
+    type Output = Option<ChangeEvent>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut queue = lock(&self.watch.queue);
@@ -213,12 +213,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn check(prefix: &'static str, told: &[Changed], expected: &[Changed]) {
+    fn check(prefix: &'static str, changes: &[ChangeEvent], expected: &[ChangeEvent]) {
         let watches = Arc::new(Watches::default());
         let mut watch = watches
             .watch(Bytes::from_static(prefix.as_bytes()))
             .unwrap();
-        for changed in told {
+        for changed in changes {
             watches.tell(changed);
         }
         let mut seen = Vec::new();
@@ -228,16 +228,16 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    fn put(key: &str) -> Changed {
-        Changed::Put(Bytes::copy_from_slice(key.as_bytes()))
+    fn put(key: &str) -> ChangeEvent {
+        ChangeEvent::Put(Bytes::copy_from_slice(key.as_bytes()))
     }
 
     #[test]
     fn a_watch_sees_its_prefix_and_what_concerns_all() {
         check(
             "a:",
-            &[put("a:1"), put("b:1"), put("a"), Changed::Cleared],
-            &[put("a:1"), Changed::Cleared],
+            &[put("a:1"), put("b:1"), put("a"), ChangeEvent::Cleared],
+            &[put("a:1"), ChangeEvent::Cleared],
         );
         check("", &[put(""), put("z")], &[put(""), put("z")]);
     }
@@ -247,7 +247,7 @@ mod tests {
         let many = vec![put("key"); WATCH_CHANGES_MAX + 1];
         let mut expected = many[..WATCH_CHANGES_MAX].to_vec();
         check("", &many[..WATCH_CHANGES_MAX], &expected);
-        expected.push(Changed::Lagged(1));
+        expected.push(ChangeEvent::Lagged(1));
         check("", &many, &expected);
     }
 
@@ -257,14 +257,14 @@ mod tests {
         check(
             "",
             &[put(&key), put(&key), put("k"), put("")],
-            &[put(&key), put(&key), Changed::Lagged(2)],
+            &[put(&key), put(&key), ChangeEvent::Lagged(2)],
         );
     }
 
     #[test]
     fn watches_have_a_bound() {
         let watches = Arc::new(Watches::default());
-        let mut held: Vec<Watch> = (0..WATCHES_MAX)
+        let mut held: Vec<PrefixWatch> = (0..WATCHES_MAX)
             .map(|_| watches.watch(Bytes::new()).unwrap())
             .collect();
         let error = watches.watch(Bytes::new()).unwrap_err();

@@ -12,7 +12,7 @@ use crate::limits::{BATCH_WRITES_MAX, EXCHANGE_RECORDS_MAX, KEY_BYTES_MAX};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Stores a value. Answers [`Written::Done`], or [`Written::Duplicate`] by [`SetMode::IfAbsent`].
+    /// Stores a value. Answers [`WriteResult::Done`], or [`WriteResult::Duplicate`] by [`SetMode::IfAbsent`].
     Set {
         /// The key.
         key: Bytes,
@@ -23,12 +23,12 @@ pub enum Write {
         /// How long the record is there; for ever without it, also when the one before was not.
         ttl: Option<Duration>,
     },
-    /// Removes a record. Answers [`Written::Done`] or [`Written::Missing`].
+    /// Removes a record. Answers [`WriteResult::Done`] or [`WriteResult::Missing`].
     Remove {
         /// The key.
         key: Bytes,
     },
-    /// Adds to the end of a value, or stores a new record. A time to live stays as it is. Answers [`Written::Done`].
+    /// Adds to the end of a value, or stores a new record. A time to live stays as it is. Answers [`WriteResult::Done`].
     Append {
         /// The key.
         key: Bytes,
@@ -38,7 +38,7 @@ pub enum Write {
         delimiter: Bytes,
     },
     /// Adds to a number of eight bytes, most significant first, around the ends of its range. A time to live stays as it is.
-    /// Answers [`Written::Number`], the new one.
+    /// Answers [`WriteResult::Number`], the new one.
     Increment {
         /// The key.
         key: Bytes,
@@ -47,7 +47,7 @@ pub enum Write {
         /// What it is added to when the record is missing.
         initial: i64,
     },
-    /// Changes a record that is as expected. Answers [`Written::Exchanged`] or [`Written::Mismatch`].
+    /// Changes a record that is as expected. Answers [`WriteResult::Exchanged`] or [`WriteResult::Mismatch`].
     CompareExchange {
         /// The key.
         key: Bytes,
@@ -56,15 +56,15 @@ pub enum Write {
         /// What it becomes.
         desired: Desired,
     },
-    /// Changes records if all are as expected. Answers [`Written::Done`] or [`Written::Mismatch`] without a value.
+    /// Changes records if all are as expected. Answers [`WriteResult::Done`] or [`WriteResult::Mismatch`] without a value.
     CompareExchangeMulti {
         /// What each of these must be.
         expected: Vec<(Bytes, Expected)>,
         /// What each of these becomes, in order.
         desired: Vec<(Bytes, Desired)>,
     },
-    /// Gives a record another key; its time to live goes with it. Answers [`Written::Done`], [`Written::Missing`], or
-    /// [`Written::Duplicate`].
+    /// Gives a record another key; its time to live goes with it. Answers [`WriteResult::Done`], [`WriteResult::Missing`], or
+    /// [`WriteResult::Duplicate`].
     Rekey {
         /// The key now.
         old: Bytes,
@@ -75,19 +75,19 @@ pub enum Write {
         /// What becomes of the record with the old key.
         source: RekeySource,
     },
-    /// Removes the record with the least key. Answers [`Written::Popped`] or [`Written::Missing`].
+    /// Removes the record with the least key. Answers [`WriteResult::Popped`] or [`WriteResult::Missing`].
     PopFirst,
     /// Stores a value behind those pushed before: its key is the time in units of 10 ns as eight bytes, or the first one
-    /// after it that is free. Answers [`Written::Pushed`].
+    /// after it that is free. Answers [`WriteResult::Pushed`].
     PushLast {
         /// The value.
         value: Bytes,
         /// The time; now without it.
         at: Option<SystemTime>,
     },
-    /// Writes on their own, in order; other callers' may come between. Answers [`Written::Each`].
+    /// Writes on their own, in order; other callers' may come between. Answers [`WriteResult::Each`].
     Batch(Vec<Write>),
-    /// Removes every record. Answers [`Written::Done`].
+    /// Removes every record. Answers [`WriteResult::Done`].
     Clear,
 }
 
@@ -134,7 +134,7 @@ pub enum Desired {
 /// The answer to a [`Write`].
 #[non_exhaustive]
 #[derive(Clone, Debug)]
-pub enum Written {
+pub enum WriteResult {
     /// It took place.
     Done,
     /// Nothing changed: there is no record.
@@ -169,7 +169,7 @@ pub enum Written {
         key: Bytes,
     },
     /// The answers to the writes of a batch, in order.
-    Each(Vec<Result<Written>>),
+    Each(Vec<Result<WriteResult>>),
 }
 
 impl Write {

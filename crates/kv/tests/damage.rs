@@ -7,12 +7,12 @@ use std::io::{Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Durability, Error, Range, Spec, Write};
+use tsumugi_kv::{Durability, Error, KeyRange, KvDatabase, Spec, Write};
 
 const RECORDS: u32 = 60;
 
-fn open(path: &Path) -> Result<Database, Error> {
-    Database::open(&Spec::disk(path, Durability::Process))
+fn open(path: &Path) -> Result<KvDatabase, Error> {
+    KvDatabase::open(&Spec::disk(path, Durability::Process))
 }
 
 fn key(number: u32) -> Bytes {
@@ -24,7 +24,7 @@ fn value(number: u32) -> Bytes {
 }
 
 /// Each record in a commit of its own, along with the number of the last one.
-fn fill(kv: &Database, numbers: std::ops::Range<u32>) {
+fn fill(kv: &KvDatabase, numbers: std::ops::Range<u32>) {
     for number in numbers {
         let writes = vec![
             Write::set(key(number), value(number)),
@@ -113,9 +113,9 @@ fn outcome(path: &Path) -> Outcome {
                 "record {number} of {last}"
             );
         }
-        let page = kv.page(&Range::prefix("key"), 1_000)?;
+        let page = kv.page(&KeyRange::prefix("key"), 1_000)?;
         assert!(page.iter().map(|(k, v)| (k, v)).eq(&expected));
-        let back = kv.page(&Range::prefix("key").reversed(), 1_000)?;
+        let back = kv.page(&KeyRange::prefix("key").reversed(), 1_000)?;
         assert!(back.iter().rev().eq(&page));
         assert_eq!(kv.count()?, u64::from(last) + u64::from(last > 0));
         Ok(last)

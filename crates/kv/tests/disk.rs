@@ -7,18 +7,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_kv::limits::{QUEUE_BYTES_MAX, QUEUE_WRITES_MAX, VALUE_BYTES_DEFAULT};
 use tsumugi_kv::{
-    Clock, Database, Durability, Error, Pending, Range, SetMode, Spec, Write, Written,
+    Clock, Durability, Error, KeyRange, KvDatabase, Pending, SetMode, Spec, Write, WriteResult,
 };
 
 fn spec(folder: &Path, durability: Durability) -> Spec {
     Spec::disk(folder.join("casket.tkt"), durability)
 }
 
-fn open(folder: &Path) -> Database {
-    Database::open(&spec(folder, Durability::Process)).unwrap()
+fn open(folder: &Path) -> KvDatabase {
+    KvDatabase::open(&spec(folder, Durability::Process)).unwrap()
 }
 
-fn fill(kv: &Database, records: std::ops::Range<u32>) {
+fn fill(kv: &KvDatabase, records: std::ops::Range<u32>) {
     let writes = records.map(|n| Write::set(n.to_be_bytes().to_vec(), vec![b'v'; 100]));
     kv.submit_wait(Write::Batch(writes.collect())).unwrap();
 }
@@ -38,21 +38,21 @@ fn a_database_is_there_when_it_is_opened_again() {
     for durability in [Durability::Process, Durability::Disk] {
         let spec = Spec::disk(folder.path().join(durability.to_string()), durability);
         for round in 0..5 {
-            let kv = Database::open(&spec).unwrap();
+            let kv = KvDatabase::open(&spec).unwrap();
             assert_eq!(kv.count().unwrap(), u64::from(round) * 1_000);
             fill(&kv, round * 1_000..(round + 1) * 1_000);
         }
-        let kv = Database::open(&spec).unwrap();
-        assert_eq!(kv.page(&Range::all(), 10_000).unwrap().len(), 5_000);
+        let kv = KvDatabase::open(&spec).unwrap();
+        assert_eq!(kv.page(&KeyRange::all(), 10_000).unwrap().len(), 5_000);
         kv.rebuild().unwrap();
-        assert_eq!(kv.page(&Range::all(), 10_000).unwrap().len(), 5_000);
+        assert_eq!(kv.page(&KeyRange::all(), 10_000).unwrap().len(), 5_000);
         kv.submit_wait(Write::Clear).unwrap();
         drop(kv);
-        let kv = Database::open(&spec).unwrap();
+        let kv = KvDatabase::open(&spec).unwrap();
         assert_eq!(
             (
                 kv.count().unwrap(),
-                kv.page(&Range::all(), 9).unwrap().len()
+                kv.page(&KeyRange::all(), 9).unwrap().len()
             ),
             (0, 0)
         );
@@ -64,13 +64,13 @@ fn times_to_live_go_on_while_a_database_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Clock::manual(Duration::from_secs(1_000));
     let spec = spec(folder.path(), Durability::Process);
-    let kv = Database::open_with(&spec, clock.clone()).unwrap();
+    let kv = KvDatabase::open_with(&spec, clock.clone()).unwrap();
     for (key, seconds) in [("a", 5), ("b", 50)] {
         kv.submit_wait(expiring(key, seconds)).unwrap();
     }
     drop(kv);
     clock.advance(Duration::from_secs(10));
-    let kv = Database::open_with(&spec, clock.clone()).unwrap();
+    let kv = KvDatabase::open_with(&spec, clock.clone()).unwrap();
     assert_eq!(kv.count().unwrap(), 1);
     assert_eq!(kv.get(b"a").unwrap(), None);
     kv.sweep();
@@ -84,10 +84,10 @@ fn one_path_is_one_database() {
     let one = open(folder.path());
     fs::create_dir(folder.path().join("sub")).unwrap();
     let other = Spec::disk(folder.path().join("sub/../casket.tkt"), Durability::Process);
-    let same = Database::open(&other).unwrap();
+    let same = KvDatabase::open(&other).unwrap();
     one.submit_wait(Write::set("a", "1")).unwrap();
     assert_eq!(same.get(b"a").unwrap().unwrap(), "1");
-    let error = Database::open(&spec(folder.path(), Durability::Disk)).unwrap_err();
+    let error = KvDatabase::open(&spec(folder.path(), Durability::Disk)).unwrap_err();
     assert!(matches!(error, Error::Conflict { .. }), "{error}");
     let threads: Vec<_> = (0..8)
         .map(|_| {
@@ -108,12 +108,12 @@ fn a_folder_with_something_else_is_left_alone() {
     let path = folder.path().join("casket.tkt");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("letter.txt"), "Dear").unwrap();
-    let error = Database::open(&spec(folder.path(), Durability::Process)).unwrap_err();
+    let error = KvDatabase::open(&spec(folder.path(), Durability::Process)).unwrap_err();
     assert!(error.to_string().contains("holds other files"), "{error}");
     assert_eq!(fs::read(path.join("letter.txt")).unwrap(), b"Dear");
     fs::remove_dir_all(&path).unwrap();
     fs::write(&path, "a hash database of another program").unwrap();
-    let error = Database::open(&spec(folder.path(), Durability::Process)).unwrap_err();
+    let error = KvDatabase::open(&spec(folder.path(), Durability::Process)).unwrap_err();
     let text = error.to_string();
     for piece in ["it is a file", "tkrzw_dbm_util export", "tsumugi kv import"] {
         assert!(text.contains(piece), "{text}");
@@ -125,11 +125,11 @@ fn a_database_that_is_read_only_is_read_and_neither_made_nor_changed() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = spec(folder.path(), Durability::Process);
     spec.read_only = true;
-    let error = Database::open(&spec).unwrap_err();
+    let error = KvDatabase::open(&spec).unwrap_err();
     assert!(error.to_string().contains("none is made"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     fill(&open(folder.path()), 0..10);
-    let kv = Database::open(&spec).unwrap();
+    let kv = KvDatabase::open(&spec).unwrap();
     for write in [
         Write::set("a", "1"),
         Write::remove("a"),
@@ -145,7 +145,7 @@ fn a_database_that_is_read_only_is_read_and_neither_made_nor_changed() {
     // With other settings it is another database.
     let writable = Spec::disk(&spec.path, Durability::Process);
     assert!(matches!(
-        Database::open(&writable),
+        KvDatabase::open(&writable),
         Err(Error::Conflict { .. })
     ));
 }
@@ -155,7 +155,7 @@ fn database_that_is_read_only_is_not_swept() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = spec(folder.path(), Durability::Process);
     let clock = Clock::manual(Duration::from_secs(1_000_000));
-    let open = |spec: &Spec| Database::open_with(spec, clock.clone()).unwrap();
+    let open = |spec: &Spec| KvDatabase::open_with(spec, clock.clone()).unwrap();
     let kv = open(&spec);
     fill(&kv, 0..10);
     // What a clear leaves is removed by and by, too.
@@ -211,7 +211,7 @@ fn a_backup_has_the_records_of_one_moment() {
         }
         backup.join().unwrap().unwrap();
     });
-    let restored = Database::open(&Spec::disk(&copy, Durability::Disk)).unwrap();
+    let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Disk)).unwrap();
     let count = restored.count().unwrap();
     assert!(
         (20_001..=kv.count().unwrap()).contains(&count) && count % 2 == 1,
@@ -226,7 +226,7 @@ fn a_backup_has_the_records_of_one_moment() {
 #[test]
 fn of_backups_to_one_name_one_is_made_and_is_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let kv = Database::open(&Spec::memory()).unwrap();
+    let kv = KvDatabase::open(&Spec::memory()).unwrap();
     fill(&kv, 0..15_000);
     let copy = folder.path().join("copy");
     // Somebody else's; it is neither used nor removed.
@@ -240,7 +240,7 @@ fn of_backups_to_one_name_one_is_made_and_is_whole() {
     for error in made.into_iter().filter_map(Result::err) {
         assert!(error.to_string().contains("does not exist yet"), "{error}");
     }
-    let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+    let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Process)).unwrap();
     assert_eq!(restored.count().unwrap(), 15_000);
     let names = fs::read_dir(folder.path()).unwrap().count();
     assert!(other.exists() && names == 2, "{names} folders");
@@ -255,13 +255,13 @@ fn a_backup_replaces_an_earlier_one_that_is_not_open() {
         kv.submit_wait(Write::Clear).unwrap();
         fill(&kv, 0..count);
         kv.replace_backup(&copy).unwrap();
-        let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+        let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Process)).unwrap();
         assert_eq!(restored.count().unwrap(), u64::from(count));
         let error = kv.replace_backup(&copy).unwrap_err();
         assert!(matches!(error, Error::Locked { .. }), "{error}");
         assert!(restored.close());
     }
-    let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+    let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Process)).unwrap();
     assert_eq!(restored.count().unwrap(), 5);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     let other = folder.path().join("letters");
@@ -291,7 +291,7 @@ fn backups_that_replace_each_other_at_the_same_time_are_all_made() {
                 backup.join().unwrap().unwrap();
             }
         });
-        let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+        let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Process)).unwrap();
         assert_eq!(restored.count().unwrap(), 2_000);
         assert!(restored.close());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
@@ -301,14 +301,14 @@ fn backups_that_replace_each_other_at_the_same_time_are_all_made() {
 #[test]
 fn a_database_in_memory_is_backed_up_to_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let kv = Database::open(&Spec::memory()).unwrap();
+    let kv = KvDatabase::open(&Spec::memory()).unwrap();
     fill(&kv, 0..15_000);
     kv.submit_wait(expiring("t", 60)).unwrap();
     let copy = folder.path().join("copy");
     kv.backup(&copy).unwrap();
-    let restored = Database::open(&Spec::disk(&copy, Durability::Process)).unwrap();
+    let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Process)).unwrap();
     assert_eq!(restored.count().unwrap(), 15_001);
-    let [all, copied] = [&kv, &restored].map(|kv| kv.page(&Range::all(), 10_000).unwrap());
+    let [all, copied] = [&kv, &restored].map(|kv| kv.page(&KeyRange::all(), 10_000).unwrap());
     assert_eq!(all, copied);
 }
 
@@ -327,7 +327,7 @@ fn writes_that_wait_have_bounds() {
     let mut refused = 0;
     for pending in waiting {
         match pending.wait() {
-            Ok(Written::Missing) => {}
+            Ok(WriteResult::Missing) => {}
             Err(Error::QueueFull { limit, .. }) => {
                 assert_eq!(limit, "QUEUE_WRITES_MAX");
                 refused += 1;
@@ -353,7 +353,7 @@ fn writes_that_wait_have_bounds() {
 #[test]
 fn writes_that_wait_share_a_commit() {
     let folder = tempfile::tempdir().unwrap();
-    let kv = Database::open(&spec(folder.path(), Durability::Disk)).unwrap();
+    let kv = KvDatabase::open(&spec(folder.path(), Durability::Disk)).unwrap();
     let pending: Vec<Pending> = (0..5_000_u32)
         .map(|n| kv.submit(Write::set(n.to_be_bytes().to_vec(), "v")))
         .collect();
@@ -378,7 +378,7 @@ fn writes_that_wait_share_a_commit() {
 }
 
 #[test]
-fn what_was_submitted_before_the_last_user_left_is_written() {
+fn write_submitted_before_the_last_close_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let kv = open(folder.path());
     let pending: Vec<Pending> = (0..1_000_u32)
@@ -395,19 +395,19 @@ fn popping_does_not_slow_down_with_what_was_popped() {
     let kv = open(folder.path());
     fill(&kv, 0..50_000);
     let pops = vec![Write::PopFirst; 50_001];
-    let Written::Each(each) = kv.submit_wait(Write::Batch(pops)).unwrap() else {
+    let WriteResult::Each(each) = kv.submit_wait(Write::Batch(pops)).unwrap() else {
         panic!("a batch answers for each");
     };
-    let popped = |n: usize| matches!(&each[n], Ok(Written::Popped { key, .. }) if *key == (n as u32).to_be_bytes()[..]);
+    let popped = |n: usize| matches!(&each[n], Ok(WriteResult::Popped { key, .. }) if *key == (n as u32).to_be_bytes()[..]);
     assert!((0..50_000).all(popped));
-    assert!(matches!(each[50_000], Ok(Written::Missing)));
+    assert!(matches!(each[50_000], Ok(WriteResult::Missing)));
     for n in (0..1_000_u32).rev() {
         kv.submit_wait(Write::set(n.to_be_bytes().to_vec(), "v"))
             .unwrap();
     }
     for n in 0..1_000_u32 {
         let popped = kv.submit_wait(Write::PopFirst).unwrap();
-        assert!(matches!(popped, Written::Popped { key, .. } if key == n.to_be_bytes()[..]));
+        assert!(matches!(popped, WriteResult::Popped { key, .. } if key == n.to_be_bytes()[..]));
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Durability, Error, Range, Spec, Write};
+use tsumugi_kv::{Durability, Error, KeyRange, KvDatabase, Spec, Write};
 
 const DISK_BYTES: usize = 96 * 1024 * 1024;
 const BALLAST_BYTES: usize = 24 * 1024 * 1024;
@@ -68,7 +68,7 @@ fn value(number: u32) -> Bytes {
     value.into()
 }
 
-fn check(kv: &Database, written: u32) {
+fn check(kv: &KvDatabase, written: u32) {
     for number in 0..written {
         let found = kv.get(&key(number)).unwrap();
         assert!(
@@ -78,7 +78,7 @@ fn check(kv: &Database, written: u32) {
     }
     assert_eq!(kv.count().unwrap(), u64::from(written));
     let mut records = 0;
-    let mut range = Range::all();
+    let mut range = KeyRange::all();
     loop {
         let page = kv.page(&range, 100).unwrap();
         let Some((last, _)) = page.last() else { break };
@@ -89,7 +89,7 @@ fn check(kv: &Database, written: u32) {
 }
 
 /// Writes until it fails; returns how many records there are then.
-fn fill(kv: &Database, mut written: u32) -> u32 {
+fn fill(kv: &KvDatabase, mut written: u32) -> u32 {
     loop {
         match kv.submit_wait(Write::set(key(written), value(written))) {
             Ok(_) => written += 1,
@@ -103,9 +103,9 @@ fn fill(kv: &Database, mut written: u32) -> u32 {
 }
 
 /// Ends the reader, whatever becomes of the test.
-struct Over<'a>(&'a AtomicBool);
+struct EndFlag<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for EndFlag<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
     }
@@ -115,7 +115,7 @@ fn fills_up_and_recovers(durability: Durability, disk: &Path) {
     let ballast = disk.join("ballast");
     fs::write(&ballast, vec![1; BALLAST_BYTES]).unwrap();
     let spec = Spec::disk(disk.join("kv"), durability);
-    let kv = Database::open(&spec).unwrap();
+    let kv = KvDatabase::open(&spec).unwrap();
     let mut written = fill(&kv, 0);
     println!("{durability}: full after {written} records");
     assert!(!kv.is_healthy());
@@ -130,13 +130,13 @@ fn fills_up_and_recovers(durability: Durability, disk: &Path) {
     let is_over = AtomicBool::new(false);
     let reads = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let _over = Over(&is_over);
+        let _over = EndFlag(&is_over);
         // All the time, also while the folder is opened again: no read fails.
         let reader = scope.spawn(|| {
             while !is_over.load(Relaxed) {
                 let number = reads.fetch_add(1, Relaxed) as u32 % written;
                 assert_eq!(kv.get(&key(number)).unwrap(), Some(value(number)));
-                assert!(!kv.page(&Range::all(), 3).unwrap().is_empty());
+                assert!(!kv.page(&KeyRange::all(), 3).unwrap().is_empty());
                 assert!(kv.count().unwrap() >= u64::from(written));
             }
         });
@@ -155,7 +155,7 @@ fn fills_up_and_recovers(durability: Durability, disk: &Path) {
     check(&kv, written);
     assert!(kv.is_healthy());
     assert!(kv.close());
-    let kv = Database::open(&spec).unwrap();
+    let kv = KvDatabase::open(&spec).unwrap();
     check(&kv, written);
     assert!(kv.close());
 }

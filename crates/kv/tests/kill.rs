@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Desired, Durability, Expected, Range, Spec, Write, Written};
+use tsumugi_kv::{Desired, Durability, Expected, KeyRange, KvDatabase, Spec, Write, WriteResult};
 
 const THREADS: u64 = 4;
 /// A thread removes what it wrote this many writes before.
@@ -37,7 +37,7 @@ fn pair(thread: u64, side: &str) -> Bytes {
 }
 
 /// One step of a thread: a record, the removal of an old one, a counter, and two records that are always the same.
-fn step(kv: &Database, thread: u64, number: u64) {
+fn step(kv: &KvDatabase, thread: u64, number: u64) {
     kv.submit_wait(Write::set(key(thread, number), value(thread, number)))
         .unwrap();
     let both = [pair(thread, "left"), pair(thread, "right")];
@@ -63,11 +63,11 @@ fn step(kv: &Database, thread: u64, number: u64) {
     // In flight together: they share commits with those of other threads.
     let pending = kv.submit(Write::Batch(writes));
     let exchanged = kv.submit_wait(exchange).unwrap();
-    assert!(matches!(exchanged, Written::Done), "{exchanged:?}");
+    assert!(matches!(exchanged, WriteResult::Done), "{exchanged:?}");
     pending.wait().unwrap();
 }
 
-fn counter(kv: &Database, thread: u64) -> u64 {
+fn counter(kv: &KvDatabase, thread: u64) -> u64 {
     let stored = kv.get(format!("counter{thread}").as_bytes()).unwrap();
     stored.map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()))
 }
@@ -79,7 +79,7 @@ fn child() {
         return;
     };
     let spec: Spec = text.parse().unwrap();
-    let kv = Database::open(&spec).unwrap();
+    let kv = KvDatabase::open(&spec).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let kv = &kv;
@@ -128,7 +128,7 @@ fn kill_after(spec: &Spec, after: Duration) -> BTreeMap<u64, u64> {
 }
 
 /// All that was acknowledged is there, what was not is there whole or not at all, and the count is exact.
-fn check(kv: &Database, acknowledged: &BTreeMap<u64, u64>) {
+fn check(kv: &KvDatabase, acknowledged: &BTreeMap<u64, u64>) {
     let mut records = 0;
     for thread in 0..THREADS {
         let counted = counter(kv, thread);
@@ -154,7 +154,7 @@ fn check(kv: &Database, acknowledged: &BTreeMap<u64, u64>) {
         }
         assert!(done < KEPT + 1 || kv.get(&key(thread, done - KEPT - 1)).unwrap().is_none());
     }
-    let mut range = Range::all();
+    let mut range = KeyRange::all();
     loop {
         let page = kv.page(&range, 1_000).unwrap();
         let Some((last, _)) = page.last() else { break };
@@ -165,7 +165,7 @@ fn check(kv: &Database, acknowledged: &BTreeMap<u64, u64>) {
 }
 
 /// Goes on from what the child left, so that every thread stands between two steps again, and tells which.
-fn mend(kv: &Database, standing: &mut BTreeMap<u64, u64>) {
+fn mend(kv: &KvDatabase, standing: &mut BTreeMap<u64, u64>) {
     for thread in 0..THREADS {
         let counted = counter(kv, thread);
         for side in ["left", "right"] {
@@ -198,7 +198,7 @@ fn rounds(durability: Durability, rounds: u64) {
     for round in 0..rounds {
         let after = Duration::from_millis(dice.below(longest));
         acknowledged.extend(kill_after(&spec, after));
-        let kv = Database::open(&spec).unwrap();
+        let kv = KvDatabase::open(&spec).unwrap();
         check(&kv, &acknowledged);
         mend(&kv, &mut acknowledged);
         let total = acknowledged.values().sum::<u64>();
@@ -209,7 +209,7 @@ fn rounds(durability: Durability, rounds: u64) {
 }
 
 #[test]
-fn what_was_acknowledged_survives_the_end_of_the_process() {
+fn acknowledged_write_survives_a_killed_process() {
     let count = setting("KILL_ROUNDS", 6);
     rounds(Durability::Process, count - count / 2);
     rounds(Durability::Disk, count / 2);

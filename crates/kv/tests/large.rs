@@ -1,7 +1,7 @@
 //! A database with far more records than its cache holds. LARGE_MIB sets how many MiB of keys and values of eight bytes (1,024 in
 //! `make soak`, with a cache of half of them). Not a measurement.
 
-use tsumugi_kv::{Database, Durability, Range, Spec, Write};
+use tsumugi_kv::{Durability, KeyRange, KvDatabase, Spec, Write};
 
 /// Bytes of a key and its value.
 const RECORD_BYTES: u64 = 16;
@@ -13,13 +13,13 @@ fn key(number: u64) -> [u8; 8] {
 }
 
 #[test]
-fn what_is_larger_than_the_cache_is_all_there() {
+fn database_larger_than_the_cache_is_complete() {
     let mib: u64 = std::env::var("LARGE_MIB").map_or(2, |mib| mib.parse().unwrap());
     let records = mib * 1024 * 1024 / RECORD_BYTES;
     let folder = tempfile::tempdir().unwrap();
     let mut spec = Spec::disk(folder.path().join("kv"), Durability::Process);
     spec.cache = mib * 1024 * 1024 / 2;
-    let kv = Database::open(&spec).unwrap();
+    let kv = KvDatabase::open(&spec).unwrap();
     for first in (0..records).step_by(BATCH as usize) {
         let numbers = first..records.min(first + BATCH);
         let sets =
@@ -28,7 +28,7 @@ fn what_is_larger_than_the_cache_is_all_there() {
     }
     assert_eq!(kv.count().unwrap(), records);
     assert!(kv.close());
-    let kv = Database::open(&spec).unwrap();
+    let kv = KvDatabase::open(&spec).unwrap();
     assert_eq!(kv.count().unwrap(), records);
     for number in (0..records).step_by(997) {
         let value = kv.get(&key(number)).unwrap();
@@ -38,7 +38,7 @@ fn what_is_larger_than_the_cache_is_all_there() {
             "{number}"
         );
     }
-    let (mut found, mut range) = (0, Range::all());
+    let (mut found, mut range) = (0, KeyRange::all());
     let mut before = None;
     loop {
         let page = kv.page(&range, 10_000).unwrap();

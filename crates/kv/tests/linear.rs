@@ -7,7 +7,9 @@ mod history;
 use bytes::Bytes;
 use engines::each_engine;
 use history::{Answer, Call, Event, check, has_order, rounds};
-use tsumugi_kv::{Database, Desired, Durability, Expected, RekeySource, SetMode, Write, Written};
+use tsumugi_kv::{
+    Desired, Durability, Expected, KvDatabase, RekeySource, SetMode, Write, WriteResult,
+};
 
 /// Minutes on a common disk, where a thousand take an hour.
 const DISK_ROUNDS_MAX: u64 = 100;
@@ -56,16 +58,16 @@ fn write_of(keys: &[Bytes; 2], call: &Call) -> Write {
     }
 }
 
-fn perform(kv: &Database, keys: &[Bytes; 2], call: &Call) -> Answer {
+fn perform(kv: &KvDatabase, keys: &[Bytes; 2], call: &Call) -> Answer {
     if let Call::Get(at) = call {
         return Answer::Value(kv.get(&keys[*at]).unwrap());
     }
     match kv.submit_wait(write_of(keys, call)) {
-        Ok(Written::Done) => Answer::Done,
-        Ok(Written::Missing) => Answer::Missing,
-        Ok(Written::Number(number)) => Answer::Number(number),
-        Ok(Written::Exchanged { actual }) => Answer::Exchanged(actual),
-        Ok(Written::Mismatch { actual }) => Answer::Mismatch(actual),
+        Ok(WriteResult::Done) => Answer::Done,
+        Ok(WriteResult::Missing) => Answer::Missing,
+        Ok(WriteResult::Number(number)) => Answer::Number(number),
+        Ok(WriteResult::Exchanged { actual }) => Answer::Exchanged(actual),
+        Ok(WriteResult::Mismatch { actual }) => Answer::Mismatch(actual),
         Err(tsumugi_kv::Error::NotANumber { .. }) => Answer::NotANumber,
         other => panic!("{call:?}: {other:?}"),
     }

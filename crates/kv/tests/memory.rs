@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use tsumugi_kv::limits::{CAPACITY_BYTES_MIN, RECORD_OVERHEAD_BYTES};
-use tsumugi_kv::{Changed, Database, Desired, Error, Expected, Range, Spec, Write, Written};
+use tsumugi_kv::{
+    ChangeEvent, Desired, Error, Expected, KeyRange, KvDatabase, Spec, Write, WriteResult,
+};
 
-fn open(spec: &str) -> Database {
-    Database::open(&spec.parse::<Spec>().unwrap()).unwrap()
+fn open(spec: &str) -> KvDatabase {
+    KvDatabase::open(&spec.parse::<Spec>().unwrap()).unwrap()
 }
 
 /// A record of 1,000 bytes in all.
@@ -68,11 +70,11 @@ fn a_cache_gives_up_what_was_not_used_for_the_longest_time() {
     let mut watch = kv.watch("").unwrap();
     kv.submit_wait(record(65)).unwrap();
     kv.submit_wait(record(66)).unwrap();
-    let evicted = |number: u64| Changed::Evicted(Bytes::copy_from_slice(&number.to_be_bytes()));
-    let told: Vec<Changed> = std::iter::from_fn(|| watch.try_next()).collect();
+    let evicted = |number: u64| ChangeEvent::Evicted(Bytes::copy_from_slice(&number.to_be_bytes()));
+    let changes: Vec<ChangeEvent> = std::iter::from_fn(|| watch.try_next()).collect();
     assert!(
-        told.contains(&evicted(1)) && told.contains(&evicted(2)),
-        "{told:?}"
+        changes.contains(&evicted(1)) && changes.contains(&evicted(2)),
+        "{changes:?}"
     );
     assert_eq!((kv.count().unwrap(), kv.metrics().evicted), (65, 2));
     assert!(kv.get(&0_u64.to_be_bytes()).unwrap().is_some());
@@ -95,7 +97,7 @@ fn a_cache_stays_within_its_capacity_and_keeps_what_is_new() {
             Err(Error::Full { .. } | Error::ValueTooLong { .. })
         ));
         let large = Write::set("k", vec![0; kv.spec().capacity as usize - 1_000]);
-        assert!(matches!(kv.submit_wait(large), Ok(Written::Done)));
+        assert!(matches!(kv.submit_wait(large), Ok(WriteResult::Done)));
         assert!(kv.get(b"k").unwrap().is_some(), "{capacity}");
     }
 }
@@ -106,7 +108,7 @@ fn a_name_is_shared_and_none_is_private() {
     one.submit_wait(Write::set("a", "1")).unwrap();
     assert_eq!(same.get(b"a").unwrap().unwrap(), "1");
     let other = "shared-name.tkmb#capacity=2m".parse::<Spec>().unwrap();
-    let error = Database::open(&other).unwrap_err();
+    let error = KvDatabase::open(&other).unwrap_err();
     assert!(
         error
             .to_string()
@@ -136,7 +138,7 @@ fn threads_see_each_write_once() {
                     kv.submit_wait(add).unwrap();
                     kv.submit_wait(record(thread * 10_000 + number)).unwrap();
                     if number % 100 == 0 {
-                        let page = kv.page(&Range::all(), 1_000).unwrap();
+                        let page = kv.page(&KeyRange::all(), 1_000).unwrap();
                         assert!(page.is_sorted());
                     }
                 }

@@ -9,36 +9,24 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use imitation::MARKER;
-use tsumugi_kv::{Database, Durability, Error, Range, Spec, Write};
+use tsumugi_kv::{Durability, Error, KeyRange, KvDatabase, Spec, Write};
+use tsumugi_testkit::Dice;
 
 /// Of the first commit that a test makes: the database itself has made one.
 const FIRST_COMMIT: u64 = 2;
 
-/// Random numbers that are the same each time (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    /// A piece of some bytes.
-    fn piece<'a>(&mut self, of: &'a [u8]) -> &'a [u8] {
-        let from = self.below(of.len() as u64 + 1) as usize;
-        let rest = &of[from..];
-        &rest[..self.below(rest.len() as u64 + 1) as usize]
-    }
+/// A piece of some bytes.
+fn piece<'a>(dice: &Dice, of: &'a [u8]) -> &'a [u8] {
+    let rest = &of[dice.place(of.len() + 1)..];
+    &rest[..dice.place(rest.len() + 1)]
 }
 
 fn steps() -> u64 {
     std::env::var("DAMAGE_STEPS").map_or(12, |steps| steps.parse().unwrap())
 }
 
-fn open(path: &Path) -> Result<Database, Error> {
-    Database::open(&Spec::disk(path, Durability::Disk))
+fn open(path: &Path) -> Result<KvDatabase, Error> {
+    KvDatabase::open(&Spec::disk(path, Durability::Disk))
 }
 
 fn journal(path: &Path) -> PathBuf {
@@ -79,27 +67,27 @@ fn written(path: &Path) -> Vec<u8> {
     bytes
 }
 
-fn value(random: &mut Random, foreign: &[u8], own: &[u8]) -> Vec<u8> {
+fn value(dice: &Dice, foreign: &[u8], own: &[u8]) -> Vec<u8> {
     let mut value = Vec::new();
-    for _ in 0..1 + random.below(4) {
-        match random.below(6) {
-            0 => value.extend(MARKER.repeat(1 + random.below(40) as usize)),
+    for _ in 0..1 + dice.below(4) {
+        match dice.below(6) {
+            0 => value.extend(MARKER.repeat(1 + dice.place(40))),
             // The end of a batch, and whole ones after it.
             1 => {
                 value.extend_from_slice(MARKER);
                 value.extend_from_slice(&foreign[foreign.len() / 2..]);
             }
-            2 => value.extend_from_slice(random.piece(foreign)),
-            3 => value.extend_from_slice(random.piece(own)),
+            2 => value.extend_from_slice(piece(dice, foreign)),
+            3 => value.extend_from_slice(piece(dice, own)),
             4 => {
                 // From a batch's beginning on: what follows a marker.
                 let marks = memchr_all(foreign);
-                let from = marks[random.below(marks.len() as u64) as usize];
+                let from = marks[dice.place(marks.len())];
                 value.extend_from_slice(MARKER);
                 let rest = &foreign[from..];
-                value.extend_from_slice(&rest[..random.below(rest.len() as u64 + 1) as usize]);
+                value.extend_from_slice(&rest[..dice.place(rest.len() + 1)]);
             }
-            _ => value.extend(vec![0; random.below(600) as usize]),
+            _ => value.extend(vec![0; dice.place(600)]),
         }
     }
     value
@@ -113,26 +101,26 @@ fn memchr_all(bytes: &[u8]) -> Vec<usize> {
 }
 
 /// Two bytes say how long a key is: most keys here need both.
-fn long(random: &mut Random, key: String) -> String {
+fn long(dice: &Dice, key: String) -> String {
     let lengths = [0, 300, 2_000, 20_000];
-    let length = lengths[random.below(lengths.len() as u64) as usize];
+    let length = lengths[dice.place(lengths.len())];
     format!("{key:-<length$}")
 }
 
 /// A record of which the journal can be read in another way, up to a commit that looks like a later one.
-fn imitation(random: &mut Random, number: u32) -> Write {
-    let length = 600 + random.below(8_000) as usize;
+fn imitation(dice: &Dice, number: u32) -> Write {
+    let length = 600 + dice.place(8_000);
     let key = format!("k{number}{:->length$}", "");
     // Another length of key by one bit, or by any.
     let stored = key.len() + 5;
-    let short = match random.below(2) {
+    let short = match dice.below(2) {
         0 => stored - (1 << (stored.ilog2())),
-        _ => random.below(stored as u64) as usize,
+        _ => dice.place(stored),
     };
-    let bytes = stored - short + 100 + random.below(2_000) as usize;
+    let bytes = stored - short + 100 + dice.place(2_000);
     let commit = FIRST_COMMIT + u64::from(number);
     // A client knows what commits of other databases look like, of this version and of earlier ones.
-    let seal = [&b""[..], &[7; 16]][random.below(2) as usize];
+    let seal = [&b""[..], &[7; 16]][dice.place(2)];
     imitation::write(key.as_bytes(), short, commit, bytes, seal)
 }
 
@@ -142,26 +130,26 @@ struct History {
     commits: Vec<(u64, Vec<(Bytes, Bytes)>)>,
 }
 
-fn history(folder: &Path, random: &mut Random) -> History {
+fn history(folder: &Path, dice: &Dice) -> History {
     let foreign = foreign(folder);
-    let path = folder.join(format!("history{}", random.below(u64::MAX)));
+    let path = folder.join(format!("history{}", dice.below(u64::MAX)));
     let kv = open(&path).unwrap();
     let mut commits = Vec::new();
-    let mut note = |kv: &Database| {
+    let mut note = |kv: &KvDatabase| {
         let bytes = written(&path);
-        let page = kv.page(&Range::all(), 1_000).unwrap();
+        let page = kv.page(&KeyRange::all(), 1_000).unwrap();
         commits.push((bytes.len() as u64, page));
         bytes
     };
     let mut own = note(&kv);
     for number in 0..8_u32 {
         let mut writes = Vec::new();
-        if random.below(3) == 0 {
-            writes.push(imitation(random, number));
+        if dice.below(3) == 0 {
+            writes.push(imitation(dice, number));
         } else {
-            for record in 0..1 + random.below(3) {
-                let key = long(random, format!("k{number}-{record}"));
-                writes.push(Write::set(key, value(random, &foreign, &own)));
+            for record in 0..1 + dice.below(3) {
+                let key = long(dice, format!("k{number}-{record}"));
+                writes.push(Write::set(key, value(dice, &foreign, &own)));
             }
         }
         kv.submit_wait(Write::Batch(writes)).unwrap();
@@ -175,7 +163,7 @@ fn history(folder: &Path, random: &mut Random) -> History {
 
 fn records(path: &Path) -> Result<Vec<(Bytes, Bytes)>, Error> {
     let kv = open(path)?;
-    let page = kv.page(&Range::all(), 1_000);
+    let page = kv.page(&KeyRange::all(), 1_000);
     assert!(kv.close());
     page
 }
@@ -183,12 +171,12 @@ fn records(path: &Path) -> Result<Vec<(Bytes, Bytes)>, Error> {
 #[test]
 fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let dice = Dice::new(1);
     for round in 0..steps().div_ceil(6) {
-        let History { path, commits } = history(folder.path(), &mut random);
+        let History { path, commits } = history(folder.path(), &dice);
         let (first, last) = (commits[0].0, commits.last().unwrap().0);
         for step in 0..steps() * 4 {
-            let end = first + random.below(last - first);
+            let end = first + dice.below(last - first);
             let torn = folder.path().join("torn");
             copy(&path, &torn);
             let file = OpenOptions::new().write(true).open(journal(&torn)).unwrap();
@@ -213,13 +201,13 @@ fn a_torn_journal_has_all_commits_before_the_tear_whatever_its_values_hold() {
 #[test]
 fn a_damaged_byte_loses_at_most_the_last_commit_whatever_values_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let dice = Dice::new(2);
     let mut refused = 0;
     for round in 0..steps().div_ceil(6) {
-        let History { path, commits } = history(folder.path(), &mut random);
+        let History { path, commits } = history(folder.path(), &dice);
         let (first, last) = (commits[0].0, commits.last().unwrap().0);
         for _ in 0..steps() * 4 {
-            let at = first + random.below(last - first);
+            let at = first + dice.below(last - first);
             let damaged = folder.path().join("damaged");
             copy(&path, &damaged);
             let file = OpenOptions::new()
@@ -229,9 +217,9 @@ fn a_damaged_byte_loses_at_most_the_last_commit_whatever_values_hold() {
                 .unwrap();
             let mut byte = [0];
             file.read_exact_at(&mut byte, at).unwrap();
-            byte[0] ^= match random.below(2) {
-                0 => 1 << random.below(8),
-                _ => 1 + random.below(255) as u8,
+            byte[0] ^= match dice.below(2) {
+                0 => 1 << dice.below(8),
+                _ => 1 + dice.below(255) as u8,
             };
             file.write_all_at(&byte, at).unwrap();
             let all_but_last = commits.len() - 2;

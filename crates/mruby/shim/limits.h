@@ -10,7 +10,9 @@
 void ts_guard_natives(mrb_state *mrb);
 /* Before the first VM is opened; once for the process. */
 void ts_choose_hash_key(void);
-/* Does the product's own Ruby run, or core library code that it called? */
+/* File and line of the innermost frame of the application's own code, else of any code (frames.c). */
+void ts_where_in(mrb_state *mrb, const char **file, int32_t *line);
+/* Does the product's own Ruby run, or core library code that it called? (frames.c) */
 int ts_own_code_runs(mrb_state *mrb);
 /* Makes `raise` without arguments raise again (raise.c). */
 void ts_reraise(mrb_state *mrb);

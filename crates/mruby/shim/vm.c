@@ -7,7 +7,6 @@
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/compile.h>
-#include <mruby/debug.h>
 #include <mruby/error.h>
 #include <mruby/gc.h>
 #include <mruby/hash.h>
@@ -33,53 +32,6 @@ static void *allocate_or_fail(mrb_state *mrb, void *pointer, size_t size, void *
 }
 void ts_exempt(ts_vm *vm, int change) { vm->mrb->gc.exempt += (uint32_t)change; }
 
-static int is_own(const char *file) { return strncmp(file, TS_OWN_FILE_PREFIX, strlen(TS_OWN_FILE_PREFIX)) == 0; }
-
-/* File and line of a frame; NULL for native code and for the core library, which has no debug information. */
-static const char *frame_file(mrb_state *mrb, const mrb_callinfo *ci, int32_t *line) {
-  if (!ci->proc || MRB_PROC_CFUNC_P(ci->proc) || !ci->pc) return NULL;
-  const mrb_irep *irep = ci->proc->body.irep;
-  if (!irep || ci->pc < irep->iseq || ci->pc > irep->iseq + irep->ilen) return NULL;
-  uint32_t at = ci->pc > irep->iseq ? (uint32_t)(ci->pc - irep->iseq - 1) : 0;
-  *line = mrb_debug_get_line(mrb, irep, at);
-  return mrb_debug_get_filename(mrb, irep, at);
-}
-
-/* Where Ruby is: the innermost frame of the application's own code, else of any code. */
-static void where(mrb_state *mrb, const char **file, int32_t *line) {
-  const char *own = NULL;
-  int32_t own_line = 0;
-  *file = NULL;
-  for (const mrb_callinfo *ci = mrb->c->ci; ci >= mrb->c->cibase; ci--) {
-    int32_t number = 0;
-    const char *name = frame_file(mrb, ci, &number);
-    if (!name) continue;
-    if (!is_own(name)) {
-      *file = name;
-      *line = number;
-      return;
-    }
-    if (!own) { own = name; own_line = number; }
-  }
-  *file = own;
-  *line = own_line;
-}
-
-/* Does the product's own Ruby run, or core library code that it called? */
-int ts_own_code_runs(mrb_state *mrb) {
-  for (const mrb_callinfo *ci = mrb->c->ci; ci >= mrb->c->cibase; ci--) {
-    int32_t line;
-    const char *name = frame_file(mrb, ci, &line);
-    if (name) return is_own(name);
-  }
-  return 1;
-}
-
-void ts_where(ts_vm *vm, const char **file, int32_t *line) {
-  *line = 0;
-  where(vm->mrb, file, line);
-}
-
 /* Runs before every instruction while it is set: when the watchdog asks (ts_interrupt), and when a fibre is resumed to raise. */
 static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_value *regs) {
   ts_vm *vm = vm_of(mrb);
@@ -98,7 +50,7 @@ static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_v
   if (asked & TS_INTERRUPT_REPORT) {
     const char *file;
     int32_t line = 0;
-    where(mrb, &file, &line);
+    ts_where_in(mrb, &file, &line);
     ts_host_slow(vm->host, file, line);
   }
   if (asked & TS_INTERRUPT_INSIST) {

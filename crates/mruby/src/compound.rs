@@ -11,15 +11,15 @@ use crate::value::{Kind, Result, Symbol, Value};
 /// A field of a record: a value that exists, or a String that is made with it.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct Field<'a> {
+pub struct RecordField<'a> {
     raw: RawField,
     source: PhantomData<&'a [u8]>,
 }
 
-impl<'a> Field<'a> {
+impl<'a> RecordField<'a> {
     /// A String of these bytes.
-    pub fn string(bytes: &'a [u8]) -> Field<'a> {
-        Field {
+    pub fn string(bytes: &'a [u8]) -> RecordField<'a> {
+        RecordField {
             raw: RawField {
                 value: RawValue::NIL,
                 bytes: bytes.as_ptr().cast(), // of an empty slice it is no null pointer either
@@ -30,9 +30,9 @@ impl<'a> Field<'a> {
     }
 }
 
-impl<'a> From<Value<'a>> for Field<'a> {
-    fn from(value: Value<'a>) -> Field<'a> {
-        Field {
+impl<'a> From<Value<'a>> for RecordField<'a> {
+    fn from(value: Value<'a>) -> RecordField<'a> {
+        RecordField {
             raw: RawField {
                 value: value.raw,
                 bytes: null(),
@@ -53,7 +53,7 @@ enum Shape<'a> {
 
 impl Scope<'_> {
     /// A Hash of `names` and the `fields` in the same places.
-    pub fn record(&self, names: &[Symbol], fields: &[Field<'_>]) -> Result<'_, Value<'_>> {
+    pub fn record(&self, names: &[Symbol], fields: &[RecordField<'_>]) -> Result<'_, Value<'_>> {
         self.make_records(Shape::Hash(names), 1, fields, RawValue::NIL)
     }
 
@@ -64,7 +64,7 @@ impl Scope<'_> {
         array: Value<'_>,
         names: &[Symbol],
         count: usize,
-        fields: &[Field<'_>],
+        fields: &[RecordField<'_>],
     ) -> Result<'_, ()> {
         self.push_made(array, Shape::Hash(names), count, fields)
     }
@@ -75,7 +75,7 @@ impl Scope<'_> {
         array: Value<'_>,
         width: usize,
         count: usize,
-        fields: &[Field<'_>],
+        fields: &[RecordField<'_>],
     ) -> Result<'_, ()> {
         self.push_made(array, Shape::Array(width), count, fields)
     }
@@ -85,7 +85,7 @@ impl Scope<'_> {
         array: Value<'_>,
         shape: Shape<'_>,
         count: usize,
-        fields: &[Field<'_>],
+        fields: &[RecordField<'_>],
     ) -> Result<'_, ()> {
         assert_eq!(
             array.kind(),
@@ -99,7 +99,7 @@ impl Scope<'_> {
         &self,
         shape: Shape<'_>,
         count: usize,
-        fields: &[Field<'_>],
+        fields: &[RecordField<'_>],
         array: RawValue,
     ) -> Result<'_, Value<'_>> {
         let (len, names) = match shape {

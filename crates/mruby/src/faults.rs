@@ -8,7 +8,7 @@ use std::rc::Rc;
 ///
 /// mruby collects after a refusal and asks once more: one failure makes it collect at that place, two in a row make it raise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Plan {
+pub enum FaultPlan {
     /// None.
     #[default]
     Never,
@@ -28,13 +28,13 @@ pub enum Plan {
     },
 }
 
-/// What the VMs that are opened on this thread obey while its [`Guard`] lives.
+/// What the VMs that are opened on this thread obey while its [`FaultGuard`] lives.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Rc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    plan: Cell<Plan>,
+    plan: Cell<FaultPlan>,
     seen: Cell<u64>,
     failed: Cell<u64>,
     random: Cell<u64>,
@@ -48,9 +48,9 @@ thread_local! {
 
 /// While it lives, VMs are opened with faults. Those that were opened keep them.
 #[derive(Debug)]
-pub struct Guard(());
+pub struct FaultGuard(());
 
-impl Drop for Guard {
+impl Drop for FaultGuard {
     fn drop(&mut self) {
         OPENED_WITH.set(None);
     }
@@ -58,9 +58,9 @@ impl Drop for Guard {
 
 impl Faults {
     /// Faults for the VMs that this thread opens while the guard lives.
-    pub fn for_this_thread(&self) -> Guard {
+    pub fn for_this_thread(&self) -> FaultGuard {
         OPENED_WITH.set(Some(self.clone()));
-        Guard(())
+        FaultGuard(())
     }
 
     pub(crate) fn of_this_thread() -> Option<Faults> {
@@ -68,12 +68,12 @@ impl Faults {
     }
 
     /// Makes a plan and counts from the beginning.
-    pub fn plan(&self, plan: Plan) {
+    pub fn plan(&self, plan: FaultPlan) {
         self.0.plan.set(plan);
         self.0.seen.set(0);
         self.0.failed.set(0);
         self.0.again.set(false);
-        if let Plan::Random { seed, .. } = plan {
+        if let FaultPlan::Random { seed, .. } = plan {
             self.0.random.set(seed);
         }
     }
@@ -93,9 +93,9 @@ impl Faults {
         let number = self.0.seen.get() + 1;
         self.0.seen.set(number);
         let fails = match self.0.plan.get() {
-            Plan::Never => false,
-            Plan::Run { first, count } => number >= first && number - first < count,
-            Plan::Random { one_in, .. } => {
+            FaultPlan::Never => false,
+            FaultPlan::Run { first, count } => number >= first && number - first < count,
+            FaultPlan::Random { one_in, .. } => {
                 let chosen = self.0.again.get() || self.next().is_multiple_of(one_in.max(1));
                 self.0.again.set(chosen && !self.0.again.get());
                 chosen
@@ -121,7 +121,7 @@ impl Faults {
 mod tests {
     use super::*;
 
-    fn check(plan: Plan, expected: &str) {
+    fn check(plan: FaultPlan, expected: &str) {
         let faults = Faults::default();
         faults.plan(plan);
         let fails: String = (0..expected.len())
@@ -133,18 +133,18 @@ mod tests {
 
     #[test]
     fn a_run_fails_its_allocations_and_no_other() {
-        check(Plan::Never, "......");
-        check(Plan::Run { first: 1, count: 2 }, "xx....");
-        check(Plan::Run { first: 4, count: 1 }, "...x..");
+        check(FaultPlan::Never, "......");
+        check(FaultPlan::Run { first: 1, count: 2 }, "xx....");
+        check(FaultPlan::Run { first: 4, count: 1 }, "...x..");
     }
 
     #[test]
     fn chance_fails_pairs_and_the_same_ones_again() {
-        let all = Plan::Random { seed: 1, one_in: 1 };
+        let all = FaultPlan::Random { seed: 1, one_in: 1 };
         check(all, "xxxxxx");
         let some = |seed| {
             let faults = Faults::default();
-            faults.plan(Plan::Random { seed, one_in: 10 });
+            faults.plan(FaultPlan::Random { seed, one_in: 10 });
             (0..1_000).map(|_| faults.fails()).collect::<Vec<bool>>()
         };
         assert_eq!(some(7), some(7));

@@ -1,4 +1,4 @@
-//! Ruby's global variables, as Rust reads and sets them. They are the VM's, not a fibre's: whoever sets one for a fibre
+//! Ruby's global variables, as Rust reads and sets them. They are the VM's, not a fibre's: what sets one for a fibre
 //! must put it right whenever another fibre runs.
 
 use crate::scope::Scope;

@@ -40,22 +40,22 @@
 //!   fibre stored last was not seen again once it had ended, though a block may still refer to its variables.
 //! - The table of what native code protects (the arena) grows beyond `vm_bytes_max`, so that protecting a value and leaving a protected call
 //!   cannot raise. What cannot fail midway (compiling, a few copies) asks for room first and is then not refused. Scopes have levels
-//!   (`src/held.rs`): an inner one releases nothing that an outer one took.
+//!   (`src/open_scopes.rs`): an inner one releases nothing that an outer one took.
 //! - Memory is counted by the VM's own allocator on top of the process's. Beyond `vm_bytes_max` Ruby gets NoMemoryError, and a
 //!   reserve opens so that `rescue` and `ensure` can still run.
 
-mod carried;
+mod carried_data;
 mod compound;
 mod entries;
 pub mod faults;
 mod fibre;
 mod global;
-mod held;
 mod interrupt;
 pub mod limits;
 mod memory;
 mod names;
 mod native;
+mod open_scopes;
 mod report;
 mod root;
 mod scope;
@@ -64,10 +64,10 @@ pub mod text;
 mod value;
 mod vm;
 
-pub use compound::Field;
+pub use compound::RecordField;
 pub use interrupt::Interrupter;
-pub use native::{Call, Reply, Waits};
-pub use report::{Report, SyntaxError};
+pub use native::{NativeCall, NativeReply, Suspension};
+pub use report::{ExceptionReport, SyntaxError};
 pub use root::Root;
 pub use scope::Scope;
 pub use value::{Kind, Raise, Result, Symbol, Value};

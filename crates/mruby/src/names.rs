@@ -13,9 +13,9 @@ const NAMES_MAX: usize = 4_096;
 
 /// Symbols by their names.
 #[derive(Default)]
-pub(crate) struct Names(RefCell<HashMap<Box<str>, Symbol, RandomState>>);
+pub(crate) struct SymbolCache(RefCell<HashMap<Box<str>, Symbol, RandomState>>);
 
-impl Names {
+impl SymbolCache {
     /// The symbol of a name; `make` asks the VM when it is not known.
     pub fn symbol(&self, name: &str, make: impl FnOnce() -> Symbol) -> Symbol {
         if let Some(symbol) = self.0.borrow().get(name) {
@@ -35,16 +35,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_asked_for_once() {
-        let names = Names::default();
+    fn name_is_interned_once() {
+        let names = SymbolCache::default();
         assert_eq!(names.symbol("a", || Symbol(1)), Symbol(1));
         assert_eq!(names.symbol("b", || Symbol(2)), Symbol(2));
         assert_eq!(names.symbol("a", || unreachable!()), Symbol(1));
     }
 
     #[test]
-    fn names_beyond_the_limit_are_asked_for_again() {
-        let names = Names::default();
+    fn names_beyond_the_limit_are_interned_again() {
+        let names = SymbolCache::default();
         for i in 0..=NAMES_MAX {
             names.symbol(&i.to_string(), || Symbol(0));
         }

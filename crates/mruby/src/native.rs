@@ -8,14 +8,14 @@ use std::rc::Rc;
 use crate::scope::Scope;
 use crate::sys::{self, RawValue};
 use crate::value::{Raise, Result, Value};
-use crate::vm::{Inner, Vm};
+use crate::vm::{Vm, VmInner};
 
 /// Arguments a native usually takes; more spill to the heap.
 const INLINE_ARGUMENTS: usize = 6;
 
 /// May this native park the fibre that calls it?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waits {
+pub enum Suspension {
     /// It always returns a value; it works everywhere.
     Never,
     /// It may yield. Called where a wait cannot work, it raises FiberError before any Rust runs.
@@ -23,7 +23,7 @@ pub enum Waits {
 }
 
 /// What a native answers.
-pub enum Reply<'s> {
+pub enum NativeReply<'s> {
     /// Return this value to Ruby.
     Value(Value<'s>),
     /// Park the fibre; [`Scope::resume`] returns this value, and what the fibre is resumed with next is what Ruby sees, a value or
@@ -31,14 +31,14 @@ pub enum Reply<'s> {
     Yield(Value<'s>),
 }
 
-impl<'s> From<Value<'s>> for Reply<'s> {
+impl<'s> From<Value<'s>> for NativeReply<'s> {
     fn from(value: Value<'s>) -> Self {
-        Reply::Value(value)
+        NativeReply::Value(value)
     }
 }
 
 /// One call from Ruby.
-pub struct Call<'s> {
+pub struct NativeCall<'s> {
     /// The receiver.
     pub this: Value<'s>,
     /// The block, or nil.
@@ -49,7 +49,7 @@ pub struct Call<'s> {
     spilt: Vec<Value<'s>>,
 }
 
-impl<'s> Call<'s> {
+impl<'s> NativeCall<'s> {
     /// The positional arguments; keyword arguments arrive as one Hash at the end.
     pub fn arguments(&self) -> &[Value<'s>] {
         self.inline.get(..self.len).unwrap_or(&self.spilt)
@@ -74,7 +74,7 @@ impl<'s> Call<'s> {
             unsafe { std::slice::from_raw_parts(argv, len) }
         };
         const NONE: Value<'_> = Value::nil();
-        let mut call = Call {
+        let mut call = NativeCall {
             this: Value::new(this),
             block: Value::new(block),
             inline: [NONE; INLINE_ARGUMENTS],
@@ -92,12 +92,13 @@ impl<'s> Call<'s> {
     }
 }
 
-pub(crate) type Native = dyn for<'s> Fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Reply<'s>>;
+pub(crate) type Native =
+    dyn for<'s> Fn(&'s Scope<'s>, &NativeCall<'s>) -> Result<'s, NativeReply<'s>>;
 
 /// Runs the native with this index.
 ///
 /// # Safety
-/// Called by the trampoline of an open VM whose `Inner` is `host`.
+/// Called by the trampoline of an open VM whose `VmInner` is `host`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ts_host_dispatch(
     host: *mut c_void,
@@ -109,7 +110,7 @@ unsafe extern "C" fn ts_host_dispatch(
     out: *mut RawValue,
 ) -> c_int {
     let run = || {
-        let inner = host.cast::<Inner>().cast_const();
+        let inner = host.cast::<VmInner>().cast_const();
         // SAFETY: `host` is the address inside the `Rc` that `Vm::open` made. Who entered the VM borrows a handle until it is
         // left, so the VM stays open while the native runs; this one counts as none and is never dropped.
         let vm = ManuallyDrop::new(unsafe {
@@ -122,12 +123,12 @@ unsafe extern "C" fn ts_host_dispatch(
             .and_then(|i| vm.inner.natives.borrow().get(i).cloned());
         let scope = Scope::borrowed(&vm); // the trampoline restores the arena
         // SAFETY: the trampoline passes the call's own arguments.
-        let call = unsafe { Call::new(this, argc, argv, block) };
+        let call = unsafe { NativeCall::new(this, argc, argv, block) };
         let (status, value) = match native {
             None => (sys::RAISED, scope.error("RuntimeError", "no such native").0),
             Some(native) => match native(&scope, &call) {
-                Ok(Reply::Value(value)) => (sys::OK, value),
-                Ok(Reply::Yield(value)) => (sys::YIELD, value),
+                Ok(NativeReply::Value(value)) => (sys::OK, value),
+                Ok(NativeReply::Yield(value)) => (sys::YIELD, value),
                 Err(Raise(exception)) => (sys::RAISED, exception),
             },
         };

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// An exception, described: class, message and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct ExceptionReport {
     /// The class's name, for instance `ArgumentError`.
     pub class: String,
     /// The message, as UTF-8.
@@ -14,7 +14,7 @@ pub struct Report {
     pub backtrace: Vec<String>,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ExceptionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.class, self.message)
     }

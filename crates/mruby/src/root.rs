@@ -6,16 +6,11 @@ use std::rc::{Rc, Weak};
 use crate::scope::Scope;
 use crate::sys;
 use crate::value::{Raise, Result, Value};
-use crate::vm::Inner;
-
-/// The slot of the VM's NoMemoryError, which the shim fills when it opens.
-const NO_MEMORY: i64 = 0;
-/// The first slot for values of Rust's.
-pub(crate) const FIRST_SLOT: i64 = NO_MEMORY + 1;
+use crate::vm::{NO_MEMORY, VmInner};
 
 /// A value kept alive until this is dropped.
 pub struct Root {
-    vm: Weak<Inner>,
+    vm: Weak<VmInner>,
     slot: i64,
 }
 

@@ -1,13 +1,15 @@
 //! The scope in which Rust makes, reads and calls Ruby values. When it ends the collector may have them again.
+//!
+//! `native`, `scope` and `vm` refer to each other: a VM owns its natives, a native is called with a scope, a scope borrows its VM.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::rc::Rc;
 
-use crate::native::{Call, Native, Reply, Waits};
-use crate::report::{Report, SyntaxError, SyntaxErrors};
+use crate::native::{Native, NativeCall, NativeReply, Suspension};
+use crate::report::{ExceptionReport, SyntaxError, SyntaxErrors};
 use crate::sys::{self, RawValue};
 use crate::value::{Kind, Raise, Result, Symbol, Value};
-use crate::vm::{Inner, Vm, status_is_ok};
+use crate::vm::{Vm, VmInner, status_is_ok};
 
 /// What the instruction hook says too.
 const OVERRUN: &str = "the handler used more CPU time in one turn than its limit allows";
@@ -147,9 +149,9 @@ impl<'vm> Scope<'vm> {
         f(bytes)
     }
 
-    /// Keeps everybody out of the VM until it is dropped.
+    /// Keeps all others out of the VM until it is dropped.
     fn lend(&self) -> impl Drop + '_ {
-        struct Release<'a>(&'a Inner, bool);
+        struct Release<'a>(&'a VmInner, bool);
         impl Drop for Release<'_> {
             fn drop(&mut self) {
                 self.0.borrowed.set(self.1);
@@ -321,11 +323,11 @@ impl<'vm> Scope<'vm> {
         &self,
         class: Value<'_>,
         name: &str,
-        waits: Waits,
+        waits: Suspension,
         native: F,
     ) -> Result<'_, ()>
     where
-        F: for<'s> Fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Reply<'s>> + 'static,
+        F: for<'s> Fn(&'s Scope<'s>, &NativeCall<'s>) -> Result<'s, NativeReply<'s>> + 'static,
     {
         self.define(class, name, waits, Rc::new(native), 0)
     }
@@ -335,11 +337,11 @@ impl<'vm> Scope<'vm> {
         &self,
         object: Value<'_>,
         name: &str,
-        waits: Waits,
+        waits: Suspension,
         native: F,
     ) -> Result<'_, ()>
     where
-        F: for<'s> Fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Reply<'s>> + 'static,
+        F: for<'s> Fn(&'s Scope<'s>, &NativeCall<'s>) -> Result<'s, NativeReply<'s>> + 'static,
     {
         self.define(object, name, waits, Rc::new(native), 1)
     }
@@ -348,7 +350,7 @@ impl<'vm> Scope<'vm> {
         &self,
         holder: Value<'_>,
         name: &str,
-        waits: Waits,
+        waits: Suspension,
         native: Rc<Native>,
         singleton: c_int,
     ) -> Result<'_, ()> {
@@ -357,7 +359,7 @@ impl<'vm> Scope<'vm> {
             natives.push(native);
             i64::try_from(natives.len() - 1).unwrap_or(i64::MAX)
         };
-        let waits = c_int::from(waits == Waits::Maybe);
+        let waits = c_int::from(waits == Suspension::Maybe);
         let name = c_name(name);
         // SAFETY: `holder` is a live object (a class, unless singleton); the name is copied.
         self.protect(|out| unsafe {
@@ -536,7 +538,7 @@ impl<'vm> Scope<'vm> {
     }
 
     /// Class, message and backtrace of an exception.
-    pub fn report(&self, raised: Raise<'_>) -> Report {
+    pub fn report(&self, raised: Raise<'_>) -> ExceptionReport {
         let exception = raised.0;
 
         let backtrace = self
@@ -544,7 +546,7 @@ impl<'vm> Scope<'vm> {
             .unwrap_or_else(|_| Value::nil());
         let frames =
             (0..self.array_len(backtrace)).filter_map(|i| self.text(self.array_at(backtrace, i)));
-        Report {
+        ExceptionReport {
             class: self.class_name(exception),
             message: self.message(exception),
             backtrace: frames.collect(),

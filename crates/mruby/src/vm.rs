@@ -7,14 +7,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::faults::Faults;
-use crate::held::Held;
 use crate::interrupt::Interrupter;
 use crate::memory::Memory;
-use crate::names::Names;
+use crate::names::SymbolCache;
 use crate::native::Native;
-use crate::root::FIRST_SLOT;
+use crate::open_scopes::OpenScopes;
 use crate::scope::Scope;
 use crate::sys::{self, RawVm};
+
+/// The root slot of the VM's NoMemoryError, which the shim fills when it opens.
+pub(crate) const NO_MEMORY: i64 = 0;
+/// The first root slot for values of Rust's.
+const FIRST_SLOT: i64 = NO_MEMORY + 1;
 
 /// How a VM is opened.
 #[derive(Clone, Debug)]
@@ -64,16 +68,16 @@ impl Drop for Entry<'_> {
 
 type OnSlow = Box<dyn Fn(&str, u32)>;
 
-pub(crate) struct Inner {
+pub(crate) struct VmInner {
     opened: bool,
     pub(crate) raw: NonNull<RawVm>,
     memory: Box<Memory>,
     pub(crate) natives: RefCell<Vec<Rc<Native>>>,
-    pub(crate) names: Names,
+    pub(crate) names: SymbolCache,
     pub(crate) free_roots: RefCell<Vec<i64>>,
     pub(crate) roots: Cell<i64>,
     depth: Cell<u32>,
-    pub(crate) held: Held,
+    pub(crate) held: OpenScopes,
     /// Set while Rust borrows bytes of a String: nothing may run in the VM then.
     pub(crate) borrowed: Cell<bool>,
     on_slow: RefCell<Option<OnSlow>>,
@@ -83,7 +87,7 @@ pub(crate) struct Inner {
 /// An mruby VM. Cloning makes another handle to the same one; the last handle closes it.
 #[derive(Clone)]
 pub struct Vm {
-    pub(crate) inner: Rc<Inner>,
+    pub(crate) inner: Rc<VmInner>,
 }
 
 impl Vm {
@@ -98,20 +102,20 @@ impl Vm {
         let memory_pointer: *const Memory = &raw const *memory;
         // The host pointer is needed before the `Rc` exists, so it is filled in below through `Rc::new_cyclic`'s
         // stable address.
-        let inner = Rc::new_cyclic(|weak: &std::rc::Weak<Inner>| {
+        let inner = Rc::new_cyclic(|weak: &std::rc::Weak<VmInner>| {
             let host = weak.as_ptr().cast::<c_void>().cast_mut();
             // SAFETY: `host` stays at this address as long as the VM is open; `memory` is boxed and outlives the VM.
             let raw = unsafe { sys::ts_open(host, memory_pointer.cast_mut().cast(), faulty) };
-            Inner {
+            VmInner {
                 opened: !raw.is_null(),
                 raw: NonNull::new(raw).unwrap_or(NonNull::dangling()),
                 memory,
                 natives: RefCell::default(),
-                names: Names::default(),
+                names: SymbolCache::default(),
                 free_roots: RefCell::default(),
                 roots: Cell::new(FIRST_SLOT),
                 depth: Cell::new(0),
-                held: Held::default(),
+                held: OpenScopes::default(),
                 borrowed: Cell::new(false),
                 on_slow: RefCell::new(None),
                 interrupter: Arc::new(Interrupter::new(raw)),
@@ -165,8 +169,8 @@ impl Vm {
 
     /// Runs `f`, whose allocations are not refused: for what is small and bounded, and nobody could go on without.
     pub(crate) fn exempt<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Exempt(*mut RawVm);
-        impl Drop for Exempt {
+        struct ExemptGuard(*mut RawVm);
+        impl Drop for ExemptGuard {
             fn drop(&mut self) {
                 // SAFETY: the VM is open: who called `exempt` holds a handle.
                 unsafe { sys::ts_exempt(self.0, -1) };
@@ -174,7 +178,7 @@ impl Vm {
         }
         // SAFETY: the VM is open as long as `inner` lives.
         unsafe { sys::ts_exempt(self.raw(), 1) };
-        let _exempt = Exempt(self.raw());
+        let _exempt = ExemptGuard(self.raw());
         f()
     }
 
@@ -183,7 +187,7 @@ impl Vm {
     }
 }
 
-impl Drop for Inner {
+impl Drop for VmInner {
     fn drop(&mut self) {
         self.interrupter.close();
         if self.opened {
@@ -201,7 +205,7 @@ impl Drop for Inner {
 /// The interrupt hook found the VM still running the reported entry.
 ///
 /// # Safety
-/// `host` is the VM's `Inner`; `file` is null or a C string.
+/// `host` is the VM's `VmInner`; `file` is null or a C string.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ts_host_slow(host: *mut c_void, file: *const c_char, line: i32) {
     // SAFETY: `host` was set by `Vm::open` and lives while the VM runs; `file` belongs to the VM.
@@ -211,7 +215,7 @@ unsafe extern "C" fn ts_host_slow(host: *mut c_void, file: *const c_char, line: 
         } else {
             CStr::from_ptr(file)
         };
-        (&*host.cast::<Inner>(), file.to_string_lossy())
+        (&*host.cast::<VmInner>(), file.to_string_lossy())
     };
     let report = || {
         if let Some(on_slow) = &*inner.on_slow.borrow() {

@@ -2,7 +2,7 @@
 //! collection is half done, what is being made when memory ends. `check` walks through the phases of a collection, with and
 //! without generations. A freed object is noticed by what has taken its place: each value is read after many allocations.
 
-use tsumugi_mruby::{Options, Reply, Root, Value, Vm, Waits};
+use tsumugi_mruby::{NativeReply, Options, Root, Suspension, Value, Vm};
 
 /// The fibre that a test runs in. It parks after each part of a round. `store` moves what is in the boxes, which the
 /// collector may not have seen yet, to where it perhaps has been already; `probe` answers what is there in the end.
@@ -40,8 +40,8 @@ fn open(mode: &str, source: &str) -> (Vm, Root) {
             .define_method(
                 scope.constant("Object").unwrap(),
                 "park",
-                Waits::Maybe,
-                |_, call| Ok(Reply::Yield(call.argument(0))),
+                Suspension::Maybe,
+                |_, call| Ok(NativeReply::Yield(call.argument(0))),
             )
             .unwrap();
         for source in [&format!("GC.generational_mode = {mode}"), source, FIBRE] {
@@ -81,12 +81,12 @@ fn check(source: &str) {
 }
 
 #[test]
-fn what_a_parked_fibre_alone_refers_to_stays() {
+fn object_of_a_parked_fibre_alone_stays() {
     check("def prepare = nil; def store = empty_boxes; def probe(_, stored) = stored");
 }
 
 #[test]
-fn what_is_stored_in_older_objects_stays() {
+fn object_stored_in_an_older_one_stays() {
     check(
         r##"
         class Holder; attr_accessor :value; end
@@ -121,7 +121,7 @@ fn a_block_stays_while_the_method_that_it_was_given_to_runs() {
 }
 
 #[test]
-fn what_a_block_of_an_ended_fibre_refers_to_stays() {
+fn object_of_an_ended_fibres_block_stays() {
     for end in ["nil", "raise 'over'", "break"] {
         let source = r##"
             def prepare

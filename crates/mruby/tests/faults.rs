@@ -6,8 +6,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use tsumugi_mruby::faults::{Faults, Plan};
-use tsumugi_mruby::{Field, Kind, Options, Raise, Reply, Root, Scope, Value, Vm, Waits};
+use tsumugi_mruby::faults::{FaultPlan, Faults};
+use tsumugi_mruby::{
+    Kind, NativeReply, Options, Raise, RecordField, Root, Scope, Suspension, Value, Vm,
+};
 
 /// Places of one program that a usual run tries; a full one tries all of them.
 const PLACES: u64 = 150;
@@ -93,16 +95,16 @@ fn define(scope: &Scope<'_>, alive: &Rc<Cell<i64>>) {
         let data = scope.define_class(class, "Data", scope.object_class())?;
         scope.carries_data(data);
         let plain = |name, native: fn(&Scope<'_>, Value<'_>) -> String| {
-            scope.define_singleton(class, name, Waits::Never, move |scope, call| {
+            scope.define_singleton(class, name, Suspension::Never, move |scope, call| {
                 Ok(scope.string(native(scope, call.argument(0)))?.into())
             })
         };
-        scope.define_singleton(class, "records", Waits::Never, |scope, _| {
+        scope.define_singleton(class, "records", Suspension::Never, |scope, _| {
             let names = [scope.intern("n"), scope.intern("text")];
             let array = scope.array(0)?;
             let text = [b'x'; 100];
             for n in 0..8 {
-                let fields = [scope.integer(n).into(), Field::string(&text)];
+                let fields = [scope.integer(n).into(), RecordField::string(&text)];
                 scope.push_records(array, &names, 1, &fields)?;
                 let pushed = scope.nested(|scope| {
                     let text = scope.string("made apart");
@@ -114,30 +116,30 @@ fn define(scope: &Scope<'_>, alive: &Rc<Cell<i64>>) {
             Ok(scope.call(array, "size", &[])?.into())
         })?;
         let made = Rc::clone(alive);
-        scope.define_singleton(class, "carried", Waits::Never, move |scope, call| {
+        scope.define_singleton(class, "carried", Suspension::Never, move |scope, call| {
             let class = scope.constant("Host::Data")?;
             let value = call.argument(0).as_integer().unwrap_or(0);
             Ok(scope.wrap(class, Carried::new(value, &made))?.into())
         })?;
-        scope.define_singleton(class, "value", Waits::Never, |scope, call| {
+        scope.define_singleton(class, "value", Suspension::Never, |scope, call| {
             let value = scope
                 .data::<Carried>(call.argument(0))
                 .map_or(-1, |carried| carried.0);
             Ok(scope.integer(value).into())
         })?;
-        scope.define_singleton(class, "fails", Waits::Never, |scope, call| {
+        scope.define_singleton(class, "fails", Suspension::Never, |scope, call| {
             let _owned = scope.bytes(call.argument(0));
             Err(scope.error("ArgumentError", "refused by the host"))
         })?;
-        scope.define_singleton(class, "yields", Waits::Never, |scope, call| {
+        scope.define_singleton(class, "yields", Suspension::Never, |scope, call| {
             let _owned = scope.text(call.this);
             Ok(scope.call(call.block, "call", &[scope.integer(4)])?.into())
         })?;
-        scope.define_singleton(class, "rooted", Waits::Never, |scope, call| {
+        scope.define_singleton(class, "rooted", Suspension::Never, |scope, call| {
             let roots: Vec<Root> = (0..9)
                 .map(|_| scope.root(call.argument(0)))
                 .collect::<Result<_, _>>()?;
-            Ok(Reply::Value(scope.rooted(&roots[8])))
+            Ok(NativeReply::Value(scope.rooted(&roots[8])))
         })?;
         plain("entries", |scope, hash| {
             let entries = scope.entries(hash).map_or(0, |entries| entries.len());
@@ -146,7 +148,7 @@ fn define(scope: &Scope<'_>, alive: &Rc<Cell<i64>>) {
                 .map_or(0, |a| a.as_integer().unwrap_or(0));
             format!("{entries} {named}")
         })?;
-        scope.define_singleton(class, "many", Waits::Never, |scope, call| {
+        scope.define_singleton(class, "many", Suspension::Never, |scope, call| {
             Ok(scope.array_of(call.arguments())?.into())
         })?;
         Ok(())
@@ -210,16 +212,16 @@ fn extent() -> Extent {
 }
 
 /// The plans that a program is run with when it makes `seen` allocations.
-fn plans(name: &str, seen: u64) -> Vec<Plan> {
+fn plans(name: &str, seen: u64) -> Vec<FaultPlan> {
     let runs = |step: usize, count| {
         (1..=seen)
             .step_by(step)
-            .map(move |first| Plan::Run { first, count })
+            .map(move |first| FaultPlan::Run { first, count })
     };
-    let chances = |seeds, one_in| (1..=seeds).map(move |seed| Plan::Random { seed, one_in });
+    let chances = |seeds, one_in| (1..=seeds).map(move |seed| FaultPlan::Random { seed, one_in });
     match extent() {
         Extent::One(only, _) if only != name => Vec::new(),
-        Extent::One(_, first) => vec![Plan::Run { first, count: 2 }],
+        Extent::One(_, first) => vec![FaultPlan::Run { first, count: 2 }],
         Extent::Full => runs(1, 2)
             .chain(runs(1, 1))
             .chain(runs(3, 7))
@@ -252,16 +254,16 @@ fn check((name, source): Program) {
     let expected = run(&vm, source);
     assert!(expected.is_ok(), "{name}: {expected:?}");
     // What is made once: symbols of names, room in tables.
-    faults.plan(Plan::Run {
+    faults.plan(FaultPlan::Run {
         first: 1,
         count: u64::MAX,
     });
     let _ = run(&vm, source); // it may fail
-    faults.plan(Plan::Never);
+    faults.plan(FaultPlan::Never);
     for _ in 0..5 {
         assert_eq!(run(&vm, source), expected, "{name}");
     }
-    faults.plan(Plan::Never);
+    faults.plan(FaultPlan::Never);
     assert_eq!(run(&vm, source), expected, "{name}");
     let seen = faults.seen();
     assert!(seen > 10, "{name} allocates {seen} times");
@@ -273,7 +275,7 @@ fn check((name, source): Program) {
         faults.plan(plan);
         let answer = run(&vm, source);
         let failed = faults.failed();
-        faults.plan(Plan::Never);
+        faults.plan(FaultPlan::Never);
         let allowed = answer == expected || failed > 0 && is_out_of_memory(&answer);
         assert!(
             allowed,
@@ -305,7 +307,7 @@ fn a_program_that_runs_out_of_memory_anywhere_runs_again() {
 #[test]
 fn a_vm_that_runs_out_of_memory_while_it_opens_leaves_nothing() {
     let faults = Faults::default();
-    faults.plan(Plan::Never);
+    faults.plan(FaultPlan::Never);
     drop(open(&faults));
     let seen = faults.seen();
     let step = match extent() {
@@ -317,7 +319,7 @@ fn a_vm_that_runs_out_of_memory_while_it_opens_leaves_nothing() {
     let mut refused = 0;
     for first in (1..=seen).step_by(usize::try_from(step).unwrap_or(1)) {
         for count in [2, u64::MAX] {
-            faults.plan(Plan::Run { first, count });
+            faults.plan(FaultPlan::Run { first, count });
             // What is dropped says in debug builds whether it has given everything back.
             refused += u64::from(Vm::open(Options::default()).is_err());
         }
@@ -334,7 +336,7 @@ const CLOSURES: &str = "module Frames; def self.answers = (text = 'x' * 40; proc
 fn a_frame_that_cannot_be_left_raises_in_the_code_that_called_it() {
     let faults = Faults::default();
     let vm = open(&faults);
-    faults.plan(Plan::Never);
+    faults.plan(FaultPlan::Never);
     let name = run(&vm, CLOSURES);
     assert_eq!(name.as_deref(), Ok("Frames"));
     for method in ["answers", "raises", "nested"] {
@@ -342,10 +344,10 @@ fn a_frame_that_cannot_be_left_raises_in_the_code_that_called_it() {
         for first in 1..60 {
             vm.enter(|scope| {
                 let frames = scope.constant("Frames").expect("it is defined");
-                faults.plan(Plan::Run { first, count: 2 });
+                faults.plan(FaultPlan::Run { first, count: 2 });
                 let answer = scope.call(frames, method, &[]);
                 let failed = faults.failed();
-                faults.plan(Plan::Never);
+                faults.plan(FaultPlan::Never);
                 match answer {
                     Ok(answer) => {
                         assert_ne!(method, "raises", "{first}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tsumugi_mruby::{Kind, Options, Reply, Root, Value, Vm, Waits};
+use tsumugi_mruby::{Kind, NativeReply, Options, Root, Suspension, Value, Vm};
 
 /// A fibre in which programs run; each yield of `wait` comes out with its argument.
 struct Loop {
@@ -44,15 +44,15 @@ impl Loop {
         let fibre = vm.enter(|scope| {
             let tsumugi = scope.constant("Tsumugi").unwrap();
             scope
-                .define_singleton(tsumugi, "park", Waits::Maybe, |_, call| {
-                    Ok(Reply::Yield(call.argument(0)))
+                .define_singleton(tsumugi, "park", Suspension::Maybe, |_, call| {
+                    Ok(NativeReply::Yield(call.argument(0)))
                 })
                 .unwrap();
             let finished = done.clone();
             scope
-                .define_singleton(tsumugi, "finish", Waits::Maybe, move |scope, call| {
+                .define_singleton(tsumugi, "finish", Suspension::Maybe, move |scope, call| {
                     *finished.borrow_mut() = scope.text(call.argument(0));
-                    Ok(Reply::Yield(Value::nil()))
+                    Ok(NativeReply::Yield(Value::nil()))
                 })
                 .unwrap();
             scope
@@ -243,7 +243,7 @@ fn a_wait_raises_what_its_fibre_is_resumed_with() {
 }
 
 #[test]
-fn what_a_wait_raises_is_rescued_by_no_other_clause() {
+fn exception_of_a_wait_is_rescued_by_no_other_clause() {
     check_raised(
         "begin; wait 1; rescue ArgumentError, TypeError; end; 2",
         "KeyError: gone",
@@ -260,7 +260,7 @@ fn what_a_wait_raises_is_rescued_by_no_other_clause() {
 }
 
 #[test]
-fn what_a_wait_raises_runs_ensure_and_names_its_line() {
+fn exception_of_a_wait_runs_ensure_and_names_its_line() {
     check_raised("begin; wait 1; ensure; $o = 1; end", "KeyError: gone");
     check_raised(
         "o = []; begin; begin; wait 1; ensure; o << 1; end; rescue KeyError; o << 2; end; o",

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Options, Raise, Reply, Scope, Value, Vm, Waits};
+use tsumugi_mruby::{NativeReply, Options, Raise, Scope, Suspension, Value, Vm};
 
 /// Collects, and fills the places of what was collected with Strings of the same size.
 const CHURN: &str = r#"
@@ -86,7 +86,7 @@ fn arguments_of_a_native_stay_when_their_array_is_emptied() {
             .define_method(
                 scope.object_class(),
                 "native",
-                Waits::Never,
+                Suspension::Never,
                 |scope, call| {
                     scope.call(call.block, "call", &[])?;
                     let texts: Vec<_> = call.arguments().iter().map(|v| text(scope, *v)).collect();
@@ -108,8 +108,8 @@ fn exception_that_a_fibre_is_resumed_with_outlives_a_collection() {
     let vm = open("");
     vm.enter(|scope| {
         scope
-            .define_method(scope.object_class(), "park", Waits::Maybe, |_, _| {
-                Ok(Reply::Yield(Value::nil()))
+            .define_method(scope.object_class(), "park", Suspension::Maybe, |_, _| {
+                Ok(NativeReply::Yield(Value::nil()))
             })
             .unwrap();
         let held: Vec<_> = (0..8)
@@ -162,7 +162,7 @@ fn at_the_limit(take: impl for<'s> Fn(&'s Scope<'s>, Value<'s>) -> usize + 'stat
             .define_method(
                 scope.object_class(),
                 "take",
-                Waits::Never,
+                Suspension::Never,
                 move |scope, call| {
                     let _counted = Counted::new(&alive);
                     let taken = take(scope, call.argument(0));

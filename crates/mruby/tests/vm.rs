@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Field, Kind, Options, Reply, Scope, Value, Vm, Waits};
+use tsumugi_mruby::{Kind, NativeReply, Options, RecordField, Scope, Suspension, Value, Vm};
 
 fn vm() -> Vm {
     Vm::open(Options::default()).unwrap()
@@ -40,18 +40,18 @@ fn numbers_and_strings_are_exact() {
 }
 
 #[test]
-fn who_lacks_a_method_is_told_in_the_words_of_cruby() {
-    let told = |receiver: &str, name: &str| {
+fn missing_method_is_reported_in_the_words_of_cruby() {
+    let check_message = |receiver: &str, name: &str| {
         let expected = format!("NoMethodError: undefined method 'x' for {name}");
         check(&format!("({receiver}).x"), &expected);
     };
-    told("nil", "nil");
-    told("false", "false");
-    told("1", "an instance of Integer");
-    told("Object.new", "an instance of Object");
-    told("String", "class String");
-    told("Kernel", "module Kernel");
-    told("BasicObject.new", "an instance of BasicObject");
+    check_message("nil", "nil");
+    check_message("false", "false");
+    check_message("1", "an instance of Integer");
+    check_message("Object.new", "an instance of Object");
+    check_message("String", "class String");
+    check_message("Kernel", "module Kernel");
+    check_message("BasicObject.new", "an instance of BasicObject");
 }
 
 #[test]
@@ -102,9 +102,14 @@ fn fields_become_hashes_and_arrays() {
         let texts: Vec<String> = (0..200)
             .map(|n| format!("the text of {n}, not short"))
             .collect();
-        let fields: Vec<Field<'_>> = (0..)
+        let fields: Vec<RecordField<'_>> = (0..)
             .zip(&texts)
-            .flat_map(|(n, text)| [scope.integer(n).into(), Field::string(text.as_bytes())])
+            .flat_map(|(n, text)| {
+                [
+                    scope.integer(n).into(),
+                    RecordField::string(text.as_bytes()),
+                ]
+            })
             .collect();
         let record = scope.record(&names, &fields[2..4]).unwrap();
         assert_eq!(
@@ -136,7 +141,7 @@ fn a_native_returns_raises_and_sees_its_arguments() {
     vm.enter(|scope| {
         let object = scope.object_class();
         scope
-            .define_method(object, "add", Waits::Never, |scope, call| {
+            .define_method(object, "add", Suspension::Never, |scope, call| {
                 let sum: Option<i64> = call
                     .arguments()
                     .iter()
@@ -190,8 +195,8 @@ fn syntax_errors_name_file_and_line() {
 
 #[test]
 fn rust_data_is_dropped_by_the_collector() {
-    struct Noted(Rc<Cell<u32>>);
-    impl Drop for Noted {
+    struct DropNote(Rc<Cell<u32>>);
+    impl Drop for DropNote {
         fn drop(&mut self) {
             self.0.set(self.0.get() + 1);
         }
@@ -200,16 +205,16 @@ fn rust_data_is_dropped_by_the_collector() {
     let vm = vm();
     vm.enter(|scope| {
         let class = scope
-            .define_class(Value::nil(), "Noted", scope.object_class())
+            .define_class(Value::nil(), "DropNote", scope.object_class())
             .unwrap();
         scope.carries_data(class);
-        let kept = scope.wrap(class, Noted(drops.clone())).unwrap();
-        assert!(scope.data::<Noted>(kept).is_some());
+        let kept = scope.wrap(class, DropNote(drops.clone())).unwrap();
+        assert!(scope.data::<DropNote>(kept).is_some());
         assert!(scope.data::<String>(kept).is_none());
-        assert!(scope.data::<Noted>(Value::nil()).is_none());
+        assert!(scope.data::<DropNote>(Value::nil()).is_none());
         scope.nested(|scope| {
             for _ in 0..10 {
-                scope.wrap(class, Noted(drops.clone())).unwrap();
+                scope.wrap(class, DropNote(drops.clone())).unwrap();
             }
         });
         scope.collect();
@@ -262,7 +267,7 @@ fn an_endless_allocation_is_a_no_memory_error_and_the_vm_goes_on() {
 }
 
 #[test]
-fn what_the_hook_cannot_see_has_size_limits() {
+fn operation_beyond_the_hook_has_size_limits() {
     let too_large = "RangeError: the result exceeds integer_bits_max (65536)";
     check("3 ** 10_000_000_000", too_large);
     check("x = 3; 40.times { x = x * x }; 1", too_large);
@@ -311,5 +316,7 @@ fn deep_recursion_is_a_system_stack_error() {
 
 #[test]
 fn a_reply_converts_from_a_value() {
-    assert!(matches!(Reply::from(Value::nil()), Reply::Value(value) if value.kind() == Kind::Nil));
+    assert!(
+        matches!(NativeReply::from(Value::nil()), NativeReply::Value(value) if value.kind() == Kind::Nil)
+    );
 }

@@ -23,7 +23,7 @@ use tsumugi_rpc::proto::{
     EchoRequest, GetRequest, IterateRequest, IterateResponse, RemoveRequest, SetRequest,
     StreamRequest, StreamResponse,
 };
-use tsumugi_rpc::{Client, Target};
+use tsumugi_rpc::{Client, RpcTarget};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -55,7 +55,7 @@ enum Kind {
 
 #[derive(Clone)]
 struct Load {
-    target: Target,
+    target: RpcTarget,
     operation: Operation,
     kind: Kind,
     connections: u64,

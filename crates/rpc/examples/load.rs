@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt as _};
 use tokio::task::LocalSet;
-use tsumugi_kv::{Database, SetMode, Spec};
+use tsumugi_kv::{KvDatabase, SetMode, Spec};
 use tsumugi_rpc::client::Options;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::{GetRequest, StreamRequest};
-use tsumugi_rpc::server::{Settings, Store};
-use tsumugi_rpc::{Client, Target};
-use tsumugi_worker::{Address, Config, Server};
+use tsumugi_rpc::server::{ServedStore, ServiceSettings};
+use tsumugi_rpc::{Client, RpcTarget};
+use tsumugi_worker::{BoundServer, Config, ListenAddress};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -21,24 +21,24 @@ fn main() -> Outcome {
     let kind = words.next().unwrap_or_else(|| "get".to_owned());
     let calls: usize = words.next().map_or(Ok(100_000), |word| word.parse())?;
     let in_flight: usize = words.next().map_or(Ok(1), |word| word.parse())?;
-    let address: Address = words
+    let address: ListenAddress = words
         .next()
         .unwrap_or_else(|| "127.0.0.1:0".to_owned())
         .parse()?;
-    let server = Server::bind(Config {
+    let server = BoundServer::bind(Config {
         workers: NonZeroUsize::MIN,
         listen: vec![address],
         ..Config::default()
     })?;
-    let target: Target = match server.addresses() {
-        [Address::Tcp(address)] => format!("tkrzw://{address}").parse()?,
-        [Address::Unix(path)] => format!("tkrzw+unix:{}", path.display()).parse()?,
+    let target: RpcTarget = match server.addresses() {
+        [ListenAddress::Tcp(address)] => format!("tkrzw://{address}").parse()?,
+        [ListenAddress::Unix(path)] => format!("tkrzw+unix:{}", path.display()).parse()?,
         _ => return Err("one address".into()),
     };
     let handle = server.handle();
-    let store = Store::new(Settings {
-        databases: vec![Database::open(&Spec::memory())?],
-        ..Settings::default()
+    let store = ServedStore::new(ServiceSettings {
+        databases: vec![KvDatabase::open(&Spec::memory())?],
+        ..ServiceSettings::default()
     })?;
     let thread =
         std::thread::spawn(move || server.run(move |worker| store.service(worker)).is_ok());
@@ -56,7 +56,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-async fn measure(target: Target, kind: &str, calls: usize, in_flight: usize) -> Outcome<f64> {
+async fn measure(target: RpcTarget, kind: &str, calls: usize, in_flight: usize) -> Outcome<f64> {
     let client = Client::new(target, Options::default())?;
     for number in 0..1_000_u32 {
         client

@@ -5,10 +5,10 @@ use std::fmt;
 /// How a database answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
-pub enum Code {
+pub enum TkrzwCode {
     /// Done.
     Success = 0,
-    /// Nobody knows.
+    /// The status is unknown.
     Unknown = 1,
     /// The operating system failed.
     System = 2,
@@ -36,35 +36,35 @@ pub enum Code {
     Application = 13,
 }
 
-const NAMES: [(Code, &str); 14] = [
-    (Code::Success, "SUCCESS"),
-    (Code::Unknown, "UNKNOWN"),
-    (Code::System, "SYSTEM"),
-    (Code::NotImplemented, "NOT_IMPLEMENTED"),
-    (Code::Precondition, "PRECONDITION"),
-    (Code::InvalidArgument, "INVALID_ARGUMENT"),
-    (Code::Canceled, "CANCELED"),
-    (Code::NotFound, "NOT_FOUND"),
-    (Code::Permission, "PERMISSION"),
-    (Code::Infeasible, "INFEASIBLE"),
-    (Code::Duplication, "DUPLICATION"),
-    (Code::BrokenData, "BROKEN_DATA"),
-    (Code::Network, "NETWORK"),
-    (Code::Application, "APPLICATION"),
+const NAMES: [(TkrzwCode, &str); 14] = [
+    (TkrzwCode::Success, "SUCCESS"),
+    (TkrzwCode::Unknown, "UNKNOWN"),
+    (TkrzwCode::System, "SYSTEM"),
+    (TkrzwCode::NotImplemented, "NOT_IMPLEMENTED"),
+    (TkrzwCode::Precondition, "PRECONDITION"),
+    (TkrzwCode::InvalidArgument, "INVALID_ARGUMENT"),
+    (TkrzwCode::Canceled, "CANCELED"),
+    (TkrzwCode::NotFound, "NOT_FOUND"),
+    (TkrzwCode::Permission, "PERMISSION"),
+    (TkrzwCode::Infeasible, "INFEASIBLE"),
+    (TkrzwCode::Duplication, "DUPLICATION"),
+    (TkrzwCode::BrokenData, "BROKEN_DATA"),
+    (TkrzwCode::Network, "NETWORK"),
+    (TkrzwCode::Application, "APPLICATION"),
 ];
 
-impl Code {
-    /// The code with this number on the wire; [`Code::Unknown`] for numbers that mean nothing here.
-    pub fn of(number: i32) -> Code {
+impl TkrzwCode {
+    /// The code with this number on the wire; [`TkrzwCode::Unknown`] for numbers that mean nothing here.
+    pub fn of(number: i32) -> TkrzwCode {
         NAMES
             .iter()
             .map(|(code, _)| *code)
             .find(|code| *code as i32 == number)
-            .unwrap_or(Code::Unknown)
+            .unwrap_or(TkrzwCode::Unknown)
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for TkrzwCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = NAMES.iter().find(|(code, _)| code == self);
         formatter.write_str(name.map_or("UNKNOWN", |(_, name)| name))
@@ -79,9 +79,9 @@ mod tests {
     fn codes_are_those_of_the_wire() {
         for (number, (code, _)) in NAMES.iter().enumerate() {
             assert_eq!(*code as i32, number as i32);
-            assert_eq!(Code::of(number as i32), *code);
+            assert_eq!(TkrzwCode::of(number as i32), *code);
         }
-        assert_eq!(Code::of(-1), Code::Unknown);
-        assert_eq!(Code::of(14), Code::Unknown);
+        assert_eq!(TkrzwCode::of(-1), TkrzwCode::Unknown);
+        assert_eq!(TkrzwCode::of(14), TkrzwCode::Unknown);
     }
 }

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 
 use crate::error::Result;
-use crate::frame::Messages;
-use crate::server::Frames;
+use crate::frame::MessageReader;
+use crate::server::MessageFrames;
 
 /// The lengths of messages, as the server learns them when the prefix of each has come.
 #[must_use]
 pub fn lengths<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<usize> {
-    let mut frames = Frames::default();
+    let mut frames = MessageFrames::default();
     let mut lengths = Vec::new();
     for mut piece in pieces {
         while let Some(length) = frames.advance(&mut piece) {
@@ -24,7 +24,7 @@ pub fn messages<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     message_bytes_max: usize,
 ) -> (Vec<Bytes>, Result<()>) {
-    let mut messages = Messages::new(message_bytes_max);
+    let mut messages = MessageReader::new(message_bytes_max);
     let mut found = Vec::new();
     for piece in pieces {
         messages.push(Bytes::copy_from_slice(piece));

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::code::Code;
+use crate::code::TkrzwCode;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -55,7 +55,7 @@ pub enum Error {
     #[error("the database answered {code}: {message}")]
     Database {
         /// The database's code.
-        code: Code,
+        code: TkrzwCode,
         /// The server's text.
         message: String,
     },

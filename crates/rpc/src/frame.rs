@@ -29,16 +29,16 @@ pub(crate) fn one(message: &impl Message) -> Bytes {
 
 /// Takes messages out of pieces as they come.
 #[derive(Debug)]
-pub(crate) struct Messages {
+pub(crate) struct MessageReader {
     /// What came last, or all that came, when a message spans pieces.
     ahead: Bytes,
     partial: BytesMut,
     message_bytes_max: usize,
 }
 
-impl Messages {
-    pub(crate) fn new(message_bytes_max: usize) -> Messages {
-        Messages {
+impl MessageReader {
+    pub(crate) fn new(message_bytes_max: usize) -> MessageReader {
+        MessageReader {
             ahead: Bytes::new(),
             partial: BytesMut::new(),
             message_bytes_max,
@@ -115,7 +115,7 @@ mod tests {
         for text in ["", "one", "紡ぎ"] {
             put(&echo(text), &mut buffer);
         }
-        let mut messages = Messages::new(100);
+        let mut messages = MessageReader::new(100);
         let (mut rest, mut found) = (buffer.freeze(), Vec::new());
         for cut in cuts.iter().copied().chain([usize::MAX]) {
             let piece = rest.split_to(cut.min(rest.len()));
@@ -139,12 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_compressed_is_refused_at_its_prefix() {
-        let mut messages = Messages::new(2);
+    fn large_or_compressed_message_is_refused_at_its_prefix() {
+        let mut messages = MessageReader::new(2);
         messages.push(Bytes::from_static(&[0, 0, 0, 0, 3]));
         let error = messages.next().unwrap_err().to_string();
         assert!(error.contains("message_bytes_max is 2"), "{error}");
-        let mut messages = Messages::new(2);
+        let mut messages = MessageReader::new(2);
         messages.push(Bytes::from_static(&[1, 0, 0, 0, 0]));
         assert!(messages.next().is_err());
     }

@@ -1,7 +1,7 @@
 //! The key-value store over gRPC: the service that clients of Tkrzw-RPC speak, and a client of it.
 //! Knows no listener, no Ruby and no file but certificates and tokens; what serves a connection stays on the worker that accepted it.
 //!
-//! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`Limits`]).
+//! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`RpcLimits`]).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -38,10 +38,10 @@ pub mod proto {
 }
 
 pub use self::{
-    client::{Client, Target},
-    code::Code,
+    client::{Client, RpcTarget},
+    code::TkrzwCode,
     error::{Error, Result},
-    limits::{AWAKE_US_MAX, ClientLimits, Limits, MESSAGE_BYTES_DEFAULT, TOKEN_FILE_BYTES_MAX},
+    limits::{AWAKE_US_MAX, ClientLimits, MESSAGE_BYTES_DEFAULT, RpcLimits, TOKEN_FILE_BYTES_MAX},
 };
 
 /// The page on the service: its Rust is compiled with the tests.

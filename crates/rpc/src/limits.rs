@@ -3,7 +3,7 @@
 
 /// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct RpcLimits {
     /// Largest message of a client, and of an answer.
     pub message_bytes_max: usize,
     /// Bytes of messages that one worker holds at a time, over all connections: those that are coming and those of calls that wait for
@@ -39,9 +39,9 @@ pub struct Limits {
     pub stream_bytes_max: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for RpcLimits {
+    fn default() -> RpcLimits {
+        RpcLimits {
             message_bytes_max: MESSAGE_BYTES_DEFAULT,
             inbound_bytes_max: 512 * 1024 * 1024,
             outbound_bytes_max: 512 * 1024 * 1024,

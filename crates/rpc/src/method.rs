@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_other() {
+    fn unknown_path_is_other() {
         check("/tkrzw_rpc.DBMService/Get", "Get");
         check("/tkrzw_rpc.DBMService/ChangeMaster", "ChangeMaster");
         check("/tkrzw_rpc.DBMService/get", "other");

@@ -7,10 +7,10 @@ mod bare;
 #[path = "service/rig.rs"]
 mod rig;
 
-use bare::{Bare, b, n};
+use bare::{RawClient, b, n};
 use rig::{Rig, on_loop};
 use tsumugi_kv::limits::BATCH_WRITES_MAX;
-use tsumugi_testkit::growth::{Clock, excess_of_made};
+use tsumugi_testkit::growth::{CpuClock, excess_of_made};
 
 /// The entry of this number.
 type Entry<'a> = dyn Fn(usize) -> Vec<u8> + 'a;
@@ -54,7 +54,7 @@ fn time_for_messages_grows_with_their_bytes() {
         let mut found = Vec::new();
         for (call, entry) in calls {
             let rig = Rig::start();
-            let bare = Bare::with_window(rig.tcp(), 64 << 20).await;
+            let bare = RawClient::with_window(rig.tcp(), 64 << 20).await;
             let make = |size| match call {
                 "Search" => [b(2, "regex"), b(3, "(a?)".repeat(size / 16)), n(4, 1)].concat(),
                 _ => repeated(entry, size),
@@ -63,7 +63,7 @@ fn time_for_messages_grows_with_their_bytes() {
                 // A refusal is an answer too: of a pattern that is too long, of a record that is not there.
                 bare.call(call, &[message.to_vec()]).await;
             };
-            found.extend(excess_of_made(Clock::Process, call, make, ask).await);
+            found.extend(excess_of_made(CpuClock::Process, call, make, ask).await);
         }
         found
     });

@@ -9,9 +9,14 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use tsumugi_http::{Handler, Limits, Match, Origin, Request, Response, Router, Server, Spawn};
+use tsumugi_http::{
+    ConnectionInfo, HttpHandler, HttpLimits, HttpResponse, HttpServer, Match, Request, RouteTable,
+    Spawn,
+};
 use tsumugi_mruby::{Options, Root, Symbol, Vm};
-use tsumugi_worker::{BoxError, Config, Connection, Current, Peer, Service, Signals, Worker};
+use tsumugi_worker::{
+    BoxError, Config, Connection, Current, Peer, Signals, WorkerHandle, WorkerService,
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -32,7 +37,7 @@ enum Case {
 
 /// One worker's application.
 struct App {
-    router: Router<()>,
+    router: RouteTable<()>,
     ruby: Option<Ruby>,
 }
 
@@ -57,7 +62,7 @@ impl Ruby {
         Ok(Ruby { vm, class, run })
     }
 
-    fn answer(&self, request: Box<Request>) -> Response {
+    fn answer(&self, request: Box<Request>) -> HttpResponse {
         let request = Rc::new(request);
         let body = self.vm.enter(|scope| {
             let context = scope
@@ -67,43 +72,43 @@ impl Ruby {
             scope.bytes(result)
         });
         match body {
-            Some(body) => Response::text(StatusCode::OK, Bytes::from(body)),
-            None => Response::internal_error(),
+            Some(body) => HttpResponse::text(StatusCode::OK, Bytes::from(body)),
+            None => HttpResponse::internal_error(),
         }
     }
 }
 
 impl App {
-    fn answer(&self, request: Box<Request>) -> Response {
+    fn answer(&self, request: Box<Request>) -> HttpResponse {
         let pattern = match self.router.find(&request.method, request.uri.path()) {
             Match::Found(found) => found.pattern.clone(),
-            _ => return Response::not_found(),
+            _ => return HttpResponse::not_found(),
         };
         let received_at = request.received_at;
         let mut response = match &self.ruby {
-            None => Response::text(StatusCode::OK, "hello\n"),
+            None => HttpResponse::text(StatusCode::OK, "hello\n"),
             Some(ruby) => ruby.answer(request),
         };
-        response.account.pattern = Some(pattern);
-        response.account.ran = received_at.elapsed();
+        response.summary.pattern = Some(pattern);
+        response.summary.ran = received_at.elapsed();
         response
     }
 }
 
 struct Door(Current<App>);
 
-impl Handler for Door {
+impl HttpHandler for Door {
     type Note = ();
 
     fn begun(&self, _: &Request) {}
 
-    async fn handle(&self, request: Box<Request>) -> Response {
+    async fn handle(&self, request: Box<Request>) -> HttpResponse {
         self.0.current().answer(request)
     }
 }
 
 #[derive(Clone, Debug)]
-struct OnWorker(Worker);
+struct OnWorker(WorkerHandle);
 
 impl Spawn for OnWorker {
     fn spawn(&self, future: impl Future<Output = ()> + 'static) {
@@ -113,15 +118,15 @@ impl Spawn for OnWorker {
 
 struct Tax {
     case: Case,
-    worker: Worker,
-    server: Server<OnWorker>,
+    worker: WorkerHandle,
+    server: HttpServer<OnWorker>,
 }
 
-impl Service for Tax {
+impl WorkerService for Tax {
     type App = App;
 
     async fn load(&self) -> Result<Rc<App>, BoxError> {
-        let mut router = Router::new();
+        let mut router = RouteTable::new();
         router.insert(Method::GET, "/hello", &[], ())?;
         let ruby = match self.case {
             Case::Native => None,
@@ -135,9 +140,9 @@ impl Service for Tax {
             Peer::Tcp(address) => Some(address),
             _ => None,
         };
-        let origin = Origin {
+        let origin = ConnectionInfo {
             peer,
-            ..Origin::default()
+            ..ConnectionInfo::default()
         };
         let shutdown = self.worker.drain_started();
         let Connection { stream, slot, .. } = connection;
@@ -176,11 +181,11 @@ fn serve() -> Result<u8, BoxError> {
         signals: Signals::Handle,
         ..Config::default()
     };
-    let server = tsumugi_worker::Server::bind(config)?;
+    let server = tsumugi_worker::BoundServer::bind(config)?;
     let exit = server.run(move |worker| Tax {
         case,
         worker: worker.clone(),
-        server: Server::new(Limits::default(), OnWorker(worker.clone())),
+        server: HttpServer::new(HttpLimits::default(), OnWorker(worker.clone())),
     })?;
     Ok(exit.code())
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
 use tokio::task::JoinHandle;
-use tsumugi_http::{Captures, Match, Request, Response, Value};
+use tsumugi_http::{CaptureValues, HttpResponse, Match, Request, Value};
 use tsumugi_mruby::{Root, Scope, Vm};
-use tsumugi_worker::Worker;
+use tsumugi_worker::WorkerHandle;
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds, Parked, Signal, Started};
@@ -34,13 +34,13 @@ pub struct App {
 
 impl App {
     /// Loads the application of `settings` on this worker; its plugins may wait.
-    pub async fn load(worker: &Worker, settings: Rc<Settings>) -> Result<Rc<App>, Error> {
+    pub async fn load(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<App>, Error> {
         App::load_sharing(worker, settings, Shared::default()).await
     }
 
     /// The same, with databases for `DB.shared`.
     pub(crate) async fn load_sharing(
-        worker: &Worker,
+        worker: &WorkerHandle,
         settings: Rc<Settings>,
         shared: Shared,
     ) -> Result<Rc<App>, Error> {
@@ -141,7 +141,7 @@ impl App {
     }
 
     /// Answers one request.
-    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> Response {
+    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> HttpResponse {
         match self.begin(request, Folders::ToAsk) {
             Begun::Answered(response) => response,
             Begun::Parked(rest) => rest.await,
@@ -149,7 +149,7 @@ impl App {
     }
 
     /// A file, or else what there is without files.
-    async fn file_or_rest(self: Rc<Self>, request: Box<Request>) -> Response {
+    async fn file_or_rest(self: Rc<Self>, request: Box<Request>) -> HttpResponse {
         if let Some(response) = self.public.answer(&request).await {
             return response;
         }
@@ -182,7 +182,7 @@ impl App {
         let Some(place) = RequestPermit::take(&self.host) else {
             let max = self.host.settings.limits.requests_max;
             tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
-            return Begun::Answered(Response::refusal(
+            return Begun::Answered(HttpResponse::refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "requests_max is reached; try again later",
             ));
@@ -199,7 +199,7 @@ impl App {
     }
 
     /// The class that handles a request, with what was captured for it; or the answer when there is none.
-    fn routed<'r>(&'r self, found: Match<'r, '_, Route>) -> Result<Routed<'r>, Box<Response>> {
+    fn routed<'r>(&'r self, found: Match<'r, '_, Route>) -> Result<Routed<'r>, Box<HttpResponse>> {
         match found {
             Match::Found(found) => {
                 let names = Rc::clone(&found.value.names);
@@ -218,12 +218,14 @@ impl App {
                     pattern: None,
                     location: None,
                 }),
-                None => Err(Box::new(Response::not_found())),
+                None => Err(Box::new(HttpResponse::not_found())),
             },
-            Match::MethodNotAllowed(allow) => Err(Box::new(Response::method_not_allowed(&allow))),
-            Match::Options(allow) => Err(Box::new(Response::options(&allow))),
+            Match::MethodNotAllowed(allow) => {
+                Err(Box::new(HttpResponse::method_not_allowed(&allow)))
+            }
+            Match::Options(allow) => Err(Box::new(HttpResponse::options(&allow))),
             Match::Malformed => {
-                let refusal = Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");
                 Err(Box::new(refusal))
             }
         }
@@ -311,8 +313,8 @@ struct Routed<'r> {
 
 /// How far a request came at once.
 enum Begun {
-    Answered(Response),
-    Parked(Pin<Box<dyn Future<Output = Response>>>),
+    Answered(HttpResponse),
+    Parked(Pin<Box<dyn Future<Output = HttpResponse>>>),
 }
 
 /// Whether the public folders have been asked for a file.
@@ -333,7 +335,7 @@ struct Rest {
 
 impl Rest {
     /// Waits for the handler.
-    async fn wait(self, mut parked: Parked) -> Response {
+    async fn wait(self, mut parked: Parked) -> HttpResponse {
         let limit = Duration::from_millis(self.host.settings.limits.request_ms_max);
         let bounds = Bounds {
             deadline: Some(self.exchange.request.received_at + limit),
@@ -359,7 +361,7 @@ impl Rest {
     }
 
     /// Waits for the file that the handler named.
-    async fn send(self, mut finished: Finished, mut waited: Duration) -> Response {
+    async fn send(self, mut finished: Finished, mut waited: Duration) -> HttpResponse {
         if let Some(path) = finished.file.take() {
             let since = Instant::now();
             let request = &self.exchange.request;
@@ -372,7 +374,7 @@ impl Rest {
 
 /// The answer to a request for which the VM has no room.
 #[cold]
-fn no_room(host: &Host) -> Response {
+fn no_room(host: &Host) -> HttpResponse {
     if let Some(count) = host.admission.refuse() {
         let max = host.settings.limits.vm_bytes_max;
         let used = host.vm.memory_used();
@@ -380,7 +382,7 @@ fn no_room(host: &Host) -> Response {
             "vm_bytes_max ({max}) is nearly used up ({used}): {count} requests were answered 503"
         );
     }
-    Response::refusal(
+    HttpResponse::refusal(
         StatusCode::SERVICE_UNAVAILABLE,
         "vm_bytes_max is nearly used up; try again later",
     )
@@ -392,7 +394,7 @@ fn respond(
     finished: Finished,
     pattern: Option<Arc<str>>,
     waited: Duration,
-) -> Response {
+) -> HttpResponse {
     let Finished {
         mut response,
         stream,
@@ -413,7 +415,7 @@ where
     make
 }
 
-fn owned(captures: &Captures<'_>, names: Rc<[Box<str>]>) -> Captured {
+fn owned(captures: &CaptureValues<'_>, names: Rc<[Box<str>]>) -> Captured {
     if captures.is_empty() {
         return Captured::default();
     }

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Raise, Report, Scope, SyntaxError, Value};
+use tsumugi_mruby::{ExceptionReport, Raise, Scope, SyntaxError, Value};
 
 use crate::answer::answer;
 use crate::app::App;
@@ -47,7 +47,7 @@ pub enum Reply {
         more: bool,
     },
     /// It raised.
-    Raised(Report),
+    Raised(ExceptionReport),
     /// It was interrupted.
     Interrupted,
     /// It is the beginning of something: ask again with the next line added.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tsumugi_mruby::{Report, SyntaxError};
+use tsumugi_mruby::{ExceptionReport, SyntaxError};
 
 use crate::frames;
 
@@ -30,7 +30,7 @@ pub enum Error {
     #[error("{}", describe(report))]
     Raised {
         /// The exception.
-        report: Report,
+        report: ExceptionReport,
     },
     /// Two routes answer the same requests, or a pattern is wrong.
     #[error("{location}: {source}")]
@@ -58,7 +58,7 @@ pub enum Error {
     Prelude(String),
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &ExceptionReport) -> String {
     let mut frames = frames::shown(report).into_iter();
     let mut text = frames
         .next()

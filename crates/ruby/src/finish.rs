@@ -6,8 +6,8 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
-use tsumugi_http::{Body, RequestSummary, Response};
-use tsumugi_mruby::{Kind, Raise, Report, Result, Scope, Value};
+use tsumugi_http::{HttpBody, HttpResponse, RequestSummary};
+use tsumugi_mruby::{ExceptionReport, Kind, Raise, Result, Scope, Value};
 
 use crate::exchange::{Content, ContentBody, Exchange};
 use crate::frames;
@@ -21,14 +21,14 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// A response, and the stream that is to be started for its body.
 pub(crate) struct Finished {
-    pub response: Response,
+    pub response: HttpResponse,
     pub stream: Option<StreamPlan>,
     /// The file of `send_file`.
     pub file: Option<PathBuf>,
 }
 
 impl Finished {
-    fn plain(response: Response) -> Finished {
+    fn plain(response: HttpResponse) -> Finished {
         Finished {
             response,
             stream: None,
@@ -98,7 +98,7 @@ fn content(media_type: HeaderValue, bytes: Vec<u8>) -> Content {
 
 fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
     let mut draft = exchange.draft.borrow_mut();
-    let mut response = Response::new(draft.status.unwrap_or(StatusCode::OK), Bytes::new());
+    let mut response = HttpResponse::new(draft.status.unwrap_or(StatusCode::OK), Bytes::new());
     if !draft.headers.is_empty() {
         response.headers = std::mem::take(&mut draft.headers);
     }
@@ -112,7 +112,7 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
             response.headers.entry(CONTENT_TYPE).or_insert(media_type);
         }
         match content.body {
-            ContentBody::Bytes(bytes) => response.body = Body::from(bytes),
+            ContentBody::Bytes(bytes) => response.body = HttpBody::from(bytes),
             ContentBody::Stream(plan) => stream = Some(plan),
             ContentBody::File(path) => file = Some(path),
         }
@@ -127,7 +127,7 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
 fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {
     let report = scope.report(raised);
     if report.class == "Tsumugi::Cancelled" {
-        return Finished::plain(Response::refusal(
+        return Finished::plain(HttpResponse::refusal(
             StatusCode::GATEWAY_TIMEOUT,
             "the request took too long",
         ));
@@ -137,7 +137,11 @@ fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>
 }
 
 /// Logs what a handler raised, with the request and its route.
-pub(crate) fn tell(host: &Host, exchange: &Exchange, mut report: Report) -> Report {
+pub(crate) fn tell(
+    host: &Host,
+    exchange: &Exchange,
+    mut report: ExceptionReport,
+) -> ExceptionReport {
     if !frames::has_authors(&report) {
         let route = exchange.location.iter().map(|route| route.to_string());
         report.backtrace.splice(..0, route);
@@ -153,13 +157,13 @@ pub(crate) fn tell(host: &Host, exchange: &Exchange, mut report: Report) -> Repo
 
 /// Adds what the access log wants to know.
 pub(crate) fn account(
-    response: &mut Response,
+    response: &mut HttpResponse,
     exchange: &Rc<Exchange>,
     pattern: Option<std::sync::Arc<str>>,
     waited: std::time::Duration,
 ) {
     let total = exchange.request.received_at.elapsed();
-    response.account = RequestSummary {
+    response.summary = RequestSummary {
         pattern,
         waited,
         ran: total.saturating_sub(waited),

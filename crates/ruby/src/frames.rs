@@ -1,7 +1,7 @@
 //! Backtraces as their readers want them: the author's own frames first, and few enough to read.
 //! Frames of the product's own Ruby and of native code are left out, unless there is nothing else.
 
-use tsumugi_mruby::Report;
+use tsumugi_mruby::ExceptionReport;
 
 use crate::limits::FRAMES_SHOWN_MAX;
 
@@ -17,12 +17,12 @@ fn is_authors(frame: &str) -> bool {
 }
 
 /// Is any of the frames the author's?
-pub(crate) fn has_authors(report: &Report) -> bool {
+pub(crate) fn has_authors(report: &ExceptionReport) -> bool {
     report.backtrace.iter().any(|frame| is_authors(frame))
 }
 
 /// The frames to show, innermost first. When there are too many, those in the middle become one line.
-pub(crate) fn shown(report: &Report) -> Vec<String> {
+pub(crate) fn shown(report: &ExceptionReport) -> Vec<String> {
     let authors = report.backtrace.iter().filter(|frame| is_authors(frame));
     let mut frames: Vec<String> = authors.cloned().collect();
     if frames.is_empty() {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     fn check(frames: &[&str], expected: &[&str]) {
-        let report = Report {
+        let report = ExceptionReport {
             class: "RuntimeError".into(),
             message: "x".into(),
             backtrace: frames.iter().map(|&frame| frame.into()).collect(),

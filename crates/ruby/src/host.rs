@@ -12,9 +12,9 @@ use std::time::Duration;
 use tsumugi_db::{Database, Watched};
 use tsumugi_http::secret::Secret;
 use tsumugi_kv::single_flight::Runner;
-use tsumugi_mruby::{Interrupter, Kind, Options, Report, Result, Root, Scope, Value, Vm};
+use tsumugi_mruby::{ExceptionReport, Interrupter, Kind, Options, Result, Root, Scope, Value, Vm};
 pub use tsumugi_server::Mode;
-use tsumugi_worker::{Observer, Sample, Watch, Worker};
+use tsumugi_worker::{Observer, ObserverGuard, Sample, WorkerHandle};
 
 use crate::admission::Admission;
 use crate::answer::Operation;
@@ -39,7 +39,7 @@ pub struct Settings {
     /// The limits of Ruby.
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.
-    pub http: tsumugi_http::Limits,
+    pub http: tsumugi_http::HttpLimits,
     /// What signs sessions and cookies; `None` takes it from the environment's `TSUMUGI_SECRET`.
     pub secret: Option<Secret>,
     /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
@@ -50,7 +50,7 @@ pub struct Settings {
 /// The VM of one application on one worker.
 pub(crate) struct Host {
     pub vm: Vm,
-    pub worker: Worker,
+    pub worker: WorkerHandle,
     pub settings: Rc<Settings>,
     /// What the native that has just yielded wants to wait for.
     pub pending: RefCell<Option<Operation>>,
@@ -89,7 +89,7 @@ pub(crate) struct Host {
     pub shared: RefCell<Shared>,
     pub web: Web,
     pub admission: Admission,
-    _watch: Watch,
+    _watch: ObserverGuard,
 }
 
 /// Ruby objects that are needed too often to be looked up by their names.
@@ -155,7 +155,10 @@ impl Host {
     }
 
     /// Opens a VM and loads the prelude into it.
-    pub fn open(worker: &Worker, settings: Rc<Settings>) -> std::result::Result<Rc<Host>, Error> {
+    pub fn open(
+        worker: &WorkerHandle,
+        settings: Rc<Settings>,
+    ) -> std::result::Result<Rc<Host>, Error> {
         let memory_bytes_max = settings.limits.vm_bytes_max;
         let vm = Vm::open(Options {
             memory_bytes_max,
@@ -332,7 +335,7 @@ impl Host {
     }
 
     /// Logs an exception with its frames.
-    pub fn log_exception(&self, what: &str, report: &Report) {
+    pub fn log_exception(&self, what: &str, report: &ExceptionReport) {
         let mut text = format!("{what}: {report}");
         for frame in frames::shown(report) {
             text.push_str("\n    from ");

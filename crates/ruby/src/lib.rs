@@ -36,5 +36,5 @@ pub use program::{Program, Shared};
 pub use routes::RouteLine;
 pub use trial::{Trial, Verdict};
 pub use tsumugi_http::secret::Secret;
-pub use tsumugi_mruby::Report;
+pub use tsumugi_mruby::ExceptionReport;
 pub use tsumugi_server::Mode;

@@ -101,7 +101,7 @@ pub struct Limits {
     /// Values that wait in one channel.
     pub channel_max: usize,
     /// What handlers may use of other servers.
-    pub client: tsumugi_client::Limits,
+    pub client: tsumugi_client::CallLimits,
 }
 
 /// Bytes of a piece of a template's text: a Symbol takes less than 64 KiB.
@@ -131,7 +131,7 @@ impl Default for Limits {
             render_depth_max: 64,
             parallel_max: 1_024,
             channel_max: 65_536,
-            client: tsumugi_client::Limits::default(),
+            client: tsumugi_client::CallLimits::default(),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Raise, Report, Scope, Value};
-use tsumugi_worker::Worker;
+use tsumugi_mruby::{ExceptionReport, Raise, Scope, Value};
+use tsumugi_worker::WorkerHandle;
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds, Signal};
@@ -97,7 +97,7 @@ pub enum Outcome {
     /// The migrations, each with number, name, state and when it was applied.
     Status(Vec<[String; 4]>),
     /// Something raised.
-    Raised(Report),
+    Raised(ExceptionReport),
     /// It was interrupted.
     Interrupted,
 }
@@ -124,7 +124,7 @@ impl Task {
 impl Maintenance {
     /// Opens a VM beside the application file of `settings`, which is not loaded; `hear` is told of the work.
     pub fn open(
-        worker: &Worker,
+        worker: &WorkerHandle,
         settings: Rc<Settings>,
         hear: impl Fn(News) + 'static,
     ) -> Result<Maintenance, Error> {

@@ -4,9 +4,9 @@
 use std::rc::Rc;
 
 use tsumugi_db::Database;
-use tsumugi_http::{Request, Response};
+use tsumugi_http::{HttpResponse, Request};
 use tsumugi_server::{Application, Shown, VmFigures};
-use tsumugi_worker::{BoxError, Worker};
+use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
 use crate::host::Settings;
@@ -40,7 +40,7 @@ impl Program {
 impl tsumugi_server::Program for Program {
     type App = App;
 
-    async fn load(&self, worker: &Worker) -> Result<Rc<App>, BoxError> {
+    async fn load(&self, worker: &WorkerHandle) -> Result<Rc<App>, BoxError> {
         let app =
             App::load_sharing(worker, Rc::clone(&self.settings), Rc::clone(&self.shared)).await?;
         app.start_timers()?;
@@ -49,7 +49,7 @@ impl tsumugi_server::Program for Program {
 }
 
 impl Application for App {
-    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response> {
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = HttpResponse> {
         App::answer(self, request)
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use http::{HeaderValue, Method, StatusCode};
-use tsumugi_http::{Files, Folder, OnWorker, Request, Response};
+use tsumugi_http::{Files, Folder, HttpResponse, OnWorker, Request};
 use tsumugi_mruby::{Scope, Value};
 
 use crate::error::Error;
@@ -70,7 +70,7 @@ impl Public {
     }
 
     /// The file for a request that no route answers.
-    pub async fn answer(&self, request: &Request) -> Option<Response> {
+    pub async fn answer(&self, request: &Request) -> Option<HttpResponse> {
         let path = request.uri.path();
         for mount in &self.mounts {
             let below = path.strip_prefix(mount.at.as_str());
@@ -84,11 +84,16 @@ impl Public {
     }
 
     /// Turns the answer of a handler into one with a file: what the handler set itself stays.
-    pub async fn send(&self, path: PathBuf, request: &Request, mut response: Response) -> Response {
+    pub async fn send(
+        &self,
+        path: PathBuf,
+        request: &Request,
+        mut response: HttpResponse,
+    ) -> HttpResponse {
         let shown = path.clone();
         let Some(mut sent) = self.files.send(path, request).await else {
             tracing::warn!("send_file: there is no file {}", shown.display());
-            return Response::not_found();
+            return HttpResponse::not_found();
         };
         for name in response.headers.keys() {
             sent.headers.remove(name);

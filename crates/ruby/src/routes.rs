@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use http::Method;
-use tsumugi_http::{Capture, Router};
+use tsumugi_http::{CaptureKind, RouteTable};
 use tsumugi_mruby::{Root, Scope, Value};
 
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub struct RouteLine {
 }
 
 pub(crate) struct Routes {
-    pub router: Router<Route>,
+    pub router: RouteTable<Route>,
     pub lines: Vec<RouteLine>,
     /// Answers what no route matches.
     pub not_found: Option<Rc<Root>>,
@@ -43,7 +43,7 @@ pub(crate) fn read(scope: &Scope<'_>) -> Result<Routes, Error> {
         report: scope.report(raised),
     };
     let mut routes = Routes {
-        router: Router::new(),
+        router: RouteTable::new(),
         lines: Vec::new(),
         not_found: None,
     };
@@ -77,7 +77,7 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
         &pattern,
         &location,
     )?;
-    let borrowed: Vec<(&str, Capture)> = types
+    let borrowed: Vec<(&str, CaptureKind)> = types
         .iter()
         .map(|(name, capture, _)| (name.as_str(), *capture))
         .collect();
@@ -122,7 +122,7 @@ fn types(
     declared: Value<'_>,
     pattern: &str,
     location: &str,
-) -> Result<Vec<(String, Capture, String)>, Error> {
+) -> Result<Vec<(String, CaptureKind, String)>, Error> {
     let raised = |raised| Error::Raised {
         report: scope.report(raised),
     };
@@ -146,10 +146,10 @@ fn types(
             return Err(refused(format!("has no capture named {name}")));
         }
         let capture = match class.as_str() {
-            "Integer" => Capture::Integer,
-            "Float" => Capture::Float,
-            "String" => Capture::String,
-            "uuid" => Capture::Uuid,
+            "Integer" => CaptureKind::Integer,
+            "Float" => CaptureKind::Float,
+            "String" => CaptureKind::String,
+            "uuid" => CaptureKind::Uuid,
             other => {
                 return Err(refused(format!(
                     "has the type {other} for {name}; there are Integer, Float, String and :uuid"

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
-use tsumugi_http::{Body, Response, Sender};
+use tsumugi_http::{HttpBody, HttpResponse, Sender};
 use tsumugi_mruby::{Raise, Root, Scope};
 
 use crate::answer::answer;
@@ -40,12 +40,12 @@ pub(crate) type SharedSender = Rc<RefCell<Option<Sender>>>;
 pub(crate) fn start(
     host: &Rc<Host>,
     exchange: &Rc<Exchange>,
-    response: &mut Response,
+    response: &mut HttpResponse,
     plan: StreamPlan,
 ) {
     let request = &exchange.request;
     let what = format!("{} {}", request.method, request.uri.path());
-    let (sender, body) = Body::channel(&host.settings.http);
+    let (sender, body) = HttpBody::channel(&host.settings.http);
     response.body = body;
     let host = Rc::clone(host);
     let worker = host.worker.clone();

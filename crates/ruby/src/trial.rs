@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tsumugi_mruby::{Raise, Report, Scope};
+use tsumugi_mruby::{ExceptionReport, Raise, Scope};
 
 use crate::answer::answer;
 use crate::app::App;
@@ -37,7 +37,7 @@ pub enum Verdict {
     /// An assertion failed, or it raised.
     Failed {
         /// The exception; an assertion's is a `Tsumugi::Failure`.
-        report: Report,
+        report: ExceptionReport,
     },
     /// It took longer than it may and was cancelled.
     Overdue,

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::Watched;
-use tsumugi_http::{Request, Response};
-use tsumugi_worker::{BoxError, Worker};
+use tsumugi_http::{HttpResponse, Request};
+use tsumugi_worker::{BoxError, WorkerHandle};
 
 /// Loads applications on one worker, at start and at each reload.
 pub trait Program: 'static {
@@ -15,13 +15,13 @@ pub trait Program: 'static {
     type App: Application;
 
     /// Loads one; may wait.
-    fn load(&self, worker: &Worker) -> impl Future<Output = Result<Rc<Self::App>, BoxError>>;
+    fn load(&self, worker: &WorkerHandle) -> impl Future<Output = Result<Rc<Self::App>, BoxError>>;
 }
 
 /// A loaded application.
 pub trait Application: 'static {
     /// Answers one request.
-    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response>;
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = HttpResponse>;
 
     /// Whether responses may be compressed.
     fn compresses(&self) -> bool {
@@ -45,7 +45,7 @@ pub struct Shown<'a> {
     /// The databases it connected to, in any number of lists.
     pub databases: Vec<Ref<'a, Vec<Watched>>>,
     /// The key-value stores of this process that it opened, by place.
-    pub stores: Vec<(Arc<str>, tsumugi_kv::Snapshot)>,
+    pub stores: Vec<(Arc<str>, tsumugi_kv::KvSnapshot)>,
 }
 
 impl<'a> Shown<'a> {

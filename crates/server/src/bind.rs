@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use crate::front::{AdminPages, Front, MetricsRegistry, Mode};
 use anyhow::{Context as _, Result};
-use tsumugi_http::access_log::{AccessLog, Target};
-use tsumugi_http::{Tls, admin};
-use tsumugi_worker::{Address, Handle};
+use tsumugi_http::access_log::{AccessLog, LogTarget};
+use tsumugi_http::{ServerTls, admin};
+use tsumugi_worker::{Handle, ListenAddress};
 
 /// Options about what stands before the application.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub struct FrontOptions {
     access_log: Option<PathBuf>,
     /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
     #[arg(long, value_name = "ADDR")]
-    admin: Option<Address>,
+    admin: Option<ListenAddress>,
 }
 
 impl FrontOptions {
@@ -37,7 +37,7 @@ impl FrontOptions {
     pub fn open(&self, mode: Mode) -> Result<Front> {
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => {
-                let tls = Tls::new(certificate.clone(), key.clone())?;
+                let tls = ServerTls::new(certificate.clone(), key.clone())?;
                 // Each worker reads the files for itself; this is for the message.
                 tls.read()?;
                 Some(tls)
@@ -51,7 +51,7 @@ impl FrontOptions {
         };
         let access_log = match log {
             Some(path) => {
-                let log = AccessLog::start(Target::from(path.clone()));
+                let log = AccessLog::start(LogTarget::from(path.clone()));
                 Some(log.with_context(|| format!("cannot open the access log {}", path.display()))?)
             }
             None => None,
@@ -75,17 +75,17 @@ impl FrontOptions {
 }
 
 /// Binds the admin address and says where, since port 0 is the system's choice.
-pub fn bind(address: &Address) -> Result<admin::Listener> {
+pub fn bind(address: &ListenAddress) -> Result<admin::AdminListener> {
     Ok(match address {
-        Address::Tcp(address) => {
+        ListenAddress::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
             tracing::info!("admin pages on http://{}", listener.local_addr()?);
-            admin::Listener::Tcp(listener)
+            admin::AdminListener::Tcp(listener)
         }
-        Address::Unix(path) => {
+        ListenAddress::Unix(path) => {
             let listener = bind_unix(path)?;
             tracing::info!("admin pages on {address}");
-            admin::Listener::Unix(listener)
+            admin::AdminListener::Unix(listener)
         }
     })
 }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use tsumugi_db::{PoolScope, Snapshot, Watched};
-use tsumugi_http::exposition::{Exposition, Kind};
+use tsumugi_http::exposition::{Exposition, MetricKind};
 
 /// What one worker sees of its databases.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ pub(crate) fn write<'a>(
 fn family(
     rows: &[Row],
     text: &mut Exposition,
-    (name, kind, help): (&str, Kind, &str),
+    (name, kind, help): (&str, MetricKind, &str),
     of: impl Fn(&Seen) -> f64,
 ) {
     text.family(name, kind, help);
@@ -100,7 +100,7 @@ fn family(
 }
 
 fn write_gauges(rows: &[Row], text: &mut Exposition) {
-    let gauge = |name, help| (name, Kind::Gauge, help);
+    let gauge = |name, help| (name, MetricKind::Gauge, help);
     let open = gauge(
         "tsumugi_database_connections",
         "Connections to the database that are open.",
@@ -121,7 +121,7 @@ fn write_gauges(rows: &[Row], text: &mut Exposition) {
 }
 
 fn write_counters(rows: &[Row], text: &mut Exposition) {
-    let counter = |name, help| (name, Kind::Counter, help);
+    let counter = |name, help| (name, MetricKind::Counter, help);
     let statements = counter(
         "tsumugi_database_statements_total",
         "Statements that ran, well or not.",

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin;
-use tsumugi_http::exposition::{Exposition, Kind};
+use tsumugi_http::exposition::{Exposition, MetricKind};
 use tsumugi_http::secret::{Secret, SecretError, Signer};
-use tsumugi_http::{Figures, Tls};
+use tsumugi_http::{HttpMetrics, ServerTls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
 use crate::databases::{self, Databases};
@@ -42,7 +42,7 @@ impl Mode {
 #[derive(Clone, Debug, Default)]
 pub struct Front {
     /// TLS on every TCP listener; UNIX sockets stay plain.
-    pub tls: Option<Tls>,
+    pub tls: Option<ServerTls>,
     /// A line for every request.
     pub access_log: Option<AccessLog>,
     /// Figures of every worker.
@@ -57,7 +57,7 @@ pub struct MetricsRegistry(Arc<Mutex<Vec<Arc<Column>>>>);
 #[derive(Debug, Default)]
 pub(crate) struct Column {
     pub worker: usize,
-    pub figures: Figures,
+    pub figures: HttpMetrics,
     pub loaded: AtomicBool,
     pub draining: AtomicBool,
     /// Whether there is a VM.
@@ -129,11 +129,11 @@ impl admin::AdminSource for AdminPages {
     fn metrics(&self) -> Exposition {
         let mut text = Exposition::default();
         let name = "tsumugi_build_info";
-        text.family(name, Kind::Gauge, "The version that runs.");
+        text.family(name, MetricKind::Gauge, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         let columns = self.board.columns().clone();
-        let figures: Vec<&Figures> = columns.iter().map(|column| &column.figures).collect();
-        Figures::write(&figures, &mut text);
+        let figures: Vec<&HttpMetrics> = columns.iter().map(|column| &column.figures).collect();
+        HttpMetrics::write(&figures, &mut text);
         write_vms(&columns, &mut text);
         write_bodies(&columns, &mut text);
         let databases = columns
@@ -145,7 +145,7 @@ impl admin::AdminSource for AdminPages {
         let name = "tsumugi_output_dropped_total";
         text.family(
             name,
-            Kind::Counter,
+            MetricKind::Counter,
             "Lines of a standard stream that were not written, because nobody reads it.",
         );
         for (stream, outlet) in [("stdout", &OUTPUT), ("stderr", &ERRORS)] {
@@ -154,7 +154,7 @@ impl admin::AdminSource for AdminPages {
         if let Some(log) = &self.access_log {
             text.single(
                 "tsumugi_access_log_dropped_total",
-                Kind::Counter,
+                MetricKind::Counter,
                 "Lines of the access log that were not written.",
                 log.dropped(),
             );
@@ -166,7 +166,7 @@ impl admin::AdminSource for AdminPages {
 /// Figures of request bodies in memory, as old as those of VMs.
 fn write_bodies(columns: &[Arc<Column>], text: &mut Exposition) {
     let mut family = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
-        text.family(name, Kind::of_name(name), help);
+        text.family(name, MetricKind::of_name(name), help);
         for column in columns {
             let worker = column.worker.to_string();
             text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));
@@ -192,7 +192,7 @@ fn write_vms(columns: &[Arc<Column>], text: &mut Exposition) {
         return;
     }
     let mut gauge = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
-        text.family(name, Kind::Gauge, help);
+        text.family(name, MetricKind::Gauge, help);
         for column in &columns {
             let worker = column.worker.to_string();
             text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));

@@ -16,7 +16,7 @@ pub trait Limited: Clone + Default + 'static {
     const DEV: &'static str;
 
     /// Sets the limits of HTTP whose defaults depend on those of what is served. `is_given` says which limits the operator has set.
-    fn settle(&self, http: &mut tsumugi_http::Limits, is_given: impl Fn(&str) -> bool) {
+    fn settle(&self, http: &mut tsumugi_http::HttpLimits, is_given: impl Fn(&str) -> bool) {
         let _ = (http, is_given);
     }
 }
@@ -25,9 +25,9 @@ pub trait Limited: Clone + Default + 'static {
 #[derive(Clone, Debug, Default)]
 pub struct Limits<T> {
     /// Those of workers.
-    pub worker: tsumugi_worker::Limits,
+    pub worker: tsumugi_worker::WorkerLimits,
     /// Those of HTTP.
-    pub http: tsumugi_http::Limits,
+    pub http: tsumugi_http::HttpLimits,
     /// Those of what is served.
     pub app: T,
 }
@@ -42,8 +42,8 @@ pub struct Limit<T> {
 
 #[derive(Clone, Copy, Debug)]
 enum Setter<T> {
-    Worker(fn(u64, &mut tsumugi_worker::Limits) -> bool),
-    Http(fn(u64, &mut tsumugi_http::Limits) -> bool),
+    Worker(fn(u64, &mut tsumugi_worker::WorkerLimits) -> bool),
+    Http(fn(u64, &mut tsumugi_http::HttpLimits) -> bool),
     App(fn(u64, &mut T) -> bool),
 }
 
@@ -82,12 +82,12 @@ macro_rules! limited {
 }
 
 /// The limits of workers, which every server has.
-pub const WORKER: &[Row<tsumugi_worker::Limits>] = limited!(
+pub const WORKER: &[Row<tsumugi_worker::WorkerLimits>] = limited!(
     connections_max backlog_max drain_ms_max load_ms_max offload_threads_max offload_queue_max stall_ms turn_cpu_ms_max
     stack_bytes_max
 );
 
-const HTTP: &[Row<tsumugi_http::Limits>] = limited!(
+const HTTP: &[Row<tsumugi_http::HttpLimits>] = limited!(
     headers_max tls_handshake_ms header_bytes_max header_timeout_ms keep_alive_ms send_timeout_ms half_close_ms linger_ms
     linger_bytes_max body_bytes_max bodies_bytes_max body_timeout_ms connection_buffer_bytes_max stream_buffer_bytes_max streams_max
     parameters_max parts_max
@@ -138,7 +138,10 @@ impl<T: Limited> Limit<T> {
     ///
     /// # Errors
     /// When a value is beyond what its limit's type can hold.
-    pub fn settle(given: &[Limit<T>], worker: tsumugi_worker::Limits) -> anyhow::Result<Limits<T>> {
+    pub fn settle(
+        given: &[Limit<T>],
+        worker: tsumugi_worker::WorkerLimits,
+    ) -> anyhow::Result<Limits<T>> {
         let mut limits = Limits {
             worker,
             ..Limits::default()

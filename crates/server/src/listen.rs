@@ -5,19 +5,19 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::str::FromStr;
 
-use tsumugi_worker::{Address, Error};
+use tsumugi_worker::{Error, ListenAddress};
 
 /// One `--listen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listen(Vec<Address>);
+pub struct Listen(Vec<ListenAddress>);
 
 impl Listen {
     /// The addresses of all of them, each once.
-    pub fn addresses(all: Vec<Listen>) -> Vec<Address> {
-        let mut addresses: Vec<Address> = Vec::new();
+    pub fn addresses(all: Vec<Listen>) -> Vec<ListenAddress> {
+        let mut addresses: Vec<ListenAddress> = Vec::new();
         for address in all.into_iter().flat_map(|listen| listen.0) {
             // Port 0 is another one each time.
-            let is_any = matches!(&address, Address::Tcp(tcp) if tcp.port() == 0);
+            let is_any = matches!(&address, ListenAddress::Tcp(tcp) if tcp.port() == 0);
             if is_any || !addresses.contains(&address) {
                 addresses.push(address);
             }
@@ -48,7 +48,7 @@ impl FromStr for Listen {
         own.dedup();
         match own.is_empty() {
             true => Err(refused(format!("`{host}` is no address of this machine"))),
-            false => Ok(Listen(own.into_iter().map(Address::Tcp).collect())),
+            false => Ok(Listen(own.into_iter().map(ListenAddress::Tcp).collect())),
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
         let Listen(addresses) = "localhost:1978".parse().unwrap();
         assert!(addresses.contains(&"127.0.0.1:1978".parse().unwrap()));
         for address in &addresses {
-            assert!(matches!(address, Address::Tcp(tcp) if tcp.ip().is_loopback()));
+            assert!(matches!(address, ListenAddress::Tcp(tcp) if tcp.ip().is_loopback()));
         }
         let both = ["localhost:1978", "127.0.0.1:1978", "unix:a", "unix:a"];
         let both = both.map(|text| text.parse().unwrap()).to_vec();

@@ -9,8 +9,10 @@ use std::time::Duration;
 use crate::{Front, Mode, Program, Service};
 use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tsumugi_http::Tls;
-use tsumugi_worker::{Address, Config, Handle, Scheduling, Server, Signals, Worker};
+use tsumugi_http::ServerTls;
+use tsumugi_worker::{
+    BoundServer, Config, Handle, ListenAddress, Scheduling, Signals, WorkerHandle,
+};
 
 use crate::bind::FrontOptions;
 use crate::limit::{Limit, Limited, Limits};
@@ -70,7 +72,7 @@ pub struct Prepared<T> {
     pub mode: Mode,
     /// The limits, those that were given among them.
     pub limits: Limits<T>,
-    server: Server,
+    server: BoundServer,
     workers: NonZeroUsize,
     front: Front,
     options: FrontOptions,
@@ -103,7 +105,7 @@ impl<T: Limited> Options<T> {
             data_dir: self.data,
             mode,
             limits,
-            server: Server::bind(config)?,
+            server: BoundServer::bind(config)?,
             workers,
             front,
             options: self.front,
@@ -123,7 +125,7 @@ impl<T> Prepared<T> {
     }
 
     /// What TLS listeners of the application show, if there are any.
-    pub fn tls(&self) -> Option<Tls> {
+    pub fn tls(&self) -> Option<ServerTls> {
         self.front.tls.clone()
     }
 
@@ -131,7 +133,7 @@ impl<T> Prepared<T> {
     pub fn run<P, F>(self, make: F) -> Result<ExitCode>
     where
         P: Program,
-        F: Fn(&Worker) -> P + Send + Sync + 'static,
+        F: Fn(&WorkerHandle) -> P + Send + Sync + 'static,
     {
         for address in self.server.addresses() {
             let plural = if self.workers.get() == 1 { "" } else { "s" };
@@ -156,10 +158,10 @@ impl<T> Prepared<T> {
 }
 
 /// An address as it can be opened.
-fn url(address: &Address, front: &Front) -> String {
+fn url(address: &ListenAddress, front: &Front) -> String {
     match address {
-        Address::Tcp(address) if front.tls.is_some() => format!("https://{address}"),
-        Address::Tcp(address) => format!("http://{address}"),
-        Address::Unix(_) => address.to_string(),
+        ListenAddress::Tcp(address) if front.tls.is_some() => format!("https://{address}"),
+        ListenAddress::Tcp(address) => format!("http://{address}"),
+        ListenAddress::Unix(_) => address.to_string(),
     }
 }

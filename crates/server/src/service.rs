@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, ALLOW};
 use http::{HeaderValue, Method, StatusCode};
-use tsumugi_http::access_log::{Entry, Lane};
-use tsumugi_http::compress::{Accepted, Compression};
+use tsumugi_http::access_log::{LogEntry, LogLane};
+use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
-    Acceptor, Finished, Handler, Limits, OnWorker, Origin, Protocol, Request, Response, Server,
+    Acceptor, ConnectionInfo, FinishedRequest, HttpHandler, HttpLimits, HttpProtocol, HttpResponse,
+    HttpServer, OnWorker, Request,
 };
-use tsumugi_worker::{BoxError, Connection, Current, Peer, Worker};
+use tsumugi_worker::{BoxError, Connection, Current, Peer, WorkerHandle};
 
 use crate::application::{Application, Program, Shown, VmFigures};
 use crate::front::{Column, Front};
@@ -24,9 +25,9 @@ const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
 /// Serves one application on one worker.
 pub struct Service<P: Program> {
-    worker: Worker,
+    worker: WorkerHandle,
     program: P,
-    server: Server<OnWorker>,
+    server: HttpServer<OnWorker>,
     front: Front,
     /// What the last load read; connections that have it keep it.
     tls: RefCell<Option<Acceptor>>,
@@ -38,10 +39,10 @@ pub struct Service<P: Program> {
 
 impl<P: Program> Service<P> {
     /// The service of one worker. Must be made on that worker's thread.
-    pub fn new(worker: &Worker, limits: Limits, program: P, front: Front) -> Service<P> {
-        let server = Server::new(limits, OnWorker(worker.clone()));
+    pub fn new(worker: &WorkerHandle, limits: HttpLimits, program: P, front: Front) -> Service<P> {
+        let server = HttpServer::new(limits, OnWorker(worker.clone()));
         let records = Rc::new(Records {
-            compression: Compression::new(OnWorker(worker.clone())),
+            compression: Compressor::new(OnWorker(worker.clone())),
             lane: front.access_log.as_ref().map(|log| log.lane()),
             column: front.board.as_ref().map(|board| board.column(worker.id())),
         });
@@ -95,8 +96,8 @@ impl<P: Program> Service<P> {
 
 /// What this worker does with every request besides answering it.
 struct Records {
-    compression: Compression<OnWorker>,
-    lane: Option<Lane>,
+    compression: Compressor<OnWorker>,
+    lane: Option<LogLane>,
     column: Option<Arc<Column>>,
 }
 
@@ -105,24 +106,24 @@ struct RequestHandler<A> {
     records: Rc<Records>,
 }
 
-impl<A: Application> Handler for RequestHandler<A> {
-    type Note = Option<Box<Entry>>;
+impl<A: Application> HttpHandler for RequestHandler<A> {
+    type Note = Option<Box<LogEntry>>;
 
-    fn begun(&self, request: &Request) -> Option<Box<Entry>> {
+    fn begun(&self, request: &Request) -> Option<Box<LogEntry>> {
         if let Some(column) = &self.records.column {
             column.figures.request_begun();
         }
         let lane = self.records.lane.as_ref();
-        lane.map(|_| Box::new(Entry::of(request)))
+        lane.map(|_| Box::new(LogEntry::of(request)))
     }
 
-    async fn handle(&self, request: Box<Request>) -> Response {
+    async fn handle(&self, request: Box<Request>) -> HttpResponse {
         if request.uri.path() == "*" {
             return of_server(&request.method);
         }
         let app = self.app.current();
         let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
-        let accepted = accepts.then(|| Accepted::of(&request.headers));
+        let accepted = accepts.then(|| AcceptedCodings::of(&request.headers));
         let response = app.answer(request).await;
         match accepted {
             Some(accepted) => self.records.compression.encode(response, accepted).await,
@@ -130,7 +131,7 @@ impl<A: Application> Handler for RequestHandler<A> {
         }
     }
 
-    fn finished(&self, finished: &Finished, note: &Option<Box<Entry>>) {
+    fn finished(&self, finished: &FinishedRequest, note: &Option<Box<LogEntry>>) {
         if let Some(column) = &self.records.column {
             let duration = finished.received_at.elapsed();
             let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
@@ -143,15 +144,15 @@ impl<A: Application> Handler for RequestHandler<A> {
 }
 
 /// The answer to a request about the server itself, `OPTIONS *` (RFC 9110 section 9.3.7).
-fn of_server(method: &Method) -> Response {
+fn of_server(method: &Method) -> HttpResponse {
     if method != Method::OPTIONS {
-        return Response::refusal(StatusCode::BAD_REQUEST, "only OPTIONS can be asked about *");
+        return HttpResponse::refusal(StatusCode::BAD_REQUEST, "only OPTIONS can be asked about *");
     }
     let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-    Response::new(StatusCode::NO_CONTENT, "").with(ALLOW, methods)
+    HttpResponse::new(StatusCode::NO_CONTENT, "").with(ALLOW, methods)
 }
 
-impl<P: Program> tsumugi_worker::Service for Service<P> {
+impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
     type App = P::App;
 
     async fn load(&self) -> Result<Rc<P::App>, BoxError> {
@@ -181,19 +182,19 @@ impl<P: Program> tsumugi_worker::Service for Service<P> {
         });
         let Peer::Tcp(address) = peer else {
             let shutdown = self.worker.drain_started();
-            let origin = Origin::default();
+            let origin = ConnectionInfo::default();
             self.server.serve(stream, origin, door, shutdown).await;
             drop(slot);
             return;
         };
-        let origin = |protocol| Origin {
+        let origin = |protocol| ConnectionInfo {
             peer: Some(address),
             protocol,
         };
         let shutdown = self.worker.drain_started();
         let acceptor = self.tls.borrow().clone();
         let Some(acceptor) = acceptor else {
-            let origin = origin(Protocol::Sniffed);
+            let origin = origin(HttpProtocol::Sniffed);
             self.server.serve(stream, origin, door, shutdown).await;
             drop(slot);
             return;

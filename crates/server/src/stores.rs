@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tsumugi_http::exposition::{Exposition, Kind};
-use tsumugi_kv::{DURATIONS, FIGURES, Snapshot};
+use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_kv::{DURATIONS, FIGURES, KvSnapshot};
 
 /// What one worker sees of its stores.
 #[derive(Debug, Default)]
@@ -13,12 +13,12 @@ pub(crate) struct Stores(Mutex<Vec<Seen>>);
 #[derive(Clone, Debug)]
 struct Seen {
     place: Arc<str>,
-    figures: Snapshot,
+    figures: KvSnapshot,
 }
 
 impl Stores {
     /// Keeps the figures of a worker's stores. Waits for nobody: while somebody reads, what was seen before stays.
-    pub(crate) fn look(&self, stores: impl Iterator<Item = (Arc<str>, Snapshot)>) {
+    pub(crate) fn look(&self, stores: impl Iterator<Item = (Arc<str>, KvSnapshot)>) {
         let Ok(mut shown) = self.0.try_lock() else {
             return;
         };
@@ -55,7 +55,7 @@ pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Ex
         let rows = rows
             .iter()
             .map(|row| (&*row.place, (figure.of)(&row.figures)));
-        let kind = Kind::of_name(figure.name);
+        let kind = MetricKind::of_name(figure.name);
         text.rows((figure.name, kind, figure.help), "store", rows);
     }
     for (name, help, of) in DURATIONS {
@@ -64,7 +64,7 @@ pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Ex
             .filter(|(_, durations)| durations.count() > 0)
             .collect();
         if !measured.is_empty() {
-            text.family(name, Kind::Histogram, help);
+            text.family(name, MetricKind::Histogram, help);
         }
         for (place, durations) in measured {
             let sum_seconds = durations.sum.as_secs_f64();

@@ -111,18 +111,18 @@ fn shape(&(_, piece, before, behind): &Shape, size: usize) -> Vec<u8> {
 
 /// Whose CPU time is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum CpuClock {
     /// That of the thread which asks: the work is to be done there.
     Thread,
     /// That of the process, where work is done by several threads: nothing else may run in it.
     Process,
 }
 
-impl Clock {
+impl CpuClock {
     fn used(self) -> Duration {
         let clock = match self {
-            Clock::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
-            Clock::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,
+            CpuClock::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
+            CpuClock::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,
         };
         Duration::from(clock_gettime(clock).expect("every system has this clock"))
     }
@@ -141,7 +141,7 @@ impl Clock {
 
 /// Whether the work on bytes that `make` gives, at most as many as it is asked for, grows faster than they do: a line that says so.
 pub async fn excess_of_made(
-    clock: Clock,
+    clock: CpuClock,
     entry: &str,
     make: impl Fn(usize) -> Vec<u8>,
     mut work: impl AsyncFnMut(&[u8]),
@@ -182,7 +182,7 @@ pub async fn excess_of_tasks(
         let named = format!("{entry}: {}", described.0);
         lines.extend(
             excess_of_made(
-                Clock::Thread,
+                CpuClock::Thread,
                 &named,
                 |size| shape(described, size),
                 &mut work,

@@ -50,7 +50,7 @@ impl Guard {
         self.tell(&process.id().to_string());
     }
 
-    /// The process has ended; its number may be somebody else's.
+    /// The process has ended; its number may be another's.
     pub fn forget(&mut self) {
         self.tell("");
     }

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
-mod beside;
 mod dice;
 pub mod firebird;
 pub mod growth;
@@ -14,24 +13,28 @@ mod limits;
 pub mod poll;
 pub mod postgres;
 mod process;
+mod wrapped_command;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-pub use self::beside::{Asked, asked, beside};
 pub use self::dice::Dice;
 pub use self::guard::Guard;
-pub use self::process::{Process, crash, freeze, log_of, thaw};
+pub use self::process::{ServerProcess, crash, freeze, log_of, thaw};
+pub use self::wrapped_command::{ProgramRequest, read_arguments, run_beside};
 
-/// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.
+/// A port of 127.0.0.1 that is free at this moment. Another process may take it before it is used.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("127.0.0.1 has a free port");
     listener.local_addr().expect("it is bound").port()
 }
 
 /// Waits a moment between two looks at something that is awaited.
-#[expect(clippy::disallowed_methods, reason = "a test's thread serves nobody")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test's thread serves no request"
+)]
 pub fn pause() {
     std::thread::sleep(limits::LOOK_AGAIN);
 }

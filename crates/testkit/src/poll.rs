@@ -1,4 +1,4 @@
-//! Futures that are given up at a point where they wait. Knows no runtime: whoever lets others run in between does that.
+//! Futures that are given up at a point where they wait. Knows no runtime: the caller lets others run in between.
 //! Rule: what is dropped is dropped at once, before anything else runs.
 
 use std::future::poll_fn;

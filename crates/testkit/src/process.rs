@@ -17,15 +17,15 @@ use crate::limits::{END_SEEN_MAX, LOG_LINES_MAX, STOP_S_MAX};
 use crate::pause;
 
 /// A server's process, or the place of one that was ended.
-pub struct Process {
+pub struct ServerProcess {
     guard: Guard,
     child: Option<Child>,
 }
 
-impl Process {
+impl ServerProcess {
     /// Nothing runs yet. Of the directory and the signal, see [`Guard::over`].
-    pub fn over(directory: &Path, signal: &str) -> Process {
-        Process {
+    pub fn over(directory: &Path, signal: &str) -> ServerProcess {
+        ServerProcess {
             guard: Guard::over(directory, signal),
             child: None,
         }
@@ -61,7 +61,7 @@ impl Process {
         went
     }
 
-    /// Sends a signal that ends it, and waits for that. `log` is told when it does not.
+    /// Sends a signal that ends it, and waits for that. It is written to `log` when it does not.
     #[track_caller]
     pub fn end(&mut self, signal: Signal, log: impl Fn() -> String) {
         let mut child = self.child.take().expect("it runs");
@@ -87,7 +87,7 @@ impl Process {
         Some(status)
     }
 
-    /// For a test that failed: when a fault ended the server, `make test` is told, which then repeats the test's program. [`crash`] is told
+    /// For a test that failed: when a fault ended the server, it is reported to `make test`, which then repeats the test's program. [`crash`] is told
     /// too, because that is what it imitates.
     pub fn tell_fault(&mut self, server: &str) {
         // Its connections close before its end can be seen.
@@ -120,13 +120,13 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.guard.end(self.child.take());
     }
 }
 
-/// Nobody sent it: neither a test, nor an end of the system's memory.
+/// Neither a test nor a lack of the system's memory causes it.
 fn is_fault(status: ExitStatus) -> bool {
     let faults = [
         Signal::SIGSEGV,
@@ -159,7 +159,7 @@ fn send(process: i32, signal: Signal) {
     kill(Pid::from_raw(process), signal).expect("the process is there");
 }
 
-/// Ends a process as a fault of its own does: nobody waits for that.
+/// Ends a process as a fault of its own does: no caller waits for that.
 #[track_caller]
 pub fn crash(process: i32) {
     send(process, Signal::SIGSEGV);
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fault_is_a_signal_no_process_sends() {
+    fn only_a_signal_of_a_fault_is_a_fault() {
         for (status, fault) in [
             (0, false),
             (1 << 8, false),

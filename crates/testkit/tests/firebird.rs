@@ -84,8 +84,8 @@ fn a_failed_test_says_that_its_server_ended_by_itself() {
         .unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("1 failed"), "{printed}");
-    let told = "# Firebird ended by itself (signal: 11 (SIGSEGV)";
-    let lines = printed.lines().filter(|line| line.starts_with(told));
+    let expected = "# Firebird ended by itself (signal: 11 (SIGSEGV)";
+    let lines = printed.lines().filter(|line| line.starts_with(expected));
     assert_eq!(lines.count(), 1, "{printed}");
 }
 

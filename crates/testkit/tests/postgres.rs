@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tsumugi_testkit::postgres::{Options, Pooler, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, Pooler, PostgresTls, Server, User};
 
 /// What psql prints for a connection string of libpq's.
 fn psql(url: &str, sql: &str) -> Result<String, String> {
@@ -67,7 +67,7 @@ fn each_role_authenticates_in_its_own_way() {
 
 #[test]
 fn tls_has_certificates_of_every_kind() {
-    let server = Options::default().tls(Tls::Localhost).start();
+    let server = Options::default().tls(PostgresTls::Localhost).start();
     let certificates = server.certificates();
     let url = |user: User, host: &str, root: &Path| {
         format!(
@@ -188,7 +188,10 @@ fn a_dropped_server_leaves_nothing() {
 const VICTIM: &str = "TSUMUGI_RIG_VICTIM";
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test's thread serves nobody")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test's thread serves no request"
+)]
 fn a_killed_test_process_leaves_nothing() {
     let name = "a_killed_test_process_leaves_nothing";
     if std::env::var_os(VICTIM).is_some() {

@@ -14,9 +14,9 @@ use http::header::SET_COOKIE;
 use http::{Method, StatusCode, Uri};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tsumugi_http::compress::Packing;
+use tsumugi_http::compress::CompressionPolicy;
 use tsumugi_http::secret::Secret;
-use tsumugi_http::{Allow, Body, Files, Folder, Match, OnWorker, Request};
+use tsumugi_http::{Allow, Files, Folder, HttpBody, Match, OnWorker, Request};
 use tsumugi_server::{Mode, Shown};
 
 use crate::context::{Captures, Context, captures};
@@ -46,7 +46,7 @@ pub struct Settings {
     /// The limits of handlers.
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.
-    pub http: tsumugi_http::Limits,
+    pub http: tsumugi_http::HttpLimits,
 }
 
 /// One application with its plugin, on one worker.
@@ -54,7 +54,7 @@ pub struct AppInstance<S> {
     state: Rc<S>,
     worker: Worker,
     lines: Vec<RouteLine>,
-    router: tsumugi_http::Router<Routed<S>>,
+    router: tsumugi_http::RouteTable<Routed<S>>,
     not_found: Option<Endpoint<S>>,
     /// The longest prefix first.
     mounts: Vec<Mounting<S>>,
@@ -100,7 +100,7 @@ impl Stop {
 impl<S: Plugin> AppInstance<S> {
     /// Loads on this worker what `routes` makes: the patterns are looked at, then the plugin is started, then mounted applications.
     pub async fn load(
-        worker: &tsumugi_worker::Worker,
+        worker: &tsumugi_worker::WorkerHandle,
         settings: Rc<Settings>,
         routes: impl Fn() -> Router<S>,
     ) -> Result<Rc<AppInstance<S>>> {
@@ -207,7 +207,7 @@ impl<S> AppInstance<S> {
 
 impl<S: 'static> AppInstance<S> {
     /// Answers one request.
-    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> tsumugi_http::Response {
+    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> tsumugi_http::HttpResponse {
         let job = Job::begin(self);
         let found = self.router.find(&request.method, request.uri.path());
         let (captures, endpoint, pattern) = match &found {
@@ -221,7 +221,10 @@ impl<S: 'static> AppInstance<S> {
                 )
             }
             Match::Malformed => {
-                return tsumugi_http::Response::refusal(StatusCode::BAD_REQUEST, "malformed path");
+                return tsumugi_http::HttpResponse::refusal(
+                    StatusCode::BAD_REQUEST,
+                    "malformed path",
+                );
             }
             other => {
                 let allow = match other {
@@ -237,7 +240,7 @@ impl<S: 'static> AppInstance<S> {
         };
         drop(found);
         let mut response = self.run(job, request, captures, endpoint).await;
-        response.account.pattern = pattern;
+        response.summary.pattern = pattern;
         response
     }
 
@@ -247,7 +250,7 @@ impl<S: 'static> AppInstance<S> {
         job: Job<S>,
         request: Box<Request>,
         allow: Option<(Allow, StatusCode)>,
-    ) -> tsumugi_http::Response {
+    ) -> tsumugi_http::HttpResponse {
         let path = request.uri.path();
         if matches!(request.method, Method::GET | Method::HEAD) {
             for (at, folder) in &self.folders {
@@ -264,13 +267,15 @@ impl<S: 'static> AppInstance<S> {
             return self.run(job, request, Captures::new(), endpoint).await;
         }
         match (allow, &self.not_found) {
-            (Some((allow, StatusCode::NO_CONTENT)), _) => tsumugi_http::Response::options(&allow),
-            (Some((allow, _)), _) => tsumugi_http::Response::method_not_allowed(&allow),
+            (Some((allow, StatusCode::NO_CONTENT)), _) => {
+                tsumugi_http::HttpResponse::options(&allow)
+            }
+            (Some((allow, _)), _) => tsumugi_http::HttpResponse::method_not_allowed(&allow),
             (None, Some(endpoint)) => {
                 let endpoint = Rc::clone(endpoint);
                 self.run(job, request, Captures::new(), endpoint).await
             }
-            (None, None) => tsumugi_http::Response::not_found(),
+            (None, None) => tsumugi_http::HttpResponse::not_found(),
         }
     }
 
@@ -280,7 +285,7 @@ impl<S: 'static> AppInstance<S> {
         request: Box<Request>,
         captures: Captures,
         endpoint: Endpoint<S>,
-    ) -> tsumugi_http::Response {
+    ) -> tsumugi_http::HttpResponse {
         let subject = Subject {
             method: request.method.clone(),
             uri: request.uri.clone(),
@@ -309,7 +314,7 @@ impl<S: 'static> AppInstance<S> {
             Err(error) => self.failed(&subject, error),
         };
         let (mut response, sequel) = response.into_parts();
-        response.account.waited = waited;
+        response.summary.waited = waited;
         if let Some(cookie) = visit.and_then(|visit| visit.leave()) {
             response.headers.append(SET_COOKIE, cookie);
         }
@@ -318,7 +323,7 @@ impl<S: 'static> AppInstance<S> {
                 response.body = self.produce(job, subject, producer);
             }
             Some(ResponseTail::Talk(talk)) => {
-                response.body = Body::Switch(talk.switch(&self.worker, job, subject));
+                response.body = HttpBody::Switch(talk.switch(&self.worker, job, subject));
             }
             _ => {}
         }
@@ -366,15 +371,15 @@ impl<S: 'static> AppInstance<S> {
         match self.worker.mode() {
             Mode::Development => {
                 let text = format!("{}\n", story(&error));
-                tsumugi_http::Response::text(response.status, text).into()
+                tsumugi_http::HttpResponse::text(response.status, text).into()
             }
             Mode::Production => response,
         }
     }
 
     /// A body that is fed by a task of its own.
-    fn produce(self: &Rc<Self>, job: Job<S>, subject: Subject, producer: Producer) -> Body {
-        let (sender, body) = Body::channel(&self.worker.settings().http);
+    fn produce(self: &Rc<Self>, job: Job<S>, subject: Subject, producer: Producer) -> HttpBody {
+        let (sender, body) = HttpBody::channel(&self.worker.settings().http);
         drop(self.worker.spawn(async move {
             let sender = Rc::new(RefCell::new(Some(sender)));
             let written = until_gone(producer(Output::new(&sender)), &sender).await;
@@ -448,8 +453,8 @@ impl Drop for RequestPermit<'_> {
 }
 
 /// The routes with their middleware around them.
-fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::Router<Routed<S>>> {
-    let mut router = tsumugi_http::Router::new();
+fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::RouteTable<Routed<S>>> {
+    let mut router = tsumugi_http::RouteTable::new();
     for route in std::mem::take(&mut declared.routes) {
         let place = |error: Error| {
             Error::Usage(
@@ -518,12 +523,12 @@ fn mounting<S: 'static>(
         }
         let answered = inner.answer(request);
         let packing = match inner.compresses() {
-            true => Packing::Free,
-            false => Packing::AsIs,
+            true => CompressionPolicy::Free,
+            false => CompressionPolicy::AsIs,
         };
         Box::pin(async move {
             let mut response = answered.await;
-            response.account.packing = packing;
+            response.summary.compression = packing;
             Ok(response.into())
         })
     });

@@ -193,7 +193,7 @@ fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result
         data_dir,
         ..Settings::default()
     };
-    let limits = tsumugi_worker::Limits::default();
+    let limits = tsumugi_worker::WorkerLimits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
         let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
         let loaded = loaded.map_err(|error| anyhow!("{}", crate::story(&error)))?;

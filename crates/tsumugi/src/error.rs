@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use http::StatusCode;
-use tsumugi_http::Response;
+use tsumugi_http::HttpResponse;
 
 /// What handlers, extractors and plugins return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -119,20 +119,20 @@ impl Error {
     }
 
     /// The response that this is.
-    pub(crate) fn response(&self) -> Response {
+    pub(crate) fn response(&self) -> HttpResponse {
         if let Error::Http(error) = self {
-            return Response::from_error(error);
+            return HttpResponse::from_error(error);
         }
         if let Error::Db(error) = self
             && let Some(refusal) = error.refusal()
         {
-            return Response::refusal(self.status(), refusal.text());
+            return HttpResponse::refusal(self.status(), refusal.text());
         }
         match self.status() {
             StatusCode::INTERNAL_SERVER_ERROR if !matches!(self, Error::Refused { .. }) => {
-                Response::internal_error()
+                HttpResponse::internal_error()
             }
-            status => Response::refusal(status, &self.to_string()),
+            status => HttpResponse::refusal(status, &self.to_string()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use tsumugi_db::{Database, Watched};
-use tsumugi_kv::Snapshot;
+use tsumugi_kv::KvSnapshot;
 
 thread_local! {
     static LEDGER: Ledger = Ledger::default();
@@ -16,7 +16,7 @@ thread_local! {
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
     pub(crate) databases: Rc<RefCell<Vec<Watched>>>,
-    stores: Rc<RefCell<Vec<Weak<tsumugi_kv::Database>>>>,
+    stores: Rc<RefCell<Vec<Weak<tsumugi_kv::KvDatabase>>>>,
 }
 
 impl Ledger {
@@ -34,14 +34,14 @@ impl Ledger {
     }
 
     /// One more store.
-    pub(crate) fn keep(&self, store: &Rc<tsumugi_kv::Database>) {
+    pub(crate) fn keep(&self, store: &Rc<tsumugi_kv::KvDatabase>) {
         let mut stores = self.stores.borrow_mut();
         stores.retain(|store| store.strong_count() > 0);
         stores.push(Rc::downgrade(store));
     }
 
     /// The figures of the stores that are open, by place.
-    pub(crate) fn stores(&self) -> Vec<(Arc<str>, Snapshot)> {
+    pub(crate) fn stores(&self) -> Vec<(Arc<str>, KvSnapshot)> {
         let stores = self.stores.borrow();
         let open = stores.iter().filter_map(Weak::upgrade);
         open.map(|store| (store.place(), store.metrics())).collect()

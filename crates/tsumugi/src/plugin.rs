@@ -41,7 +41,7 @@ impl Plugin for () {
 /// The worker that a plugin lives on. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    inner: tsumugi_worker::Worker,
+    inner: tsumugi_worker::WorkerHandle,
     settings: Rc<Settings>,
     /// For applications that are mounted.
     shared: Rc<RefCell<Vec<Named>>>,
@@ -51,7 +51,7 @@ pub struct Worker {
 pub type Named = (Box<str>, Database);
 
 impl Worker {
-    pub(crate) fn new(inner: tsumugi_worker::Worker, settings: Rc<Settings>) -> Worker {
+    pub(crate) fn new(inner: tsumugi_worker::WorkerHandle, settings: Rc<Settings>) -> Worker {
         Worker {
             inner,
             settings,
@@ -108,7 +108,7 @@ impl Worker {
     }
 
     /// The limits of HTTP that handlers meet.
-    pub fn http_limits(&self) -> &tsumugi_http::Limits {
+    pub fn http_limits(&self) -> &tsumugi_http::HttpLimits {
         &self.settings.http
     }
 
@@ -134,7 +134,7 @@ impl Worker {
     }
 
     /// The worker of the crate below, for what is not told here.
-    pub fn inner(&self) -> &tsumugi_worker::Worker {
+    pub fn inner(&self) -> &tsumugi_worker::WorkerHandle {
         &self.inner
     }
 
@@ -151,7 +151,7 @@ pub fn alone<T>(
     settings: Settings,
     run: impl AsyncFnOnce(&Worker) -> T,
 ) -> Result<T, tsumugi_worker::Error> {
-    tsumugi_worker::alone(tsumugi_worker::Limits::default(), async |worker| {
+    tsumugi_worker::alone(tsumugi_worker::WorkerLimits::default(), async |worker| {
         run(&Worker::new(worker, Rc::new(settings))).await
     })
 }

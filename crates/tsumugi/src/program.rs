@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use tsumugi_http::{Request, Response};
+use tsumugi_http::{HttpResponse, Request};
 use tsumugi_server::{Application, Shown};
 use tsumugi_worker::BoxError;
 
@@ -34,7 +34,10 @@ impl<S: Plugin, F: Fn() -> Router<S> + 'static> Program<S, F> {
 impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_server::Program for Program<S, F> {
     type App = AppInstance<S>;
 
-    async fn load(&self, worker: &tsumugi_worker::Worker) -> Result<Rc<AppInstance<S>>, BoxError> {
+    async fn load(
+        &self,
+        worker: &tsumugi_worker::WorkerHandle,
+    ) -> Result<Rc<AppInstance<S>>, BoxError> {
         let loaded = AppInstance::load(worker, Rc::clone(&self.settings), &self.routes).await;
         // The error may hold what stays on this thread.
         loaded.map_err(|error| story(&error).into())
@@ -42,7 +45,7 @@ impl<S: Plugin, F: Fn() -> Router<S> + 'static> tsumugi_server::Program for Prog
 }
 
 impl<S: Plugin> Application for AppInstance<S> {
-    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = Response> {
+    fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = HttpResponse> {
         AppInstance::answer(self, request)
     }
 

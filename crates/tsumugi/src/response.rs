@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
-use tsumugi_http::Body;
+use tsumugi_http::HttpBody;
 
 use crate::error::{Error, Result};
 use crate::handler::Local;
@@ -30,11 +30,14 @@ pub(crate) enum ResponseTail {
 }
 
 /// The response of the HTTP crate, which has no default.
-struct Inner(tsumugi_http::Response);
+struct Inner(tsumugi_http::HttpResponse);
 
 impl Default for Inner {
     fn default() -> Inner {
-        Inner(tsumugi_http::Response::new(StatusCode::OK, Body::Empty))
+        Inner(tsumugi_http::HttpResponse::new(
+            StatusCode::OK,
+            HttpBody::Empty,
+        ))
     }
 }
 
@@ -43,18 +46,18 @@ pub(crate) type Producer = Box<dyn FnOnce(Output) -> Local<Result<()>>>;
 
 impl Response {
     /// A response with this status and body, without header fields.
-    pub fn new(status: StatusCode, body: impl Into<Body>) -> Response {
-        tsumugi_http::Response::new(status, body).into()
+    pub fn new(status: StatusCode, body: impl Into<HttpBody>) -> Response {
+        tsumugi_http::HttpResponse::new(status, body).into()
     }
 
     /// A response whose body is written while it is sent.
     pub(crate) fn produced(content_type: &'static str, producer: Producer) -> Response {
-        let response = tsumugi_http::Response::new(StatusCode::OK, Body::Empty)
+        let response = tsumugi_http::HttpResponse::new(StatusCode::OK, HttpBody::Empty)
             .with(CONTENT_TYPE, HeaderValue::from_static(content_type));
         Response::followed(response, ResponseTail::Body(producer))
     }
 
-    pub(crate) fn followed(response: tsumugi_http::Response, sequel: ResponseTail) -> Response {
+    pub(crate) fn followed(response: tsumugi_http::HttpResponse, sequel: ResponseTail) -> Response {
         Response {
             inner: Inner(response),
             sequel: Some(sequel),
@@ -67,13 +70,13 @@ impl Response {
         self
     }
 
-    pub(crate) fn into_parts(self) -> (tsumugi_http::Response, Option<ResponseTail>) {
+    pub(crate) fn into_parts(self) -> (tsumugi_http::HttpResponse, Option<ResponseTail>) {
         (self.inner.0, self.sequel)
     }
 }
 
-impl From<tsumugi_http::Response> for Response {
-    fn from(response: tsumugi_http::Response) -> Response {
+impl From<tsumugi_http::HttpResponse> for Response {
+    fn from(response: tsumugi_http::HttpResponse) -> Response {
         Response {
             inner: Inner(response),
             sequel: None,
@@ -82,15 +85,15 @@ impl From<tsumugi_http::Response> for Response {
 }
 
 impl Deref for Response {
-    type Target = tsumugi_http::Response;
+    type Target = tsumugi_http::HttpResponse;
 
-    fn deref(&self) -> &tsumugi_http::Response {
+    fn deref(&self) -> &tsumugi_http::HttpResponse {
         &self.inner.0
     }
 }
 
 impl DerefMut for Response {
-    fn deref_mut(&mut self) -> &mut tsumugi_http::Response {
+    fn deref_mut(&mut self) -> &mut tsumugi_http::HttpResponse {
         &mut self.inner.0
     }
 }
@@ -145,19 +148,19 @@ impl IntoResponse for Error {
 
 impl IntoResponse for () {
     fn into_response(self) -> Response {
-        Response::new(StatusCode::NO_CONTENT, Body::Empty)
+        Response::new(StatusCode::NO_CONTENT, HttpBody::Empty)
     }
 }
 
 impl IntoResponse for &'static str {
     fn into_response(self) -> Response {
-        tsumugi_http::Response::text(StatusCode::OK, self).into()
+        tsumugi_http::HttpResponse::text(StatusCode::OK, self).into()
     }
 }
 
 impl IntoResponse for String {
     fn into_response(self) -> Response {
-        tsumugi_http::Response::text(StatusCode::OK, self).into()
+        tsumugi_http::HttpResponse::text(StatusCode::OK, self).into()
     }
 }
 
@@ -175,7 +178,7 @@ impl IntoResponse for Vec<u8> {
 
 impl IntoResponse for StatusCode {
     fn into_response(self) -> Response {
-        Response::new(self, Body::Empty)
+        Response::new(self, HttpBody::Empty)
     }
 }
 
@@ -194,7 +197,7 @@ impl<T: IntoResponse> IntoResponse for (u16, T) {
             Ok(status) => (status, self.1).into_response(),
             Err(_) => {
                 tracing::error!("a handler returned the status {}, which is none", self.0);
-                tsumugi_http::Response::internal_error().into()
+                tsumugi_http::HttpResponse::internal_error().into()
             }
         }
     }
@@ -205,7 +208,7 @@ impl<T: IntoResponse> IntoResponse for Option<T> {
     fn into_response(self) -> Response {
         match self {
             Some(value) => value.into_response(),
-            None => tsumugi_http::Response::not_found().into(),
+            None => tsumugi_http::HttpResponse::not_found().into(),
         }
     }
 }
@@ -221,7 +224,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
             Ok(bytes) => typed("application/json", Bytes::from(bytes)),
             Err(error) => {
                 tracing::error!("a handler returned a value that JSON cannot hold: {error}");
-                tsumugi_http::Response::internal_error().into()
+                tsumugi_http::HttpResponse::internal_error().into()
             }
         }
     }
@@ -231,7 +234,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Html<T>(pub T);
 
-impl<T: Into<Body>> IntoResponse for Html<T> {
+impl<T: Into<HttpBody>> IntoResponse for Html<T> {
     fn into_response(self) -> Response {
         typed("text/html; charset=utf-8", self.0)
     }
@@ -244,15 +247,17 @@ pub struct Redirect(pub String);
 impl IntoResponse for Redirect {
     fn into_response(self) -> Response {
         match HeaderValue::try_from(self.0) {
-            Ok(place) => Response::new(StatusCode::SEE_OTHER, Body::Empty).with(LOCATION, place),
+            Ok(place) => {
+                Response::new(StatusCode::SEE_OTHER, HttpBody::Empty).with(LOCATION, place)
+            }
             Err(_) => {
                 tracing::error!("a handler redirects to a place that no header can hold");
-                tsumugi_http::Response::internal_error().into()
+                tsumugi_http::HttpResponse::internal_error().into()
             }
         }
     }
 }
 
-fn typed(content_type: &'static str, body: impl Into<Body>) -> Response {
+fn typed(content_type: &'static str, body: impl Into<HttpBody>) -> Response {
     Response::new(StatusCode::OK, body).with(CONTENT_TYPE, HeaderValue::from_static(content_type))
 }

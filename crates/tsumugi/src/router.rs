@@ -78,7 +78,7 @@ pub trait Mount: 'static {
 /// An application of another kind, loaded.
 pub trait Mounted {
     /// Answers a request; the prefix is no longer in its path.
-    fn answer(&self, request: Box<tsumugi_http::Request>) -> Local<tsumugi_http::Response>;
+    fn answer(&self, request: Box<tsumugi_http::Request>) -> Local<tsumugi_http::HttpResponse>;
 
     /// Whether its responses may be compressed.
     fn compresses(&self) -> bool {

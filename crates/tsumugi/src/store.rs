@@ -9,19 +9,19 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
-use tsumugi_kv::single_flight::{Joined, Lead, Outcome, SingleFlight};
-use tsumugi_kv::{Computed, Database, SetMode, Spec, Write, Written, mark_json};
+use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
+use tsumugi_kv::{Computed, KvDatabase, SetMode, Spec, Write, WriteResult, mark_json};
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::lineage::{Line, Within};
 use crate::plugin::Worker;
 
-/// A store, which all workers of the process have together. Cheap to clone. What is not here is on [`Database`], which it
+/// A store, which all workers of the process have together. Cheap to clone. What is not here is on [`KvDatabase`], which it
 /// dereferences to: compare-and-exchange, pages, watches.
 #[derive(Clone, Debug)]
 pub struct Kv {
-    database: Rc<Database>,
+    database: Rc<KvDatabase>,
 }
 
 impl Kv {
@@ -29,7 +29,7 @@ impl Kv {
     /// without a name. An application in Ruby that opens the same place has the same store.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
         let spec = Spec::of_place(place)?;
-        let database = worker.offload(move || Database::open(&spec)).await??;
+        let database = worker.offload(move || KvDatabase::open(&spec)).await??;
         let database = Rc::new(database);
         Ledger::here().keep(&database);
         Ok(Kv { database })
@@ -76,7 +76,7 @@ impl Kv {
     /// Removes a record and says whether it was there.
     pub async fn remove(&self, key: impl Into<Bytes>) -> Result<bool> {
         let removed = self.database.submit(Write::remove(key)).await?;
-        Ok(matches!(removed, Written::Done))
+        Ok(matches!(removed, WriteResult::Done))
     }
 
     /// Adds to a number that begins at 0, and gives the new one.
@@ -87,7 +87,7 @@ impl Kv {
             initial: 0,
         };
         match self.database.submit(write).await? {
-            Written::Number(number) => Ok(number),
+            WriteResult::Number(number) => Ok(number),
             other => Err(Error::Usage(format!("no number: {other:?}").into())),
         }
     }
@@ -138,12 +138,12 @@ impl Kv {
         let flights = SingleFlight::of_process();
         let joined = flights.join(&self.database.flights(), key.clone(), line.lineage());
         let lead = match joined {
-            Ok(Joined::Lead(lead)) => lead,
-            Ok(Joined::Alone) => return Ok(Turn::Compute(None)),
+            Ok(JoinOutcome::Lead(lead)) => lead,
+            Ok(JoinOutcome::Alone) => return Ok(Turn::Compute(None)),
             Err(error) => return Err(error.into()),
-            Ok(Joined::Wait(waiting)) => match waiting.await {
-                Some(Outcome::Landed(bytes)) => return Ok(Turn::Value(bytes)),
-                Some(Outcome::Lead(lead)) => lead,
+            Ok(JoinOutcome::Wait(waiting)) => match waiting.await {
+                Some(FlightOutcome::Landed(bytes)) => return Ok(Turn::Value(bytes)),
+                Some(FlightOutcome::Lead(lead)) => lead,
                 None => return Err(tsumugi_kv::Error::Closed.into()),
             },
         };
@@ -162,13 +162,13 @@ impl Kv {
 enum Turn {
     Value(Bytes),
     /// The duty, unless nobody waits for it.
-    Compute(Option<Lead>),
+    Compute(Option<FlightLease>),
 }
 
 impl Deref for Kv {
-    type Target = Database;
+    type Target = KvDatabase;
 
-    fn deref(&self) -> &Database {
+    fn deref(&self) -> &KvDatabase {
         &self.database
     }
 }

@@ -12,7 +12,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::DuplexStream;
-use tsumugi_http::{Body, Request, RequestBody, RequestNumber, StreamAborted, Upgraded, websocket};
+use tsumugi_http::{
+    HttpBody, Request, RequestBody, RequestNumber, StreamAborted, Upgraded, websocket,
+};
 use tsumugi_server::Mode;
 
 use crate::app_instance::{AppInstance, Settings};
@@ -44,7 +46,7 @@ pub fn run_with<S: Plugin, T>(
     routes: impl Fn() -> Router<S>,
     test: impl AsyncFnOnce(&Client<S>) -> T,
 ) -> T {
-    let limits = tsumugi_worker::Limits::default();
+    let limits = tsumugi_worker::WorkerLimits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
         let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
         let loaded =
@@ -150,7 +152,7 @@ impl<S> Call<S> {
 }
 
 /// The client's end of a WebSocket; dropping it is a client that goes.
-pub type Socket = websocket::Client<DuplexStream>;
+pub type Socket = websocket::WebSocketClient<DuplexStream>;
 
 impl<S: 'static> Call<S> {
     /// Opens a WebSocket; the response when it is refused.
@@ -163,7 +165,7 @@ impl<S: 'static> Call<S> {
             .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
         let mut response = call.send().await;
         let switch = match std::mem::take(&mut response.body) {
-            Body::Switch(switch) => switch,
+            HttpBody::Switch(switch) => switch,
             body => {
                 response.body = body;
                 return Err(Reply::of(response).await);
@@ -175,7 +177,7 @@ impl<S: 'static> Call<S> {
         Ok(Socket::over(ours).await)
     }
 
-    async fn send(self) -> tsumugi_http::Response {
+    async fn send(self) -> tsumugi_http::HttpResponse {
         let request = Request {
             method: self.method,
             uri: self.target.parse().expect("the target of a request"),
@@ -199,7 +201,7 @@ impl<S: 'static> IntoFuture for Call<S> {
             let is_head = self.method == Method::HEAD;
             let mut response = self.send().await;
             if is_head {
-                response.body = Body::Empty;
+                response.body = HttpBody::Empty;
             }
             Reply::of(response).await
         })
@@ -207,7 +209,7 @@ impl<S: 'static> IntoFuture for Call<S> {
 }
 
 impl Reply {
-    async fn of(response: tsumugi_http::Response) -> Reply {
+    async fn of(response: tsumugi_http::HttpResponse) -> Reply {
         Reply {
             status: response.status,
             headers: response.headers,

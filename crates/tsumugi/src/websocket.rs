@@ -3,8 +3,8 @@
 
 use std::pin::Pin;
 
-use tsumugi_http::websocket::{Offer, WebSocket, converse};
-use tsumugi_http::{Response as HttpResponse, Switch};
+use tsumugi_http::websocket::{WebSocket, WebSocketOffer, converse};
+use tsumugi_http::{HttpResponse, Switch};
 
 use crate::app_instance::{Job, Subject};
 use crate::context::Context;
@@ -16,7 +16,7 @@ use crate::response::{Answer, Response, ResponseTail};
 /// A client's wish for a WebSocket: `upgrade.accept(async |socket| { … })` grants it. Another request is answered 426.
 #[derive(Clone, Debug)]
 pub struct WebSocketUpgrade {
-    offer: Offer,
+    offer: WebSocketOffer,
     protocols: Vec<String>,
     origins: Origins,
 }
@@ -31,7 +31,7 @@ enum Origins {
 impl<S> Extract<S> for WebSocketUpgrade {
     async fn extract(context: &mut Context<S>) -> Result<WebSocketUpgrade> {
         Ok(WebSocketUpgrade {
-            offer: Offer::of(context.request())?,
+            offer: WebSocketOffer::of(context.request())?,
             protocols: Vec::new(),
             origins: Origins::Named(Vec::new()),
         })

@@ -19,9 +19,9 @@ use tsumugi::{
     Accepted, Db, Error, Plugin, Program, Result, Router, Settings, State, Streamed,
     WebSocketUpgrade, Worker, get,
 };
-use tsumugi_http::Tls;
+use tsumugi_http::ServerTls;
 use tsumugi_server::{Front, Service};
-use tsumugi_worker::{Address, Config, Server};
+use tsumugi_worker::{BoundServer, Config, ListenAddress};
 
 const LOAD: Duration = Duration::from_secs(3);
 const CLIENTS: usize = 4;
@@ -233,7 +233,7 @@ fn what_is_held_comes_back_to_nothing_under_load_with_clients_that_go() {
     std::fs::write(&certificate, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let front = Front {
-        tls: Some(Tls::new(certificate, key).unwrap()),
+        tls: Some(ServerTls::new(certificate, key).unwrap()),
         ..Front::default()
     };
     let mut roots = RootCertStore::empty();
@@ -243,8 +243,8 @@ fn what_is_held_comes_back_to_nothing_under_load_with_clients_that_go() {
         workers: NonZeroUsize::new(2).unwrap(),
         ..Config::default()
     };
-    let server = Server::bind(config).unwrap();
-    let Address::Tcp(address) = server.addresses()[0] else {
+    let server = BoundServer::bind(config).unwrap();
+    let ListenAddress::Tcp(address) = server.addresses()[0] else {
         panic!("a TCP address");
     };
     let handle = server.handle();

@@ -15,7 +15,7 @@ use tsumugi::{
 };
 use tsumugi_http::admin::AdminSource as _;
 use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
-use tsumugi_worker::{Address, Config, Exit, Handle, Server};
+use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress};
 
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 static STOPPED: AtomicUsize = AtomicUsize::new(0);
@@ -160,8 +160,8 @@ impl Rig {
             workers: NonZeroUsize::new(workers).unwrap(),
             ..Config::default()
         };
-        let server = Server::bind(config).unwrap();
-        let Address::Tcp(address) = server.addresses()[0] else {
+        let server = BoundServer::bind(config).unwrap();
+        let ListenAddress::Tcp(address) = server.addresses()[0] else {
             panic!("a TCP address");
         };
         let handle = server.handle();

@@ -7,13 +7,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tsumugi_worker::{BoxError, Config, Connection, Current, Server, Service, Signals, Worker};
+use tsumugi_worker::{
+    BoundServer, BoxError, Config, Connection, Current, Signals, WorkerHandle, WorkerService,
+};
 
 struct Echo {
-    worker: Worker,
+    worker: WorkerHandle,
 }
 
-impl Service for Echo {
+impl WorkerService for Echo {
     type App = ();
 
     async fn load(&self) -> Result<Rc<()>, BoxError> {
@@ -31,7 +33,7 @@ impl Service for Echo {
             line.clear();
             let read = tokio::select! {
                 read = stream.read_line(&mut line) => read,
-                // A client whose first line is still on its way was told that it is connected.
+                // A client whose first line is still on its way has been accepted by the kernel.
                 () = self.worker.drain_started(), if echoed => break,
             };
             if !matches!(read, Ok(1..)) {
@@ -69,7 +71,7 @@ fn serve() -> Result<u8, BoxError> {
     for address in std::env::args().skip(1) {
         config.listen.push(address.parse()?);
     }
-    let server = Server::bind(config)?;
+    let server = BoundServer::bind(config)?;
     for address in server.addresses() {
         println!("listening on {address}");
     }

@@ -7,21 +7,22 @@ use std::rc::Rc;
 
 use tokio::sync::mpsc::error::TrySendError;
 
+use crate::arrival::Arrival;
 use crate::balance::Reservation;
-use crate::connection::{Arrival, Connection, Slot};
+use crate::connection::{Connection, Slot};
 use crate::limits::ACCEPT_REST;
-use crate::listen::{Backlog, Listener};
-use crate::shared::{Counters, count};
-use crate::{Current, Peer, Service, Stream, Worker};
+use crate::listen::{Backlog, WorkerListener};
+use crate::shared::{WorkerCounters, count};
+use crate::{Current, Peer, SocketStream, WorkerHandle, WorkerService};
 
 /// Where connections come in on one worker.
-pub(crate) struct ConnectionGate<S: Service> {
-    pub worker: Worker,
+pub(crate) struct ConnectionGate<S: WorkerService> {
+    pub worker: WorkerHandle,
     pub service: Rc<S>,
     pub app: Current<S::App>,
 }
 
-impl<S: Service> Clone for ConnectionGate<S> {
+impl<S: WorkerService> Clone for ConnectionGate<S> {
     fn clone(&self) -> Self {
         Self {
             worker: self.worker.clone(),
@@ -31,9 +32,9 @@ impl<S: Service> Clone for ConnectionGate<S> {
     }
 }
 
-impl<S: Service> ConnectionGate<S> {
+impl<S: WorkerService> ConnectionGate<S> {
     /// Accepts until a drain begins, then takes what is still in the backlog and closes the listener.
-    pub async fn accept(self, listener: Listener) -> io::Result<()> {
+    pub async fn accept(self, listener: WorkerListener) -> io::Result<()> {
         let index = listener.index;
         let listener = listener.open()?;
         let mut drain = pin!(self.worker.drain_started());
@@ -59,7 +60,7 @@ impl<S: Service> ConnectionGate<S> {
         Ok(())
     }
 
-    /// Takes the rest of the backlog: the kernel has told those clients that they are connected, and closing the
+    /// Takes the rest of the backlog: the kernel has accepted those connections, and closing the
     /// listener would reset them.
     fn empty(&self, backlog: &Backlog, index: usize) {
         for _ in 0..self.worker.limits().backlog_max {
@@ -73,13 +74,13 @@ impl<S: Service> ConnectionGate<S> {
     }
 
     /// Gives a connection to the worker with the fewest, or closes it when all are full.
-    fn take(&self, stream: Stream, peer: Peer, listener: usize) {
+    fn take(&self, stream: SocketStream, peer: Peer, listener: usize) {
         count(&self.counters().accepted);
         let (shared, here) = (self.worker.shared(), self.worker.id());
         // While draining, the others may have gone already.
         let place = match self.worker.draining() {
-            true => Reservation::here(shared, here),
-            false => Reservation::least(shared, here),
+            true => Reservation::here(&shared.loads, here),
+            false => Reservation::least(&shared.loads, here),
         };
         match place {
             None => self.refuse(),
@@ -88,7 +89,13 @@ impl<S: Service> ConnectionGate<S> {
         }
     }
 
-    fn hand_over(&self, stream: Stream, peer: Peer, listener: usize, reservation: Reservation) {
+    fn hand_over(
+        &self,
+        stream: SocketStream,
+        peer: Peer,
+        listener: usize,
+        reservation: Reservation,
+    ) {
         let socket = match stream.release() {
             Ok(socket) => socket,
             Err(error) => return self.report_starved(&error),
@@ -103,7 +110,7 @@ impl<S: Service> ConnectionGate<S> {
             Ok(()) => count(&self.counters().handed_over),
             // That worker has begun to drain and this one is about to: keep the connection.
             Err(TrySendError::Closed(mut arrival) | TrySendError::Full(mut arrival)) => {
-                match Reservation::here(self.worker.shared(), self.worker.id()) {
+                match Reservation::here(&self.worker.shared().loads, self.worker.id()) {
                     None => self.refuse(),
                     Some(reservation) => {
                         arrival.reservation = reservation;
@@ -122,13 +129,13 @@ impl<S: Service> ConnectionGate<S> {
             listener,
             reservation,
         } = arrival;
-        match Stream::adopt(socket, peer) {
+        match SocketStream::adopt(socket, peer) {
             Ok(stream) => self.serve(stream, peer, listener, reservation),
             Err(error) => self.report_starved(&error),
         }
     }
 
-    fn serve(&self, stream: Stream, peer: Peer, listener: usize, reservation: Reservation) {
+    fn serve(&self, stream: SocketStream, peer: Peer, listener: usize, reservation: Reservation) {
         let slot = Slot::new(reservation, Rc::clone(self.worker.inner()));
         let connection = Connection {
             stream,
@@ -141,7 +148,7 @@ impl<S: Service> ConnectionGate<S> {
             .spawn(async move { service.serve(connection, app).await });
     }
 
-    fn counters(&self) -> &Counters {
+    fn counters(&self) -> &WorkerCounters {
         &self.worker.shared().lanes[self.worker.id()].counters
     }
 

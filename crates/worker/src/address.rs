@@ -11,14 +11,14 @@ use crate::limits::UNIX_PATH_BYTES_MAX;
 
 /// Where to listen: `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Address {
+pub enum ListenAddress {
     /// An IP address and a port. Port 0 lets the kernel choose.
     Tcp(SocketAddr),
     /// Path of a UNIX socket.
     Unix(PathBuf),
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(formatter),
@@ -27,13 +27,13 @@ impl fmt::Display for Address {
     }
 }
 
-impl From<SocketAddr> for Address {
+impl From<SocketAddr> for ListenAddress {
     fn from(address: SocketAddr) -> Self {
         Self::Tcp(address)
     }
 }
 
-impl FromStr for Address {
+impl FromStr for ListenAddress {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -44,18 +44,20 @@ impl FromStr for Address {
     }
 }
 
-fn parse(text: &str) -> Result<Address, String> {
+fn parse(text: &str) -> Result<ListenAddress, String> {
     if let Some(path) = text.strip_prefix("unix:") {
         return match path.len() {
             0 => Err("a path must follow `unix:`, as in unix:/run/app.sock".to_owned()),
-            1..=UNIX_PATH_BYTES_MAX if !path.contains('\0') => Ok(Address::Unix(path.into())),
+            1..=UNIX_PATH_BYTES_MAX if !path.contains('\0') => Ok(ListenAddress::Unix(path.into())),
             1..=UNIX_PATH_BYTES_MAX => Err("a path cannot hold a zero byte".to_owned()),
             length => Err(format!(
                 "the path has {length} bytes and the system takes {UNIX_PATH_BYTES_MAX}; use a shorter one"
             )),
         };
     }
-    text.parse().map(Address::Tcp).map_err(|_| advice(text))
+    text.parse()
+        .map(ListenAddress::Tcp)
+        .map_err(|_| advice(text))
 }
 
 fn advice(text: &str) -> String {
@@ -97,7 +99,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let outcome = match text.parse::<Address>() {
+        let outcome = match text.parse::<ListenAddress>() {
             Ok(address) => format!("{address}"),
             Err(error) => error.to_string(),
         };
@@ -113,7 +115,7 @@ mod tests {
             "unix:app.sock",
             "0.0.0.0:0",
         ] {
-            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
         }
     }
 

@@ -3,61 +3,81 @@
 //! counts only grow between two closes, the chosen worker still has the fewest when its count goes up.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::shared::Shared;
+use crate::cache_padded::CachePadded;
+
+/// Open and reserved connections of each worker. Written by each thread that accepts and by the worker.
+#[derive(Debug)]
+pub(crate) struct Loads {
+    counts: Box<[CachePadded<AtomicUsize>]>,
+    connections_max: usize,
+}
+
+impl Loads {
+    pub fn new(workers: usize, connections_max: usize) -> Self {
+        Self {
+            counts: (0..workers).map(|_| CachePadded::default()).collect(),
+            connections_max,
+        }
+    }
+
+    pub fn of(&self, worker: usize) -> usize {
+        self.counts[worker].load(Ordering::Relaxed)
+    }
+}
 
 /// One of a worker's `connections_max` places. Dropping it, on any thread, gives it back.
 #[derive(Debug)]
 pub(crate) struct Reservation {
-    shared: Arc<Shared>,
+    loads: Arc<Loads>,
     worker: usize,
 }
 
 impl Reservation {
     /// A place on the worker with the fewest connections, `home` when it is one of them.
     /// Nothing when every worker is full.
-    pub fn least(shared: &Arc<Shared>, home: usize) -> Option<Self> {
+    pub fn least(loads: &Arc<Loads>, home: usize) -> Option<Self> {
         loop {
             let mut worker = home;
-            let mut load = shared.lanes[home].load.load(Ordering::Acquire);
-            for step in 1..shared.lanes.len() {
-                let other = (home + step) % shared.lanes.len();
-                let other_load = shared.lanes[other].load.load(Ordering::Acquire);
+            let mut load = loads.counts[home].load(Ordering::Acquire);
+            for step in 1..loads.counts.len() {
+                let other = (home + step) % loads.counts.len();
+                let other_load = loads.counts[other].load(Ordering::Acquire);
                 if other_load < load {
                     (worker, load) = (other, other_load);
                 }
             }
-            if load >= shared.limits.connections_max {
+            if load >= loads.connections_max {
                 return None;
             }
-            if let Some(place) = Self::take(shared, worker, load) {
+            if let Some(place) = Self::take(loads, worker, load) {
                 return Some(place);
             }
         }
     }
 
     /// A place on this worker, however few the others have. Nothing when it is full.
-    pub fn here(shared: &Arc<Shared>, worker: usize) -> Option<Self> {
+    pub fn here(loads: &Arc<Loads>, worker: usize) -> Option<Self> {
         loop {
-            let load = shared.lanes[worker].load.load(Ordering::Acquire);
-            if load >= shared.limits.connections_max {
+            let load = loads.counts[worker].load(Ordering::Acquire);
+            if load >= loads.connections_max {
                 return None;
             }
-            if let Some(place) = Self::take(shared, worker, load) {
+            if let Some(place) = Self::take(loads, worker, load) {
                 return Some(place);
             }
         }
     }
 
     /// Nothing when the load is no longer what it was.
-    fn take(shared: &Arc<Shared>, worker: usize, load: usize) -> Option<Self> {
-        let counter = &shared.lanes[worker].load;
+    fn take(loads: &Arc<Loads>, worker: usize, load: usize) -> Option<Self> {
+        let counter = &loads.counts[worker];
         counter
             .compare_exchange(load, load + 1, Ordering::AcqRel, Ordering::Relaxed)
             .ok()?;
         Some(Self {
-            shared: Arc::clone(shared),
+            loads: Arc::clone(loads),
             worker,
         })
     }
@@ -69,9 +89,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.shared.lanes[self.worker]
-            .load
-            .fetch_sub(1, Ordering::AcqRel);
+        self.loads.counts[self.worker].fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -80,32 +98,22 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::Limits;
-    use crate::host::Cores;
 
-    fn shared(workers: usize, connections_max: usize) -> Arc<Shared> {
-        Shared::new(
-            workers,
-            Limits {
-                connections_max,
-                ..Limits::default()
-            },
-            Cores::any(),
-        )
-        .0
+    fn loads(workers: usize, connections_max: usize) -> Arc<Loads> {
+        Arc::new(Loads::new(workers, connections_max))
     }
 
     #[test]
     fn a_tie_stays_at_home() {
-        let shared = shared(4, 10);
-        assert_eq!(Reservation::least(&shared, 2).unwrap().worker(), 2);
+        let loads = loads(4, 10);
+        assert_eq!(Reservation::least(&loads, 2).unwrap().worker(), 2);
     }
 
     #[test]
     fn connections_of_one_listener_reach_every_worker() {
-        let shared = shared(3, 10);
+        let loads = loads(3, 10);
         let held: Vec<_> = (0..9)
-            .map(|_| Reservation::least(&shared, 0).unwrap())
+            .map(|_| Reservation::least(&loads, 0).unwrap())
             .collect();
         for worker in 0..3 {
             assert_eq!(
@@ -117,14 +125,14 @@ mod tests {
 
     #[test]
     fn reservations_on_many_threads_never_differ_by_more_than_one() {
-        let shared = shared(4, 100_000);
+        let loads = loads(4, 100_000);
         let threads = (0..4).map(|home| {
-            let shared = Arc::clone(&shared);
+            let loads = Arc::clone(&loads);
             thread::spawn(move || {
                 // Even a lopsided arrival must come out even.
                 let count = if home == 0 { 10_000 } else { 10 };
                 (0..count)
-                    .map(|_| Reservation::least(&shared, home).unwrap())
+                    .map(|_| Reservation::least(&loads, home).unwrap())
                     .collect::<Vec<_>>()
             })
         });
@@ -133,27 +141,23 @@ mod tests {
             .into_iter()
             .flat_map(|thread| thread.join().unwrap())
             .collect();
-        let loads: Vec<_> = shared
-            .lanes
-            .iter()
-            .map(|lane| lane.load.load(Ordering::Acquire))
-            .collect();
-        assert_eq!(loads.iter().sum::<usize>(), held.len());
+        let counts: Vec<_> = (0..4).map(|worker| loads.of(worker)).collect();
+        assert_eq!(counts.iter().sum::<usize>(), held.len());
         assert!(
-            loads.iter().max().unwrap() - loads.iter().min().unwrap() <= 1,
-            "{loads:?}"
+            counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1,
+            "{counts:?}"
         );
     }
 
     #[test]
     fn the_connection_after_the_limit_gets_no_place() {
-        let shared = shared(2, 2);
+        let loads = loads(2, 2);
         let held: Vec<_> = (0..4)
-            .map(|_| Reservation::least(&shared, 1).unwrap())
+            .map(|_| Reservation::least(&loads, 1).unwrap())
             .collect();
-        assert!(Reservation::least(&shared, 0).is_none());
-        assert!(Reservation::here(&shared, 1).is_none());
+        assert!(Reservation::least(&loads, 0).is_none());
+        assert!(Reservation::here(&loads, 1).is_none());
         drop(held);
-        assert!(Reservation::least(&shared, 0).is_some());
+        assert!(Reservation::least(&loads, 0).is_some());
     }
 }

@@ -1,9 +1,9 @@
-//! What a server is told before it starts. Holds choices, acts on none.
+//! The configuration of a server. Holds choices, acts on none.
 
 use std::num::NonZeroUsize;
 use std::thread;
 
-use crate::{Address, Limits};
+use crate::{ListenAddress, WorkerLimits};
 
 /// Configuration of a server. `Config::default()` has a worker per core and no address yet.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Config {
     /// Number of worker threads.
     pub workers: NonZeroUsize,
     /// Where to listen. [`Connection::listener`](crate::Connection::listener) is an index into this list.
-    pub listen: Vec<Address>,
+    pub listen: Vec<ListenAddress>,
     /// Whether each worker stays on a core of its own.
     pub pinning: Pinning,
     /// How the kernel shares cores between workers and others.
@@ -19,7 +19,7 @@ pub struct Config {
     /// Who answers the process's signals.
     pub signals: Signals,
     /// The limits.
-    pub limits: Limits,
+    pub limits: WorkerLimits,
 }
 
 impl Default for Config {
@@ -30,7 +30,7 @@ impl Default for Config {
             pinning: Pinning::Off,
             scheduling: Scheduling::Batches,
             signals: Signals::Leave,
-            limits: Limits::default(),
+            limits: WorkerLimits::default(),
         }
     }
 }
@@ -49,7 +49,7 @@ pub enum Pinning {
 /// How the kernel shares cores between workers and others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduling {
-    /// A worker that becomes ready lets whoever runs on its core go on for the rest of their turn, and runs at once on a core that
+    /// A worker that becomes ready lets the thread that runs on its core go on for the rest of their turn, and runs at once on a core that
     /// is free (`SCHED_BATCH`). Threads that a worker starts, those of `offload` and of SQLite among them, do the same. A process that was started under another policy than the default keeps that. Linux only;
     /// elsewhere it changes nothing.
     #[default]
@@ -63,7 +63,7 @@ pub enum Scheduling {
 pub enum Signals {
     /// The server: the first SIGTERM or SIGINT drains, the second ends at once, SIGHUP reloads.
     Handle,
-    /// Somebody else, through a [`Handle`](crate::Handle).
+    /// The caller, through a [`Handle`](crate::Handle).
     #[default]
     Leave,
 }

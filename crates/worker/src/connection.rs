@@ -3,17 +3,15 @@
 
 use std::rc::Rc;
 
-use socket2::Socket;
-
 use crate::balance::Reservation;
-use crate::worker::Inner;
-use crate::{Peer, Stream};
+use crate::worker::WorkerInner;
+use crate::{Peer, SocketStream};
 
 /// A connection that a service is to serve.
 #[derive(Debug)]
 pub struct Connection {
     /// The bytes.
-    pub stream: Stream,
+    pub stream: SocketStream,
     /// The other end.
     pub peer: Peer,
     /// Which address of [`Config::listen`](crate::Config::listen) accepted it.
@@ -27,11 +25,11 @@ pub struct Connection {
 #[derive(Debug)]
 pub struct Slot {
     reservation: Reservation,
-    worker: Rc<Inner>,
+    worker: Rc<WorkerInner>,
 }
 
 impl Slot {
-    pub(crate) fn new(reservation: Reservation, worker: Rc<Inner>) -> Self {
+    pub(crate) fn new(reservation: Reservation, worker: Rc<WorkerInner>) -> Self {
         worker.open.set(worker.open.get() + 1);
         Self {
             reservation,
@@ -53,13 +51,4 @@ impl Drop for Slot {
             self.worker.idle.notify_one();
         }
     }
-}
-
-/// An accepted socket on its way to the worker that will serve it.
-#[derive(Debug)]
-pub(crate) struct Arrival {
-    pub socket: Socket,
-    pub peer: Peer,
-    pub listener: usize,
-    pub reservation: Reservation,
 }

@@ -1,4 +1,4 @@
-//! Governs the workers of one server: start, reload, drain, end. Runs on the thread that called `Server::run` and
+//! Governs the workers of one server: start, reload, drain, end. Runs on the thread that called `BoundServer::run` and
 //! serves no connection itself. What one worker did is known from its reports only.
 
 use std::io;
@@ -9,11 +9,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use crate::handle::{State, Wish};
-use crate::life::{Command, Event, Report};
+use crate::handle::{ServerCommand, State};
+use crate::life::{Command, WorkerEvent, WorkerReport};
 use crate::limits::STOP_GRACE;
 use crate::listen::SocketFile;
-use crate::shared::Shared;
+use crate::shared::ServerShared;
 use crate::{Error, Handle, LoadFailure, Result};
 
 /// How a server ended.
@@ -45,14 +45,14 @@ impl Exit {
 
 pub(crate) struct Control {
     pub state: Arc<State>,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<ServerShared>,
     pub commands: Vec<mpsc::Sender<Command>>,
-    pub reports: mpsc::Receiver<Report>,
+    pub reports: mpsc::Receiver<WorkerReport>,
     pub stop: watch::Sender<bool>,
     pub files: Vec<SocketFile>,
     /// Workers whose threads have not ended.
     pub alive: usize,
-    /// Why a worker ended although nobody asked it to.
+    /// Why a worker ended although it was not asked to.
     pub lost: Option<Error>,
 }
 
@@ -111,13 +111,13 @@ impl Control {
                 return Round::Interrupted;
             }
             match self.next().await {
-                Some(Report {
-                    event: Event::Loaded(Ok(())),
+                Some(WorkerReport {
+                    event: WorkerEvent::Loaded(Ok(())),
                     ..
                 }) => missing -= 1,
-                Some(Report {
+                Some(WorkerReport {
                     worker,
-                    event: Event::Loaded(Err(cause)),
+                    event: WorkerEvent::Loaded(Err(cause)),
                 }) => {
                     return Round::Failed(LoadFailure {
                         worker,
@@ -130,7 +130,7 @@ impl Control {
         Round::Loaded
     }
 
-    /// One reload for everybody who asked before it began.
+    /// One reload for all requests made before it began.
     async fn reload(&mut self, number: u64) {
         tracing::info!("reloading");
         match self.load().await {
@@ -153,8 +153,8 @@ impl Control {
         self.tell_all(Command::Discard);
         let mut missing = self.commands.len();
         while missing > 0 && !self.ending() {
-            if let Some(Report {
-                event: Event::Discarded,
+            if let Some(WorkerReport {
+                event: WorkerEvent::Discarded,
                 ..
             }) = self.next().await
             {
@@ -168,21 +168,21 @@ impl Control {
         self.tell_all(Command::Drain);
         let mut listening = self.commands.len();
         while self.alive > 0 {
-            if self.state.wish() == Wish::Abort {
+            if self.state.wish() == ServerCommand::Abort {
                 return Exit::Aborted;
             }
             let report = tokio::select! {
                 report = self.next() => report,
                 () = sleep_until(deadline) => return Exit::Forced { connections: self.connections() },
             };
-            if let Some(Report {
-                event: Event::Closed,
+            if let Some(WorkerReport {
+                event: WorkerEvent::Closed,
                 ..
             }) = report
             {
                 listening -= 1;
                 if listening == 0 {
-                    // Removed as soon as nobody listens, so that a successor's socket is never mistaken for ours.
+                    // Removed as soon as no listener is left, so that a successor's socket is never mistaken for ours.
                     self.files.clear();
                 }
             }
@@ -226,13 +226,13 @@ impl Control {
     }
 
     async fn aborted(&mut self) {
-        while self.state.wish() != Wish::Abort {
+        while self.state.wish() != ServerCommand::Abort {
             self.state.changed.notified().await;
         }
     }
 
     /// The next report, or nothing when a wish may have changed.
-    async fn next(&mut self) -> Option<Report> {
+    async fn next(&mut self) -> Option<WorkerReport> {
         let report = tokio::select! {
             report = self.reports.recv() => report,
             () = self.state.changed.notified() => return None,
@@ -243,29 +243,31 @@ impl Control {
             return None;
         };
         match &report.event {
-            Event::Ended => {
+            WorkerEvent::Ended => {
                 self.alive -= 1;
             }
-            Event::Panicked => {
+            WorkerEvent::Panicked => {
                 self.alive -= 1;
                 self.lost.get_or_insert(Error::WorkerLost {
                     worker: report.worker,
                 });
             }
-            Event::Unstarted(error) => {
+            WorkerEvent::Unstarted(error) => {
                 let source = io::Error::new(error.kind(), error.to_string());
                 self.lost.get_or_insert(Error::Start {
                     what: "a worker's event loop",
                     source,
                 });
             }
-            Event::Loaded(_) | Event::Discarded | Event::Closed => {}
+            WorkerEvent::Loaded(_) | WorkerEvent::Discarded | WorkerEvent::Closed => {}
         }
         Some(report)
     }
 
     fn ending(&self) -> bool {
-        self.lost.is_some() || self.alive < self.commands.len() || self.state.wish() != Wish::Serve
+        self.lost.is_some()
+            || self.alive < self.commands.len()
+            || self.state.wish() != ServerCommand::Serve
     }
 
     fn connections(&self) -> usize {

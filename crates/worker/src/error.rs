@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::Address;
+use crate::ListenAddress;
 
 /// An error of the application or of any other layer above.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -34,7 +34,7 @@ pub enum Error {
     )]
     Listen {
         /// The address as configured.
-        address: Address,
+        address: ListenAddress,
         /// The kernel's reason.
         source: io::Error,
     },

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use tokio::sync::{Notify, watch};
 
-use crate::shared::Shared;
-use crate::{Error, LoadFailure, Result, Snapshot};
+use crate::shared::ServerShared;
+use crate::{Error, LoadFailure, Result, ServerSnapshot};
 
 /// Controls a running server. Cheap to clone; usable from any thread.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Handle {
 /// What the server was asked for last. The greater one wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Wish {
+pub(crate) enum ServerCommand {
     Serve = 0,
     Drain = 1,
     Abort = 2,
@@ -27,7 +27,7 @@ pub(crate) enum Wish {
 
 #[derive(Debug)]
 pub(crate) struct State {
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     wish: AtomicU8,
     /// Number of the last reload asked for.
     reload: AtomicU64,
@@ -45,13 +45,13 @@ struct Outcome {
 }
 
 impl Handle {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<ServerShared>) -> Self {
         let outcome = watch::Sender::new(Outcome {
             reload: 0,
             result: Ok(()),
             ended: false,
         });
-        let (wish, reload) = (AtomicU8::new(Wish::Serve as u8), AtomicU64::new(0));
+        let (wish, reload) = (AtomicU8::new(ServerCommand::Serve as u8), AtomicU64::new(0));
         Self {
             state: Arc::new(State {
                 shared,
@@ -92,30 +92,30 @@ impl Handle {
 
     /// Stops accepting, lets running connections finish, then ends the server. Asking twice is asking once.
     pub fn drain(&self) {
-        self.state.wish_for(Wish::Drain);
+        self.state.wish_for(ServerCommand::Drain);
     }
 
     /// Ends the server at once, whatever runs.
     pub fn abort(&self) {
-        self.state.wish_for(Wish::Abort);
+        self.state.wish_for(ServerCommand::Abort);
     }
 
     /// Figures of this moment.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> ServerSnapshot {
         self.state.shared.snapshot()
     }
 }
 
 impl State {
-    pub fn wish(&self) -> Wish {
+    pub fn wish(&self) -> ServerCommand {
         match self.wish.load(Ordering::Acquire) {
-            0 => Wish::Serve,
-            1 => Wish::Drain,
-            _ => Wish::Abort,
+            0 => ServerCommand::Serve,
+            1 => ServerCommand::Drain,
+            _ => ServerCommand::Abort,
         }
     }
 
-    fn wish_for(&self, wish: Wish) {
+    fn wish_for(&self, wish: ServerCommand) {
         self.wish.fetch_max(wish as u8, Ordering::AcqRel);
         self.changed.notify_one();
     }

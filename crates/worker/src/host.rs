@@ -81,7 +81,7 @@ fn bind(cores: &[usize]) {
 #[cfg(not(target_os = "linux"))]
 fn bind(_cores: &[usize]) {}
 
-/// Lets this thread interrupt nobody when it becomes ready; see [`Scheduling::Batches`](crate::Scheduling::Batches).
+/// Lets this thread preempt no other when it becomes ready; see [`Scheduling::Batches`](crate::Scheduling::Batches).
 ///
 /// A database on the same machine answers many queries one by one. The first answer would wake the worker, which would take the
 /// core from the database, handle one answer, and sleep again: two switches for each query. So it runs when the database has done

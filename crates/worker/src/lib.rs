@@ -1,14 +1,14 @@
 //! One worker thread per core: listeners, balancing, offload, timers, reload, drain and the watchdog.
-//! Knows no HTTP, no Ruby and no SQL: what a connection says is the business of a [`Service`].
+//! Knows no HTTP, no Ruby and no SQL: what a connection says is the business of a [`WorkerService`].
 //! Nothing on a worker blocks, and nothing on the request path is shared between workers.
 //!
 //! ```no_run
 //! use std::rc::Rc;
-//! use tsumugi_worker::{BoxError, Config, Connection, Current, Server, Service, Worker};
+//! use tsumugi_worker::{BoundServer, BoxError, Config, Connection, Current, WorkerHandle, WorkerService};
 //!
 //! struct Hello;
 //!
-//! impl Service for Hello {
+//! impl WorkerService for Hello {
 //!     type App = String;
 //!     async fn load(&self) -> Result<Rc<String>, BoxError> {
 //!         Ok(Rc::new("hello\n".to_owned()))
@@ -23,7 +23,7 @@
 //!
 //! let mut config = Config::default();
 //! config.listen.push("127.0.0.1:8080".parse()?);
-//! let exit = Server::bind(config)?.run(|_worker: &Worker| Hello)?;
+//! let exit = BoundServer::bind(config)?.run(|_worker: &WorkerHandle| Hello)?;
 //! std::process::exit(i32::from(exit.code()));
 //! # #[allow(unreachable_code)]
 //! # Ok::<(), tsumugi_worker::Error>(())
@@ -32,7 +32,9 @@
 
 mod accept;
 mod address;
+mod arrival;
 mod balance;
+mod cache_padded;
 mod config;
 mod connection;
 mod control;
@@ -42,6 +44,7 @@ mod host;
 mod life;
 mod limits;
 mod listen;
+mod observer;
 mod offload;
 mod outlet;
 mod server;
@@ -53,19 +56,20 @@ mod turn;
 mod watchdog;
 mod worker;
 
-pub use address::Address;
+pub use address::ListenAddress;
 pub use config::{Config, Pinning, Scheduling, Signals};
 pub use connection::{Connection, Slot};
 pub use control::Exit;
 pub use error::{BoxError, Error, LoadFailure, Result};
 pub use handle::Handle;
-pub use limits::Limits;
-pub use offload::{Offload, Pool};
+pub use limits::WorkerLimits;
+pub use observer::{Observer, Sample};
+pub use offload::{OffloadFuture, Pool};
 pub use outlet::{ERRORS, OUTPUT, Outlet};
-pub use server::{Server, alone};
-pub use service::{Current, Service};
-pub use snapshot::{OffloadSnapshot, Snapshot, WorkerSnapshot};
-pub use stream::{Peer, Stream};
-pub use turn::{Turn, Watched};
-pub use watchdog::{Observer, Sample, Watch};
-pub use worker::Worker;
+pub use server::{BoundServer, alone};
+pub use service::{Current, WorkerService};
+pub use snapshot::{OffloadSnapshot, ServerSnapshot, WorkerSnapshot};
+pub use stream::{Peer, SocketStream};
+pub use turn::{WatchedFuture, WorkerTurn};
+pub use watchdog::ObserverGuard;
+pub use worker::WorkerHandle;

@@ -12,13 +12,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use crate::accept::ConnectionGate;
-use crate::connection::Arrival;
+use crate::arrival::Arrival;
 use crate::error::panic_message;
 use crate::host::{ThreadClock, work_in_batches};
 use crate::limits::RUNTIME_THREADS_MAX;
-use crate::listen::Listener;
-use crate::shared::Shared;
-use crate::{BoxError, Current, Scheduling, Service, Worker};
+use crate::listen::WorkerListener;
+use crate::shared::ServerShared;
+use crate::{BoxError, Current, Scheduling, WorkerHandle, WorkerService};
 
 /// What the control thread tells a worker.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub(crate) enum Command {
 
 /// What a worker tells the control thread.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum WorkerEvent {
     Loaded(Result<(), BoxError>),
     Discarded,
     Closed,
@@ -46,17 +46,17 @@ pub(crate) enum Event {
 }
 
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct WorkerReport {
     pub worker: usize,
-    pub event: Event,
+    pub event: WorkerEvent,
 }
 
 /// Everything that a worker's thread is given.
-pub(crate) struct Seat {
+pub(crate) struct ThreadSetup {
     pub id: usize,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<ServerShared>,
     pub scheduling: Scheduling,
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<WorkerListener>,
     pub arrivals: mpsc::Receiver<Arrival>,
     pub commands: mpsc::Receiver<Command>,
     pub reports: Reports,
@@ -66,14 +66,14 @@ pub(crate) struct Seat {
 /// Sends one worker's reports. Dropping it reports the end of the thread, however that came.
 pub(crate) struct Reports {
     pub worker: usize,
-    pub sender: mpsc::Sender<Report>,
+    pub sender: mpsc::Sender<WorkerReport>,
 }
 
 impl Reports {
-    fn send(&self, event: Event) {
+    fn send(&self, event: WorkerEvent) {
         // There is room for an answer to every command that can be on its way. Nobody listens only when the
         // server has ended without waiting for this thread.
-        let _ = self.sender.try_send(Report {
+        let _ = self.sender.try_send(WorkerReport {
             worker: self.worker,
             event,
         });
@@ -83,9 +83,9 @@ impl Reports {
 impl Drop for Reports {
     fn drop(&mut self) {
         self.send(if thread::panicking() {
-            Event::Panicked
+            WorkerEvent::Panicked
         } else {
-            Event::Ended
+            WorkerEvent::Ended
         });
     }
 }
@@ -101,8 +101,8 @@ pub(crate) fn runtime() -> io::Result<LocalRuntime> {
 }
 
 /// The body of a worker's thread.
-pub(crate) fn run<S: Service>(seat: Seat, make: &dyn Fn(&Worker) -> S) {
-    let Seat {
+pub(crate) fn run<S: WorkerService>(seat: ThreadSetup, make: &dyn Fn(&WorkerHandle) -> S) {
+    let ThreadSetup {
         id,
         shared,
         scheduling,
@@ -119,9 +119,9 @@ pub(crate) fn run<S: Service>(seat: Seat, make: &dyn Fn(&Worker) -> S) {
     let _ = shared.lanes[id].clock.set(ThreadClock::here());
     let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return reports.send(Event::Unstarted(error)),
+        Err(error) => return reports.send(WorkerEvent::Unstarted(error)),
     };
-    let worker = Worker::new(id, shared);
+    let worker = WorkerHandle::new(id, shared);
     runtime.block_on(async {
         let service = Rc::new(make(&worker));
         let life = Life {
@@ -145,10 +145,10 @@ pub(crate) fn run<S: Service>(seat: Seat, make: &dyn Fn(&Worker) -> S) {
     runtime.shutdown_background();
 }
 
-struct Life<'a, S: Service> {
-    worker: Worker,
+struct Life<'a, S: WorkerService> {
+    worker: WorkerHandle,
     service: Rc<S>,
-    listeners: Vec<Listener>,
+    listeners: Vec<WorkerListener>,
     reports: &'a Reports,
     /// Open once the first application has been committed.
     door: Option<ConnectionGate<S>>,
@@ -158,9 +158,9 @@ struct Life<'a, S: Service> {
     retiring: JoinSet<()>,
 }
 
-type Loading<S> = JoinHandle<Result<Rc<<S as Service>::App>, BoxError>>;
+type Loading<S> = JoinHandle<Result<Rc<<S as WorkerService>::App>, BoxError>>;
 
-impl<S: Service> Life<'_, S> {
+impl<S: WorkerService> Life<'_, S> {
     async fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
@@ -201,8 +201,9 @@ impl<S: Service> Life<'_, S> {
                 Err(error) => error.into(),
             }),
         };
-        self.reports
-            .send(Event::Loaded(outcome.map(|app| self.candidate = Some(app))));
+        self.reports.send(WorkerEvent::Loaded(
+            outcome.map(|app| self.candidate = Some(app)),
+        ));
     }
 
     fn commit(&mut self) {
@@ -227,7 +228,7 @@ impl<S: Service> Life<'_, S> {
 
     async fn discard(&mut self) {
         self.abandon().await;
-        self.reports.send(Event::Discarded);
+        self.reports.send(WorkerEvent::Discarded);
     }
 
     /// Ends the load that runs, or retires what it brought.
@@ -270,7 +271,7 @@ impl<S: Service> Life<'_, S> {
                 tracing::error!(worker = self.worker.id(), %error, "a listener had failed");
             }
         }
-        self.reports.send(Event::Closed);
+        self.reports.send(WorkerEvent::Closed);
         while let Some(arrival) = arrivals.recv().await {
             self.admit(arrival);
         }

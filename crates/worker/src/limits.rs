@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-/// Limits of one server. `Limits::default()` suits a dedicated machine.
+/// Limits of one server. `WorkerLimits::default()` suits a dedicated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct WorkerLimits {
     /// Open connections per worker. When every worker is full, a further connection is accepted and
     /// closed at once, so that its client learns of it instead of waiting in the backlog.
     pub connections_max: usize,
@@ -21,13 +21,13 @@ pub struct Limits {
     pub offload_queue_max: usize,
     /// Milliseconds after which a loop turn counts as stalled and is reported once.
     pub stall_ms: u64,
-    /// Milliseconds of CPU that one loop turn may use before its worker's observers are told to end it.
+    /// Milliseconds of CPU that one loop turn may use before its worker's observers are called to end it.
     pub turn_cpu_ms_max: u64,
     /// Bytes of address space for each worker's stack. Pages are used only when touched. At least 4 MiB.
     pub stack_bytes_max: usize,
 }
 
-impl Default for Limits {
+impl Default for WorkerLimits {
     fn default() -> Self {
         Self {
             connections_max: 16_384,
@@ -67,7 +67,7 @@ pub(crate) const OUTLET_WRITE_BYTES: usize = 64 * 1024;
 /// Rest of a standard stream's writer between two looks at its queue, so that it is not woken for every line.
 pub(crate) const OUTLET_REST: Duration = Duration::from_millis(10);
 
-/// How long workers that were told to stop at once may take before their threads are left behind.
+/// How long workers that have to stop at once may take before their threads are left behind.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(1);
 
 /// Commands that may wait for one worker. The protocol never has more than two on their way.

@@ -10,29 +10,29 @@ use std::path::{Path, PathBuf};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 
-use crate::{Address, Config, Error, Limits, Peer, Result, Stream};
+use crate::{Config, Error, ListenAddress, Peer, Result, SocketStream, WorkerLimits};
 
 /// A listening socket of one worker, not yet registered with its event loop.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub(crate) struct WorkerListener {
     pub socket: Socket,
     /// Which address of the configuration it is.
     pub index: usize,
-    pub kind: Kind,
+    pub kind: ListenerKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ListenerKind {
     Tcp,
     Unix,
 }
 
-impl Listener {
+impl WorkerListener {
     /// Registers the listener with the event loop of the calling worker.
     pub fn open(self) -> io::Result<OpenListener> {
         Ok(match self.kind {
-            Kind::Tcp => OpenListener::Tcp(TcpListener::from_std(self.socket.into())?),
-            Kind::Unix => OpenListener::Unix(UnixListener::from_std(self.socket.into())?),
+            ListenerKind::Tcp => OpenListener::Tcp(TcpListener::from_std(self.socket.into())?),
+            ListenerKind::Unix => OpenListener::Unix(UnixListener::from_std(self.socket.into())?),
         })
     }
 }
@@ -46,15 +46,15 @@ pub(crate) enum OpenListener {
 
 impl OpenListener {
     /// The next connection. Yields to the worker's other tasks now and then, as all of tokio's sockets do.
-    pub async fn accept(&self) -> io::Result<(Stream, Peer)> {
+    pub async fn accept(&self) -> io::Result<(SocketStream, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                Ok((Stream::from(stream), Peer::Tcp(peer)))
+                Ok((SocketStream::from(stream), Peer::Tcp(peer)))
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
-                Ok((Stream::Unix(stream), Peer::Unix))
+                Ok((SocketStream::Unix(stream), Peer::Unix))
             }
         }
     }
@@ -74,37 +74,37 @@ pub(crate) struct Backlog(Socket);
 
 impl Backlog {
     /// Takes one connection; `WouldBlock` when the backlog is empty. Never blocks.
-    pub fn take(&self) -> io::Result<(Stream, Peer)> {
+    pub fn take(&self) -> io::Result<(SocketStream, Peer)> {
         let (socket, address) = self.0.accept()?;
         socket.set_nonblocking(true)?;
         let peer = address.as_socket().map_or(Peer::Unix, Peer::Tcp);
-        Ok((Stream::adopt(socket, peer)?, peer))
+        Ok((SocketStream::adopt(socket, peer)?, peer))
     }
 }
 
 /// Everything that a configuration asked to listen on.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundListeners {
     /// The listeners of each worker.
-    pub workers: Vec<Vec<Listener>>,
+    pub workers: Vec<Vec<WorkerListener>>,
     /// The addresses as they are, ports filled in.
-    pub addresses: Vec<Address>,
+    pub addresses: Vec<ListenAddress>,
     pub files: Vec<SocketFile>,
 }
 
-pub(crate) fn bind(config: &Config) -> Result<Bound> {
+pub(crate) fn bind(config: &Config) -> Result<BoundListeners> {
     if config.listen.is_empty() {
         return Err(Error::NoAddress);
     }
     let workers = config.workers.get();
-    let mut bound = Bound {
+    let mut bound = BoundListeners {
         workers: (0..workers).map(|_| Vec::new()).collect(),
         addresses: Vec::new(),
         files: Vec::new(),
     };
     for (index, address) in config.listen.iter().enumerate() {
         let (kind, sockets) = match address {
-            Address::Tcp(wanted) => {
+            ListenAddress::Tcp(wanted) => {
                 let failed = |source| Error::Listen {
                     address: address.clone(),
                     source,
@@ -114,19 +114,19 @@ pub(crate) fn bind(config: &Config) -> Result<Bound> {
                 bound.addresses.push(
                     actual
                         .as_socket()
-                        .map_or_else(|| address.clone(), Address::Tcp),
+                        .map_or_else(|| address.clone(), ListenAddress::Tcp),
                 );
-                (Kind::Tcp, sockets)
+                (ListenerKind::Tcp, sockets)
             }
-            Address::Unix(path) => {
+            ListenAddress::Unix(path) => {
                 let (file, sockets) = unix(path, workers, &config.limits)?;
                 bound.addresses.push(address.clone());
                 bound.files.push(file);
-                (Kind::Unix, sockets)
+                (ListenerKind::Unix, sockets)
             }
         };
         for (listeners, socket) in bound.workers.iter_mut().zip(sockets) {
-            listeners.push(Listener {
+            listeners.push(WorkerListener {
                 socket,
                 index,
                 kind,
@@ -137,7 +137,11 @@ pub(crate) fn bind(config: &Config) -> Result<Bound> {
 }
 
 /// One `SO_REUSEPORT` socket per worker, all on one port.
-fn tcp(wanted: SockAddr, workers: usize, limits: &Limits) -> io::Result<(SockAddr, Vec<Socket>)> {
+fn tcp(
+    wanted: SockAddr,
+    workers: usize,
+    limits: &WorkerLimits,
+) -> io::Result<(SockAddr, Vec<Socket>)> {
     if wanted
         .as_socket()
         .is_some_and(|address| address.port() != 0)
@@ -170,16 +174,16 @@ fn tcp_socket(address: &SockAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn listen(socket: &Socket, limits: &Limits) -> io::Result<()> {
+fn listen(socket: &Socket, limits: &WorkerLimits) -> io::Result<()> {
     socket.listen(i32::try_from(limits.backlog_max).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)
 }
 
-/// One UNIX socket that every worker accepts from: a stalled worker then keeps nobody waiting.
-fn unix(path: &Path, workers: usize, limits: &Limits) -> Result<(SocketFile, Vec<Socket>)> {
+/// One UNIX socket that every worker accepts from: a stalled worker then keeps no client waiting.
+fn unix(path: &Path, workers: usize, limits: &WorkerLimits) -> Result<(SocketFile, Vec<Socket>)> {
     remove_stale(path)?;
     let failed = |source| Error::Listen {
-        address: Address::Unix(path.to_owned()),
+        address: ListenAddress::Unix(path.to_owned()),
         source,
     };
     let bind = || {
@@ -199,7 +203,7 @@ fn unix(path: &Path, workers: usize, limits: &Limits) -> Result<(SocketFile, Vec
 /// Removes the socket that a server left behind when it was killed. Refuses anything else.
 fn remove_stale(path: &Path) -> Result<()> {
     let failed = |source| Error::Listen {
-        address: Address::Unix(path.to_owned()),
+        address: ListenAddress::Unix(path.to_owned()),
         source,
     };
     match fs::symlink_metadata(path) {

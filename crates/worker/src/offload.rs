@@ -1,5 +1,5 @@
 //! The offload pool: blocking work off the workers, on one bounded pool for the whole process. Knows no runtime.
-//! A job that was taken runs to its end even when nobody waits for it any more: it may be a rollback.
+//! A job that was taken runs to its end even when no caller waits for it any more: it may be a rollback.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::error::panic_message;
 use crate::host::Cores;
-use crate::{Error, Limits, Result};
+use crate::{Error, Result, WorkerLimits};
 
 /// A bounded pool of threads for blocking work. Cheap to clone; usable from any thread.
 #[derive(Clone, Debug)]
@@ -46,11 +46,11 @@ enum Job {
 
 impl Pool {
     /// A pool with the limits' `offload_threads_max` and `offload_queue_max`. No thread starts before the first job.
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &WorkerLimits) -> Self {
         Self::with_cores(limits, Cores::any())
     }
 
-    pub(crate) fn with_cores(limits: &Limits, cores: Cores) -> Self {
+    pub(crate) fn with_cores(limits: &WorkerLimits, cores: Cores) -> Self {
         let queue_max = limits.offload_queue_max.max(1);
         let (queue, jobs) = bounded(queue_max);
         Self {
@@ -73,7 +73,7 @@ impl Pool {
     /// # Errors
     /// [`Error::OffloadFull`] when `offload_queue_max` jobs wait, [`Error::OffloadPanicked`] when the job
     /// panicked, [`Error::Stopped`] when the pool has closed, [`Error::Start`] when no thread could be started.
-    pub fn run<T, F>(&self, job: F) -> Offload<T>
+    pub fn run<T, F>(&self, job: F) -> OffloadFuture<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -82,14 +82,14 @@ impl Pool {
         let boxed = Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(job));
             let outcome = outcome.map_err(|payload| panic_message(&*payload));
-            // Nobody waits any more: the value is dropped here.
+            // No caller waits any more: the value is dropped here.
             let _ = sender.send(outcome);
         });
         match self.submit(boxed) {
-            Ok(()) => Offload {
+            Ok(()) => OffloadFuture {
                 state: State::Waiting(receiver),
             },
-            Err(error) => Offload {
+            Err(error) => OffloadFuture {
                 state: State::Failed(Some(error)),
             },
         }
@@ -193,7 +193,7 @@ impl Inner {
 /// The value of an offloaded job, once it has run.
 #[derive(Debug)]
 #[must_use = "the job's outcome is lost unless this is awaited"]
-pub struct Offload<T> {
+pub struct OffloadFuture<T> {
     state: State<T>,
 }
 
@@ -203,7 +203,7 @@ enum State<T> {
     Failed(Option<Error>),
 }
 
-impl<T> Future for Offload<T> {
+impl<T> Future for OffloadFuture<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
@@ -222,7 +222,7 @@ impl<T> Future for Offload<T> {
     }
 }
 
-impl<T> Unpin for Offload<T> {}
+impl<T> Unpin for OffloadFuture<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -231,10 +231,10 @@ mod tests {
     use super::*;
 
     fn pool(offload_threads_max: usize, offload_queue_max: usize) -> Pool {
-        Pool::new(&Limits {
+        Pool::new(&WorkerLimits {
             offload_threads_max,
             offload_queue_max,
-            ..Limits::default()
+            ..WorkerLimits::default()
         })
     }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     /// Occupies one thread until the returned sender is dropped.
-    fn occupy(pool: &Pool) -> (mpsc::Sender<()>, Offload<()>) {
+    fn occupy(pool: &Pool) -> (mpsc::Sender<()>, OffloadFuture<()>) {
         let (started, running) = mpsc::channel();
         let (release, released) = mpsc::channel::<()>();
         let job = pool.run(move || {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_runs_even_when_nobody_waits() {
+    fn job_without_a_waiter_runs() {
         let pool = pool(1, 10);
         let (sender, receiver) = mpsc::channel();
         drop(pool.run(move || sender.send(()).unwrap()));

@@ -1,5 +1,5 @@
 //! Standard output and standard error as workers write to them: into a bounded queue that a thread of its own empties. Knows no format.
-//! Nobody waits for who reads the stream: what finds the queue full is dropped and counted, and a later log line says how many lines that were.
+//! No thread waits for the reader of the stream: what finds the queue full is dropped and counted, and a later log line says how many lines that were.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub static OUTPUT: Outlet = Outlet::new(Stream::Output);
 /// Standard error.
 pub static ERRORS: Outlet = Outlet::new(Stream::Errors);
 
-/// A standard stream. Until [`Outlet::start`] it is written in place, as a command does that serves nobody.
+/// A standard stream. Until [`Outlet::start`] it is written in place, as by a command that is no server.
 #[derive(Debug)]
 pub struct Outlet {
     stream: Stream,
@@ -67,7 +67,7 @@ impl Outlet {
 
     fn begin(&self, name: &'static str, file: File) -> io::Result<()> {
         let queue = Queue::start(name, file)?;
-        // Whoever was faster has a thread; that of this queue ends with its sender.
+        // The faster caller has a thread; that of this queue ends with its sender.
         let _ = self.queue.set(queue);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Outlet {
     }
 }
 
-/// Takes everything always: what is dropped is counted, and nobody could do more about it.
+/// Takes everything always: what is dropped is counted, and a caller could do no more about it.
 impl Write for &Outlet {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let _ = Outlet::write(self, bytes);
@@ -138,8 +138,8 @@ impl Queue {
             sink,
             counts: Arc::clone(&counts),
             failing: false,
-            told: 0,
-            told_at: None,
+            reported: 0,
+            reported_at: None,
         };
         thread::Builder::new()
             .name("tsumugi-outlet".to_owned())
@@ -177,11 +177,11 @@ struct Writer<S> {
     name: &'static str,
     sink: S,
     counts: Arc<Counts>,
-    /// The last write failed, which has been told.
+    /// The last write failed, which has been reported.
     failing: bool,
-    /// Dropped lines that have been told.
-    told: u64,
-    told_at: Option<Instant>,
+    /// Dropped lines that have been reported.
+    reported: u64,
+    reported_at: Option<Instant>,
 }
 
 impl<S: Write> Writer<S> {
@@ -220,13 +220,13 @@ impl<S: Write> Writer<S> {
 
     fn tell(&mut self) {
         let dropped = self.counts.dropped.load(Ordering::Relaxed);
-        let lately = |told: Instant| told.elapsed() < NOTICE_INTERVAL;
-        if dropped == self.told || self.failing || self.told_at.is_some_and(lately) {
+        let lately = |reported: Instant| reported.elapsed() < NOTICE_INTERVAL;
+        if dropped == self.reported || self.failing || self.reported_at.is_some_and(lately) {
             return;
         }
-        let (lines, name) = (dropped - self.told, self.name);
-        self.told = dropped;
-        self.told_at = Some(Instant::now());
+        let (lines, name) = (dropped - self.reported, self.name);
+        self.reported = dropped;
+        self.reported_at = Some(Instant::now());
         tracing::warn!("{lines} lines were dropped: {name} is not read");
     }
 }
@@ -238,10 +238,10 @@ mod tests {
 
     use super::*;
 
-    /// Takes bytes only when it is told to: one write for each word.
+    /// Takes bytes only when it is allowed to: one write for each word.
     struct Slow {
         words: Mutex<Receiver<io::Result<()>>>,
-        written: Written,
+        written: CapturedOutput,
     }
 
     impl Write for Slow {
@@ -259,11 +259,11 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    type Written = Arc<Mutex<Vec<u8>>>;
+    type CapturedOutput = Arc<Mutex<Vec<u8>>>;
 
-    fn slow() -> (Queue, Sender<io::Result<()>>, Written) {
+    fn slow() -> (Queue, Sender<io::Result<()>>, CapturedOutput) {
         let (word, words) = channel();
-        let written = Written::default();
+        let written = CapturedOutput::default();
         let sink = Slow {
             words: Mutex::new(words),
             written: Arc::clone(&written),

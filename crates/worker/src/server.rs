@@ -8,29 +8,30 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::connection::Arrival;
+use crate::arrival::Arrival;
 use crate::control::{Control, Exit, handle_signals};
 use crate::host::{Cores, ThreadClock, raise_open_files};
-use crate::life::{self, Command, Report, Reports, Seat};
+use crate::life::{self, Command, Reports, ThreadSetup, WorkerReport};
 use crate::limits::{COMMANDS_MAX, STACK_BYTES_MIN};
-use crate::listen::{self, Bound, Listener};
-use crate::shared::Shared;
+use crate::listen::{self, BoundListeners, WorkerListener};
+use crate::shared::ServerShared;
 use crate::watchdog::Watchdog;
 use crate::{
-    Address, Config, Error, Handle, Limits, Pinning, Result, Scheduling, Service, Signals, Worker,
+    Config, Error, Handle, ListenAddress, Pinning, Result, Scheduling, Signals, WorkerHandle,
+    WorkerLimits, WorkerService,
 };
 
 /// A server that is bound and not yet running. Connections wait in its backlog.
 #[derive(Debug)]
-pub struct Server {
+pub struct BoundServer {
     config: Config,
-    bound: Bound,
-    shared: Arc<Shared>,
+    bound: BoundListeners,
+    shared: Arc<ServerShared>,
     arrivals: Vec<mpsc::Receiver<Arrival>>,
     handle: Handle,
 }
 
-impl Server {
+impl BoundServer {
     /// Binds every address for every worker, and raises the soft limit of open files to the hard one.
     ///
     /// # Errors
@@ -42,7 +43,7 @@ impl Server {
             Pinning::Off => Cores::any(),
             Pinning::Cores => Cores::allowed(),
         };
-        let (shared, arrivals) = Shared::new(config.workers.get(), config.limits, cores);
+        let (shared, arrivals) = ServerShared::new(config.workers.get(), config.limits, cores);
         let handle = Handle::new(Arc::clone(&shared));
         Ok(Self {
             config,
@@ -54,7 +55,7 @@ impl Server {
     }
 
     /// The addresses as they are, in the order of the configuration: port 0 is replaced by the kernel's choice.
-    pub fn addresses(&self) -> &[Address] {
+    pub fn addresses(&self) -> &[ListenAddress] {
         &self.bound.addresses
     }
 
@@ -75,8 +76,8 @@ impl Server {
     /// Inside an asynchronous runtime, because it blocks.
     pub fn run<S, F>(self, make: F) -> Result<Exit>
     where
-        S: Service,
-        F: Fn(&Worker) -> S + Send + Sync + 'static,
+        S: WorkerService,
+        F: Fn(&WorkerHandle) -> S + Send + Sync + 'static,
     {
         let Self {
             config,
@@ -130,9 +131,9 @@ impl Server {
 
 /// What every worker's thread is started with.
 struct Start<'a, F> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<ServerShared>,
     scheduling: Scheduling,
-    sender: mpsc::Sender<Report>,
+    sender: mpsc::Sender<WorkerReport>,
     stop: watch::Sender<bool>,
     make: Arc<F>,
 }
@@ -142,15 +143,15 @@ impl<F> Start<'_, F> {
     fn worker<S>(
         &self,
         id: usize,
-        listeners: Vec<Listener>,
+        listeners: Vec<WorkerListener>,
         arrivals: mpsc::Receiver<Arrival>,
     ) -> Result<mpsc::Sender<Command>>
     where
-        S: Service,
-        F: Fn(&Worker) -> S + Send + Sync + 'static,
+        S: WorkerService,
+        F: Fn(&WorkerHandle) -> S + Send + Sync + 'static,
     {
         let (sender, commands) = mpsc::channel(COMMANDS_MAX);
-        let seat = Seat {
+        let seat = ThreadSetup {
             id,
             shared: Arc::clone(self.shared),
             scheduling: self.scheduling,
@@ -184,19 +185,19 @@ impl<F> Start<'_, F> {
 ///
 /// # Panics
 /// Inside an asynchronous runtime, because it blocks.
-pub fn alone<T, P, R>(limits: Limits, program: P) -> Result<T>
+pub fn alone<T, P, R>(limits: WorkerLimits, program: P) -> Result<T>
 where
-    P: FnOnce(Worker) -> R,
+    P: FnOnce(WorkerHandle) -> R,
     R: Future<Output = T>,
 {
-    let (shared, _arrivals) = Shared::new(1, limits, Cores::any());
+    let (shared, _arrivals) = ServerShared::new(1, limits, Cores::any());
     let _ = shared.lanes[0].clock.set(ThreadClock::here());
     let _watchdog = Watchdog::start(Arc::clone(&shared))?;
     let runtime = life::runtime().map_err(|source| Error::Start {
         what: "the event loop",
         source,
     })?;
-    let worker = Worker::new(0, Arc::clone(&shared));
+    let worker = WorkerHandle::new(0, Arc::clone(&shared));
     let value = runtime.block_on(async {
         let program = program(worker.clone());
         worker.watched(program).await

@@ -8,17 +8,17 @@ use std::rc::Rc;
 use crate::{BoxError, Connection};
 
 /// What runs on each worker. Its futures stay on that worker's thread and need not be `Send`.
-pub trait Service: 'static {
+pub trait WorkerService: 'static {
     /// The loaded application of one worker.
     type App: 'static;
 
     /// Loads the application on this worker; may wait. Called at start and again at each reload.
     /// The future is dropped when the load takes longer than `load_ms_max`, when another worker's load
-    /// failed, or when the server is told to end.
+    /// failed, or when the server is to end.
     fn load(&self) -> impl Future<Output = Result<Rc<Self::App>, BoxError>>;
 
     /// Serves one connection to its end. Ask `app.current()` for every request. Once
-    /// [`Worker::drain_started`](crate::Worker::drain_started) resolves, finish the running request and return.
+    /// [`WorkerHandle::drain_started`](crate::WorkerHandle::drain_started) resolves, finish the running request and return.
     fn serve(&self, connection: Connection, app: Current<Self::App>) -> impl Future<Output = ()>;
 
     /// Resolves when the last request of `app` has ended and its plugins have stopped. Called after a swap,

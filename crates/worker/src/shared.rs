@@ -1,35 +1,37 @@
 //! What the threads of one server share: a lane per worker, the offload pool, the limits.
 //! Knows no runtime. Each lane's hot words lie on cache lines of their own, so that workers do not slow each other.
 
-use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use crate::connection::Arrival;
+use crate::arrival::Arrival;
+use crate::balance::Loads;
+use crate::cache_padded::CachePadded;
 use crate::host::{Cores, ThreadClock};
 use crate::limits::NOTICE_INTERVAL;
-use crate::snapshot::{OffloadSnapshot, Snapshot, WorkerSnapshot};
-use crate::watchdog::Observer;
-use crate::{Limits, Pool};
+use crate::observer::Observer;
+use crate::snapshot::{OffloadSnapshot, ServerSnapshot, WorkerSnapshot};
+use crate::{Pool, WorkerLimits};
 
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub limits: Limits,
+pub(crate) struct ServerShared {
+    pub limits: WorkerLimits,
     pub pool: Pool,
     pub cores: Cores,
-    pub lanes: Box<[Lane]>,
-    pub full: Notice,
-    pub starved: Notice,
+    pub lanes: Box<[WorkerLane]>,
+    pub loads: Arc<Loads>,
+    pub full: LogThrottle,
+    pub starved: LogThrottle,
 }
 
-impl Shared {
+impl ServerShared {
     /// The shared part for `workers` workers, and the end of each lane on which its worker receives arrivals.
     pub fn new(
         workers: usize,
-        limits: Limits,
+        limits: WorkerLimits,
         cores: Cores,
     ) -> (Arc<Self>, Vec<mpsc::Receiver<Arrival>>) {
         // Every arrival in a channel holds a reservation, so `connections_max` of them always fit.
@@ -39,16 +41,22 @@ impl Shared {
             limits,
             pool: Pool::with_cores(&limits, cores.clone()),
             cores,
-            lanes: senders.into_iter().map(Lane::new).collect(),
-            full: Notice::new(),
-            starved: Notice::new(),
+            lanes: senders.into_iter().map(WorkerLane::new).collect(),
+            loads: Arc::new(Loads::new(workers, limits.connections_max)),
+            full: LogThrottle::new(),
+            starved: LogThrottle::new(),
         });
         (shared, receivers)
     }
 
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            workers: self.lanes.iter().map(Lane::snapshot).collect(),
+    pub fn snapshot(&self) -> ServerSnapshot {
+        ServerSnapshot {
+            workers: self
+                .lanes
+                .iter()
+                .enumerate()
+                .map(|(worker, lane)| lane.snapshot(self.loads.of(worker)))
+                .collect(),
             offload: OffloadSnapshot {
                 threads: self.pool.threads(),
                 queued: self.pool.queued(),
@@ -59,20 +67,18 @@ impl Shared {
 }
 
 /// One worker as the other threads see it.
-pub(crate) struct Lane {
+pub(crate) struct WorkerLane {
     /// Odd while the worker is inside a turn. Written by the worker only.
-    pub turn: Padded<AtomicU64>,
-    /// Open and reserved connections. Written by whoever accepts and by the worker.
-    pub load: Padded<AtomicUsize>,
+    pub turn: CachePadded<AtomicU64>,
     /// Written by the worker only, but for `stalled`, which the watchdog counts.
-    pub counters: Padded<Counters>,
+    pub counters: CachePadded<WorkerCounters>,
     pub arrivals: mpsc::Sender<Arrival>,
     pub clock: OnceLock<ThreadClock>,
     observers: Mutex<Observers>,
 }
 
 #[derive(Default)]
-pub(crate) struct Counters {
+pub(crate) struct WorkerCounters {
     pub accepted: AtomicU64,
     pub handed_over: AtomicU64,
     pub refused: AtomicU64,
@@ -86,12 +92,11 @@ struct Observers {
     list: Vec<(u64, Arc<dyn Observer>)>,
 }
 
-impl Lane {
+impl WorkerLane {
     fn new(arrivals: mpsc::Sender<Arrival>) -> Self {
         Self {
-            turn: Padded::default(),
-            load: Padded::default(),
-            counters: Padded::default(),
+            turn: CachePadded::default(),
+            counters: CachePadded::default(),
             arrivals,
             clock: OnceLock::new(),
             observers: Mutex::default(),
@@ -130,10 +135,10 @@ impl Lane {
             .collect()
     }
 
-    fn snapshot(&self) -> WorkerSnapshot {
+    fn snapshot(&self, open: usize) -> WorkerSnapshot {
         let counters = &self.counters;
         WorkerSnapshot {
-            open: self.load.load(Ordering::Relaxed),
+            open,
             accepted: counters.accepted.load(Ordering::Relaxed),
             handed_over: counters.handed_over.load(Ordering::Relaxed),
             refused: counters.refused.load(Ordering::Relaxed),
@@ -144,9 +149,9 @@ impl Lane {
     }
 }
 
-impl std::fmt::Debug for Lane {
+impl std::fmt::Debug for WorkerLane {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.snapshot().fmt(formatter)
+        formatter.debug_struct("WorkerLane").finish_non_exhaustive()
     }
 }
 
@@ -155,29 +160,16 @@ pub(crate) fn count(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// A value alone on its cache lines (two, because processors fetch lines in pairs).
-#[derive(Default)]
-#[repr(align(128))]
-pub(crate) struct Padded<T>(T);
-
-impl<T> Deref for Padded<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
 /// Lets one log line about a trouble pass per interval, for the whole server, and counts the others.
 #[derive(Debug)]
-pub(crate) struct Notice {
+pub(crate) struct LogThrottle {
     started: Instant,
     /// Milliseconds after `started` from which the next line may pass.
     next_ms: AtomicU64,
     silent: AtomicU64,
 }
 
-impl Notice {
+impl LogThrottle {
     fn new() -> Self {
         Self {
             started: Instant::now(),
@@ -207,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_repeated_trouble_is_logged_once_an_interval() {
-        let notice = Notice::new();
+        let notice = LogThrottle::new();
         assert_eq!(notice.pass(), Some(1));
         assert_eq!((0..1000).filter_map(|_| notice.pass()).count(), 0);
     }

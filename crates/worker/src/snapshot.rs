@@ -1,10 +1,10 @@
-//! Plain figures of a server at one moment, for whoever exports them. Knows no metrics library.
+//! Plain figures of a server at one moment, for exporters. Knows no metrics library.
 //! Each figure is exact, but they are read one after another while the server goes on.
 
 /// Figures of the whole server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Snapshot {
+pub struct ServerSnapshot {
     /// One entry per worker, in order of their numbers.
     pub workers: Vec<WorkerSnapshot>,
     /// The process-wide offload pool.
@@ -17,7 +17,7 @@ pub struct Snapshot {
 pub struct WorkerSnapshot {
     /// Connections open now, counting those on their way from another worker.
     pub open: usize,
-    /// Connections that this worker accepted, whoever serves them.
+    /// Connections that this worker accepted, also those that another serves.
     pub accepted: u64,
     /// Of these, connections given to a worker that had fewer.
     pub handed_over: u64,

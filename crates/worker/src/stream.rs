@@ -1,5 +1,5 @@
 //! A connected byte stream, TCP or UNIX, and its other end. Knows no protocol.
-//! TCP streams have `TCP_NODELAY` set before a service sees them: whoever writes decides what is a packet.
+//! TCP streams have `TCP_NODELAY` set before a service sees them: the writer decides what is a packet.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -31,14 +31,14 @@ impl fmt::Display for Peer {
 
 /// A connected stream of either kind.
 #[derive(Debug)]
-pub enum Stream {
+pub enum SocketStream {
     /// TCP over IPv4 or IPv6.
     Tcp(TcpStream),
     /// A UNIX stream socket.
     Unix(UnixStream),
 }
 
-impl Stream {
+impl SocketStream {
     /// Registers a connected, non-blocking socket with this worker's event loop.
     pub(crate) fn adopt(socket: Socket, peer: Peer) -> io::Result<Self> {
         Ok(match peer {
@@ -90,7 +90,7 @@ impl Stream {
     }
 }
 
-impl From<TcpStream> for Stream {
+impl From<TcpStream> for SocketStream {
     fn from(stream: TcpStream) -> Self {
         // Fails only when the client has already gone, which the first read reports better.
         let _ = stream.set_nodelay(true);
@@ -98,7 +98,7 @@ impl From<TcpStream> for Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for SocketStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -111,7 +111,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for SocketStream {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -10,17 +10,17 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use crate::worker::Inner;
+use crate::worker::WorkerInner;
 
-/// The worker is inside a turn until this is dropped. Get it from [`Worker::turn`](crate::Worker::turn).
+/// The worker is inside a turn until this is dropped. Get it from [`WorkerHandle::turn`](crate::WorkerHandle::turn).
 #[derive(Debug)]
 #[must_use = "the turn ends when this is dropped"]
-pub struct Turn<'a> {
+pub struct WorkerTurn<'a> {
     /// The counter to step when this turn ends; nothing when the turn is inside another.
     counter: Option<&'a AtomicU64>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> WorkerTurn<'a> {
     pub(crate) fn begin(counter: &'a AtomicU64) -> Self {
         let number = counter.load(Ordering::Relaxed);
         if number % 2 == 1 {
@@ -33,7 +33,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WorkerTurn<'_> {
     fn drop(&mut self) {
         if let Some(counter) = self.counter {
             counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -42,23 +42,23 @@ impl Drop for Turn<'_> {
 }
 
 pin_project! {
-    /// A future each of whose polls is a turn of its worker. Get it from [`Worker::watched`](crate::Worker::watched).
+    /// A future each of whose polls is a turn of its worker. Get it from [`WorkerHandle::watched`](crate::WorkerHandle::watched).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
-    pub struct Watched<F> {
-        worker: Rc<Inner>,
+    pub struct WatchedFuture<F> {
+        worker: Rc<WorkerInner>,
         #[pin]
         future: F,
     }
 }
 
-impl<F> Watched<F> {
-    pub(crate) fn new(worker: Rc<Inner>, future: F) -> Self {
+impl<F> WatchedFuture<F> {
+    pub(crate) fn new(worker: Rc<WorkerInner>, future: F) -> Self {
         Self { worker, future }
     }
 }
 
-impl<F: Future> Future for Watched<F> {
+impl<F: Future> Future for WatchedFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_counter_is_odd_inside_a_turn_only() {
         let counter = AtomicU64::new(0);
-        let turn = Turn::begin(&counter);
+        let turn = WorkerTurn::begin(&counter);
         assert_eq!(counter.load(Ordering::Relaxed), 1);
         drop(turn);
         assert_eq!(counter.load(Ordering::Relaxed), 2);
@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn a_nested_turn_belongs_to_the_outer_one() {
         let counter = AtomicU64::new(0);
-        let outer = Turn::begin(&counter);
-        drop(Turn::begin(&counter));
+        let outer = WorkerTurn::begin(&counter);
+        drop(WorkerTurn::begin(&counter));
         assert_eq!(counter.load(Ordering::Relaxed), 1);
         drop(outer);
         assert_eq!(counter.load(Ordering::Relaxed), 2);
@@ -95,7 +95,7 @@ mod tests {
     fn a_panic_ends_the_turn() {
         let counter = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _turn = Turn::begin(&counter);
+            let _turn = WorkerTurn::begin(&counter);
             std::panic::resume_unwind(Box::new(()));
         }));
         assert!(outcome.is_err());

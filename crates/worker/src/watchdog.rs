@@ -9,43 +9,25 @@ use std::time::{Duration, Instant};
 
 use crate::host::ThreadClock;
 use crate::limits::WATCHDOG_SAMPLE;
-use crate::shared::{Lane, Shared};
-use crate::{Error, Limits, Result};
-
-/// One look at a long turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Sample {
-    /// Number of the worker.
-    pub worker: usize,
-    /// The turn, as [`Worker::turn_number`](crate::Worker::turn_number) shows it while it runs.
-    pub turn: u64,
-    /// Time since the turn was first seen.
-    pub elapsed: Duration,
-    /// CPU time that the worker's thread used since then. Elapsed time on systems other than Linux.
-    pub cpu: Duration,
-}
-
-/// Is told about long turns of a worker, on the watchdog's thread. Must return quickly and never block.
-pub trait Observer: Send + Sync {
-    /// The turn has lasted `stall_ms`. Told once per turn.
-    fn stalled(&self, sample: &Sample);
-
-    /// The turn has used more CPU than `turn_cpu_ms_max`. Told at each sample until the turn ends.
-    fn overran(&self, sample: &Sample);
-}
+use crate::observer::{Observer, Sample};
+use crate::shared::{ServerShared, WorkerLane};
+use crate::{Error, Result, WorkerLimits};
 
 /// Keeps an observer registered. Dropping it unregisters; a call that has begun may still be running then.
 #[derive(Debug)]
 #[must_use = "the observer is unregistered when this is dropped"]
-pub struct Watch {
-    shared: Arc<Shared>,
+pub struct ObserverGuard {
+    shared: Arc<ServerShared>,
     worker: usize,
     key: u64,
 }
 
-impl Watch {
-    pub(crate) fn new(shared: Arc<Shared>, worker: usize, observer: Arc<dyn Observer>) -> Self {
+impl ObserverGuard {
+    pub(crate) fn new(
+        shared: Arc<ServerShared>,
+        worker: usize,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
         let key = shared.lanes[worker].observe(observer);
         Self {
             shared,
@@ -55,7 +37,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ObserverGuard {
     fn drop(&mut self) {
         self.shared.lanes[self.worker].forget(self.key);
     }
@@ -69,13 +51,13 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub fn start(shared: Arc<Shared>) -> Result<Self> {
+    pub fn start(shared: Arc<ServerShared>) -> Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&ended);
         let thread = thread::Builder::new()
             .name("tsumugi-watchdog".to_owned())
             .spawn(move || {
-                let mut seen = vec![Seen::default(); shared.lanes.len()];
+                let mut seen = vec![WorkerWatch::default(); shared.lanes.len()];
                 while !flag.load(Ordering::Acquire) {
                     for (worker, (lane, seen)) in shared.lanes.iter().zip(&mut seen).enumerate() {
                         seen.look(worker, lane, &shared.limits, Instant::now());
@@ -107,7 +89,7 @@ impl Drop for Watchdog {
 
 /// What the watchdog remembers of one worker.
 #[derive(Clone, Default)]
-struct Seen {
+struct WorkerWatch {
     /// The turn that was running at the last look, if one was.
     turn: Option<Running>,
 }
@@ -120,8 +102,8 @@ struct Running {
     reported: bool,
 }
 
-impl Seen {
-    fn look(&mut self, worker: usize, lane: &Lane, limits: &Limits, now: Instant) {
+impl WorkerWatch {
+    fn look(&mut self, worker: usize, lane: &WorkerLane, limits: &WorkerLimits, now: Instant) {
         let number = lane.turn.load(Ordering::Acquire);
         if number.is_multiple_of(2) {
             self.turn = None;
@@ -165,7 +147,7 @@ impl Seen {
     }
 }
 
-fn stalled(lane: &Lane, sample: &Sample) {
+fn stalled(lane: &WorkerLane, sample: &Sample) {
     let observers = lane.observers();
     if observers.is_empty() {
         let elapsed_ms = sample.elapsed.as_millis() as u64;

@@ -11,19 +11,22 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::shared::Shared;
-use crate::{Limits, Observer, Offload, Pool, Snapshot, Turn, Watch, Watched};
+use crate::shared::ServerShared;
+use crate::{
+    Observer, ObserverGuard, OffloadFuture, Pool, ServerSnapshot, WatchedFuture, WorkerLimits,
+    WorkerTurn,
+};
 
 /// A worker, on its own thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Worker {
-    inner: Rc<Inner>,
+pub struct WorkerHandle {
+    inner: Rc<WorkerInner>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct WorkerInner {
     pub id: usize,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<ServerShared>,
     /// Connections that this worker has in hand. The lane's load counts those on their way as well.
     pub open: Cell<usize>,
     /// Told when `open` falls to 0.
@@ -32,16 +35,16 @@ pub(crate) struct Inner {
     drain: Notify,
 }
 
-impl Inner {
-    pub fn turn(&self) -> Turn<'_> {
-        Turn::begin(&self.shared.lanes[self.id].turn)
+impl WorkerInner {
+    pub fn turn(&self) -> WorkerTurn<'_> {
+        WorkerTurn::begin(&self.shared.lanes[self.id].turn)
     }
 }
 
-impl Worker {
-    pub(crate) fn new(id: usize, shared: Arc<Shared>) -> Self {
+impl WorkerHandle {
+    pub(crate) fn new(id: usize, shared: Arc<ServerShared>) -> Self {
         Self {
-            inner: Rc::new(Inner {
+            inner: Rc::new(WorkerInner {
                 id,
                 shared,
                 open: Cell::new(0),
@@ -52,11 +55,11 @@ impl Worker {
         }
     }
 
-    pub(crate) fn inner(&self) -> &Rc<Inner> {
+    pub(crate) fn inner(&self) -> &Rc<WorkerInner> {
         &self.inner
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<ServerShared> {
         &self.inner.shared
     }
 
@@ -71,12 +74,12 @@ impl Worker {
     }
 
     /// The server's limits.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &WorkerLimits {
         &self.inner.shared.limits
     }
 
     /// Figures of the whole server.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> ServerSnapshot {
         self.inner.shared.snapshot()
     }
 
@@ -93,13 +96,13 @@ impl Worker {
         tokio::task::spawn_local(self.watched(future))
     }
 
-    /// Makes every poll of `future` a turn of this worker, for futures that somebody else spawns.
-    pub fn watched<F: Future>(&self, future: F) -> Watched<F> {
-        Watched::new(Rc::clone(&self.inner), future)
+    /// Makes every poll of `future` a turn of this worker, for futures that are spawned elsewhere.
+    pub fn watched<F: Future>(&self, future: F) -> WatchedFuture<F> {
+        WatchedFuture::new(Rc::clone(&self.inner), future)
     }
 
-    /// Begins a turn, for code that runs outside [`Worker::spawn`] and [`Worker::watched`].
-    pub fn turn(&self) -> Turn<'_> {
+    /// Begins a turn, for code that runs outside [`WorkerHandle::spawn`] and [`WorkerHandle::watched`].
+    pub fn turn(&self) -> WorkerTurn<'_> {
         self.inner.turn()
     }
 
@@ -112,13 +115,13 @@ impl Worker {
     }
 
     /// Tells `observer` of this worker's long turns until the returned guard is dropped.
-    /// Several may be registered; all are told.
-    pub fn watch(&self, observer: Arc<dyn Observer>) -> Watch {
-        Watch::new(Arc::clone(&self.inner.shared), self.inner.id, observer)
+    /// Several may be registered; all are called.
+    pub fn watch(&self, observer: Arc<dyn Observer>) -> ObserverGuard {
+        ObserverGuard::new(Arc::clone(&self.inner.shared), self.inner.id, observer)
     }
 
     /// Runs blocking work on the process-wide pool. See [`Pool::run`].
-    pub fn offload<T, F>(&self, job: F) -> Offload<T>
+    pub fn offload<T, F>(&self, job: F) -> OffloadFuture<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,

@@ -39,7 +39,7 @@ fn running_requests_finish_and_new_connections_are_refused() {
 }
 
 #[test]
-fn what_does_not_finish_in_time_is_dropped_and_the_exit_says_so() {
+fn unfinished_connection_is_dropped_and_the_exit_says_so() {
     let mut config = config(2, &["127.0.0.1:0"]);
     config.limits.drain_ms_max = 200;
     let server = start(config, &Script::plain());
@@ -105,7 +105,7 @@ fn connections_in_the_backlog_of_a_busy_worker_are_served_before_it_closes() {
 
 #[test]
 fn a_drain_before_the_server_runs_ends_it_when_it_does() {
-    let server = tsumugi_worker::Server::bind(config(2, &["127.0.0.1:0"])).unwrap();
+    let server = tsumugi_worker::BoundServer::bind(config(2, &["127.0.0.1:0"])).unwrap();
     server.handle().drain();
     let script = Script::plain();
     assert_eq!(
@@ -119,7 +119,7 @@ fn offloaded_jobs_finish_before_the_server_has_drained() {
     let done = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&done);
     let script = Script::plain();
-    let server = tsumugi_worker::Server::bind(config(1, &["127.0.0.1:0"])).unwrap();
+    let server = tsumugi_worker::BoundServer::bind(config(1, &["127.0.0.1:0"])).unwrap();
     let handle = server.handle();
     let exit = server.run(move |worker| {
         let flag = Arc::clone(&flag);

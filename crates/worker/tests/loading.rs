@@ -108,7 +108,7 @@ fn a_load_that_never_ends_fails_by_its_limit() {
 
 #[test]
 fn a_panic_while_the_service_is_made_ends_the_server() {
-    let server = tsumugi_worker::Server::bind(config(2, &["127.0.0.1:0"])).unwrap();
+    let server = tsumugi_worker::BoundServer::bind(config(2, &["127.0.0.1:0"])).unwrap();
     let script = Script::plain();
     let outcome = server.run(move |worker| {
         if worker.id() == 1 {
@@ -176,7 +176,7 @@ fn a_reload_that_fails_on_one_worker_changes_none() {
 }
 
 #[test]
-fn reloads_asked_for_during_one_are_answered_by_the_next() {
+fn reloads_requested_during_one_are_done_by_the_next() {
     let gate = Gate::default();
     let held = gate.clone();
     let loads = Arc::new(AtomicUsize::new(0));

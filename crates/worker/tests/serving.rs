@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::{fs, thread};
 
 use support::{Client, Running, Script, config, start, until};
-use tsumugi_worker::{Address, Error, Exit, Pinning, Server};
+use tsumugi_worker::{BoundServer, Error, Exit, ListenAddress, Pinning};
 
 /// How many of the clients each worker serves.
 fn spread(clients: &mut [Client], workers: usize) -> Vec<usize> {
@@ -133,7 +133,7 @@ fn the_socket_of_a_live_server_is_refused_and_goes_on() {
     let path = folder.path().join("app.sock");
     let address = format!("unix:{}", path.display());
     let server = start(config(1, &[&address]), &Script::plain());
-    let error = Server::bind(config(1, &[&address])).unwrap_err();
+    let error = BoundServer::bind(config(1, &[&address])).unwrap_err();
     assert!(matches!(error, Error::SocketInUse { .. }));
     assert!(error.to_string().contains("already listens on"), "{error}");
     assert_eq!(Client::unix(&path).unwrap().ask("who"), (0, 1));
@@ -145,7 +145,7 @@ fn a_file_that_is_no_socket_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("precious");
     fs::write(&path, "text").unwrap();
-    let error = Server::bind(config(1, &[&format!("unix:{}", path.display())])).unwrap_err();
+    let error = BoundServer::bind(config(1, &[&format!("unix:{}", path.display())])).unwrap_err();
     assert!(matches!(error, Error::NotASocket { .. }));
     assert_eq!(fs::read_to_string(&path).unwrap(), "text");
 }
@@ -172,7 +172,7 @@ fn ipv6_and_ipv4_share_a_port_and_every_address_is_served() {
     let v6 = start(config(2, &[&format!("[::1]:{port}")]), &Script::plain());
     assert_eq!(
         v6.addresses,
-        [format!("[::1]:{port}").parse::<Address>().unwrap()]
+        [format!("[::1]:{port}").parse::<ListenAddress>().unwrap()]
     );
     assert_eq!(v6.connect().ask("who").1, 1);
     assert_eq!(v4.connect().ask("who").1, 1);
@@ -182,10 +182,10 @@ fn ipv6_and_ipv4_share_a_port_and_every_address_is_served() {
 #[test]
 fn a_connection_knows_its_listener_and_its_peer() {
     use std::rc::Rc;
-    use tsumugi_worker::{BoxError, Connection, Current, Peer, Service};
+    use tsumugi_worker::{BoxError, Connection, Current, Peer, WorkerService};
 
     struct Record(mpsc::Sender<(usize, Peer)>);
-    impl Service for Record {
+    impl WorkerService for Record {
         type App = ();
         async fn load(&self) -> Result<Rc<()>, BoxError> {
             Ok(Rc::new(()))
@@ -198,12 +198,13 @@ fn a_connection_knows_its_listener_and_its_peer() {
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.sock");
-    let server = Server::bind(config(
+    let server = BoundServer::bind(config(
         1,
         &["127.0.0.1:0", &format!("unix:{}", path.display())],
     ))
     .unwrap();
-    let (Address::Tcp(address), handle) = (server.addresses()[0].clone(), server.handle()) else {
+    let (ListenAddress::Tcp(address), handle) = (server.addresses()[0].clone(), server.handle())
+    else {
         panic!()
     };
     let (sender, seen) = mpsc::channel();
@@ -222,9 +223,9 @@ fn a_connection_knows_its_listener_and_its_peer() {
 
 #[test]
 fn a_taken_port_is_an_error_that_names_it() {
-    let server = Server::bind(config(2, &["127.0.0.1:0"])).unwrap();
+    let server = BoundServer::bind(config(2, &["127.0.0.1:0"])).unwrap();
     let address = server.addresses()[0].to_string();
-    let error = Server::bind(config(1, &[&address]))
+    let error = BoundServer::bind(config(1, &[&address]))
         .unwrap_err()
         .to_string();
     assert!(
@@ -232,11 +233,11 @@ fn a_taken_port_is_an_error_that_names_it() {
         "{error}"
     );
     drop(server);
-    drop(Server::bind(config(1, &[&address])).unwrap());
-    let twice = Server::bind(config(1, &[&address, &address])).unwrap_err();
+    drop(BoundServer::bind(config(1, &[&address])).unwrap());
+    let twice = BoundServer::bind(config(1, &[&address, &address])).unwrap_err();
     assert!(matches!(twice, Error::Listen { .. }), "{twice}");
     assert!(matches!(
-        Server::bind(config(1, &[])),
+        BoundServer::bind(config(1, &[])),
         Err(Error::NoAddress)
     ));
 }
@@ -302,7 +303,7 @@ fn pinned_workers_serve() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn workers_interrupt_nobody_unless_they_are_to_run_as_the_process_was_started() {
+fn workers_run_as_batches_by_default_or_as_the_process_when_set() {
     use preempt_rt::sched::{Pid, Scheduler, get_scheduler};
     use tsumugi_worker::Scheduling;
     let own = get_scheduler(Pid::current_thread()).unwrap();
@@ -320,7 +321,7 @@ fn workers_interrupt_nobody_unless_they_are_to_run_as_the_process_was_started() 
 }
 
 #[test]
-fn figures_tell_who_accepted_and_who_serves() {
+fn snapshot_counts_accepted_and_served_connections_of_each_worker() {
     let server = start(config(2, &["127.0.0.1:0"]), &Script::plain());
     let mut clients: Vec<_> = (0..8).map(|_| server.connect()).collect();
     spread(&mut clients, 2);

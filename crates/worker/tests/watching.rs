@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{Script, config, start};
-use tsumugi_worker::{Exit, Limits, Observer, Sample, Worker, alone};
+use tsumugi_worker::{Exit, Observer, Sample, WorkerHandle, WorkerLimits, alone};
 
 #[derive(Default)]
 struct Record {
@@ -43,11 +43,11 @@ impl Observer for Record {
     }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> WorkerLimits {
+    WorkerLimits {
         stall_ms: 50,
         turn_cpu_ms_max: 100,
-        ..Limits::default()
+        ..WorkerLimits::default()
     }
 }
 
@@ -59,7 +59,7 @@ fn spin(duration: Duration) {
 }
 
 /// Blocks one turn until it was reported as stalled and some samples longer. Its number.
-async fn stall(worker: &Worker, record: &Arc<Record>) -> u64 {
+async fn stall(worker: &WorkerHandle, record: &Arc<Record>) -> u64 {
     let (own, record) = (worker.clone(), Arc::clone(record));
     let turn = worker.spawn(async move {
         let turn = own.turn_number();
@@ -73,7 +73,7 @@ async fn stall(worker: &Worker, record: &Arc<Record>) -> u64 {
 #[test]
 fn a_long_turn_is_reported_once_and_by_its_number() {
     let record = Arc::new(Record::default());
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let _watch = worker.watch(record.clone());
         let turn = stall(&worker, &record).await;
         let samples: Vec<_> = record
@@ -93,7 +93,7 @@ fn a_long_turn_is_reported_once_and_by_its_number() {
 #[test]
 fn every_long_turn_is_reported() {
     let record = Arc::new(Record::default());
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let _watch = worker.watch(record.clone());
         for _ in 0..3 {
             let turn = stall(&worker, &record).await;
@@ -111,7 +111,7 @@ fn every_long_turn_is_reported() {
 fn a_turn_that_uses_too_much_cpu_is_reported_until_it_ends() {
     let record = Arc::new(Record::default());
     let seen = Arc::clone(&record);
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let _watch = worker.watch(record.clone());
         let task = worker.clone();
         let turn = worker.spawn(async move {
@@ -141,11 +141,11 @@ fn a_turn_that_uses_too_much_cpu_is_reported_until_it_ends() {
 #[test]
 fn waiting_is_no_turn() {
     let record = Arc::new(Record::default());
-    let limits = Limits {
+    let limits = WorkerLimits {
         stall_ms: 300,
         ..limits()
     };
-    alone(limits, async |worker: Worker| {
+    alone(limits, async |worker: WorkerHandle| {
         let _watch = worker.watch(record.clone());
         let sleeper = worker.clone();
         worker
@@ -160,7 +160,7 @@ fn waiting_is_no_turn() {
 #[test]
 fn polls_outside_tasks_are_seen_through_a_turn() {
     let record = Arc::new(Record::default());
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let _watch = worker.watch(record.clone());
         let _turn = worker.turn();
         // A poll inside a turn, as a nested executor does, belongs to the outer one.
@@ -173,9 +173,9 @@ fn polls_outside_tasks_are_seen_through_a_turn() {
 }
 
 #[test]
-fn several_observers_are_told_until_they_leave() {
+fn several_observers_are_called_until_they_are_dropped() {
     let (first, second) = (Arc::new(Record::default()), Arc::new(Record::default()));
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let watch = worker.watch(first.clone());
         let _watch = worker.watch(second.clone());
         let both = stall(&worker, &second).await;
@@ -190,7 +190,7 @@ fn several_observers_are_told_until_they_leave() {
 #[test]
 fn connections_are_watched_and_other_workers_are_not_blamed() {
     let mut config = config(2, &["127.0.0.1:0"]);
-    config.limits = Limits {
+    config.limits = WorkerLimits {
         stall_ms: 300,
         ..limits()
     };
@@ -212,7 +212,7 @@ fn connections_are_watched_and_other_workers_are_not_blamed() {
 
 #[test]
 fn sleeps_overlap_and_are_never_short() {
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let start = Instant::now();
         let tasks: Vec<_> = (0..20)
             .map(|_| {
@@ -231,7 +231,7 @@ fn sleeps_overlap_and_are_never_short() {
 
 #[test]
 fn offloaded_work_does_not_hold_the_worker() {
-    alone(limits(), async |worker: Worker| {
+    alone(limits(), async |worker: WorkerHandle| {
         let (release, released) = std::sync::mpsc::channel();
         let job = worker.offload(move || released.recv().unwrap());
         // Reached only because the worker goes on while the job is blocked.

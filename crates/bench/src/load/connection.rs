@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-use crate::message::{self, Message};
+use crate::message::{self, ParsedResponse};
 
 /// A connection.
 pub struct Connection {
@@ -22,7 +22,7 @@ pub struct Connection {
 }
 
 /// What a look at the socket gave.
-pub enum Read<T> {
+pub enum ReadProgress<T> {
     /// A part of an answer, or nothing.
     Part,
     /// An answer, judged.
@@ -36,7 +36,7 @@ pub enum Read<T> {
 
 /// How far a request left.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendProgress {
     /// Wholly.
     All,
     /// The socket is full.
@@ -59,39 +59,41 @@ impl Connection {
     }
 
     /// Begins a request that was due then.
-    pub fn ask(&mut self, request: &[u8], due: Instant) -> io::Result<Sent> {
+    pub fn ask(&mut self, request: &[u8], due: Instant) -> io::Result<SendProgress> {
         self.due = Some(due);
         self.unsent = request.len();
         self.send(request)
     }
 
     /// Goes on sending.
-    pub fn send(&mut self, request: &[u8]) -> io::Result<Sent> {
+    pub fn send(&mut self, request: &[u8]) -> io::Result<SendProgress> {
         while self.unsent > 0 {
             match self.stream.write(&request[request.len() - self.unsent..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(taken) => self.unsent -= taken,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Sent::Part),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(SendProgress::Part);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Sent::All)
+        Ok(SendProgress::All)
     }
 
     /// Reads once, by way of `room`, and has an answer judged when it is complete.
     pub fn read<T>(
         &mut self,
         room: &mut [u8],
-        judge: impl FnOnce(&Message<'_>) -> T,
-    ) -> io::Result<Read<T>> {
+        judge: impl FnOnce(&ParsedResponse<'_>) -> T,
+    ) -> io::Result<ReadProgress<T>> {
         let length = match self.stream.read(room) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(length) => length,
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
             {
-                return Ok(Read::Part);
+                return Ok(ReadProgress::Part);
             }
             Err(error) => return Err(error),
         };
@@ -107,13 +109,13 @@ impl Connection {
             if self.pending.is_empty() {
                 self.pending.extend_from_slice(came);
             }
-            return Ok(Read::Part);
+            return Ok(ReadProgress::Part);
         };
         if self.due.is_none() || message.length < bytes.len() {
             let reason = "more came than was asked for";
             return Err(io::Error::new(ErrorKind::InvalidData, reason));
         }
-        let answer = Read::Answer {
+        let answer = ReadProgress::Answer {
             verdict: judge(&message),
             closes: message.closes,
         };

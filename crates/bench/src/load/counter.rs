@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use super::schedule::Span;
-use super::{Expected, Pace, Tally};
+use super::{ExpectedBody, Pace, Tally};
 use crate::limits::{ERRORS_MAX, LATENCY_NS_MAX};
 
 /// What one thread counted so far.
@@ -66,7 +66,7 @@ impl Counter {
 }
 
 /// What is wrong with an answer, if anything is.
-pub fn fault(status: u16, body: &[u8], expected: &Expected) -> Option<String> {
+pub fn fault(status: u16, body: &[u8], expected: &ExpectedBody) -> Option<String> {
     if status != 200 {
         return Some(format!("status {status}"));
     }

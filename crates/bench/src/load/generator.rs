@@ -10,21 +10,21 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-use super::connection::{Connection, Read, Sent};
+use super::connection::{Connection, ReadProgress, SendProgress};
 use super::counter::{Counter, fault};
 use super::schedule::{Schedule, Span};
-use super::{Pace, Plan, Tally};
+use super::{LoadPlan, Pace, Tally};
 use crate::limits::{DRAIN_MS_MAX, EVENTS_MAX, READ_BYTES, TICK_MS};
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// Which event is the timer's; connections have their index.
 const TIMER: u64 = u64::MAX;
 
 /// A thread.
 pub struct Generator<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a LoadPlan<'a>,
     span: Span,
-    stop: &'a Stop,
+    stop: &'a StopFlag,
     request: Vec<u8>,
     epoll: Epoll,
     timer: TimerFd,
@@ -38,17 +38,17 @@ pub struct Generator<'a> {
 impl<'a> Generator<'a> {
     /// A thread that has not begun.
     pub fn new(
-        plan: &'a Plan<'a>,
+        plan: &'a LoadPlan<'a>,
         span: Span,
         connections: Vec<Connection>,
-        stop: &'a Stop,
+        stop: &'a StopFlag,
     ) -> Result<Generator<'a>> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(
             ClockId::CLOCK_MONOTONIC,
             TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC,
         )?;
-        // Only its expiry matters, which is told once.
+        // Only its expiry matters, which is reported once.
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         epoll.add(&timer, EpollEvent::new(flags, TIMER))?;
         for (at, connection) in connections.iter().enumerate() {
@@ -156,8 +156,8 @@ impl<'a> Generator<'a> {
     }
 
     /// Has the kernel tell when a full socket takes more.
-    fn watch(&mut self, at: usize, sent: Sent) -> Result<()> {
-        if sent == Sent::Part {
+    fn watch(&mut self, at: usize, sent: SendProgress) -> Result<()> {
+        if sent == SendProgress::Part {
             let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT;
             let mut event = EpollEvent::new(flags, at as u64);
             self.epoll
@@ -171,8 +171,8 @@ impl<'a> Generator<'a> {
         let connection = &mut self.connections[at];
         if flags.contains(EpollFlags::EPOLLOUT) {
             match connection.send(&self.request) {
-                Ok(Sent::Part) => {}
-                Ok(Sent::All) => {
+                Ok(SendProgress::Part) => {}
+                Ok(SendProgress::All) => {
                     let mut event = EpollEvent::new(EpollFlags::EPOLLIN, at as u64);
                     self.epoll.modify(&connection.stream, &mut event)?;
                 }
@@ -187,8 +187,8 @@ impl<'a> Generator<'a> {
             fault(message.status, &message.body, expected)
         });
         match read {
-            Ok(Read::Part) => Ok(()),
-            Ok(Read::Answer { verdict, closes }) => self.answered(at, verdict, closes),
+            Ok(ReadProgress::Part) => Ok(()),
+            Ok(ReadProgress::Answer { verdict, closes }) => self.answered(at, verdict, closes),
             Err(error) => self.fail(at, &error.to_string()),
         }
     }

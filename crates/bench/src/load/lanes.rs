@@ -12,18 +12,18 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 
 use super::counter::{Counter, fault};
-use super::link::Link;
+use super::link::LoadLink;
 use super::schedule::{Schedule, Span};
-use super::{Pace, Plan, Tally};
+use super::{LoadPlan, Pace, Tally};
 use crate::limits::{DRAIN_MS_MAX, TICK_MS};
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// A thread.
 pub struct Lanes<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a LoadPlan<'a>,
     span: Span,
-    stop: &'a Stop,
-    links: Vec<Link>,
+    stop: &'a StopFlag,
+    links: Vec<LoadLink>,
     /// Requests that are due and not taken yet, at the open pace.
     bell: Option<Mutex<UnboundedReceiver<Instant>>>,
     counter: RefCell<Counter>,
@@ -34,10 +34,10 @@ pub struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// A thread that has not begun.
     pub fn new(
-        plan: &'a Plan<'a>,
+        plan: &'a LoadPlan<'a>,
         span: Span,
-        links: Vec<Link>,
-        stop: &'a Stop,
+        links: Vec<LoadLink>,
+        stop: &'a StopFlag,
     ) -> Result<Lanes<'a>> {
         let bell = match plan.pace {
             Pace::Closed => None,
@@ -91,7 +91,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// One request after the other.
-    async fn lane(&self, lane: usize, link: &Link) -> Result<()> {
+    async fn lane(&self, lane: usize, link: &LoadLink) -> Result<()> {
         let mut free_since = Instant::now();
         while let Some(due) = self.take().await {
             let now = Instant::now();
@@ -125,7 +125,7 @@ impl<'a> Lanes<'a> {
 
 /// Tells each request of the schedule when it is due, from a thread of its own: the runtime's clock has milliseconds, which is too coarse
 /// for latencies.
-fn ring(mut schedule: Schedule, bell: &UnboundedSender<Instant>, stop: &Stop) {
+fn ring(mut schedule: Schedule, bell: &UnboundedSender<Instant>, stop: &StopFlag) {
     while let Some(due) = schedule.next_due() {
         stop.sleep_until(due);
         if stop.is_asked() || bell.send(due).is_err() {

@@ -22,21 +22,21 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_local;
 use tokio_rustls::TlsConnector;
 
-use super::{Protocol, Transport};
+use super::{LoadProtocol, LoadTransport};
 use crate::limits::{HTTP2_WINDOW_BYTES, RESPONSE_BYTES_MAX};
 
 /// Where links lead, and how. Cheap to clone.
 #[derive(Clone)]
-pub struct Target {
+pub struct LoadTarget {
     address: SocketAddr,
-    protocol: Protocol,
+    protocol: LoadProtocol,
     tls: Option<TlsConnector>,
     uri: Uri,
 }
 
-impl Target {
+impl LoadTarget {
     /// For `path` at `address`.
-    pub fn new(address: SocketAddr, path: &str, transport: Transport) -> Result<Target> {
+    pub fn new(address: SocketAddr, path: &str, transport: LoadTransport) -> Result<LoadTarget> {
         let scheme = if transport.tls { "https" } else { "http" };
         let uri: Uri = format!("{scheme}://{address}{path}")
             .parse()
@@ -45,7 +45,7 @@ impl Target {
             .tls
             .then(|| configuration(transport.protocol))
             .transpose()?;
-        Ok(Target {
+        Ok(LoadTarget {
             address,
             protocol: transport.protocol,
             tls: tls.map(|config| TlsConnector::from(Arc::new(config))),
@@ -54,10 +54,10 @@ impl Target {
     }
 
     /// Another path there.
-    pub fn at(&self, path: &str) -> Result<Target> {
+    pub fn at(&self, path: &str) -> Result<LoadTarget> {
         let mut parts = self.uri.clone().into_parts();
         parts.path_and_query = Some(path.parse().context("this is no path of a URL")?);
-        Ok(Target {
+        Ok(LoadTarget {
             uri: Uri::from_parts(parts)?,
             ..self.clone()
         })
@@ -84,13 +84,13 @@ impl Target {
     {
         let io = TokioIo::new(stream);
         Ok(match self.protocol {
-            Protocol::Http1 => {
+            LoadProtocol::Http1 => {
                 let (sender, connection) = http1::handshake(io).await?;
-                // It ends with its sender; what fails is told to the request that waits.
+                // It ends with its sender; what fails is reported to the request that waits.
                 spawn_local(async move { drop(connection.await) });
                 Sender::Http1(sender)
             }
-            Protocol::Http2 { .. } => {
+            LoadProtocol::Http2 { .. } => {
                 let (sender, connection) = http2::Builder::new(Local)
                     .initial_stream_window_size(HTTP2_WINDOW_BYTES)
                     .initial_connection_window_size(HTTP2_WINDOW_BYTES)
@@ -143,18 +143,18 @@ impl Sender {
 }
 
 /// A connection, and the next when it broke.
-pub struct Link {
-    target: Target,
+pub struct LoadLink {
+    target: LoadTarget,
     sender: RefCell<Option<Sender>>,
     /// Held by who opens the next connection, so that streams that lost theirs share one.
     opening: Mutex<()>,
 }
 
-impl Link {
+impl LoadLink {
     /// Connects.
-    pub async fn open(target: Target) -> Result<Link> {
+    pub async fn open(target: LoadTarget) -> Result<LoadLink> {
         let sender = target.open().await?;
-        Ok(Link {
+        Ok(LoadLink {
             target,
             sender: RefCell::new(Some(sender)),
             opening: Mutex::new(()),
@@ -167,7 +167,7 @@ impl Link {
     }
 
     /// The same for another path of the target's.
-    pub async fn fetch_from(&self, target: &Target) -> Result<(u16, Bytes)> {
+    pub async fn fetch_from(&self, target: &LoadTarget) -> Result<(u16, Bytes)> {
         let mut sender = self.sender().await?;
         let request = Request::get(target.uri.clone());
         let request = match sender {
@@ -221,26 +221,26 @@ impl Link {
     }
 }
 
-fn configuration(protocol: Protocol) -> Result<ClientConfig> {
+fn configuration(protocol: LoadProtocol) -> Result<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(Unverified(Arc::clone(&provider)));
+    let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     config.alpn_protocols = vec![match protocol {
-        Protocol::Http1 => b"http/1.1".to_vec(),
-        Protocol::Http2 { .. } => b"h2".to_vec(),
+        LoadProtocol::Http1 => b"http/1.1".to_vec(),
+        LoadProtocol::Http2 { .. } => b"h2".to_vec(),
     }];
     Ok(config)
 }
 
 /// Takes every certificate, as long as the server has its key.
 #[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Unverified {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

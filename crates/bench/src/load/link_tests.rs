@@ -27,7 +27,7 @@ const STREAMS: usize = 8;
 
 /// What the server saw and does.
 #[derive(Default)]
-struct Seen {
+struct ServerLog {
     requests: AtomicU64,
     connections: AtomicU64,
     at_once: AtomicU64,
@@ -38,7 +38,7 @@ struct Seen {
     tenth_ms: u64,
 }
 
-impl Seen {
+impl ServerLog {
     async fn answer(&self) -> Response<Full<Bytes>> {
         let at_once = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(at_once, Ordering::SeqCst);
@@ -53,7 +53,7 @@ impl Seen {
         Response::new(Full::new(Bytes::from_static(HELLO)))
     }
 
-    async fn converse<S>(self: Arc<Seen>, stream: S, protocol: Protocol)
+    async fn converse<S>(self: Arc<ServerLog>, stream: S, protocol: LoadProtocol)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -71,8 +71,8 @@ impl Seen {
         let io = TokioIo::new(stream);
         let conversation = async {
             match protocol {
-                Protocol::Http1 => http1::Builder::new().serve_connection(io, service).await,
-                Protocol::Http2 { .. } => {
+                LoadProtocol::Http1 => http1::Builder::new().serve_connection(io, service).await,
+                LoadProtocol::Http2 { .. } => {
                     let builder = http2::Builder::new(TokioExecutor::new());
                     builder.serve_connection(io, service).await
                 }
@@ -86,7 +86,7 @@ impl Seen {
     }
 }
 
-fn serve(transport: Transport, seen: Seen) -> (SocketAddr, Arc<Seen>) {
+fn serve(transport: LoadTransport, seen: ServerLog) -> (SocketAddr, Arc<ServerLog>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -103,7 +103,11 @@ fn serve(transport: Transport, seen: Seen) -> (SocketAddr, Arc<Seen>) {
     (address, seen)
 }
 
-async fn accept(listener: TcpListener, transport: Transport, seen: Arc<Seen>) -> Infallible {
+async fn accept(
+    listener: TcpListener,
+    transport: LoadTransport,
+    seen: Arc<ServerLog>,
+) -> Infallible {
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     let tls = TlsAcceptor::from(Arc::new(certificate(transport.protocol)));
     loop {
@@ -121,7 +125,7 @@ async fn accept(listener: TcpListener, transport: Transport, seen: Arc<Seen>) ->
 }
 
 /// Of nobody in particular.
-fn certificate(protocol: Protocol) -> ServerConfig {
+fn certificate(protocol: LoadProtocol) -> ServerConfig {
     let made = rcgen::generate_simple_self_signed(["nobody".to_owned()]).unwrap();
     let key = made.signing_key.serialize_der().try_into().unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -132,40 +136,40 @@ fn certificate(protocol: Protocol) -> ServerConfig {
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
     config.alpn_protocols = match protocol {
-        Protocol::Http1 => vec![b"http/1.1".to_vec()],
-        Protocol::Http2 { .. } => vec![b"h2".to_vec()],
+        LoadProtocol::Http1 => vec![b"http/1.1".to_vec()],
+        LoadProtocol::Http2 { .. } => vec![b"h2".to_vec()],
     };
     config
 }
 
-fn load(address: SocketAddr, transport: Transport, pace: Pace) -> Outcome {
-    let plan = Plan {
+fn load(address: SocketAddr, transport: LoadTransport, pace: Pace) -> LoadOutcome {
+    let plan = LoadPlan {
         address,
         transport,
         path: "/hello",
-        expected: &Expected::Same(HELLO.to_vec()),
+        expected: &ExpectedBody::Same(HELLO.to_vec()),
         connections: 4,
         threads: 2,
         pace,
         warm_up: Duration::from_millis(200),
         length: Duration::from_millis(1_000),
     };
-    run(&plan, &Stop::default(), || Ok(0.0)).unwrap()
+    run(&plan, &StopFlag::default(), || Ok(0.0)).unwrap()
 }
 
-const fn http2(tls: bool) -> Transport {
-    let protocol = Protocol::Http2 { streams: STREAMS };
-    Transport { protocol, tls }
+const fn http2(tls: bool) -> LoadTransport {
+    let protocol = LoadProtocol::Http2 { streams: STREAMS };
+    LoadTransport { protocol, tls }
 }
 
 #[test]
 fn http2_has_its_streams_under_way_on_each_connection_and_http1_one_request() {
-    let http1 = Transport {
-        protocol: Protocol::Http1,
+    let http1 = LoadTransport {
+        protocol: LoadProtocol::Http1,
         tls: true,
     };
     for (transport, most) in [(http2(false), 32), (http2(true), 32), (http1, 4)] {
-        let (address, seen) = serve(transport, Seen::default());
+        let (address, seen) = serve(transport, ServerLog::default());
         let outcome = load(address, transport, Pace::Closed);
         assert_eq!(outcome.tally.first, None, "{transport:?}");
         assert!(outcome.tally.requests > 0, "{transport:?}");
@@ -181,9 +185,9 @@ fn http2_has_its_streams_under_way_on_each_connection_and_http1_one_request() {
 #[test]
 fn delays_of_some_requests_over_http2_are_their_percentiles() {
     let transport = http2(false);
-    let tenth = Seen {
+    let tenth = ServerLog {
         tenth_ms: 400,
-        ..Seen::default()
+        ..ServerLog::default()
     };
     let (address, _) = serve(transport, tenth);
     let outcome = load(address, transport, Pace::Open(200.0));
@@ -195,9 +199,9 @@ fn delays_of_some_requests_over_http2_are_their_percentiles() {
 #[test]
 fn a_connection_that_broke_is_opened_again_and_its_requests_are_errors() {
     let transport = http2(true);
-    let closing = Seen {
+    let closing = ServerLog {
         closes_after: 20,
-        ..Seen::default()
+        ..ServerLog::default()
     };
     let (address, seen) = serve(transport, closing);
     let outcome = load(address, transport, Pace::Open(200.0));

@@ -30,15 +30,15 @@ use tokio::task::LocalSet;
 use self::connection::Connection;
 use self::generator::Generator;
 use self::lanes::Lanes;
-pub use self::link::{Link, Target};
+pub use self::link::{LoadLink, LoadTarget};
 use self::schedule::Span;
 use crate::limits::{FILES_SPARE, LATENCY_DIGITS, LATENCY_NS_MAX};
-use crate::parked::allow_files;
-use crate::stop::Stop;
+use crate::open_files::allow_files;
+use crate::stop::StopFlag;
 
 /// What a response's body must be.
 #[derive(Clone)]
-pub enum Expected {
+pub enum ExpectedBody {
     /// These bytes.
     Same(Vec<u8>),
     /// Something of which this is true.
@@ -47,13 +47,13 @@ pub enum Expected {
     Any,
 }
 
-impl Expected {
+impl ExpectedBody {
     /// Whether the body is that.
     pub fn holds(&self, body: &[u8]) -> bool {
         match self {
-            Expected::Same(bytes) => body == bytes,
-            Expected::Fits(fits) => fits(body),
-            Expected::Any => true,
+            ExpectedBody::Same(bytes) => body == bytes,
+            ExpectedBody::Fits(fits) => fits(body),
+            ExpectedBody::Any => true,
         }
     }
 }
@@ -69,7 +69,7 @@ pub enum Pace {
 
 /// What is spoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
+pub enum LoadProtocol {
     /// HTTP/1.1: a connection has one request under way.
     #[default]
     Http1,
@@ -80,35 +80,35 @@ pub enum Protocol {
     },
 }
 
-impl Protocol {
+impl LoadProtocol {
     /// Requests under way on a connection.
     pub fn streams(self) -> usize {
         match self {
-            Protocol::Http1 => 1,
-            Protocol::Http2 { streams } => streams,
+            LoadProtocol::Http1 => 1,
+            LoadProtocol::Http2 { streams } => streams,
         }
     }
 }
 
 /// What is spoken, over what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transport {
+pub struct LoadTransport {
     /// The protocol.
-    pub protocol: Protocol,
+    pub protocol: LoadProtocol,
     /// Whether connections are over TLS. Certificates are not verified.
     pub tls: bool,
 }
 
 /// A load.
-pub struct Plan<'a> {
+pub struct LoadPlan<'a> {
     /// Where to.
     pub address: SocketAddr,
     /// How.
-    pub transport: Transport,
+    pub transport: LoadTransport,
     /// What is asked, with GET.
     pub path: &'a str,
     /// What must be answered, with status 200.
-    pub expected: &'a Expected,
+    pub expected: &'a ExpectedBody,
     /// Connections of all threads together.
     pub connections: usize,
     /// Threads of the load.
@@ -165,7 +165,7 @@ impl Tally {
 }
 
 /// What a load came to.
-pub struct Outcome {
+pub struct LoadOutcome {
     /// What its threads counted.
     pub tally: Tally,
     /// How long it counted: as planned, or less when it was interrupted.
@@ -176,7 +176,7 @@ pub struct Outcome {
     pub server_us: f64,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Answers in a second.
     pub fn per_second(&self) -> f64 {
         self.tally.requests as f64 / self.seconds
@@ -184,7 +184,11 @@ impl Outcome {
 }
 
 /// Loads the server. `look` tells its processor time so far, in microseconds.
-pub fn run(plan: &Plan<'_>, stop: &Stop, look: impl Fn() -> Result<f64>) -> Result<Outcome> {
+pub fn run(
+    plan: &LoadPlan<'_>,
+    stop: &StopFlag,
+    look: impl Fn() -> Result<f64>,
+) -> Result<LoadOutcome> {
     allow_files(plan.connections as u64 + FILES_SPARE)?;
     let threads = plan.threads.clamp(1, plan.connections.max(1));
     thread::scope(|scope| {
@@ -225,7 +229,7 @@ pub fn run(plan: &Plan<'_>, stop: &Stop, look: impl Fn() -> Result<f64>) -> Resu
             let counted = counted.map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
             tally.add(counted?)?;
         }
-        Ok(Outcome {
+        Ok(LoadOutcome {
             tally,
             // A run that was not interrupted lasted as long as planned; this thread wakes a little late.
             seconds: seconds.min(plan.length.as_secs_f64()),
@@ -237,15 +241,15 @@ pub fn run(plan: &Plan<'_>, stop: &Stop, look: impl Fn() -> Result<f64>) -> Resu
 
 /// A thread: connects, tells so, waits for the word to start, and loads. Without the word it counts nothing.
 fn drive(
-    plan: &Plan<'_>,
+    plan: &LoadPlan<'_>,
     connections: usize,
     ready: &Sender<Result<()>>,
     started: &Receiver<Span>,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> Result<Tally> {
-    // Whoever waits for this may have given up on another thread.
+    // The thread that waits for this may have given up on another thread.
     let tell = |outcome| drop(ready.send(outcome));
-    if plan.transport == Transport::default() {
+    if plan.transport == LoadTransport::default() {
         let opened = (0..connections).map(|_| Connection::open(plan.address));
         let opened = opened.collect::<std::io::Result<Vec<_>>>();
         match opened.with_context(|| format!("cannot connect to {}", plan.address)) {
@@ -264,10 +268,10 @@ fn drive(
         .enable_all()
         .build()?;
     let work = async {
-        let target = Target::new(plan.address, plan.path, plan.transport)?;
+        let target = LoadTarget::new(plan.address, plan.path, plan.transport)?;
         let mut links = Vec::new();
         for _ in 0..connections {
-            links.push(Link::open(target.clone()).await?);
+            links.push(LoadLink::open(target.clone()).await?);
         }
         anyhow::Ok(links)
     };

@@ -50,22 +50,22 @@ fn converse(stream: TcpStream, answer: &dyn Fn() -> Vec<u8>) {
     }
 }
 
-fn load(address: SocketAddr, connections: usize, pace: Pace, milliseconds: u64) -> Outcome {
-    let plan = Plan {
+fn load(address: SocketAddr, connections: usize, pace: Pace, milliseconds: u64) -> LoadOutcome {
+    let plan = LoadPlan {
         address,
-        transport: Transport::default(),
+        transport: LoadTransport::default(),
         path: "/hello",
-        expected: &Expected::Same(HELLO.to_vec()),
+        expected: &ExpectedBody::Same(HELLO.to_vec()),
         connections,
         threads: 2,
         pace,
         warm_up: Duration::from_millis(200),
         length: Duration::from_millis(milliseconds),
     };
-    run(&plan, &Stop::default(), || Ok(0.0)).unwrap()
+    run(&plan, &StopFlag::default(), || Ok(0.0)).unwrap()
 }
 
-fn percentile(outcome: &Outcome, percentile: f64) -> f64 {
+fn percentile(outcome: &LoadOutcome, percentile: f64) -> f64 {
     outcome.tally.latency.value_at_percentile(percentile) as f64 / 1e6
 }
 
@@ -85,8 +85,8 @@ fn delays_of_some_requests_are_their_percentiles() {
 }
 
 #[test]
-fn a_stall_is_charged_for_all_who_came_meanwhile() {
-    // For 800 ms nobody is answered; four connections ask 500 times a second, 400 times meanwhile.
+fn stall_is_charged_to_all_requests_due_meanwhile() {
+    // For 800 ms no request is answered; four connections ask 500 times a second, 400 times meanwhile.
     let gate = Arc::new(std::sync::Mutex::new(()));
     let held = Arc::clone(&gate);
     let address = serve(move |_| {
@@ -113,7 +113,7 @@ fn a_stall_is_charged_for_all_who_came_meanwhile() {
 }
 
 #[test]
-fn what_is_due_and_never_answered_counts() {
+fn due_request_without_answer_counts() {
     let gate = Arc::new(std::sync::Mutex::new(()));
     let held = Arc::clone(&gate);
     let address = serve(move |number| {
@@ -124,18 +124,18 @@ fn what_is_due_and_never_answered_counts() {
         HELLO.to_vec()
     });
     let _held = held.lock().unwrap();
-    let plan = Plan {
+    let plan = LoadPlan {
         address,
-        transport: Transport::default(),
+        transport: LoadTransport::default(),
         path: "/hello",
-        expected: &Expected::Any,
+        expected: &ExpectedBody::Any,
         connections: 2,
         threads: 1,
         pace: Pace::Open(50.0),
         warm_up: Duration::ZERO,
         length: Duration::from_millis(1_000),
     };
-    let outcome = run(&plan, &Stop::default(), || Ok(0.0)).unwrap();
+    let outcome = run(&plan, &StopFlag::default(), || Ok(0.0)).unwrap();
     assert_eq!(outcome.tally.requests + outcome.tally.unanswered, 50);
     assert!(outcome.tally.unanswered >= 48);
 }

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use super::print::figure;
-use super::{Latency, Row, Table};
-use crate::figures::Figures;
+use super::{Latency, ReportTable, Row};
+use crate::samples::Samples;
 
 /// Width of every chart, in its own units; it is shown as wide as there is room.
 const WIDTH: f64 = 760.0;
@@ -58,7 +58,7 @@ impl Palette {
 }
 
 /// The chart of a table; none when nothing was measured.
-pub fn draw(table: &Table) -> Option<String> {
+pub fn draw(table: &ReportTable) -> Option<String> {
     let measured: Vec<&Row> = table
         .rows
         .iter()
@@ -205,14 +205,14 @@ fn shortened(name: &str) -> String {
 }
 
 /// Bars, the programs of a case together.
-fn bars(table: &Table, rows: &[&Row], palette: &Palette) -> String {
+fn bars(table: &ReportTable, rows: &[&Row], palette: &Palette) -> String {
     let mut canvas = Canvas::new();
     let plot = WIDTH - NAMES - FIGURES;
     let several = |of: fn(&Row) -> &str| rows.iter().any(|row| of(row) != of(rows[0]));
     let (cases, programs) = (several(|row| &row.case), several(|row| &row.program));
     let highest = rows.iter().map(|row| {
         let published = row.published.as_ref().map_or(0.0, |other| other.range.1);
-        Figures::from(row.runs.as_slice()).max().max(published)
+        Samples::from(row.runs.as_slice()).max().max(published)
     });
     let scale = Scale::to(highest.fold(0.0, f64::max));
     let (mut y, mut case) = (6.0, "");
@@ -250,7 +250,7 @@ fn bars(table: &Table, rows: &[&Row], palette: &Palette) -> String {
 
 fn bar(canvas: &mut Canvas, row: &Row, name: &str, y: f64, scale: &Scale, palette: &Palette) {
     let plot = WIDTH - NAMES - FIGURES;
-    let runs = Figures::from(row.runs.as_slice());
+    let runs = Samples::from(row.runs.as_slice());
     let (low, middle, high) = (runs.min(), runs.median(), runs.max());
     let (at, centre) = (
         |value: f64| NAMES + plot * scale.part(value),
@@ -372,11 +372,11 @@ fn programs<'a>(rows: &[&'a Row]) -> Vec<&'a str> {
 }
 
 /// A line for each program over the table's axis.
-fn lines(table: &Table, rows: &[&Row], axis: &str, palette: &Palette) -> String {
+fn lines(table: &ReportTable, rows: &[&Row], axis: &str, palette: &Palette) -> String {
     let mut canvas = Canvas::new();
     let highest = rows
         .iter()
-        .map(|row| Figures::from(row.runs.as_slice()).max());
+        .map(|row| Samples::from(row.runs.as_slice()).max());
     let scale = Scale::to(highest.fold(0.0, f64::max));
     for value in scale.marks() {
         let y = FRAME.y(scale.part(value));
@@ -415,7 +415,7 @@ fn lines(table: &Table, rows: &[&Row], axis: &str, palette: &Palette) -> String 
             let Some(x) = row.x.map(across) else {
                 continue;
             };
-            let runs = Figures::from(row.runs.as_slice());
+            let runs = Samples::from(row.runs.as_slice());
             let y = |value: f64| FRAME.y(scale.part(value));
             // Beside each other, as programs often lie at the same place.
             let x = x + ASIDE * class as f64;
@@ -442,7 +442,7 @@ fn nines(percentile: f64) -> f64 {
 }
 
 /// Latency over percentiles, by their nines.
-fn latencies(table: &Table, rows: &[&Row], palette: &Palette) -> String {
+fn latencies(table: &ReportTable, rows: &[&Row], palette: &Palette) -> String {
     let mut canvas = Canvas::new();
     let curves: Vec<(&Row, &Latency)> = rows
         .iter()

@@ -1,10 +1,10 @@
 //! Two reports beside each other: which figures differ by more than chance, ours and those of the peers. Judges no machine.
-//! Two runs of a busy machine differ in all figures; the ratios to peers, measured in turn with ours, differ less. So both are told.
+//! Two runs of a busy machine differ in all figures; the ratios to peers, measured in turn with ours, differ less. So both are shown.
 
 use super::print::figure;
 use super::statistics::{SIGNIFICANT, by_chance, lowest};
-use super::{Better, Report, Row, Table};
-use crate::figures::Figures;
+use super::{BenchReport, Better, ReportTable, Row};
+use crate::samples::Samples;
 
 /// What a comparison says of one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Difference {
 }
 
 /// All that is in both.
-pub fn compare(before: &Report, after: &Report) -> Vec<Difference> {
+pub fn compare(before: &BenchReport, after: &BenchReport) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (name, table) in tables(after) {
         let found = tables(before).find(|(other, old)| *other == name && old.name == table.name);
@@ -61,7 +61,7 @@ pub fn compare(before: &Report, after: &Report) -> Vec<Difference> {
     differences
 }
 
-fn tables(report: &Report) -> impl Iterator<Item = (&str, &Table)> {
+fn tables(report: &BenchReport) -> impl Iterator<Item = (&str, &ReportTable)> {
     report.suites.iter().flat_map(|suite| {
         suite
             .tables
@@ -71,7 +71,7 @@ fn tables(report: &Report) -> impl Iterator<Item = (&str, &Table)> {
 }
 
 fn judge(what: String, better: Better, before: &[f64], after: &[f64]) -> Difference {
-    let middle = |runs: &[f64]| Figures::from(runs).median();
+    let middle = |runs: &[f64]| Samples::from(runs).median();
     let chance = by_chance(before, after);
     let (was, is) = (middle(before), middle(after));
     let judgement = if lowest(before.len(), after.len()) >= SIGNIFICANT {
@@ -93,7 +93,7 @@ fn judge(what: String, better: Better, before: &[f64], after: &[f64]) -> Differe
 }
 
 /// A line for each figure, and what to make of them.
-pub fn text(before: &Report, after: &Report) -> String {
+pub fn text(before: &BenchReport, after: &BenchReport) -> String {
     let differences = compare(before, after);
     let mut text = String::new();
     if before.machine.processor != after.machine.processor
@@ -123,7 +123,7 @@ pub fn text(before: &Report, after: &Report) -> String {
         let of_it = differences.iter().filter(|one| one.judgement == judgement);
         of_it.count()
     };
-    let told = differences.len() - count(Judgement::TooFew);
+    let compared = differences.len() - count(Judgement::TooFew);
     text += &format!(
         "{} figures are in both: {} better, {} worse, {} no more than chance, {} of too few runs; by chance alone about {:.0} would seem to differ\n",
         differences.len(),
@@ -131,38 +131,38 @@ pub fn text(before: &Report, after: &Report) -> String {
         count(Judgement::Worse),
         count(Judgement::Same),
         count(Judgement::TooFew),
-        told as f64 * SIGNIFICANT,
+        compared as f64 * SIGNIFICANT,
     );
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Length, Machine, Over, SCHEMA, Suite};
+    use super::super::{Length, Machine, RatioRuns, SCHEMA, Suite};
     use super::*;
 
-    fn report(runs: &[f64], over: &[f64]) -> Report {
+    fn report(runs: &[f64], over: &[f64]) -> BenchReport {
         let row = Row {
             case: "2 workers".to_owned(),
             program: "tsumugi".to_owned(),
             runs: runs.to_vec(),
-            over: vec![Over {
+            over: vec![RatioRuns {
                 program: "nginx".to_owned(),
                 runs: over.to_vec(),
             }],
             ..Row::default()
         };
-        let table = Table {
+        let table = ReportTable {
             name: "string".to_owned(),
             rows: vec![row],
-            ..Table::default()
+            ..ReportTable::default()
         };
         let suite = Suite {
             name: "http".to_owned(),
             tables: vec![table],
             ..Suite::default()
         };
-        Report {
+        BenchReport {
             schema: SCHEMA,
             version: String::new(),
             command: String::new(),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_has_is_left_out() {
+    fn row_of_one_report_only_is_left_out() {
         let mut other = report(LOW, LOW);
         other.suites[0].tables[0].name = "other".to_owned();
         assert_eq!(compare(&report(LOW, LOW), &other), []);

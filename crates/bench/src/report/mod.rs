@@ -17,14 +17,14 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use self::machine::Machine;
-use crate::figures::Figures;
+use crate::samples::Samples;
 
 /// The version of the shape.
 pub const SCHEMA: u32 = 1;
 
 /// A run of the command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct BenchReport {
     /// [`SCHEMA`] of the program that wrote it.
     pub schema: u32,
     /// The version of Tsumugi.
@@ -82,23 +82,23 @@ pub struct Suite {
     /// How to run it alone.
     pub command: String,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: SuiteOutcome,
     /// Why it failed.
     pub fault: Option<String>,
     /// How long it took.
     pub took_s: f64,
     /// What this machine lacked.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingPart>,
     /// What a reader must know.
     pub notes: Vec<String>,
     /// What was measured.
-    pub tables: Vec<Table>,
+    pub tables: Vec<ReportTable>,
 }
 
 /// How a suite ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SuiteOutcome {
     /// What it checks holds; the figures are another matter.
     #[default]
     Passed,
@@ -112,7 +112,7 @@ pub enum Outcome {
 
 /// What a suite would have measured with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct MissingPart {
     /// The program.
     pub what: String,
     /// How to get it.
@@ -121,7 +121,7 @@ pub struct Missing {
 
 /// Rows of one unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Table {
+pub struct ReportTable {
     /// Unique in its suite, and the same in every run.
     pub name: String,
     /// What a reader sees.
@@ -163,9 +163,9 @@ pub struct Row {
     /// The figure of each run, in order.
     pub runs: Vec<f64>,
     /// This row's figures over those of others, run by run.
-    pub over: Vec<Over>,
-    /// What somebody published of the same, on another machine.
-    pub published: Option<Published>,
+    pub over: Vec<RatioRuns>,
+    /// What was published of the same, on another machine.
+    pub published: Option<PublishedFigure>,
     /// What it cost.
     pub cost: Option<Cost>,
     /// How long requests took, of all runs together.
@@ -174,7 +174,7 @@ pub struct Row {
 
 /// Ratios, run by run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Over {
+pub struct RatioRuns {
     /// The program of the other row.
     pub program: String,
     /// This row's run over the other's beside it.
@@ -183,7 +183,7 @@ pub struct Over {
 
 /// A figure from elsewhere: another machine, another day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Published {
+pub struct PublishedFigure {
     /// The lowest and the highest that was published; the same when it is one figure.
     pub range: (f64, f64),
     /// Of what.
@@ -221,19 +221,19 @@ pub struct Latency {
 impl Row {
     /// The middle of its runs.
     pub fn median(&self) -> f64 {
-        Figures::from(self.runs.as_slice()).median()
+        Samples::from(self.runs.as_slice()).median()
     }
 }
 
-impl Published {
+impl PublishedFigure {
     /// One published figure.
-    pub fn exactly(figure: f64, of: &str) -> Published {
-        Published::between(figure, figure, of)
+    pub fn exactly(figure: f64, of: &str) -> PublishedFigure {
+        PublishedFigure::between(figure, figure, of)
     }
 
     /// Several published figures.
-    pub fn between(low: f64, high: f64, of: &str) -> Published {
-        Published {
+    pub fn between(low: f64, high: f64, of: &str) -> PublishedFigure {
+        PublishedFigure {
             range: (low, high),
             of: of.to_owned(),
             is_reckoned: false,
@@ -246,20 +246,20 @@ impl Published {
     }
 }
 
-impl Report {
+impl BenchReport {
     /// Reads a file that `--json` wrote.
-    pub fn read(file: &Path) -> Result<Report> {
+    pub fn read(file: &Path) -> Result<BenchReport> {
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read the report {}", file.display()))?;
-        let told = || format!("{} is no report of `tsumugi bench --json`", file.display());
-        let value: serde_json::Value = serde_json::from_str(&text).with_context(told)?;
-        let schema = value["schema"].as_u64().with_context(told)?;
+        let context = || format!("{} is no report of `tsumugi bench --json`", file.display());
+        let value: serde_json::Value = serde_json::from_str(&text).with_context(context)?;
+        let schema = value["schema"].as_u64().with_context(context)?;
         ensure!(
             schema == u64::from(SCHEMA),
             "{} has the shape {schema}, this program reads {SCHEMA}: use the program that wrote it, or measure again",
             file.display()
         );
-        serde_json::from_value(value).with_context(told)
+        serde_json::from_value(value).with_context(context)
     }
 
     /// Writes it for programs.
@@ -274,21 +274,21 @@ impl Report {
 mod tests {
     use super::*;
 
-    fn report() -> Report {
+    fn report() -> BenchReport {
         let row = Row {
             case: "<case>".to_owned(),
             program: "tsumugi".to_owned(),
             ours: true,
             runs: vec![1.0, 2.5],
-            published: Some(Published::between(1.0, 2.0, "somebody")),
+            published: Some(PublishedFigure::between(1.0, 2.0, "somebody")),
             ..Row::default()
         };
-        let table = Table {
+        let table = ReportTable {
             name: "table".to_owned(),
             title: "<script>alert(1)</script>".to_owned(),
             unit: "req/s".to_owned(),
             rows: vec![row],
-            ..Table::default()
+            ..ReportTable::default()
         };
         let suite = Suite {
             name: "http".to_owned(),
@@ -296,7 +296,7 @@ mod tests {
             tables: vec![table],
             ..Suite::default()
         };
-        Report {
+        BenchReport {
             schema: SCHEMA,
             version: "0.1.0".to_owned(),
             command: "tsumugi bench http".to_owned(),
@@ -316,19 +316,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report.json");
         report().write(&file).unwrap();
-        assert_eq!(Report::read(&file).unwrap(), report());
+        assert_eq!(BenchReport::read(&file).unwrap(), report());
     }
 
     fn check_refused(text: &str, expected: &str) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report.json");
         fs::write(&file, text).unwrap();
-        let error = Report::read(&file).unwrap_err().to_string();
+        let error = BenchReport::read(&file).unwrap_err().to_string();
         assert!(error.ends_with(expected), "{error}");
     }
 
     #[test]
-    fn what_is_no_report_is_refused() {
+    fn malformed_report_is_refused() {
         let other = "is no report of `tsumugi bench --json`";
         check_refused("hello", other);
         check_refused("{}", other);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text_in_a_page_and_nothing_is_asked_elsewhere() {
+    fn names_are_text_in_a_page_and_nothing_is_loaded_from_elsewhere() {
         let page = page::page(&report());
         assert!(
             page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("a &amp; b")

@@ -1,11 +1,11 @@
-//! A report as a page: one file, which asks nobody for anything and runs no script. Shows what the report holds and adds no figure.
+//! A report as a page: one file, which loads nothing and runs no script. Shows what the report holds and adds no figure.
 
 use std::fmt::Write as _;
 
 use super::chart::{draw, escape};
 use super::print::{figure, range_of};
-use super::{Better, Outcome, Over, Report, Row, Suite, Table};
-use crate::figures::{Figures, Ratio, thousands};
+use super::{BenchReport, Better, RatioRuns, ReportTable, Row, Suite, SuiteOutcome};
+use crate::samples::{Ratio, Samples, thousands};
 
 /// Ratios that stand at the top, at most.
 const CARDS_MAX: usize = 8;
@@ -18,7 +18,7 @@ const STYLE: [&str; 2] = [include_str!("chart.css"), include_str!("page.css")];
 const THREAD: &str = r#"<svg class="thread" viewBox="0 0 920 34" preserveAspectRatio="none" aria-hidden="true"><path d="M0 9C60 2 90 32 150 26S240 8 300 15s90 9 150 2 120-5 470-1"/><path d="M0 25C60 33 90 3 150 9s90 17 150 10 90-8 150-1 120 3 470-1"/></svg>"#;
 
 /// The whole page.
-pub fn page(report: &Report) -> String {
+pub fn page(report: &BenchReport) -> String {
     let mut html = String::new();
     head(&mut html, report);
     html.push_str("<main>\n");
@@ -42,7 +42,7 @@ fn add(html: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(html, "{text}");
 }
 
-fn head(html: &mut String, report: &Report) {
+fn head(html: &mut String, report: &BenchReport) {
     let machine = &report.machine;
     add(
         html,
@@ -77,10 +77,10 @@ fn head(html: &mut String, report: &Report) {
 }
 
 /// What ours is beside others, at a glance: of each suite the first row that was measured beside a peer.
-fn cards(html: &mut String, report: &Report) {
+fn cards(html: &mut String, report: &BenchReport) {
     let mut cards = Vec::new();
     for suite in &report.suites {
-        // Of a ratio of times nobody knows at a glance which end is the good one.
+        // Of a ratio of times a reader does not know at a glance which end is the good one.
         let mut tables = suite
             .tables
             .iter()
@@ -111,8 +111,8 @@ fn cards(html: &mut String, report: &Report) {
 }
 
 /// The first row of a table that was measured beside a peer.
-fn beside_a_peer(table: &Table) -> Option<(&str, &Over)> {
-    let is_peer = |over: &&Over| {
+fn beside_a_peer(table: &ReportTable) -> Option<(&str, &RatioRuns)> {
+    let is_peer = |over: &&RatioRuns| {
         let mut rows = table.rows.iter();
         rows.any(|row| !row.ours && row.program == over.program)
     };
@@ -124,10 +124,10 @@ fn beside_a_peer(table: &Table) -> Option<(&str, &Over)> {
 
 fn section(html: &mut String, suite: &Suite) {
     let badge = match suite.outcome {
-        Outcome::Passed => "",
-        Outcome::Failed => "<span class=\"badge failed\">failed</span>",
-        Outcome::Interrupted => "<span class=\"badge interrupted\">interrupted</span>",
-        Outcome::Skipped => "<span class=\"badge skipped\">not measured</span>",
+        SuiteOutcome::Passed => "",
+        SuiteOutcome::Failed => "<span class=\"badge failed\">failed</span>",
+        SuiteOutcome::Interrupted => "<span class=\"badge interrupted\">interrupted</span>",
+        SuiteOutcome::Skipped => "<span class=\"badge skipped\">not measured</span>",
     };
     add(
         html,
@@ -203,7 +203,7 @@ fn inline(text: &str) -> String {
 }
 
 /// A chart and its table.
-fn figures(html: &mut String, suite: &Suite, table: &Table) {
+fn figures(html: &mut String, suite: &Suite, table: &ReportTable) {
     add(
         html,
         format_args!(
@@ -255,7 +255,7 @@ fn column(head: &str, class: &'static str, cell: fn(&Row) -> String) -> Column {
     }
 }
 
-fn rows(html: &mut String, table: &Table) {
+fn rows(html: &mut String, table: &ReportTable) {
     let columns = [
         column("", "", |row| escape(&row.case)),
         column("", "", |row| escape(&row.program)),
@@ -320,7 +320,7 @@ fn rows(html: &mut String, table: &Table) {
     html.push_str("</table></div>\n");
 }
 
-fn over(over: &Over) -> String {
+fn over(over: &RatioRuns) -> String {
     let Ratio { median, min, max } = Ratio::of(&over.runs);
     format!(
         "<b>{median:.2}</b> <small>({min:.2}–{max:.2})</small> × {}",
@@ -331,7 +331,7 @@ fn over(over: &Over) -> String {
 fn cost(row: &Row, of: fn(&super::Cost) -> &Vec<f64>) -> String {
     let us = row.cost.as_ref().map(of).filter(|us| !us.is_empty());
     us.map_or_else(String::new, |us| {
-        figure(Figures::from(us.as_slice()).median())
+        figure(Samples::from(us.as_slice()).median())
     })
 }
 
@@ -366,7 +366,7 @@ fn published(row: &Row) -> String {
 }
 
 /// Machine, method, commands.
-fn measured(html: &mut String, report: &Report) {
+fn measured(html: &mut String, report: &BenchReport) {
     let machine = &report.machine;
     let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
     add(
@@ -379,7 +379,7 @@ fn measured(html: &mut String, report: &Report) {
              the kernel counted for one request.</p>\n\
              <p>At a steady rate requests leave by the clock, whatever the server does, and their time begins when they are due: a server that stalls is \
              charged for all who would have come meanwhile.</p>\n\
-             <p>Published figures are from other machines and other days. They show what their authors saw, not who is faster.</p>\n<dl>",
+             <p>PublishedFigure figures are from other machines and other days. They show what their authors saw, not who is faster.</p>\n<dl>",
             report.length.rounds, report.length.seconds
         ),
     );

@@ -3,14 +3,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Latency, Over, Published, Row, Table};
-use crate::figures::{Figures, Ratio, thousands};
+use super::{Latency, PublishedFigure, RatioRuns, ReportTable, Row};
+use crate::samples::{Ratio, Samples, thousands};
 
 /// Figures below this are shown with digits behind the point.
 const FINE_BELOW: f64 = 100.0;
 
 /// A title and a line for each row.
-pub fn table(suite: &str, table: &Table) -> String {
+pub fn table(suite: &str, table: &ReportTable) -> String {
     let mut text = format!("{suite}: {} [{}]\n", table.title, table.unit);
     for note in &table.notes {
         line(&mut text, &format!("  # {note}"));
@@ -21,8 +21,8 @@ pub fn table(suite: &str, table: &Table) -> String {
     };
     let (cases, programs) = (width(|row| &row.case), width(|row| &row.program));
     for row in table.rows.iter().filter(|row| !row.runs.is_empty()) {
-        let figures = Figures::from(row.runs.as_slice());
-        let mut told = format!(
+        let figures = Samples::from(row.runs.as_slice());
+        let mut shown = format!(
             "  {:<cases$}  {:<programs$}  {:>10} ({}-{}) {}",
             row.case,
             row.program,
@@ -31,20 +31,20 @@ pub fn table(suite: &str, table: &Table) -> String {
             figure(figures.max()),
             table.unit
         );
-        told += &costs(row);
+        shown += &costs(row);
         for over in &row.over {
-            told += &format!("   {}", ratio(over));
+            shown += &format!("   {}", ratio(over));
         }
-        told += &row.published.as_ref().map(published).unwrap_or_default();
-        told += &row.latency.as_ref().map(latency).unwrap_or_default();
-        line(&mut text, &told);
+        shown += &row.published.as_ref().map(published).unwrap_or_default();
+        shown += &row.latency.as_ref().map(latency).unwrap_or_default();
+        line(&mut text, &shown);
     }
     text
 }
 
-fn line(text: &mut String, told: &str) {
+fn line(text: &mut String, shown: &str) {
     // Writing to a string does not fail.
-    let _ = writeln!(text, "{}", told.trim_end());
+    let _ = writeln!(text, "{}", shown.trim_end());
 }
 
 /// A figure with as many digits as say something.
@@ -60,17 +60,17 @@ pub fn figure(figure: f64) -> String {
 
 /// The lowest and the highest of several figures.
 pub fn range_of(runs: &[f64]) -> String {
-    let runs = Figures::from(runs);
+    let runs = Samples::from(runs);
     format!("{}–{}", figure(runs.min()), figure(runs.max()))
 }
 
 /// `1.15 (1.10-1.20) x nginx+Lua`.
-pub fn ratio(over: &Over) -> String {
+pub fn ratio(over: &RatioRuns) -> String {
     format!("{} x {}", Ratio::of(&over.runs), over.program)
 }
 
 /// What was published, with whose it is.
-pub fn published(published: &Published) -> String {
+pub fn published(published: &PublishedFigure) -> String {
     let (low, high) = published.range;
     let shown = if low < high {
         format!("{}-{}", figure(low), figure(high))
@@ -89,31 +89,31 @@ fn costs(row: &Row) -> String {
     let Some(cost) = &row.cost else {
         return String::new();
     };
-    let mut told = String::new();
+    let mut shown = String::new();
     for (whose, us) in [("server", &cost.server_us), ("client", &cost.client_us)] {
         if !us.is_empty() {
-            let middle = Figures::from(us.as_slice()).median();
-            told += &format!("   {whose} {} us", figure(middle));
+            let middle = Samples::from(us.as_slice()).median();
+            shown += &format!("   {whose} {} us", figure(middle));
         }
     }
     if let Some(bytes) = cost.resident_bytes {
-        told += &format!("   {} MiB", figure(bytes as f64 / f64::from(1 << 20)));
+        shown += &format!("   {} MiB", figure(bytes as f64 / f64::from(1 << 20)));
     }
-    told
+    shown
 }
 
 fn latency(latency: &Latency) -> String {
-    let mut told = format!("   at {}/s:", thousands(latency.rate));
+    let mut shown = format!("   at {}/s:", thousands(latency.rate));
     for wanted in [50.0, 90.0, 99.0, 99.9, 100.0] {
         let found = latency.percentiles.iter().find(|(at, _)| *at == wanted);
         if let Some((_, ms)) = found {
-            told += &format!(" p{wanted} {} ms", figure(*ms));
+            shown += &format!(" p{wanted} {} ms", figure(*ms));
         }
     }
     if latency.unanswered > 0 {
-        told += &format!(", {} never answered", latency.unanswered);
+        shown += &format!(", {} never answered", latency.unanswered);
     }
-    told
+    shown
 }
 
 #[cfg(test)]
@@ -130,11 +130,11 @@ mod tests {
     }
 
     fn check(row: Row, expected: &str) {
-        let shown = Table {
+        let shown = ReportTable {
             title: "string".to_owned(),
             unit: "req/s".to_owned(),
             rows: vec![row],
-            ..Table::default()
+            ..ReportTable::default()
         };
         let expected = format!("http: string [req/s]\n{expected}");
         assert_eq!(table("http", &shown), expected);
@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn what_others_did_stands_beside() {
-        let over = Over {
+    fn published_figure_stands_beside_its_row() {
+        let over = RatioRuns {
             program: "nginx".to_owned(),
             runs: vec![2.0, 3.0, 4.0],
         };
         let row = Row {
             over: vec![over],
-            published: Some(Published::exactly(38_788.0, "ngx_mruby")),
+            published: Some(PublishedFigure::exactly(38_788.0, "ngx_mruby")),
             ..row()
         };
         check(

@@ -16,10 +16,10 @@ use tokio::time::timeout;
 
 use super::{Tally, grown, mebibytes, tail};
 use crate::bench::Bench;
-use crate::figures::thousands;
 use crate::limits::{ANSWER_MS_MAX, POLL_MS, SETTLE_MS};
-use crate::load::{Link, Protocol, Target, Transport};
+use crate::load::{LoadLink, LoadProtocol, LoadTarget, LoadTransport};
 use crate::process::{Process, free_address, pause};
+use crate::samples::thousands;
 use crate::servers::WORKERS;
 
 const PROGRAM: &str = "native-soak";
@@ -104,14 +104,14 @@ fn start(program: &Path, folder: &Path) -> Result<(Process, SocketAddr)> {
 /// One connection after the other, until the end.
 fn clients(address: SocketAddr, number: usize, tally: &Tally) -> Result<()> {
     let protocol = match number % 3 {
-        0 => Protocol::Http1,
-        _ => Protocol::Http2 { streams: STREAMS },
+        0 => LoadProtocol::Http1,
+        _ => LoadProtocol::Http2 { streams: STREAMS },
     };
-    let transport = Transport {
+    let transport = LoadTransport {
         protocol,
         tls: true,
     };
-    let target = Target::new(address, "/live", transport)?;
+    let target = LoadTarget::new(address, "/live", transport)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -123,8 +123,8 @@ fn clients(address: SocketAddr, number: usize, tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-async fn visit(target: &Target, number: usize, tally: &Tally) -> Result<()> {
-    let link = Link::open(target.clone()).await?;
+async fn visit(target: &LoadTarget, number: usize, tally: &Tally) -> Result<()> {
+    let link = LoadLink::open(target.clone()).await?;
     let at_once = match number % 3 {
         0 => 1,
         _ => STREAMS,
@@ -144,8 +144,8 @@ async fn visit(target: &Target, number: usize, tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-/// One request; every third client leaves before it is answered, and nobody waits for the end of a stream.
-async fn ask(link: &Link, target: &Target, turn: usize, tally: &Tally) -> Result<()> {
+/// One request; every third client leaves before it is answered, and no client waits for the end of a stream.
+async fn ask(link: &LoadLink, target: &LoadTarget, turn: usize, tally: &Tally) -> Result<()> {
     let (path, status, leaves_ms) = PATHS[turn % PATHS.len()];
     let target = target.at(path)?;
     let asked = link.fetch_from(&target);
@@ -169,11 +169,11 @@ async fn ask(link: &Link, target: &Target, turn: usize, tally: &Tally) -> Result
 
 /// What the server holds once its clients have gone: nothing but the plugins.
 fn held(address: SocketAddr) -> Result<String> {
-    let transport = Transport {
-        protocol: Protocol::Http1,
+    let transport = LoadTransport {
+        protocol: LoadProtocol::Http1,
         tls: true,
     };
-    let target = Target::new(address, "/live", transport)?;
+    let target = LoadTarget::new(address, "/live", transport)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -181,7 +181,7 @@ fn held(address: SocketAddr) -> Result<String> {
     loop {
         let local = LocalSet::new();
         let (status, body) = local.block_on(&runtime, async {
-            Link::open(target.clone()).await?.fetch().await
+            LoadLink::open(target.clone()).await?.fetch().await
         })?;
         ensure!(status == 200, "/live: {status}");
         let counts: Value = serde_json::from_slice(&body)?;

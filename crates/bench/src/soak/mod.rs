@@ -16,16 +16,17 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use nix::sys::signal::Signal;
 
-use crate::Verdict;
+use crate::PartVerdict;
 use crate::bench::Bench;
-use crate::client::Client;
-use crate::figures::thousands;
+use crate::client::ProbeClient;
 use crate::limits::{
     FILES_SPARE, GROWTH_BYTES_MAX, GROWTH_PERCENT_MAX, RELOAD_MS, SOAK_CLIENTS, SOAK_PARKED_ROUNDS,
 };
-use crate::parked::{self, Memory, PARKED};
+use crate::open_files::allow_files;
+use crate::parked::{self, MemorySample, PARKED};
 use crate::process::{Process, pause};
-use crate::servers::{Ours, WORKERS, application_file};
+use crate::samples::thousands;
+use crate::servers::{OwnPrograms, WORKERS, application_file};
 
 /// Paths of the mixed load and the status of each.
 const PATHS: [(&str, u16); 10] = [
@@ -96,7 +97,7 @@ fn under_load<T>(
 
 /// A part of the suite.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum SoakPart {
     /// The demo on PostgreSQL, its streams and a key-value store, while backends are ended
     Together,
     /// An application in Rust over TLS and HTTP/2, with clients that leave
@@ -113,17 +114,17 @@ pub enum Part {
 
 /// What to run, and for how long.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SoakPlan {
     seconds: u64,
-    parts: Vec<Part>,
+    parts: Vec<SoakPart>,
 }
 
-impl Plan {
+impl SoakPlan {
     /// `parts`, or all when there is none, in their order; those with mixed load for so many seconds each.
-    pub fn new(seconds: u64, parts: &[Part]) -> Plan {
-        let is_asked = |part: &Part| parts.is_empty() || parts.contains(part);
-        let parts = Part::value_variants().iter().copied().filter(is_asked);
-        Plan {
+    pub fn new(seconds: u64, parts: &[SoakPart]) -> SoakPlan {
+        let is_asked = |part: &SoakPart| parts.is_empty() || parts.contains(part);
+        let parts = SoakPart::value_variants().iter().copied().filter(is_asked);
+        SoakPlan {
             seconds,
             parts: parts.collect(),
         }
@@ -131,29 +132,29 @@ impl Plan {
 }
 
 /// Runs what is planned.
-pub fn run(bench: &mut Bench, plan: &Plan) -> Result<Verdict> {
-    parked::allow_files(PARKED as u64 + FILES_SPARE)?;
+pub fn run(bench: &mut Bench, plan: &SoakPlan) -> Result<PartVerdict> {
+    allow_files(PARKED as u64 + FILES_SPARE)?;
     let (ours, folder) = (bench.ours(), bench.folder().to_owned());
-    let mut verdict = Verdict::Passed;
+    let mut verdict = PartVerdict::Passed;
     let seconds = plan.seconds;
     for part in &plan.parts {
         let outcome = match part {
-            Part::Together => together::run(bench, seconds),
-            Part::Native => encrypted::run(bench, seconds),
-            Part::Mixed => mixed(&ours, &folder, seconds).map(Some),
-            Part::Parked => parked_again(&ours, &folder).map(Some),
-            Part::Reload => reload(&ours, &folder, seconds.min(60)).map(Some),
-            Part::Drain => drain(&ours, &folder).map(Some),
+            SoakPart::Together => together::run(bench, seconds),
+            SoakPart::Native => encrypted::run(bench, seconds),
+            SoakPart::Mixed => mixed(&ours, &folder, seconds).map(Some),
+            SoakPart::Parked => parked_again(&ours, &folder).map(Some),
+            SoakPart::Reload => reload(&ours, &folder, seconds.min(60)).map(Some),
+            SoakPart::Drain => drain(&ours, &folder).map(Some),
         };
         let name = part.to_possible_value();
         let name = name.as_ref().map_or("", PossibleValue::get_name);
         match outcome {
             Ok(Some(line)) => say!("soak     {name:<8} ok       {line}"),
-            // What it lacks was told.
+            // What it lacks was reported.
             Ok(None) => {}
             Err(error) => {
                 say!("soak     {name:<8} FAILED   {error:#}");
-                verdict = Verdict::Failed;
+                verdict = PartVerdict::Failed;
             }
         }
     }
@@ -161,7 +162,7 @@ pub fn run(bench: &mut Bench, plan: &Plan) -> Result<Verdict> {
 }
 
 /// Mixed load; memory after the first tenth is what it must be at the end.
-fn mixed(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
+fn mixed(ours: &OwnPrograms, folder: &Path, seconds: u64) -> Result<String> {
     let process = ours.start("soak.rb", folder)?;
     let address = process.address;
     let client = |tally: &Tally, number: u64| {
@@ -171,9 +172,9 @@ fn mixed(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
     };
     let ((start, end), answered, failed) = under_load(client, |_| {
         pause(seconds * 100);
-        let start = Memory::of(&process)?;
+        let start = MemorySample::of(&process)?;
         pause(seconds * 900);
-        Ok((start, Memory::of(&process)?))
+        Ok((start, MemorySample::of(&process)?))
     })
     .with_context(|| tail(&process))?;
     if failed > 0 {
@@ -193,7 +194,7 @@ fn mixed(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
 
 /// One connection of the mixed load: some requests, and sometimes away before the answer.
 fn visit(address: SocketAddr, tally: &Tally, number: u64) {
-    let Ok(mut client) = Client::connect(address) else {
+    let Ok(mut client) = ProbeClient::connect(address) else {
         return tally.count(false);
     };
     for at in 0..50 {
@@ -227,12 +228,12 @@ fn visit(address: SocketAddr, tally: &Tally, number: u64) {
 }
 
 /// Thousands of sleepers, several times over: the second round and the last take the same memory.
-fn parked_again(ours: &Ours, folder: &Path) -> Result<String> {
+fn parked_again(ours: &OwnPrograms, folder: &Path) -> Result<String> {
     let process = ours.start("soak.rb", folder)?;
     let mut after = Vec::new();
     for round in 0..SOAK_PARKED_ROUNDS {
         let mut sleepers = parked::send_all(&process, "/parked")?;
-        let errors = parked::missed(&mut sleepers);
+        let errors = parked::count_missing(&mut sleepers);
         if errors > 0 {
             bail!(
                 "round {round}: {errors} of {PARKED} were not answered:\n{}",
@@ -240,7 +241,7 @@ fn parked_again(ours: &Ours, folder: &Path) -> Result<String> {
             );
         }
         drop(sleepers);
-        after.push(Memory::settled(&process)?);
+        after.push(MemorySample::settled(&process)?);
     }
     let (Some(&start), Some(&end)) = (after.get(1), after.last()) else {
         bail!("too few rounds to compare");
@@ -255,13 +256,13 @@ fn parked_again(ours: &Ours, folder: &Path) -> Result<String> {
 }
 
 /// A reload every two seconds under load on open connections: no request may notice.
-fn reload(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
+fn reload(ours: &OwnPrograms, folder: &Path, seconds: u64) -> Result<String> {
     let file = folder.join("reload.rb");
     fs::rename(application_file("soak.rb", folder)?, &file)?;
     let process = ours.serve(&file, folder, WORKERS, &[])?;
     let address = process.address;
     let client = |tally: &Tally, _: u64| {
-        let Ok(mut client) = Client::connect(address) else {
+        let Ok(mut client) = ProbeClient::connect(address) else {
             return tally.count(false);
         };
         while !tally.is_ended() {
@@ -296,21 +297,21 @@ fn reload(ours: &Ours, folder: &Path, seconds: u64) -> Result<String> {
 }
 
 /// SIGTERM under load: what was asked before it is answered, and the server ends with 0.
-fn drain(ours: &Ours, folder: &Path) -> Result<String> {
+fn drain(ours: &OwnPrograms, folder: &Path) -> Result<String> {
     let mut process = ours.start("soak.rb", folder)?;
     let mut asked = Vec::new();
     for _ in 0..200 {
-        let mut client = Client::connect(process.address)?;
+        let mut client = ProbeClient::connect(process.address)?;
         client.fetch("/hello")?;
         client.send("/slow")?;
         asked.push(client);
     }
     pause(200); // all of them sleep by now
     process.signal(Signal::SIGTERM)?;
-    let missed = parked::missed(&mut asked);
-    if missed > 0 {
+    let missing = parked::count_missing(&mut asked);
+    if missing > 0 {
         bail!(
-            "{missed} of 200 requests were not answered:\n{}",
+            "{missing} of 200 requests were not answered:\n{}",
             tail(&process)
         );
     }
@@ -329,7 +330,7 @@ fn grown(what: &str, start: u64, end: u64) -> Result<()> {
     Ok(())
 }
 
-fn course(start: Memory, end: Memory) -> String {
+fn course(start: MemorySample, end: MemorySample) -> String {
     format!(
         "VMs {:.1} -> {:.1} MiB   process {:.1} -> {:.1} MiB",
         mebibytes(start.vm),

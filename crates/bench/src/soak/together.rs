@@ -1,6 +1,6 @@
 //! The part `together` of the suite soak: one process serves the demo on PostgreSQL, streams its rows and its count, and has the key-value
 //! store on a port of its own, while the database's backends die under it. Every answer is looked at.
-//! Rule: what was told to be done is done, and done once; a request that met a dead backend may fail, with the application's own page,
+//! Rule: what was acknowledged is done, and done once; a request that met a dead backend may fail, with the application's own page,
 //! and nothing else may.
 
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
@@ -16,12 +16,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::tail;
 use crate::bench::Bench;
-use crate::client::{Answer, Client};
-use crate::figures::thousands;
+use crate::client::{ProbeClient, ProbeResponse};
 use crate::limits::{ANSWER_MS_MAX, BROKEN_MS_MAX, KILL_MS, SETTLE_MS, TASKS_KEPT_MAX};
 use crate::process::{Process, find, free_address, pause};
+use crate::samples::thousands;
 use crate::servers::WORKERS;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 
 /// How the demo's connections are known among the database's.
 const NAME: &str = "tsumugi-soak";
@@ -36,14 +36,14 @@ const KILL: &str =
     "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = '";
 
 /// A request, and when it was made.
-struct Asked<'a> {
+struct SentRequest<'a> {
     path: &'a str,
     at: Instant,
 }
 
-impl Asked<'_> {
-    fn now(path: &str) -> Asked<'_> {
-        Asked {
+impl SentRequest<'_> {
+    fn now(path: &str) -> SentRequest<'_> {
+        SentRequest {
             path,
             at: Instant::now(),
         }
@@ -51,7 +51,7 @@ impl Asked<'_> {
 }
 
 /// What the clients saw.
-struct Seen {
+struct ClientTally {
     /// Titles of this run's tasks begin so.
     mark: String,
     /// When backends were ended last.
@@ -66,10 +66,10 @@ struct Seen {
     ended: AtomicBool,
 }
 
-impl Seen {
-    fn new() -> Seen {
+impl ClientTally {
+    fn new() -> ClientTally {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        Seen {
+        ClientTally {
             mark: format!("soak {:x}", since.unwrap_or_default().as_millis()),
             killed: Mutex::default(),
             answered: AtomicU64::default(),
@@ -83,7 +83,7 @@ impl Seen {
     }
 
     /// Counts what broke because a backend died while it was asked for or shortly before; what broke otherwise is a fault.
-    fn broke(&self, asked: &Asked<'_>, what: &str) {
+    fn broke(&self, asked: &SentRequest<'_>, what: &str) {
         let killed = self.killed.lock().ok().and_then(|killed| *killed);
         if killed.is_some_and(|at| at + Duration::from_millis(BROKEN_MS_MAX) > asked.at) {
             self.broken.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +111,12 @@ impl Seen {
     }
 
     /// Whether a page is the one that was asked for; the page of an error is counted, anything else is a fault.
-    fn judge(&self, asked: &Asked<'_>, answer: &Answer, holds: impl Fn(&str) -> bool) -> bool {
+    fn judge(
+        &self,
+        asked: &SentRequest<'_>,
+        answer: &ProbeResponse,
+        holds: impl Fn(&str) -> bool,
+    ) -> bool {
         let text = String::from_utf8_lossy(&answer.body);
         match answer.status {
             200 | 302 | 303 if holds(&text) => {
@@ -157,7 +162,7 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
     let mark = if url.contains('?') { '&' } else { '?' };
     let named = format!("{url}{mark}application_name={NAME}");
     let (process, store) = start(bench, &named)?;
-    let (stop, seen) = (bench.stop.clone(), Seen::new());
+    let (stop, seen) = (bench.stop.clone(), ClientTally::new());
     let killed = thread::scope(|scope| {
         for at in 0..READERS.max(WRITERS).max(LISTENERS) {
             let (seen, address) = (&seen, process.address);
@@ -229,7 +234,7 @@ impl Psql {
     }
 
     /// What it prints.
-    fn ask(&self, sql: &str, stop: &Stop) -> Result<String> {
+    fn ask(&self, sql: &str, stop: &StopFlag) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.args([&self.url, "-Atc", sql]);
         command.envs(self.password.as_ref().map(|word| ("PGPASSWORD", word)));
@@ -275,7 +280,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// Ends the demo's backends again and again; returns how many.
-fn kill(psql: &Psql, seconds: u64, seen: &Seen, stop: &Stop) -> Result<u64> {
+fn kill(psql: &Psql, seconds: u64, seen: &ClientTally, stop: &StopFlag) -> Result<u64> {
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut killed = 0;
     while Instant::now() < until && !seen.is_ended() {
@@ -301,9 +306,9 @@ fn kill(psql: &Psql, seconds: u64, seen: &Seen, stop: &Stop) -> Result<u64> {
 }
 
 /// Pages, and rows as they stream.
-fn read(address: SocketAddr, seen: &Seen) {
+fn read(address: SocketAddr, seen: &ClientTally) {
     while !seen.is_ended() {
-        let Ok(mut client) = Client::connect(address) else {
+        let Ok(mut client) = ProbeClient::connect(address) else {
             return seen.fault("the demo takes no connection".to_owned());
         };
         for path in ["/", "/board", "/tasks.csv", "/?q=soak"]
@@ -314,7 +319,7 @@ fn read(address: SocketAddr, seen: &Seen) {
             if seen.is_ended() {
                 return;
             }
-            let asked = Asked::now(path);
+            let asked = SentRequest::now(path);
             match client.fetch_in(path, "en") {
                 Ok(answer) if *path == "/tasks.csv" => {
                     seen.judge(&asked, &answer, is_table);
@@ -350,15 +355,15 @@ fn is_table(text: &str) -> bool {
 }
 
 /// Adds tasks, each under a title of its own, evenly over the whole time.
-fn write(address: SocketAddr, at: usize, seconds: u64, seen: &Seen) {
+fn write(address: SocketAddr, at: usize, seconds: u64, seen: &ClientTally) {
     let most = (TASKS_KEPT_MAX / WRITERS) as u64;
     let pause_ms = (seconds * 1_000 / most).max(1);
     let mut number = 0;
     while !seen.is_ended() {
-        let Ok(mut client) = Client::connect(address) else {
+        let Ok(mut client) = ProbeClient::connect(address) else {
             return seen.fault("the demo takes no connection".to_owned());
         };
-        let asked = Asked::now("/");
+        let asked = SentRequest::now("/");
         let page = match client.fetch_in(asked.path, "en") {
             Ok(page) => page,
             Err(error) => return seen.fault(format!("/: {error}")),
@@ -387,16 +392,16 @@ fn write(address: SocketAddr, at: usize, seconds: u64, seen: &Seen) {
 }
 
 /// Adds one. It is in one of both lists afterwards.
-fn add(client: &mut Client, cookie: &str, token: &str, title: &str, seen: &Seen) {
+fn add(client: &mut ProbeClient, cookie: &str, token: &str, title: &str, seen: &ClientTally) {
     let body = format!("_csrf={token}&colour=ai&title={}", title.replace(' ', "+"));
-    let asked = Asked::now("/tasks");
+    let asked = SentRequest::now("/tasks");
     match client.submit(asked.path, cookie, &body) {
         Ok(answer) if matches!(answer.status, 302 | 303) => {
             seen.judge(&asked, &answer, |_| true);
-            Seen::note(&seen.added, title);
+            ClientTally::note(&seen.added, title);
         }
         Ok(answer) => {
-            Seen::note(&seen.unsure, title);
+            ClientTally::note(&seen.unsure, title);
             seen.judge(&asked, &answer, |_| false);
         }
         Err(error) => seen.fault(format!("{}: {error}", asked.path)),
@@ -404,7 +409,7 @@ fn add(client: &mut Client, cookie: &str, token: &str, title: &str, seen: &Seen)
 }
 
 /// The cookie of the session, and the token of its forms, percent-encoded.
-fn session(page: &Answer) -> Option<(String, String)> {
+fn session(page: &ProbeResponse) -> Option<(String, String)> {
     let cookie = page
         .head
         .lines()
@@ -421,7 +426,7 @@ fn session(page: &Answer) -> Option<(String, String)> {
 }
 
 /// Hears of the count as it changes, for some seconds each time.
-fn listen(address: SocketAddr, seen: &Seen) {
+fn listen(address: SocketAddr, seen: &ClientTally) {
     while !seen.is_ended() {
         match hear(address, seen) {
             Ok(()) => {}
@@ -430,7 +435,7 @@ fn listen(address: SocketAddr, seen: &Seen) {
     }
 }
 
-fn hear(address: SocketAddr, seen: &Seen) -> Result<()> {
+fn hear(address: SocketAddr, seen: &ClientTally) -> Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_millis(ANSWER_MS_MAX)))?;
     stream.write_all(b"GET /events HTTP/1.1\r\nhost: bench\r\n\r\n")?;
@@ -453,7 +458,7 @@ fn hear(address: SocketAddr, seen: &Seen) -> Result<()> {
 }
 
 /// Calls the key-value store all the time; its program checks every answer.
-fn call(calls: &Path, store: &str, seconds: u64, seen: &Seen, stop: &Stop) {
+fn call(calls: &Path, store: &str, seconds: u64, seen: &ClientTally, stop: &StopFlag) {
     let records = "10000";
     let rounds = [("fill", 1), ("get", 4), ("set", 4), ("iterate", 4)];
     let until = Instant::now() + Duration::from_secs(seconds);
@@ -478,9 +483,9 @@ fn call(calls: &Path, store: &str, seconds: u64, seen: &Seen, stop: &Stop) {
     }
 }
 
-/// Once nobody ends backends any more: every task that was told to be added is there once, and none that nobody added.
-fn settled(address: SocketAddr, seen: &Seen) -> Result<usize> {
-    let answer = Client::connect(address)?.fetch("/tasks.csv")?;
+/// Once no backend is ended any more: every task that was acknowledged is there once, and no other.
+fn settled(address: SocketAddr, seen: &ClientTally) -> Result<usize> {
+    let answer = ProbeClient::connect(address)?.fetch("/tasks.csv")?;
     ensure!(answer.status == 200, "/tasks.csv: {}", answer.status);
     let text = String::from_utf8(answer.body)?;
     ensure!(is_table(&text), "/tasks.csv is no table");
@@ -497,15 +502,12 @@ fn settled(address: SocketAddr, seen: &Seen) -> Result<usize> {
     let (added, unsure) = (list(&seen.added), list(&seen.unsure));
     for title in &added {
         let found = there.binary_search(&title.as_str());
-        ensure!(
-            found.is_ok(),
-            "{title:?} was told to be added and is not there"
-        );
+        ensure!(found.is_ok(), "{title:?} was acknowledged and is not there");
     }
     let known: std::collections::HashSet<&str> =
         added.iter().chain(&unsure).map(String::as_str).collect();
     let stray = there.iter().find(|title| !known.contains(*title));
-    ensure!(stray.is_none(), "{stray:?} was added by nobody");
+    ensure!(stray.is_none(), "{stray:?} was added by no client");
     Ok(added.len())
 }
 
@@ -519,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_told_apart_from_its_url() {
+    fn password_is_separated_from_its_url() {
         check("postgres://a@b:1/c", "postgres://a@b:1/c", None);
         check(
             "postgres://a:%40x%3@b/c?d=e:f@g",

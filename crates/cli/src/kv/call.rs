@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use tokio::task::LocalSet;
 
-use super::{list, transfer, upkeep, words};
+use super::{list, maintenance, transfer, words};
 
 const GET: &str = "\
 Examples:
@@ -79,13 +79,13 @@ Example:
 
 /// One of the words.
 #[derive(clap::Subcommand)]
-pub enum Call {
+pub enum KvCall {
     /// Print the value at a key
     #[command(after_help = GET)]
     Get(words::Get),
     /// Store a value
     #[command(after_help = SET)]
-    Set(words::Set),
+    Set(words::SetCall),
     /// Remove a record
     Remove(words::Remove),
     /// Add to the end of a value
@@ -103,7 +103,7 @@ pub enum Call {
     Inspect(words::Inspect),
     /// Have the server copy a database on disk beside itself
     #[command(after_help = BACKUP)]
-    Backup(upkeep::Backup),
+    Backup(maintenance::Backup),
     /// Store the records of a file
     #[command(after_help = IMPORT)]
     Import(transfer::Import),
@@ -112,10 +112,10 @@ pub enum Call {
     Export(transfer::Export),
     /// Remove every record
     #[command(after_help = CLEAR)]
-    Clear(upkeep::Clear),
+    Clear(maintenance::Clear),
 }
 
-impl Call {
+impl KvCall {
     /// Makes the call, on this thread.
     pub fn run(self) -> Result<ExitCode> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -127,18 +127,18 @@ impl Call {
 
     async fn called(self) -> Result<ExitCode> {
         let done = match self {
-            Call::Get(get) => get.run().await,
-            Call::Set(set) => set.run().await,
-            Call::Remove(remove) => remove.run().await,
-            Call::Append(append) => append.run().await,
-            Call::Increment(increment) => increment.run().await,
-            Call::List(list) => list.run().await,
-            Call::Search(search) => search.run().await,
-            Call::Inspect(inspect) => inspect.run().await,
-            Call::Backup(backup) => backup.run().await,
-            Call::Import(import) => import.run().await,
-            Call::Export(export) => export.run().await,
-            Call::Clear(clear) => return clear.run().await,
+            KvCall::Get(get) => get.run().await,
+            KvCall::Set(set) => set.run().await,
+            KvCall::Remove(remove) => remove.run().await,
+            KvCall::Append(append) => append.run().await,
+            KvCall::Increment(increment) => increment.run().await,
+            KvCall::List(list) => list.run().await,
+            KvCall::Search(search) => search.run().await,
+            KvCall::Inspect(inspect) => inspect.run().await,
+            KvCall::Backup(backup) => backup.run().await,
+            KvCall::Import(import) => import.run().await,
+            KvCall::Export(export) => export.run().await,
+            KvCall::Clear(clear) => return clear.run().await,
         };
         done.map(|()| ExitCode::SUCCESS)
     }

@@ -6,13 +6,13 @@ use bytes::Bytes;
 use tsumugi_rpc::client::Duplex;
 use tsumugi_rpc::proto::iterate_request::OpType;
 use tsumugi_rpc::proto::{IterateRequest, IterateResponse};
-use tsumugi_rpc::{Client, Code};
+use tsumugi_rpc::{Client, TkrzwCode};
 
 use crate::limits::{PAGE_BYTES_AIM, PAGE_RECORDS_MAX, PAGE_RECORDS_MIN};
 
 /// In which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RecordOrder {
     /// From the first key on.
     Forward,
     /// From the last key back.
@@ -21,44 +21,44 @@ pub enum Order {
 
 /// Which records.
 #[derive(Clone, Debug)]
-pub struct Range {
+pub struct RecordRange {
     /// The first key.
     pub from: Option<Bytes>,
     /// The key that is beyond the last.
     pub to: Option<Bytes>,
     /// In which order they come.
-    pub order: Order,
+    pub order: RecordOrder,
 }
 
 /// What of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RecordParts {
     /// The keys; values are empty.
     Keys,
     /// Keys and values.
     Records,
 }
 
-impl Range {
+impl RecordRange {
     /// All records.
-    pub fn all() -> Range {
-        Range {
+    pub fn all() -> RecordRange {
+        RecordRange {
             from: None,
             to: None,
-            order: Order::Forward,
+            order: RecordOrder::Forward,
         }
     }
 
     /// Less of it: only keys that begin so.
     #[must_use]
-    pub fn within(self, prefix: &[u8]) -> Range {
+    pub fn within(self, prefix: &[u8]) -> RecordRange {
         let begin = Bytes::copy_from_slice(prefix);
         let from = Some(self.from.map_or(begin.clone(), |from| from.max(begin)));
         let to = match (self.to, beyond(prefix)) {
             (Some(to), Some(end)) => Some(to.min(end)),
             (to, end) => to.or(end),
         };
-        Range { from, to, ..self }
+        RecordRange { from, to, ..self }
     }
 
     fn holds(&self, key: &Bytes) -> bool {
@@ -80,25 +80,29 @@ fn beyond(prefix: &[u8]) -> Option<Bytes> {
 }
 
 /// A place in the order.
-pub struct Cursor {
+pub struct RecordCursor {
     stream: Duplex<IterateRequest, IterateResponse>,
     request: IterateRequest,
-    range: Range,
+    range: RecordRange,
     page: usize,
     is_at_end: bool,
 }
 
-impl Cursor {
+impl RecordCursor {
     /// A cursor before the first record.
-    pub async fn open(client: &Client, range: Range, wanted: Wanted) -> Result<Cursor> {
+    pub async fn open(
+        client: &Client,
+        range: RecordRange,
+        wanted: RecordParts,
+    ) -> Result<RecordCursor> {
         // Backwards, each record takes two requests.
         let stream = client.iterate(2 * PAGE_RECORDS_MAX + 1).await?;
         let request = IterateRequest {
             dbm_index: client.index(),
-            omit_value: wanted == Wanted::Keys,
+            omit_value: wanted == RecordParts::Keys,
             ..IterateRequest::default()
         };
-        let mut cursor = Cursor {
+        let mut cursor = RecordCursor {
             stream,
             request,
             range,
@@ -111,8 +115,8 @@ impl Cursor {
 
     async fn go_to_start(&mut self) -> Result<()> {
         let (key, operation, else_operation) = match self.range.order {
-            Order::Forward => (&self.range.from, OpType::OpJump, OpType::OpFirst),
-            Order::Backward => (&self.range.to, OpType::OpJumpLower, OpType::OpLast),
+            RecordOrder::Forward => (&self.range.from, OpType::OpJump, OpType::OpFirst),
+            RecordOrder::Backward => (&self.range.to, OpType::OpJumpLower, OpType::OpLast),
         };
         let operation = if key.is_some() {
             operation
@@ -138,9 +142,9 @@ impl Cursor {
         let answer = self.stream.receive().await?;
         let answer = answer.context("the server has ended the call; try again")?;
         let status = answer.status.unwrap_or_default();
-        match Code::of(status.code) {
-            Code::Success => Ok(Some((answer.key, answer.value))),
-            Code::NotFound => Ok(None),
+        match TkrzwCode::of(status.code) {
+            TkrzwCode::Success => Ok(Some((answer.key, answer.value))),
+            TkrzwCode::NotFound => Ok(None),
             code => bail!("the database answered {code}: {}", status.message),
         }
     }
@@ -154,8 +158,8 @@ impl Cursor {
         };
         for _ in 0..count {
             match self.range.order {
-                Order::Forward => self.ask(OpType::OpStep).await?,
-                Order::Backward => {
+                RecordOrder::Forward => self.ask(OpType::OpStep).await?,
+                RecordOrder::Backward => {
                     self.ask(OpType::OpGet).await?;
                     self.ask(OpType::OpPrevious).await?;
                 }
@@ -164,7 +168,7 @@ impl Cursor {
         let (mut records, mut bytes) = (Vec::with_capacity(count), 0);
         for _ in 0..count {
             let record = self.answer().await?;
-            if self.range.order == Order::Backward {
+            if self.range.order == RecordOrder::Backward {
                 self.answer().await?;
             }
             match record {
@@ -189,9 +193,9 @@ mod tests {
     use super::*;
 
     fn check(prefix: &[u8], from: &str, expected: (&[u8], Option<&[u8]>)) {
-        let range = Range {
+        let range = RecordRange {
             from: (!from.is_empty()).then(|| Bytes::copy_from_slice(from.as_bytes())),
-            ..Range::all()
+            ..RecordRange::all()
         };
         let range = range.within(prefix);
         assert_eq!(

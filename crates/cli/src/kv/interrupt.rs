@@ -7,7 +7,7 @@ use tsumugi_worker::ERRORS;
 /// Exit code after Ctrl-C, as shells give it to what a signal ended.
 const INTERRUPTED: i32 = 130;
 
-/// Has `statement` told when Ctrl-C or SIGTERM comes. Without a thread or a handler to spare, the signal ends the process as usual.
+/// Has `statement` printed when Ctrl-C or SIGTERM comes. Without a thread or a handler to spare, the signal ends the process as usual.
 pub fn tell(statement: impl FnOnce() -> String + Send + 'static) {
     use tokio::signal::unix::{SignalKind, signal};
     let watch = move || {
@@ -23,7 +23,7 @@ pub fn tell(statement: impl FnOnce() -> String + Send + 'static) {
             }
             std::io::Result::Ok(())
         })?;
-        // Nobody is left to tell when it cannot be written.
+        // There is no reader when it cannot be written.
         let _ = writeln!(&ERRORS, "tsumugi: interrupted: {}", statement());
         std::process::exit(INTERRUPTED)
     };

@@ -3,13 +3,13 @@
 
 use std::str::FromStr;
 
-use tsumugi_rpc::{AWAKE_US_MAX, Limits};
+use tsumugi_rpc::{AWAKE_US_MAX, RpcLimits};
 use tsumugi_server::{LimitError, Row, WORKER, assigned, limited, row};
-use tsumugi_worker::Limits as WorkerLimits;
+use tsumugi_worker::WorkerLimits;
 
 /// One limit and its value.
 #[derive(Clone, Debug)]
-pub struct Limit {
+pub struct LimitSetting {
     set: Setter,
     value: u64,
     name: &'static str,
@@ -18,10 +18,10 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug)]
 enum Setter {
     Worker(fn(u64, &mut WorkerLimits) -> bool),
-    Service(fn(u64, &mut Limits) -> bool),
+    Service(fn(u64, &mut RpcLimits) -> bool),
 }
 
-const SERVICE: &[Row<Limits>] = limited!(
+const SERVICE: &[Row<RpcLimits>] = limited!(
     message_bytes_max inbound_bytes_max outbound_bytes_max message_timeout_ms streams_max header_bytes_max tls_handshake_ms
     preface_ms keep_alive_ms keep_alive_answer_ms send_timeout_ms awake_us retry_wait_ms_max stream_writes_max stream_bytes_max
 );
@@ -36,21 +36,21 @@ fn setter(name: &str) -> Option<(&'static str, Setter)> {
     worker.or_else(|| row(SERVICE, name).map(|(name, set)| (name, Setter::Service(set))))
 }
 
-impl FromStr for Limit {
+impl FromStr for LimitSetting {
     type Err = LimitError;
 
-    fn from_str(text: &str) -> Result<Limit, LimitError> {
+    fn from_str(text: &str) -> Result<LimitSetting, LimitError> {
         let (name, set, value) = assigned(text, setter, names)?;
-        Ok(Limit { set, value, name })
+        Ok(LimitSetting { set, value, name })
     }
 }
 
-impl Limit {
+impl LimitSetting {
     /// Puts the value where it is enforced.
     ///
     /// # Errors
     /// When the value is beyond what the limit's type can hold.
-    pub fn apply(&self, workers: &mut WorkerLimits, service: &mut Limits) -> anyhow::Result<()> {
+    pub fn apply(&self, workers: &mut WorkerLimits, service: &mut RpcLimits) -> anyhow::Result<()> {
         let fits = match self.set {
             Setter::Worker(set) => set(self.value, workers),
             Setter::Service(set) => set(self.value, service),
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_limit_has_its_name_here() {
-        let shown = format!("{:?} {:?}", WorkerLimits::default(), Limits::default());
+        let shown = format!("{:?} {:?}", WorkerLimits::default(), RpcLimits::default());
         let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
         let fields = shown
             .split([' ', '{', ','])
@@ -85,13 +85,13 @@ mod tests {
 
     #[test]
     fn limits_are_set_by_name() {
-        let (mut workers, mut service) = (WorkerLimits::default(), Limits::default());
+        let (mut workers, mut service) = (WorkerLimits::default(), RpcLimits::default());
         for text in ["streams_max=7", "connections_max=1_000"] {
-            let limit: Limit = text.parse().unwrap();
+            let limit: LimitSetting = text.parse().unwrap();
             limit.apply(&mut workers, &mut service).unwrap();
         }
         assert_eq!((service.streams_max, workers.connections_max), (7, 1_000));
-        let error = "speed=1".parse::<Limit>().unwrap_err().to_string();
+        let error = "speed=1".parse::<LimitSetting>().unwrap_err().to_string();
         assert!(error.contains("the names are connections_max, "), "{error}");
     }
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use bytes::Bytes;
 
-use super::cursor::{Cursor, Order, Range, Wanted};
-use super::outlet::{Outlet, Piece, Taken};
-use super::record::{self, Format};
+use super::cursor::{RecordCursor, RecordOrder, RecordParts, RecordRange};
+use super::outlet::{BatchOutcome, RecordBatch, RecordOutlet};
+use super::record::{self, RecordFormat};
 use super::remote::Remote;
 use super::{escape, interrupt};
 use crate::progress::{self, Extent};
@@ -53,25 +53,25 @@ impl List {
             };
             Ok(bytes.map(read).transpose()?.map(Bytes::from))
         };
-        let mut range = Range {
+        let mut range = RecordRange {
             from: bytes(self.from)?,
             to: bytes(self.to)?,
             order: match self.backward {
-                true => Order::Backward,
-                false => Order::Forward,
+                true => RecordOrder::Backward,
+                false => RecordOrder::Forward,
             },
         };
         if let Some(prefix) = bytes(self.prefix)? {
             range = range.within(&prefix);
         }
         let wanted = match self.keys {
-            true => Wanted::Keys,
-            false => Wanted::Records,
+            true => RecordParts::Keys,
+            false => RecordParts::Records,
         };
         let most = self.limit.unwrap_or(u64::MAX);
         let client = self.remote.client()?;
-        let cursor = Cursor::open(&client, range, wanted).await?;
-        let output = Outlet::standard()?;
+        let cursor = RecordCursor::open(&client, range, wanted).await?;
+        let output = RecordOutlet::standard()?;
         let written = output.written();
         interrupt::tell(move || {
             let records = written.load(Ordering::Relaxed);
@@ -81,7 +81,12 @@ impl List {
     }
 }
 
-async fn print(mut cursor: Cursor, wanted: Wanted, mut most: u64, output: Outlet) -> Result<()> {
+async fn print(
+    mut cursor: RecordCursor,
+    wanted: RecordParts,
+    mut most: u64,
+    output: RecordOutlet,
+) -> Result<()> {
     let bar = progress::bar(Extent::Unknown, "list");
     loop {
         let page = cursor
@@ -93,8 +98,8 @@ async fn print(mut cursor: Cursor, wanted: Wanted, mut most: u64, output: Outlet
         let mut bytes = Vec::new();
         for (key, value) in &page {
             match wanted {
-                Wanted::Records => record::put(Format::Tsv, key, value, &mut bytes),
-                Wanted::Keys => {
+                RecordParts::Records => record::put(RecordFormat::Tsv, key, value, &mut bytes),
+                RecordParts::Keys => {
                     escape::put(key, &mut bytes);
                     bytes.push(b'\n');
                 }
@@ -102,7 +107,7 @@ async fn print(mut cursor: Cursor, wanted: Wanted, mut most: u64, output: Outlet
         }
         let records = page.len() as u64;
         most -= records;
-        if output.take(Piece { bytes, records }).await == Taken::No {
+        if output.take(RecordBatch { bytes, records }).await == BatchOutcome::No {
             break;
         }
         bar.inc(records);

@@ -1,19 +1,19 @@
 //! `tsumugi kv`: the key-value store on its own. Without a word it serves databases; its words talk to a server.
 //! Calls are made by the client of `tsumugi-rpc`, and what a database's folder holds is the store's affair.
 
-pub mod beside;
 mod call;
 mod cursor;
+pub mod embedded;
 mod escape;
 mod interrupt;
 mod limit;
 mod list;
+mod maintenance;
 mod outlet;
 mod record;
 mod remote;
 mod serve;
 mod transfer;
-mod upkeep;
 mod words;
 
 use std::path::Path;
@@ -21,12 +21,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-/// What `kv` is told.
+/// Arguments of `kv`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
-    call: Option<call::Call>,
+    call: Option<call::KvCall>,
     #[command(flatten)]
     serve: serve::Options,
 }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use crate::limits::PIECES_WAITING_MAX;
 
 /// Some whole records as they are written.
-pub struct Piece {
+pub struct RecordBatch {
     /// How they are written.
     pub bytes: Vec<u8>,
     /// How many they are.
@@ -22,35 +22,35 @@ pub struct Piece {
 }
 
 /// What takes pieces.
-pub struct Outlet {
-    pieces: Sender<Piece>,
+pub struct RecordOutlet {
+    pieces: Sender<RecordBatch>,
     thread: JoinHandle<io::Result<()>>,
     written: Arc<AtomicU64>,
-    file: Option<Draft>,
+    file: Option<PartFile>,
 }
 
-struct Draft {
+struct PartFile {
     part: PathBuf,
     name: PathBuf,
 }
 
 /// How a piece was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum BatchOutcome {
     /// It will be written.
     Yes,
-    /// Nobody reads any more, or it cannot be written; [`Outlet::close`] tells.
+    /// The reader has gone, or it cannot be written; [`RecordOutlet::close`] returns which.
     No,
 }
 
-impl Outlet {
+impl RecordOutlet {
     /// Standard output.
-    pub fn standard() -> Result<Outlet> {
-        Outlet::start(io::stdout(), None)
+    pub fn standard() -> Result<RecordOutlet> {
+        RecordOutlet::start(io::stdout(), None)
     }
 
     /// A file that is not there yet.
-    pub fn file(name: &Path) -> Result<Outlet> {
+    pub fn file(name: &Path) -> Result<RecordOutlet> {
         refuse_existing(name)?;
         let mut part = name.to_owned().into_os_string();
         part.push(".part");
@@ -58,10 +58,10 @@ impl Outlet {
         let file =
             File::create(&part).with_context(|| format!("cannot create {}", part.display()))?;
         let name = name.to_owned();
-        Outlet::start(file, Some(Draft { part, name }))
+        RecordOutlet::start(file, Some(PartFile { part, name }))
     }
 
-    fn start(output: impl Write + Send + 'static, file: Option<Draft>) -> Result<Outlet> {
+    fn start(output: impl Write + Send + 'static, file: Option<PartFile>) -> Result<RecordOutlet> {
         let (pieces, waiting) = channel(PIECES_WAITING_MAX);
         let written = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&written);
@@ -69,7 +69,7 @@ impl Outlet {
             .name("kv-output".to_owned())
             .spawn(move || write(output, waiting, &count))
             .context("cannot start a thread for the output")?;
-        Ok(Outlet {
+        Ok(RecordOutlet {
             pieces,
             thread,
             written,
@@ -77,7 +77,7 @@ impl Outlet {
         })
     }
 
-    /// Records that have been written so far, and whose they will be told of after Ctrl-C.
+    /// Records that have been written so far, which are reported after Ctrl-C.
     pub fn written(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.written)
     }
@@ -88,10 +88,10 @@ impl Outlet {
     }
 
     /// Takes a piece, as soon as there is room.
-    pub async fn take(&self, piece: Piece) -> Taken {
+    pub async fn take(&self, piece: RecordBatch) -> BatchOutcome {
         match self.pieces.send(piece).await {
-            Ok(()) => Taken::Yes,
-            Err(_) => Taken::No,
+            Ok(()) => BatchOutcome::Yes,
+            Err(_) => BatchOutcome::No,
         }
     }
 
@@ -100,7 +100,7 @@ impl Outlet {
         drop(self.pieces);
         let written = self.thread.join();
         let written = written.unwrap_or_else(|_| Err(io::Error::other("its thread has ended")));
-        let Some(Draft { part, name }) = self.file else {
+        let Some(PartFile { part, name }) = self.file else {
             return match written {
                 // Who reads no more, as `head` does, has had enough.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -134,7 +134,7 @@ fn refuse_existing(name: &Path) -> Result<()> {
 
 fn write(
     mut output: impl Write,
-    mut pieces: Receiver<Piece>,
+    mut pieces: Receiver<RecordBatch>,
     written: &AtomicU64,
 ) -> io::Result<()> {
     while let Some(piece) = pieces.blocking_recv() {

@@ -1,5 +1,5 @@
 //! Records in a file: lines of escaped TSV, or flat, as tkrzw_dbm_util writes them. Knows readers and buffers, not where they lead.
-//! What a file claims takes memory only as it comes; a malformed record is told with its number.
+//! What a file claims takes memory only as it comes; a malformed record is reported with its number.
 //!
 //! Flat is keys and values in turn, each with 0xFF, a length and its bytes; what begins with 0xFE is about the file and skipped.
 //! A length is in groups of seven bits, the highest first, all but the last with the eighth bit set.
@@ -13,7 +13,7 @@ use crate::limits::LINE_BYTES_MAX;
 
 /// How records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub enum RecordFormat {
     /// KEY, a tab, VALUE, escaped
     Tsv,
     /// Lengths and bytes, as tkrzw_dbm_util writes
@@ -47,15 +47,15 @@ pub enum Error {
 }
 
 /// Appends a record.
-pub fn put(format: Format, key: &[u8], value: &[u8], bytes: &mut Vec<u8>) {
+pub fn put(format: RecordFormat, key: &[u8], value: &[u8], bytes: &mut Vec<u8>) {
     match format {
-        Format::Tsv => {
+        RecordFormat::Tsv => {
             escape::put(key, bytes);
             bytes.push(b'\t');
             escape::put(value, bytes);
             bytes.push(b'\n');
         }
-        Format::Flat => {
+        RecordFormat::Flat => {
             put_flat(key, bytes);
             put_flat(value, bytes);
         }
@@ -77,10 +77,13 @@ fn put_flat(part: &[u8], bytes: &mut Vec<u8>) {
 }
 
 /// The next record; `None` at the end.
-pub fn next(format: Format, source: &mut impl BufRead) -> Result<Option<(Bytes, Bytes)>, Error> {
+pub fn next(
+    format: RecordFormat,
+    source: &mut impl BufRead,
+) -> Result<Option<(Bytes, Bytes)>, Error> {
     match format {
-        Format::Tsv => next_line(source),
-        Format::Flat => {
+        RecordFormat::Tsv => next_line(source),
+        RecordFormat::Flat => {
             let Some(key) = next_flat(source)? else {
                 return Ok(None);
             };
@@ -152,7 +155,7 @@ fn byte(source: &mut impl BufRead) -> io::Result<Option<u8>> {
 mod tests {
     use super::*;
 
-    fn check(format: Format, mut source: &[u8], expected: &str) {
+    fn check(format: RecordFormat, mut source: &[u8], expected: &str) {
         let mut found = Vec::new();
         let end = loop {
             match next(format, &mut source) {
@@ -170,32 +173,36 @@ mod tests {
 
     #[test]
     fn lines_are_records() {
-        check(Format::Tsv, b"a\t1\nb\t2\r\n\t\n", "a=1 b=2 = end");
-        check(Format::Tsv, b"a\t1\nb\t2\t3", "a=1 b=2\\t3 end");
-        check(Format::Tsv, b"a\t1\nb\n", "a=1 the line has no tab");
-        check(Format::Tsv, b"a\t\\q\n", "a backslash is followed");
-        check(Format::Tsv, b"", "end");
+        check(RecordFormat::Tsv, b"a\t1\nb\t2\r\n\t\n", "a=1 b=2 = end");
+        check(RecordFormat::Tsv, b"a\t1\nb\t2\t3", "a=1 b=2\\t3 end");
+        check(RecordFormat::Tsv, b"a\t1\nb\n", "a=1 the line has no tab");
+        check(RecordFormat::Tsv, b"a\t\\q\n", "a backslash is followed");
+        check(RecordFormat::Tsv, b"", "end");
     }
 
     #[test]
     fn flat_files_are_read_to_where_they_are_sound() {
-        check(Format::Flat, b"\xfe\x03abc\xff\x01k\xff\x02vw", "k=vw end");
         check(
-            Format::Flat,
+            RecordFormat::Flat,
+            b"\xfe\x03abc\xff\x01k\xff\x02vw",
+            "k=vw end",
+        );
+        check(
+            RecordFormat::Flat,
             b"\xff\x01k\xff\x02v",
             "the file ends within it",
         );
-        check(Format::Flat, b"\xff\x01k", "the file ends within it");
-        check(Format::Flat, b"\xff\x81", "the file ends within it");
-        check(Format::Flat, b"k\tv\n", "it begins with byte 0x6b");
-        check(Format::Flat, &[0xff; 16], "it has more than");
+        check(RecordFormat::Flat, b"\xff\x01k", "the file ends within it");
+        check(RecordFormat::Flat, b"\xff\x81", "the file ends within it");
+        check(RecordFormat::Flat, b"k\tv\n", "it begins with byte 0x6b");
+        check(RecordFormat::Flat, &[0xff; 16], "it has more than");
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_record_is_read_back() {
         for length in [0, 1, 127, 128, 16_383, 16_384, 2_097_152] {
             let (key, value) = (b"k\t\n\\\xff".as_slice(), vec![b'\r'; length]);
-            for format in [Format::Tsv, Format::Flat] {
+            for format in [RecordFormat::Tsv, RecordFormat::Flat] {
                 let mut bytes = Vec::new();
                 put(format, key, &value, &mut bytes);
                 let mut source = bytes.as_slice();

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use tsumugi_rpc::client::{Identity, Options, Tls};
-use tsumugi_rpc::{Client, ClientLimits, TOKEN_FILE_BYTES_MAX, Target};
+use tsumugi_rpc::client::{ClientIdentity, Options, Tls};
+use tsumugi_rpc::{Client, ClientLimits, RpcTarget, TOKEN_FILE_BYTES_MAX};
 
 use crate::limits::VALUE_BYTES_MAX;
 
@@ -48,15 +48,16 @@ impl Remote {
     fn client_with(&self, limits: ClientLimits) -> Result<Client> {
         let target = self.target()?;
         let tls = match (&self.tls_ca, &target) {
-            (Some(authority), Target::Tls { .. }) => {
+            (Some(authority), RpcTarget::Tls { .. }) => {
                 let identity = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
-                let identity = identity.map(|(certificate, key)| Identity { certificate, key });
+                let identity =
+                    identity.map(|(certificate, key)| ClientIdentity { certificate, key });
                 Some(Tls::read(authority, identity)?)
             }
             (Some(_), _) => bail!(
                 "--tls-ca is for TLS, and {target} is spoken to without; write HOST:PORT or tkrzw+tls://HOST:PORT"
             ),
-            (None, Target::Tls { .. }) => {
+            (None, RpcTarget::Tls { .. }) => {
                 bail!("{target} needs --tls-ca: the authorities that vouch for the server, in PEM")
             }
             (None, _) => None,
@@ -74,7 +75,7 @@ impl Remote {
     }
 
     /// The server as clients write it.
-    pub fn target(&self) -> Result<Target> {
+    pub fn target(&self) -> Result<RpcTarget> {
         let text = &self.address;
         let url = if text.starts_with("tkrzw") {
             text.clone()

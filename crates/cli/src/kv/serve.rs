@@ -1,5 +1,5 @@
 //! `tsumugi kv` as a server: databases on all workers until a signal ends it.
-//! What cannot be opened, read or bound is told before anything is served.
+//! What cannot be opened, read or bound is reported before anything is served.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,14 +9,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use tsumugi_http::{Tls, admin};
-use tsumugi_kv::{Database, Spec};
-use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
-use tsumugi_rpc::{Limits, MESSAGE_BYTES_DEFAULT};
+use tsumugi_http::{ServerTls, admin};
+use tsumugi_kv::{KvDatabase, Spec};
+use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
+use tsumugi_rpc::{MESSAGE_BYTES_DEFAULT, RpcLimits};
 use tsumugi_server::{Listen, bind, streams_apart};
-use tsumugi_worker::{Address, Config, Scheduling, Server, Signals};
+use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
 
-use super::limit::Limit;
+use super::limit::LimitSetting;
 use crate::limits::VALUE_BYTES_DEFAULT;
 
 /// Options of the server.
@@ -53,10 +53,10 @@ pub struct Options {
     insecure: bool,
     /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
     #[arg(long, value_name = "ADDR")]
-    admin: Option<Address>,
+    admin: Option<ListenAddress>,
     /// Another value for a limit, under the name that its error message gives it; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
-    limits: Vec<Limit>,
+    limits: Vec<LimitSetting>,
     /// Refuse every write to the databases, which must be there
     #[arg(long, alias = "read_only")]
     read_only: bool,
@@ -76,7 +76,7 @@ impl Options {
 
 /// What clients may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum ClientAccess {
     Full,
     Read,
 }
@@ -88,14 +88,14 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     ensure_guarded(&arguments, &listen)?;
     streams_apart()?;
     let access = match arguments.read_only {
-        true => Access::Read,
-        false => Access::Full,
+        true => ClientAccess::Read,
+        false => ClientAccess::Full,
     };
     let databases = open(&arguments.databases, access)?;
     let mut config = Config {
         listen,
         signals: Signals::Handle,
-        // Its clients wait for it, and it for nobody on this machine.
+        // Its clients wait for it, and it for no process of this machine.
         scheduling: Scheduling::Inherited,
         ..Config::default()
     };
@@ -107,7 +107,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
         limit.apply(&mut config.limits, &mut limits)?;
     }
     let workers = config.workers;
-    let store = Store::new(Settings {
+    let store = ServedStore::new(ServiceSettings {
         databases: databases.clone(),
         tls: tls.clone(),
         tokens: arguments.token_file.map(|path| TokenFile {
@@ -120,7 +120,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
         }),
         limits,
     })?;
-    let server = Server::bind(config)?;
+    let server = BoundServer::bind(config)?;
     let _pid_file = arguments.pid_file.map(PidFile::write).transpose()?;
     for (index, database) in databases.iter().enumerate() {
         tracing::info!("database {index}: {}", database.spec());
@@ -137,11 +137,11 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     Ok(ExitCode::from(exit.code()))
 }
 
-fn tls(arguments: &Options) -> Result<Option<Tls>> {
+fn tls(arguments: &Options) -> Result<Option<ServerTls>> {
     let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
         return Ok(None);
     };
-    let tls = Tls::new(certificate.clone(), key.clone())?;
+    let tls = ServerTls::new(certificate.clone(), key.clone())?;
     Ok(Some(match &arguments.tls_client_ca {
         Some(authority) => tls.with_client_authority(authority.clone()),
         None => tls,
@@ -149,12 +149,12 @@ fn tls(arguments: &Options) -> Result<Option<Tls>> {
 }
 
 /// What other machines reach is served in the clear only when that is said.
-fn ensure_guarded(arguments: &Options, listen: &[Address]) -> Result<()> {
+fn ensure_guarded(arguments: &Options, listen: &[ListenAddress]) -> Result<()> {
     if arguments.tls_cert.is_some() || arguments.insecure {
         return Ok(());
     }
     for address in listen {
-        if let Address::Tcp(tcp) = address {
+        if let ListenAddress::Tcp(tcp) = address {
             ensure!(
                 tcp.ip().is_loopback(),
                 "{tcp} is reached by other machines and would be served without TLS; give --tls-cert and --tls-key, or --insecure if the network is trusted"
@@ -165,13 +165,13 @@ fn ensure_guarded(arguments: &Options, listen: &[Address]) -> Result<()> {
 }
 
 /// Opens the databases, one after the other; recovery takes the time it takes.
-pub fn open(texts: &[String], access: Access) -> Result<Vec<Database>> {
+pub fn open(texts: &[String], access: ClientAccess) -> Result<Vec<KvDatabase>> {
     let open = |text: &str| {
         let path = Spec::shown(text);
         let open = || {
             let mut spec: Spec = text.parse()?;
-            spec.read_only |= access == Access::Read;
-            Database::open(&spec)
+            spec.read_only |= access == ClientAccess::Read;
+            KvDatabase::open(&spec)
         };
         open().with_context(|| format!("cannot open the database {path}"))
     };
@@ -220,14 +220,14 @@ impl Drop for PidFile {
 }
 
 /// A message may be as large as the largest value that may be stored, whatever the databases take.
-pub fn limits_for(databases: &[Database]) -> Limits {
+pub fn limits_for(databases: &[KvDatabase]) -> RpcLimits {
     let values = databases.iter().map(|database| database.spec().value_max);
     let more = values
         .max()
         .unwrap_or(0)
         .saturating_sub(VALUE_BYTES_DEFAULT);
-    let limits = Limits::default();
-    Limits {
+    let limits = RpcLimits::default();
+    RpcLimits {
         message_bytes_max: MESSAGE_BYTES_DEFAULT + more,
         inbound_bytes_max: limits.inbound_bytes_max + more,
         outbound_bytes_max: limits.outbound_bytes_max + more,
@@ -236,7 +236,7 @@ pub fn limits_for(databases: &[Database]) -> Limits {
 }
 
 /// Says where clients find the service.
-pub fn tell(addresses: &[Address], workers: NonZeroUsize, tls: Option<&Tls>) {
+pub fn tell(addresses: &[ListenAddress], workers: NonZeroUsize, tls: Option<&ServerTls>) {
     for address in addresses {
         let plural = if workers.get() == 1 { "" } else { "s" };
         let url = url(address, tls.is_some());
@@ -245,11 +245,11 @@ pub fn tell(addresses: &[Address], workers: NonZeroUsize, tls: Option<&Tls>) {
 }
 
 /// An address as clients write it.
-fn url(address: &Address, is_tls: bool) -> String {
+fn url(address: &ListenAddress, is_tls: bool) -> String {
     match address {
-        Address::Tcp(address) if is_tls => format!("tkrzw+tls://{address}"),
-        Address::Tcp(address) => format!("tkrzw://{address}"),
-        Address::Unix(path) => format!("tkrzw+unix:{}", path.display()),
+        ListenAddress::Tcp(address) if is_tls => format!("tkrzw+tls://{address}"),
+        ListenAddress::Tcp(address) => format!("tkrzw://{address}"),
+        ListenAddress::Unix(path) => format!("tkrzw+unix:{}", path.display()),
     }
 }
 

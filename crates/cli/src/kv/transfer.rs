@@ -15,12 +15,12 @@ use tsumugi_rpc::client::Duplex;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
 use tsumugi_rpc::proto::{SetRequest, StreamRequest, StreamResponse};
-use tsumugi_rpc::{Client, Code};
+use tsumugi_rpc::{Client, TkrzwCode};
 
-use super::cursor::{Cursor, Range, Wanted};
+use super::cursor::{RecordCursor, RecordParts, RecordRange};
 use super::interrupt;
-use super::outlet::{Outlet, Piece, Taken};
-use super::record::{self, Format};
+use super::outlet::{BatchOutcome, RecordBatch, RecordOutlet};
+use super::record::{self, RecordFormat};
 use super::remote::Remote;
 use crate::limits::{
     BATCH_BYTES_MAX, BATCH_RECORDS_MAX, IMPORT_OWED_MAX, PAGE_RECORDS_MAX, PIECES_WAITING_MAX,
@@ -34,8 +34,8 @@ pub struct Export {
     #[arg(default_value = "-")]
     file: PathBuf,
     /// How records are written
-    #[arg(long, value_enum, default_value_t = Format::Tsv)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = RecordFormat::Tsv)]
+    format: RecordFormat,
     #[command(flatten)]
     remote: Remote,
 }
@@ -45,10 +45,11 @@ impl Export {
     pub async fn run(self) -> Result<()> {
         let client = self.remote.client()?;
         let count = client.count().await?;
-        let mut cursor = Cursor::open(&client, Range::all(), Wanted::Records).await?;
+        let mut cursor =
+            RecordCursor::open(&client, RecordRange::all(), RecordParts::Records).await?;
         let output = match is_standard(&self.file) {
-            true => Outlet::standard()?,
-            false => Outlet::file(&self.file)?,
+            true => RecordOutlet::standard()?,
+            false => RecordOutlet::file(&self.file)?,
         };
         let (written, part) = (output.written(), output.part());
         interrupt::tell(move || {
@@ -71,7 +72,7 @@ impl Export {
                 record::put(self.format, key, value, &mut bytes);
             }
             let records = page.len() as u64;
-            if output.take(Piece { bytes, records }).await == Taken::No {
+            if output.take(RecordBatch { bytes, records }).await == BatchOutcome::No {
                 break;
             }
             exported += records;
@@ -90,8 +91,8 @@ pub struct Import {
     #[arg(default_value = "-")]
     file: PathBuf,
     /// How records are written
-    #[arg(long, value_enum, default_value_t = Format::Tsv)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = RecordFormat::Tsv)]
+    format: RecordFormat,
     /// Leave records that are there as they are
     #[arg(long)]
     keep: bool,
@@ -101,7 +102,7 @@ pub struct Import {
 
 /// How far an import is.
 #[derive(Default)]
-struct Reached {
+struct ImportProgress {
     /// Records that the server has stored, or left as they were with `--keep`.
     answered: AtomicU64,
     /// Those of them that were left.
@@ -110,7 +111,7 @@ struct Reached {
     sent: AtomicU64,
 }
 
-impl Reached {
+impl ImportProgress {
     fn statement(&self) -> String {
         let answered = self.answered.load(Ordering::Relaxed);
         let kept = self.kept.load(Ordering::Relaxed);
@@ -151,9 +152,9 @@ impl Import {
             .name("kv-input".to_owned())
             .spawn(move || read_all(format, source, &batches, read.as_ref()))
             .context("cannot start a thread for the input")?;
-        let reached = Arc::new(Reached::default());
-        let told = Arc::clone(&reached);
-        interrupt::tell(move || told.statement());
+        let reached = Arc::new(ImportProgress::default());
+        let progress = Arc::clone(&reached);
+        interrupt::tell(move || progress.statement());
         let so_far = bytes.is_none().then(|| bar.clone());
         let stored = self
             .store(&client, waiting, &reached, so_far.as_ref())
@@ -174,7 +175,7 @@ impl Import {
         &self,
         client: &Client,
         mut batches: Receiver<Result<Batch>>,
-        reached: &Reached,
+        reached: &ImportProgress,
         so_far: Option<&ProgressBar>,
     ) -> Result<()> {
         let mut stream = client.stream(IMPORT_OWED_MAX).await?;
@@ -225,7 +226,7 @@ impl Import {
     async fn receive(
         &self,
         stream: &mut Duplex<StreamRequest, StreamResponse>,
-        reached: &Reached,
+        reached: &ImportProgress,
     ) -> Result<()> {
         let answer = stream.receive().await?;
         let answer = answer.context("the server has ended the call; try again")?;
@@ -233,9 +234,9 @@ impl Import {
             bail!("the server answered something else than was asked");
         };
         let status = answer.status.unwrap_or_default();
-        match Code::of(status.code) {
-            Code::Success => {}
-            Code::Duplication if self.keep => {
+        match TkrzwCode::of(status.code) {
+            TkrzwCode::Success => {}
+            TkrzwCode::Duplication if self.keep => {
                 reached.kept.fetch_add(1, Ordering::Relaxed);
             }
             code => {
@@ -251,9 +252,9 @@ impl Import {
 
 type Batch = Vec<(Bytes, Bytes)>;
 
-/// Reads to the end, to what is no record, or until nobody takes it any more.
+/// Reads to the end, to what is no record, or until the receiver has gone.
 fn read_all(
-    format: Format,
+    format: RecordFormat,
     source: Box<dyn Read + Send>,
     batches: &Sender<Result<Batch>>,
     bar: Option<&ProgressBar>,
@@ -294,7 +295,7 @@ fn read_all(
             }
         }
         if let Some(end) = end {
-            // Whoever has gone wants to know no more.
+            // A receiver that has gone needs no more.
             let _ = batches.blocking_send(end);
             return;
         }
@@ -308,7 +309,7 @@ fn is_standard(path: &Path) -> bool {
 /// What was done, where it does not mix with records.
 fn say(text: &str) -> Result<()> {
     use std::io::Write as _;
-    // Nobody is left to tell when it cannot be written.
+    // There is no reader when it cannot be written.
     let _ = writeln!(&tsumugi_worker::ERRORS, "{text}");
     Ok(())
 }

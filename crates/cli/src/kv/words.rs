@@ -67,7 +67,7 @@ impl Get {
 
 /// `set`
 #[derive(clap::Args)]
-pub struct Set {
+pub struct SetCall {
     key: OsString,
     /// The value; or --file
     #[arg(required_unless_present = "file", conflicts_with = "file")]
@@ -84,7 +84,7 @@ pub struct Set {
     remote: Remote,
 }
 
-impl Set {
+impl SetCall {
     /// Stores the value.
     pub async fn run(self) -> Result<()> {
         let key = self.writing.bytes(self.key)?;

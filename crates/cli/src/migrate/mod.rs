@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use clap::Subcommand;
-use tsumugi_ruby::{Effect, Maintenance, Mode, Outcome, Report, Settings, Task};
-use tsumugi_worker::Limits;
+use tsumugi_ruby::{Effect, ExceptionReport, Maintenance, Mode, Outcome, Settings, Task};
+use tsumugi_worker::WorkerLimits;
 
 use crate::console::interrupted;
 use show::Show;
@@ -123,7 +123,7 @@ fn perform(place: &MigrateTarget, task: Task, effect: Effect) -> Result<ExitCode
         mode: Mode::Development,
         ..Settings::default()
     });
-    let outcome = tsumugi_worker::alone(Limits::default(), async |worker| {
+    let outcome = tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let show = Rc::new(RefCell::new(Show::new(effect)));
         let shown = Rc::clone(&show);
         let maintenance =
@@ -134,7 +134,7 @@ fn perform(place: &MigrateTarget, task: Task, effect: Effect) -> Result<ExitCode
         anyhow::Ok(outcome)
     })??;
     match outcome {
-        Outcome::Raised(report) => Err(anyhow::anyhow!(told(&report))),
+        Outcome::Raised(report) => Err(anyhow::anyhow!(describe(&report))),
         Outcome::Status(rows) => {
             show::line(show::status(&rows).trim_end_matches('\n'));
             Ok(ExitCode::SUCCESS)
@@ -150,7 +150,7 @@ fn perform(place: &MigrateTarget, task: Task, effect: Effect) -> Result<ExitCode
 }
 
 /// An exception with the author's own frames. What says itself which file failed needs no class before it.
-fn told(report: &Report) -> String {
+fn describe(report: &ExceptionReport) -> String {
     let mut text = match report.class.as_str() {
         "DB::MigrationFailed" => report.message.clone(),
         _ => report.to_string(),

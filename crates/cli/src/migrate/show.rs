@@ -1,5 +1,5 @@
 //! What `migrate` and `seed` print while they work: a line for each file that is done, a bar for the one that is not, on a terminal.
-//! Rule: the work goes on when nobody reads what is printed.
+//! Rule: the work goes on when what is printed is not read.
 
 use std::fmt::Display;
 use std::io::Write as _;

@@ -252,7 +252,7 @@ const LOOPS: &[&str] = &[
 ];
 
 #[test]
-fn waits_that_never_wait_hold_up_nobody_and_end_by_the_deadline() {
+fn waits_that_never_wait_delay_no_request_and_end_by_the_deadline() {
     let site = Site::start_with(
         r##"
 get "/busy" do
@@ -457,7 +457,7 @@ fn no_single_call_stalls_the_worker_or_takes_all_memory() {
 }
 
 #[test]
-fn what_a_client_sends_is_cut_in_the_log_when_an_exception_repeats_it() {
+fn client_text_in_an_exception_is_cut_in_the_log() {
     let site = Site::start(
         "post(\"/raise\") { raise ArgumentError, body.text }\nget(\"/now\") { \"now\" }",
     );

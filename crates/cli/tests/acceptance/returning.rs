@@ -1,4 +1,4 @@
-//! Returning and failing: every way in which a handler ends has one answer, and a failure is told to the log, not to the
+//! Returning and failing: every way in which a handler ends has one answer, and a failure is written to the log, not to the
 //! client.
 
 use crate::rig::{Site, routes};
@@ -253,7 +253,7 @@ fn a_raise_is_answered_500_and_logged_with_every_frame() {
 }
 
 #[test]
-fn raises_under_load_touch_nobody_else() {
+fn raises_under_load_touch_no_other_request() {
     let site = Site::start(RAISES);
     let paths = ["/before", "/next", "/after", "/next", "/next", "/after"];
     for _ in 0..50 {

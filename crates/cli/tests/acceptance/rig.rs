@@ -43,7 +43,7 @@ impl Site {
         site
     }
 
-    /// Starts the server, on one worker unless told otherwise, and waits until it listens; the application may still be loading.
+    /// Starts the server, on one worker by default, and waits until it listens; the application may still be loading.
     pub fn bind(app: &str, arguments: &[&str]) -> Site {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("app.rb"), app).unwrap();
@@ -226,7 +226,7 @@ impl Drop for Site {
 /// Rests a test that polls.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a test's own thread serves nobody"
+    reason = "a test's own thread serves no request"
 )]
 pub fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));

@@ -178,7 +178,7 @@ impl Browser {
     }
 
     /// Waits until an expression of the page is true. A page that is just being replaced is asked again.
-    #[expect(clippy::disallowed_methods, reason = "this thread serves nobody")]
+    #[expect(clippy::disallowed_methods, reason = "this thread serves no request")]
     pub fn until(&mut self, expression: &str) {
         let until = Instant::now() + PATIENCE;
         while self.evaluate(expression) != json!(true) {

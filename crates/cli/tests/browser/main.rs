@@ -1,4 +1,4 @@
-//! The demo in a real browser: it loads without a complaint and without asking anybody else, its forms work, its count is
+//! The demo in a real browser: it loads without a complaint and without a request to another server, its forms work, its count is
 //! live, its pages look like pages. Needs Chromium: without one it says so loudly, and fails where CI is set.
 
 mod chromium;

@@ -3,8 +3,8 @@
 /// SQLite, or a database on a server, which lasts as long as this.
 pub enum Database {
     Sqlite,
-    Postgres(tsumugi_testkit::postgres::Database<'static>),
-    Firebird(tsumugi_testkit::firebird::Database<'static>),
+    Postgres(tsumugi_testkit::postgres::PostgresDatabase<'static>),
+    Firebird(tsumugi_testkit::firebird::FirebirdDatabase<'static>),
 }
 
 impl Database {

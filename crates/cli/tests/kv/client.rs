@@ -130,7 +130,7 @@ fn a_record_is_set_printed_changed_and_removed() {
 }
 
 #[test]
-fn wrong_usage_and_absent_servers_are_told_apart() {
+fn wrong_usage_and_absent_server_have_their_own_exit_codes() {
     let served = Served::start();
     served.check(&["get"], 2, "<KEY>");
     served.check(&["set", "a"], 2, "<VALUE");
@@ -211,7 +211,7 @@ fn records_are_listed_in_order_within_bounds() {
 }
 
 #[test]
-fn what_was_exported_is_imported_in_both_formats() {
+fn exported_records_are_imported_in_both_formats() {
     let served = Served::start();
     let input = b"a\t\nb\\t\t\\xff\\x00\n\t2\n";
     assert!(served.output(&["import", "-"], input).status.success());
@@ -294,7 +294,7 @@ fn ctrl_c_says_how_far_it_got() {
 }
 
 #[test]
-fn a_list_that_nobody_reads_to_the_end_ends_well() {
+fn list_whose_reader_leaves_ends_well() {
     let served = Served::start();
     let lines: String = (0..20_000)
         .map(|n| format!("k{n:05}\t{n:0100}\n"))

@@ -115,12 +115,16 @@ fn a_client_of_another_implementation_passes_every_call() {
             .current_dir(folder.path())
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&output.stdout);
+        let printed = String::from_utf8_lossy(&output.stdout);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{target}:\n{told}\n{errors}");
+        assert!(output.status.success(), "{target}:\n{printed}\n{errors}");
         assert!(
-            told.lines().filter(|line| line.starts_with("ok ")).count() >= 100,
-            "{told}"
+            printed
+                .lines()
+                .filter(|line| line.starts_with("ok "))
+                .count()
+                >= 100,
+            "{printed}"
         );
     }
 }
@@ -197,7 +201,7 @@ fn the_command_lines_of_the_page_are_understood() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told_before_anything_is() {
+fn unservable_store_is_reported_before_anything_is_served() {
     for (arguments, expected) in [
         (&["--listen", "0.0.0.0:0"][..], "--insecure"),
         (&["--listen", "[::]:0"], "--tls-cert"),
@@ -215,8 +219,8 @@ fn what_cannot_be_served_is_told_before_anything_is() {
             "cannot open the database /dev/null/casket.tkt",
         ),
     ] {
-        let told = refused(arguments);
-        assert!(told.contains(expected), "{arguments:?}: {told}");
+        let printed = refused(arguments);
+        assert!(printed.contains(expected), "{arguments:?}: {printed}");
     }
 }
 

@@ -31,7 +31,7 @@ const BODIES: &str = "get('/large') { 'abcdefgh' * 20_000 }\nget('/small') { 'x'
     get('/stream') { stream('text/plain') { |out| 100.times { |i| out << \"line #{i}\\n\" } } }\n";
 
 #[test]
-fn text_is_compressed_for_who_accepts_it() {
+fn text_is_compressed_for_clients_that_accept_it() {
     let (_served, address) = start(BODIES, &[], &[]);
     let ask = |path: &str, accept: &str| {
         ask(

@@ -152,7 +152,7 @@ fn a_changed_file_is_noticed() {
 }
 
 #[test]
-fn encoded_siblings_are_sent_to_who_accepts_them() {
+fn encoded_siblings_are_sent_to_clients_that_accept_them() {
     let (_served, address) = public();
     for (accept, expected) in [
         ("gzip, br", "brotli"),
@@ -225,7 +225,7 @@ fn a_handler_sends_a_file() {
 }
 
 #[test]
-fn a_missing_folder_is_told_at_start() {
+fn missing_folder_is_reported_at_start() {
     let mut served = serve(
         folder(&[("app.rb", b"\npublic 'nowhere'")]),
         &["--listen", "127.0.0.1:0"],

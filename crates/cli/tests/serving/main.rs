@@ -1,8 +1,8 @@
 //! What surrounds an application, as its clients and operators meet it: TLS, files, compression, access log, admin pages, sockets,
 //! standard streams. Black box: the real binary, real sockets. Not what handlers do.
 
-mod beside;
 mod compression;
+mod embedded;
 mod files;
 mod operating;
 mod output;

@@ -1,4 +1,4 @@
-//! What handlers and the server write to the standard streams, when somebody reads them and when nobody does.
+//! What handlers and the server write to the standard streams, read and unread.
 //! Requests come over a UNIX socket, because a server whose streams are not read cannot say its port.
 
 use std::fmt::Write as _;
@@ -83,7 +83,7 @@ fn text(mut stream: impl Read) -> String {
 }
 
 #[test]
-fn a_server_whose_streams_nobody_reads_answers_and_ends() {
+fn server_with_unread_streams_answers_and_ends() {
     let mut piped = Piped::start(&["--access-log", "-"]);
     for _ in 0..2 {
         piped.check("/puts", "put");
@@ -94,7 +94,7 @@ fn a_server_whose_streams_nobody_reads_answers_and_ends() {
 }
 
 #[test]
-fn dropped_lines_are_counted_and_told_when_the_stream_is_read_again() {
+fn dropped_lines_are_counted_and_reported_when_the_stream_is_read_again() {
     let mut piped = Piped::start(&[]);
     for _ in 0..2 {
         piped.check("/puts", "put");

@@ -84,7 +84,7 @@ fn tls_speaks_what_the_client_asks_for_and_reloads_its_certificate() {
     let mut plain = UnixStream::connect(&socket).unwrap();
     plain.write_all(request("GET", "/", "").as_bytes()).unwrap();
     assert_eq!(Answer::read(plain).text(), "1.1");
-    // Who speaks no TLS gets nothing, and nobody else notices.
+    // A client without TLS gets nothing, and no other notices.
     let mut stranger = TcpStream::connect(&address).unwrap();
     stranger
         .write_all(request("GET", "/", "").as_bytes())
@@ -106,7 +106,7 @@ fn tls_speaks_what_the_client_asks_for_and_reloads_its_certificate() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_is_told_without_showing_it() {
+fn unusable_key_is_reported_without_showing_it() {
     let folder = folder(&[
         ("app.rb", b"get('/') { 'x' }"),
         ("key.pem", b"-----BEGIN PRIVATE KEY-----\nS3CR3T\n"),

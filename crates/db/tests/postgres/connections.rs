@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use tsumugi_db::{Database, Error, Heard, Options, TransactionOptions};
-use tsumugi_testkit::postgres::{Database as Place, Pooler, Server};
+use tsumugi_testkit::postgres::{Pooler, PostgresDatabase as Place, Server};
 
 /// Runs a test with a database of its own, which tells who is connected.
 fn at(test: impl AsyncFnOnce(&Place<'_>)) {

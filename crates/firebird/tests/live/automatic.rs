@@ -10,7 +10,7 @@ use tsumugi_firebird::limits::SPARE_TRANSACTIONS_MAX;
 use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions, Wait};
 use tsumugi_firebird_proto::values::{TextRules, Value};
 use tsumugi_testkit::Dice;
-use tsumugi_testkit::firebird::{Database, Server};
+use tsumugi_testkit::firebird::{FirebirdDatabase, Server};
 
 use crate::drops::poll_times;
 use crate::{int, is_usable, open, run};
@@ -187,7 +187,7 @@ async fn rows_by_key(db: &Connection) -> BTreeMap<i64, i64> {
     pair.collect()
 }
 
-async fn callers_on_one_connection(database: &Database<'_>, seed: u64) {
+async fn callers_on_one_connection(database: &FirebirdDatabase<'_>, seed: u64) {
     let db = open(database).await;
     let other = open(database).await;
     let left = RefCell::new(BTreeMap::new());

@@ -2,14 +2,14 @@
 
 use tsumugi_firebird::{BlobStorage, Connection, Error, TransactionOptions};
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_testkit::firebird::{Database, Server};
+use tsumugi_testkit::firebird::{FirebirdDatabase, Server};
 
 use crate::{is_usable, open, run};
 
 const TABLE: &str = "create table b (n int, data blob, words blob sub_type text character set utf8,
     cyrillic blob sub_type text character set win1251, own blob sub_type -7); commit;";
 
-async fn prepared(database: &Database<'_>) -> Connection {
+async fn prepared(database: &FirebirdDatabase<'_>) -> Connection {
     database.isql(TABLE);
     open(database).await
 }

@@ -4,7 +4,7 @@
 use tsumugi_firebird::Connection;
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::{CharacterSet, TextRules, Value};
-use tsumugi_testkit::firebird::{Database, Server};
+use tsumugi_testkit::firebird::{FirebirdDatabase, Server};
 
 use crate::{code, int, is_usable, open, run};
 
@@ -17,7 +17,7 @@ const TEXTS: [(&str, &str); 5] = [
 ];
 
 /// A table with a column for each of [`TEXTS`], filled by a connection in UTF8.
-async fn filled(database: &Database<'_>) -> Connection {
+async fn filled(database: &FirebirdDatabase<'_>) -> Connection {
     let db = open(database).await;
     let columns = TEXTS.map(|(set, _)| format!("c_{set} varchar(40) character set {set}"));
     let create = format!("create table texts ({})", columns.join(", "));

@@ -16,7 +16,7 @@ mod wire;
 use tsumugi_firebird::{Config, Connection, Connector, Error, Rows};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_testkit::firebird::Database;
+use tsumugi_testkit::firebird::FirebirdDatabase;
 
 /// Runs a test on a runtime like a worker's.
 fn run<F: Future<Output = ()>>(test: F) {
@@ -31,7 +31,7 @@ async fn connect(url: &str) -> Result<Connection, Error> {
     Connection::open(&Connector::new(Config::parse(url)?)).await
 }
 
-async fn open(database: &Database<'_>) -> Connection {
+async fn open(database: &FirebirdDatabase<'_>) -> Connection {
     connect(&database.url()).await.unwrap()
 }
 

@@ -7,12 +7,12 @@ use std::task::Poll;
 use tsumugi_firebird::{Access, Connection, Error, Isolation, RowStream, TransactionOptions, Wait};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::values::Value;
-use tsumugi_testkit::firebird::{Database, Server};
+use tsumugi_testkit::firebird::{FirebirdDatabase, Server};
 
 use crate::{code, int, is_usable, open, run};
 
 /// Two connections to a database with the table `t (n, v)` and the row `(1, 0)`.
-async fn two(database: &Database<'_>) -> (Connection, Connection) {
+async fn two(database: &FirebirdDatabase<'_>) -> (Connection, Connection) {
     database.isql("create table t (n int not null primary key, v int); commit; insert into t values (1, 0); commit;");
     (open(database).await, open(database).await)
 }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tsumugi_firebird::Connection;
 use tsumugi_firebird_proto::values::{TextRules, Value};
-use tsumugi_testkit::firebird::{Database, Server};
+use tsumugi_testkit::firebird::{FirebirdDatabase, Server};
 
 use crate::{connect, int, run};
 
@@ -38,7 +38,7 @@ async fn proxy(port: u16) -> (u16, Rc<Cell<usize>>) {
 }
 
 /// A connection whose writes are counted.
-async fn counted(database: &Database<'_>) -> (Connection, Rc<Cell<usize>>) {
+async fn counted(database: &FirebirdDatabase<'_>) -> (Connection, Rc<Cell<usize>>) {
     let (port, writes) = proxy(database.server().port()).await;
     let there = format!(":{}/", database.server().port());
     let url = database.url().replace(&there, &format!(":{port}/"));

@@ -19,7 +19,7 @@ pub(crate) struct Conditions {
 
 /// What identifies the bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Version {
+pub(crate) struct FileVersion {
     pub(crate) length: u64,
     pub(crate) modified: SystemTime,
     /// With its quotes; strong.
@@ -28,7 +28,7 @@ pub(crate) struct Version {
 
 /// What to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum FileDecision {
     /// 200.
     Whole,
     /// 206: from the first byte up to and without the second.
@@ -59,12 +59,12 @@ impl Conditions {
         (self.range, self.if_range) = (None, None);
     }
 
-    pub(crate) fn decide(&self, version: &Version) -> Decision {
+    pub(crate) fn decide(&self, version: &FileVersion) -> FileDecision {
         if self.is_unchanged(version) {
-            return Decision::Unchanged;
+            return FileDecision::Unchanged;
         }
         let Some(range) = text(&self.range) else {
-            return Decision::Whole;
+            return FileDecision::Whole;
         };
         if let Some(condition) = text(&self.if_range) {
             // Bytes of two versions must not be put together, so this comparison is the strict one.
@@ -72,13 +72,13 @@ impl Conditions {
                 || httpdate::parse_http_date(condition)
                     .is_ok_and(|date| date == whole_seconds(version.modified));
             if !same {
-                return Decision::Whole;
+                return FileDecision::Whole;
             }
         }
         part(range, version.length)
     }
 
-    fn is_unchanged(&self, version: &Version) -> bool {
+    fn is_unchanged(&self, version: &FileVersion) -> bool {
         if let Some(tags) = text(&self.none_match) {
             return tags
                 .split(',')
@@ -101,15 +101,15 @@ pub(crate) fn whole_seconds(time: SystemTime) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(since.unwrap_or_default().as_secs())
 }
 
-fn part(range: &str, length: u64) -> Decision {
+fn part(range: &str, length: u64) -> FileDecision {
     let Some((unit, range)) = range.split_once('=') else {
-        return Decision::Whole;
+        return FileDecision::Whole;
     };
     if !unit.trim().eq_ignore_ascii_case("bytes") || range.contains(',') {
-        return Decision::Whole;
+        return FileDecision::Whole;
     }
     let Some((first, last)) = range.trim().split_once('-') else {
-        return Decision::Whole;
+        return FileDecision::Whole;
     };
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -123,16 +123,16 @@ fn part(range: &str, length: u64) -> Decision {
         number(last),
     ) {
         // The last so many bytes.
-        (true, _, false, Some(0)) => Decision::Unsatisfiable,
-        (true, _, false, Some(_)) if length == 0 => Decision::Unsatisfiable,
-        (true, _, false, Some(count)) => Decision::Part(length.saturating_sub(count), length),
-        (false, Some(first), true, _) if first < length => Decision::Part(first, length),
-        (false, Some(first), false, Some(last)) if first > last => Decision::Whole,
+        (true, _, false, Some(0)) => FileDecision::Unsatisfiable,
+        (true, _, false, Some(_)) if length == 0 => FileDecision::Unsatisfiable,
+        (true, _, false, Some(count)) => FileDecision::Part(length.saturating_sub(count), length),
+        (false, Some(first), true, _) if first < length => FileDecision::Part(first, length),
+        (false, Some(first), false, Some(last)) if first > last => FileDecision::Whole,
         (false, Some(first), false, Some(last)) if first < length => {
-            Decision::Part(first, last.saturating_add(1).min(length))
+            FileDecision::Part(first, last.saturating_add(1).min(length))
         }
-        (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => Decision::Unsatisfiable,
-        _ => Decision::Whole,
+        (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => FileDecision::Unsatisfiable,
+        _ => FileDecision::Whole,
     }
 }
 
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
 
     /// What is decided for a file of 10 bytes, version "a", of 1994-11-06 08:49:37.5 GMT.
-    fn check(headers: &[(&'static str, &str)], expected: Decision) {
-        let version = Version {
+    fn check(headers: &[(&'static str, &str)], expected: FileDecision) {
+        let version = FileVersion {
             length: 10,
             modified: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_500),
             tag: "\"a\"".to_owned(),
@@ -165,25 +165,25 @@ mod tests {
 
     #[test]
     fn one_range_is_a_part() {
-        check(&[("range", "bytes=0-3")], Decision::Part(0, 4));
-        check(&[("range", "bytes=4-")], Decision::Part(4, 10));
-        check(&[("range", "bytes=-3")], Decision::Part(7, 10));
-        check(&[("range", "bytes=-30")], Decision::Part(0, 10));
+        check(&[("range", "bytes=0-3")], FileDecision::Part(0, 4));
+        check(&[("range", "bytes=4-")], FileDecision::Part(4, 10));
+        check(&[("range", "bytes=-3")], FileDecision::Part(7, 10));
+        check(&[("range", "bytes=-30")], FileDecision::Part(0, 10));
         check(
             &[("range", "bytes=8-99999999999999999999999")],
-            Decision::Part(8, 10),
+            FileDecision::Part(8, 10),
         );
     }
 
     #[test]
     fn a_range_past_the_end_is_unsatisfiable() {
-        check(&[("range", "bytes=10-")], Decision::Unsatisfiable);
-        check(&[("range", "bytes=10-12")], Decision::Unsatisfiable);
-        check(&[("range", "bytes=-0")], Decision::Unsatisfiable);
+        check(&[("range", "bytes=10-")], FileDecision::Unsatisfiable);
+        check(&[("range", "bytes=10-12")], FileDecision::Unsatisfiable);
+        check(&[("range", "bytes=-0")], FileDecision::Unsatisfiable);
     }
 
     #[test]
-    fn what_is_no_single_range_gets_the_whole() {
+    fn several_or_malformed_ranges_get_the_whole() {
         for range in [
             "bytes=0-1,4-5",
             "lines=1-2",
@@ -193,7 +193,7 @@ mod tests {
             "bytes",
             "bytes=+1-2",
         ] {
-            check(&[("range", range)], Decision::Whole);
+            check(&[("range", range)], FileDecision::Whole);
         }
     }
 
@@ -201,39 +201,42 @@ mod tests {
     fn a_range_of_another_version_gets_the_whole() {
         check(
             &[("range", "bytes=0-3"), ("if-range", "\"a\"")],
-            Decision::Part(0, 4),
+            FileDecision::Part(0, 4),
         );
         check(
             &[("range", "bytes=0-3"), ("if-range", "\"b\"")],
-            Decision::Whole,
+            FileDecision::Whole,
         );
         check(
             &[("range", "bytes=0-3"), ("if-range", "W/\"a\"")],
-            Decision::Whole,
+            FileDecision::Whole,
         );
         let date = "Sun, 06 Nov 1994 08:49:37 GMT";
         check(
             &[("range", "bytes=0-3"), ("if-range", date)],
-            Decision::Part(0, 4),
+            FileDecision::Part(0, 4),
         );
     }
 
     #[test]
-    fn what_the_client_has_is_not_sent_again() {
-        check(&[("if-none-match", "\"b\", W/\"a\"")], Decision::Unchanged);
-        check(&[("if-none-match", "*")], Decision::Unchanged);
-        check(&[("if-none-match", "\"b\"")], Decision::Whole);
+    fn unchanged_file_is_not_sent_again() {
+        check(
+            &[("if-none-match", "\"b\", W/\"a\"")],
+            FileDecision::Unchanged,
+        );
+        check(&[("if-none-match", "*")], FileDecision::Unchanged);
+        check(&[("if-none-match", "\"b\"")], FileDecision::Whole);
         let (date, earlier) = (
             "Sun, 06 Nov 1994 08:49:37 GMT",
             "Sun, 06 Nov 1994 08:49:36 GMT",
         );
-        check(&[("if-modified-since", date)], Decision::Unchanged);
-        check(&[("if-modified-since", earlier)], Decision::Whole);
-        check(&[("if-modified-since", "yesterday")], Decision::Whole);
+        check(&[("if-modified-since", date)], FileDecision::Unchanged);
+        check(&[("if-modified-since", earlier)], FileDecision::Whole);
+        check(&[("if-modified-since", "yesterday")], FileDecision::Whole);
         // The tag decides when both are there.
         check(
             &[("if-none-match", "\"b\""), ("if-modified-since", date)],
-            Decision::Whole,
+            FileDecision::Whole,
         );
     }
 }

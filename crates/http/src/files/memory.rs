@@ -1,4 +1,4 @@
-//! Small files of a folder that are kept in memory for a moment. Knows no disk: whoever reads a file again puts it here again.
+//! Small files of a folder that are kept in memory for a moment. Knows no disk: a file that was read again is put here again.
 //! Names come from clients, but only names of files that exist get here, and all of it together has a limit.
 
 use std::{
@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Opened;
+use super::OpenFile;
 use crate::{
-    compress::{Accepted, Coding},
+    encoding::{AcceptedCodings, Coding},
     limits::{FILE_FRESH_MS, FILES_CACHED_BYTES_MAX},
 };
 
@@ -22,14 +22,14 @@ pub(super) struct Memory {
 /// The name, and which codings are accepted: the weights would make too many keys.
 type Key = (String, [bool; 2]);
 
-fn key(name: String, accepted: Accepted) -> Key {
+fn key(name: String, accepted: AcceptedCodings) -> Key {
     let codings = [Coding::Gzip, Coding::Brotli];
     (name, codings.map(|coding| accepted.takes(coding)))
 }
 
 #[derive(Debug)]
 struct CachedFile {
-    opened: Opened,
+    opened: OpenFile,
     since: Instant,
     weight: usize,
 }
@@ -39,7 +39,7 @@ const OVERHEAD_BYTES: usize = 512;
 
 impl Memory {
     /// A file that was read less than `file_fresh_ms` ago.
-    pub(super) fn fresh(&self, name: &str, accepted: Accepted) -> Option<Opened> {
+    pub(super) fn fresh(&self, name: &str, accepted: AcceptedCodings) -> Option<OpenFile> {
         let files = self.files.borrow();
         let kept = files.get(&key(name.to_owned(), accepted))?;
         let is_fresh = kept.since.elapsed() < Duration::from_millis(FILE_FRESH_MS);
@@ -47,7 +47,7 @@ impl Memory {
     }
 
     /// Keeps a file; others go when there is no room.
-    pub(super) fn keep(&self, name: String, accepted: Accepted, opened: Opened) {
+    pub(super) fn keep(&self, name: String, accepted: AcceptedCodings, opened: OpenFile) {
         let weight = opened.first.len() + name.len() + OVERHEAD_BYTES;
         let mut files = self.files.borrow_mut();
         if self.bytes.get() + weight > FILES_CACHED_BYTES_MAX {

@@ -2,7 +2,6 @@
 //! The rule: no path leaves its folder, no hidden file is shown, and no file is touched on the worker, which gets bytes a chunk at a time.
 
 mod condition;
-mod media_type;
 mod memory;
 
 use std::{
@@ -24,19 +23,18 @@ use http::{
     },
 };
 
-pub(crate) use self::media_type::shrinks;
 use self::{
-    condition::{Conditions, Decision, Version, whole_seconds},
-    media_type::media_type,
+    condition::{Conditions, FileDecision, FileVersion, whole_seconds},
     memory::Memory,
 };
 use crate::{
-    compress::{Accepted, Coding, vary},
-    connection::Spawn,
-    limits::{FILE_CACHED_BYTES_MAX, FILE_CHUNK_BYTES, FILE_PATH_BYTES_MAX, Limits},
+    encoding::{AcceptedCodings, Coding, vary},
+    handler::Spawn,
+    limits::{FILE_CACHED_BYTES_MAX, FILE_CHUNK_BYTES, FILE_PATH_BYTES_MAX, HttpLimits},
+    media_type::{media_type, shrinks},
     percent::{Plus, decode},
     request::Request,
-    response::{Body, Response},
+    response::{HttpBody, HttpResponse},
     stream::Sender,
     upload::Offload,
 };
@@ -45,10 +43,10 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Files<W> {
     worker: W,
-    limits: Rc<Limits>,
+    limits: Rc<HttpLimits>,
 }
 
-/// A folder whose files anybody may read.
+/// A folder of public files.
 #[derive(Debug)]
 pub struct Folder<W> {
     files: Files<W>,
@@ -60,36 +58,36 @@ pub struct Folder<W> {
 
 /// A file that was found, with its first bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenFile {
     /// For what comes after the first bytes.
     file: Option<Arc<File>>,
     media_type: &'static str,
     coding: Option<Coding>,
-    version: Version,
+    version: FileVersion,
     /// What was decided for this request, with the first chunk of it. Of a file in memory: the whole.
-    decision: Decision,
+    decision: FileDecision,
     first: Bytes,
 }
 
 /// What is at a path.
-enum Looked {
+enum PathLookup {
     Nothing,
     /// A folder with an index, asked for without the slash at its end.
     Folder,
-    File(Opened),
+    File(OpenFile),
 }
 
 /// What to look for.
 #[derive(Clone, Debug)]
-struct Wish {
+struct FileRequest {
     conditions: Conditions,
-    accepted: Accepted,
+    accepted: AcceptedCodings,
     /// Whether the bytes are wanted, or only the head.
     with_body: bool,
 }
 
-impl Wish {
-    fn of(request: &Request) -> Wish {
+impl FileRequest {
+    fn of(request: &Request) -> FileRequest {
         let mut conditions = Conditions::of(&request.headers);
         // RFC 9110 section 14.2: a range is defined for GET only.
         if request.method != Method::GET {
@@ -97,10 +95,10 @@ impl Wish {
         }
         // Parts are parts of the file itself, never of its encoded sibling.
         let accepted = match conditions.has_range() {
-            true => Accepted::default(),
-            false => Accepted::of(&request.headers),
+            true => AcceptedCodings::default(),
+            false => AcceptedCodings::of(&request.headers),
         };
-        Wish {
+        FileRequest {
             conditions,
             accepted,
             with_body: request.method != Method::HEAD,
@@ -110,7 +108,7 @@ impl Wish {
 
 impl<W: Offload + Spawn> Files<W> {
     /// Reads off the worker, sends on it.
-    pub fn new(worker: W, limits: Limits) -> Files<W> {
+    pub fn new(worker: W, limits: HttpLimits) -> Files<W> {
         Files {
             worker,
             limits: Rc::new(limits),
@@ -136,44 +134,44 @@ impl<W: Offload + Spawn> Files<W> {
     }
 
     /// One file by its path, which the caller vouches for. None when it is no file that can be read.
-    pub async fn send(&self, path: PathBuf, request: &Request) -> Option<Response> {
-        let wish = Wish::of(request);
+    pub async fn send(&self, path: PathBuf, request: &Request) -> Option<HttpResponse> {
+        let wish = FileRequest::of(request);
         let looked = self
             .worker
-            .offload(move || open(&fs::canonicalize(path)?, &wish).map(Looked::File));
+            .offload(move || open(&fs::canonicalize(path)?, &wish).map(PathLookup::File));
         match looked.await {
-            Ok(Looked::File(opened)) => Some(self.respond(opened, request, None)),
+            Ok(PathLookup::File(opened)) => Some(self.respond(opened, request, None)),
             _ => None,
         }
     }
 
     fn respond(
         &self,
-        opened: Opened,
+        opened: OpenFile,
         request: &Request,
         cache_control: Option<&HeaderValue>,
-    ) -> Response {
+    ) -> HttpResponse {
         let version = &opened.version;
         let (status, first, end) = match opened.decision {
-            Decision::Whole => (StatusCode::OK, 0, version.length),
-            Decision::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
-            Decision::Unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
-            Decision::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
+            FileDecision::Whole => (StatusCode::OK, 0, version.length),
+            FileDecision::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
+            FileDecision::Unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
+            FileDecision::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
         };
         let length = end - first;
         let is_head = request.method == Method::HEAD;
         let body = match &opened.file {
-            _ if is_head => Body::Empty,
+            _ if is_head => HttpBody::Empty,
             Some(file) if length > 0 => self.stream(file, opened.first.clone(), first, end),
-            _ => Body::from(opened.first.clone()),
+            _ => HttpBody::from(opened.first.clone()),
         };
-        let mut response = Response::new(status, body);
+        let mut response = HttpResponse::new(status, body);
         let headers = &mut response.headers;
         let text = |text: String| HeaderValue::try_from(text).ok();
         let date = httpdate::fmt_http_date(whole_seconds(version.modified));
         let range = match opened.decision {
-            Decision::Part(..) => text(format!("bytes {first}-{}/{}", end - 1, version.length)),
-            Decision::Unsatisfiable => text(format!("bytes */{}", version.length)),
+            FileDecision::Part(..) => text(format!("bytes {first}-{}/{}", end - 1, version.length)),
+            FileDecision::Unsatisfiable => text(format!("bytes */{}", version.length)),
             _ => None,
         };
         let fields = [
@@ -213,9 +211,9 @@ impl<W: Offload + Spawn> Files<W> {
     }
 
     /// A body that is read as the client takes it.
-    fn stream(&self, file: &Arc<File>, chunk: Bytes, first: u64, end: u64) -> Body {
-        let (sender, mut body) = Body::channel(&self.limits);
-        if let Body::Stream(receiver) = &mut body {
+    fn stream(&self, file: &Arc<File>, chunk: Bytes, first: u64, end: u64) -> HttpBody {
+        let (sender, mut body) = HttpBody::channel(&self.limits);
+        if let HttpBody::Stream(receiver) = &mut body {
             receiver.promise(end - first);
         }
         let (worker, file) = (self.worker.clone(), Arc::clone(file));
@@ -257,13 +255,13 @@ async fn feed<W: Offload>(
 
 impl<W: Offload + Spawn> Folder<W> {
     /// The answer to a GET or HEAD of `path`, which is still encoded and begins with a slash. None when there is no such file.
-    pub async fn answer(&self, request: &Request, path: &str) -> Option<Response> {
+    pub async fn answer(&self, request: &Request, path: &str) -> Option<HttpResponse> {
         let relative = relative(path)?;
-        let wish = Wish::of(request);
+        let wish = FileRequest::of(request);
         let cache_control = self.cache_control.as_ref();
         if let Some(mut opened) = self.memory.fresh(&relative, wish.accepted) {
             opened.decision = wish.conditions.decide(&opened.version);
-            if let Decision::Part(first, end) = opened.decision {
+            if let FileDecision::Part(first, end) = opened.decision {
                 opened.first = opened.first.slice(first as usize..end as usize);
             }
             return Some(self.files.respond(opened, request, cache_control));
@@ -274,15 +272,15 @@ impl<W: Offload + Spawn> Folder<W> {
             .worker
             .offload(move || look(&root, &name, &looked_for));
         match looked.await {
-            Ok(Looked::File(opened)) => {
-                let is_whole = opened.decision == Decision::Whole && opened.file.is_none();
+            Ok(PathLookup::File(opened)) => {
+                let is_whole = opened.decision == FileDecision::Whole && opened.file.is_none();
                 if is_whole && opened.first.len() <= FILE_CACHED_BYTES_MAX && wish.with_body {
                     self.memory.keep(relative, wish.accepted, opened.clone());
                 }
                 Some(self.files.respond(opened, request, cache_control))
             }
-            Ok(Looked::Folder) => Some(moved(request)),
-            Ok(Looked::Nothing) => None,
+            Ok(PathLookup::Folder) => Some(moved(request)),
+            Ok(PathLookup::Nothing) => None,
             Err(error) => {
                 tracing::warn!(%error, path, "a file could not be read");
                 None
@@ -292,14 +290,13 @@ impl<W: Offload + Spawn> Folder<W> {
 }
 
 /// To the same path with a slash at its end, so that links in the index work.
-fn moved(request: &Request) -> Response {
+fn moved(request: &Request) -> HttpResponse {
     let query = request.uri.query().map(|query| format!("?{query}"));
     let location = format!("{}/{}", request.uri.path(), query.unwrap_or_default());
     match HeaderValue::try_from(location) {
-        Ok(location) => {
-            Response::new(StatusCode::PERMANENT_REDIRECT, Body::Empty).with(LOCATION, location)
-        }
-        Err(_) => Response::not_found(),
+        Ok(location) => HttpResponse::new(StatusCode::PERMANENT_REDIRECT, HttpBody::Empty)
+            .with(LOCATION, location),
+        Err(_) => HttpResponse::not_found(),
     }
 }
 
@@ -323,27 +320,27 @@ fn relative(path: &str) -> Option<String> {
     (relative.len() <= FILE_PATH_BYTES_MAX).then_some(relative)
 }
 
-/// The one name with a dot in front that is meant for everybody (RFC 8615).
+/// The one name with a dot in front that is public (RFC 8615).
 const WELL_KNOWN: &str = ".well-known";
 
-fn look(root: &Path, relative: &str, wish: &Wish) -> io::Result<Looked> {
+fn look(root: &Path, relative: &str, wish: &FileRequest) -> io::Result<PathLookup> {
     let looked = || {
         let path = inside(root, &root.join(relative))?;
         if !fs::metadata(&path)?.is_dir() {
             // A file is no folder, so it has no name with a slash at its end.
             if relative.ends_with('/') {
-                return Ok(Looked::Nothing);
+                return Ok(PathLookup::Nothing);
             }
-            return open(&path, wish).map(Looked::File);
+            return open(&path, wish).map(PathLookup::File);
         }
         let index = inside(root, &path.join("index.html"))?;
         if relative.is_empty() || relative.ends_with('/') {
-            return open(&index, wish).map(Looked::File);
+            return open(&index, wish).map(PathLookup::File);
         }
-        Ok(Looked::Folder)
+        Ok(PathLookup::Folder)
     };
     match looked() {
-        Err(error) if is_nothing(&error) => Ok(Looked::Nothing),
+        Err(error) if is_nothing(&error) => Ok(PathLookup::Nothing),
         looked => looked,
     }
 }
@@ -372,7 +369,7 @@ fn is_nothing(error: &io::Error) -> bool {
 }
 
 /// Opens a file, or a sibling that holds the same bytes encoded, and reads what is sent first.
-fn open(path: &Path, wish: &Wish) -> io::Result<Opened> {
+fn open(path: &Path, wish: &FileRequest) -> io::Result<OpenFile> {
     let media_type = media_type(&path.to_string_lossy());
     let sibling = [(Coding::Brotli, "br"), (Coding::Gzip, "gz")]
         .into_iter()
@@ -395,21 +392,21 @@ fn open(path: &Path, wish: &Wish) -> io::Result<Opened> {
         "\"{:x}-{length:x}{mark}\"",
         since.unwrap_or_default().as_nanos()
     );
-    let version = Version {
+    let version = FileVersion {
         length,
         modified,
         tag,
     };
     let decision = wish.conditions.decide(&version);
     let (begin, end) = match decision {
-        Decision::Whole if wish.with_body => (0, length),
-        Decision::Part(first, end) if wish.with_body => (first, end),
+        FileDecision::Whole if wish.with_body => (0, length),
+        FileDecision::Part(first, end) if wish.with_body => (first, end),
         _ => (0, 0),
     };
     let first = read(&file, begin, end)?;
     // Files in memory must not keep descriptors.
     let file = ((first.len() as u64) < end - begin).then(|| Arc::new(file));
-    Ok(Opened {
+    Ok(OpenFile {
         file,
         media_type,
         coding,

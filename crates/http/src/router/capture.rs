@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// What a capture accepts. The order is the order in which captures at the same place are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Capture {
+pub enum CaptureKind {
     /// An optional `-` and digits that fit 64 bits.
     Integer,
     /// An optional `-`, digits, and optionally a point and digits.
@@ -23,25 +23,29 @@ pub enum Capture {
 /// The value of a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'p> {
-    /// Of [`Capture::Integer`].
+    /// Of [`CaptureKind::Integer`].
     Integer(i64),
-    /// Of [`Capture::Float`].
+    /// Of [`CaptureKind::Float`].
     Float(f64),
     /// Of the other types, percent-decoded.
     Text(Cow<'p, str>),
 }
 
 /// The values of a route's captures, in the order of its pattern. Up to three live without an allocation.
-pub type Captures<'p> = SmallVec<[Value<'p>; 3]>;
+pub type CaptureValues<'p> = SmallVec<[Value<'p>; 3]>;
 
-impl Capture {
+impl CaptureKind {
     pub(super) fn value<'p>(self, segment: &Cow<'p, str>) -> Option<Value<'p>> {
         match self {
-            Capture::Integer => integer(segment).map(Value::Integer),
-            Capture::Float => float(segment).map(Value::Float),
-            Capture::Uuid if !is_uuid(segment) => None,
-            Capture::Uuid | Capture::String | Capture::Path if segment.is_empty() => None,
-            Capture::Uuid | Capture::String | Capture::Path => Some(Value::Text(segment.clone())),
+            CaptureKind::Integer => integer(segment).map(Value::Integer),
+            CaptureKind::Float => float(segment).map(Value::Float),
+            CaptureKind::Uuid if !is_uuid(segment) => None,
+            CaptureKind::Uuid | CaptureKind::String | CaptureKind::Path if segment.is_empty() => {
+                None
+            }
+            CaptureKind::Uuid | CaptureKind::String | CaptureKind::Path => {
+                Some(Value::Text(segment.clone()))
+            }
         }
     }
 }
@@ -78,7 +82,7 @@ fn is_uuid(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(capture: Capture, segment: &str, expected: Option<Value<'_>>) {
+    fn check(capture: CaptureKind, segment: &str, expected: Option<Value<'_>>) {
         assert_eq!(
             capture.value(&Cow::Borrowed(segment)),
             expected,
@@ -88,15 +92,15 @@ mod tests {
 
     #[test]
     fn integers_are_digits_that_fit() {
-        check(Capture::Integer, "0042", Some(Value::Integer(42)));
-        check(Capture::Integer, "-7", Some(Value::Integer(-7)));
+        check(CaptureKind::Integer, "0042", Some(Value::Integer(42)));
+        check(CaptureKind::Integer, "-7", Some(Value::Integer(-7)));
         check(
-            Capture::Integer,
+            CaptureKind::Integer,
             "9223372036854775807",
             Some(Value::Integer(i64::MAX)),
         );
         check(
-            Capture::Integer,
+            CaptureKind::Integer,
             "-9223372036854775808",
             Some(Value::Integer(i64::MIN)),
         );
@@ -111,14 +115,14 @@ mod tests {
             " 1",
             "\u{661}",
         ] {
-            check(Capture::Integer, text, None);
+            check(CaptureKind::Integer, text, None);
         }
     }
 
     #[test]
     fn floats_are_plain_decimals() {
-        check(Capture::Float, "-1.25", Some(Value::Float(-1.25)));
-        check(Capture::Float, "3", Some(Value::Float(3.0)));
+        check(CaptureKind::Float, "-1.25", Some(Value::Float(-1.25)));
+        check(CaptureKind::Float, "3", Some(Value::Float(3.0)));
         let overflow = "9".repeat(400);
         for text in [
             "",
@@ -131,26 +135,34 @@ mod tests {
             "1.2.3",
             overflow.as_str(),
         ] {
-            check(Capture::Float, text, None);
+            check(CaptureKind::Float, text, None);
         }
     }
 
     #[test]
     fn uuids_have_five_groups() {
         let uuid = "67e55044-10b1-426f-9247-bb680e5fe0c8";
-        check(Capture::Uuid, uuid, Some(Value::Text(Cow::Borrowed(uuid))));
+        check(
+            CaptureKind::Uuid,
+            uuid,
+            Some(Value::Text(Cow::Borrowed(uuid))),
+        );
         for text in [
             "",
             "67e5504410b1426f9247bb680e5fe0c8",
             "67e55044-10b1-426f-9247-bb680e5fe0cg",
         ] {
-            check(Capture::Uuid, text, None);
+            check(CaptureKind::Uuid, text, None);
         }
     }
 
     #[test]
     fn strings_are_not_empty() {
-        check(Capture::String, "x", Some(Value::Text(Cow::Borrowed("x"))));
-        check(Capture::String, "", None);
+        check(
+            CaptureKind::String,
+            "x",
+            Some(Value::Text(Cow::Borrowed("x"))),
+        );
+        check(CaptureKind::String, "", None);
     }
 }

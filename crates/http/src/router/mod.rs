@@ -17,7 +17,7 @@ use http::{HeaderValue, Method};
 use memchr::memchr;
 use smallvec::SmallVec;
 
-pub use self::capture::{Capture, Captures, Value};
+pub use self::capture::{CaptureKind, CaptureValues, Value};
 use self::pattern::Segment;
 use crate::{
     error::{Error, Result},
@@ -26,7 +26,7 @@ use crate::{
 
 /// Routes with a value each.
 #[derive(Clone, Debug)]
-pub struct Router<T> {
+pub struct RouteTable<T> {
     nodes: Vec<Node>,
     routes: Vec<Route<T>>,
 }
@@ -38,13 +38,13 @@ struct Route<T> {
     value: T,
 }
 
-/// Where a path has come to. Indices are into `Router::nodes` and `Router::routes`.
+/// Where a path has come to. Indices are into `RouteTable::nodes` and `RouteTable::routes`.
 #[derive(Clone, Debug, Default)]
 struct Node {
     /// Sorted by length, then by text: most comparisons of a search are then of two numbers.
     literals: Vec<(Box<str>, usize)>,
     /// Sorted by type, which is the order to try them in. The rest of the path comes last.
-    captures: Vec<(Capture, usize)>,
+    captures: Vec<(CaptureKind, usize)>,
     /// The routes that end here.
     ends: Vec<(Method, usize)>,
 }
@@ -53,7 +53,7 @@ struct Node {
 #[derive(Debug)]
 pub enum Match<'r, 'p, T> {
     /// A route.
-    Found(Found<'r, 'p, T>),
+    Found(RouteMatch<'r, 'p, T>),
     /// The method is OPTIONS, which no route of this path answers itself: answer 204 with this `Allow`.
     Options(Allow),
     /// The path has routes, but none for this method: answer 405 with this `Allow`.
@@ -66,7 +66,7 @@ pub enum Match<'r, 'p, T> {
 
 /// A route that matches, and what it captured.
 #[derive(Debug)]
-pub struct Found<'r, 'p, T> {
+pub struct RouteMatch<'r, 'p, T> {
     /// The route's value.
     pub value: &'r T,
     /// The pattern it was inserted with.
@@ -74,7 +74,7 @@ pub struct Found<'r, 'p, T> {
     /// The names of its captures, in the order of the pattern.
     pub names: &'r [Box<str>],
     /// Their values.
-    pub captures: Captures<'p>,
+    pub captures: CaptureValues<'p>,
 }
 
 /// The methods a path answers.
@@ -96,19 +96,19 @@ impl Allow {
     }
 }
 
-impl<T> Default for Router<T> {
-    fn default() -> Router<T> {
-        Router {
+impl<T> Default for RouteTable<T> {
+    fn default() -> RouteTable<T> {
+        RouteTable {
             nodes: vec![Node::default()],
             routes: Vec::new(),
         }
     }
 }
 
-impl<T> Router<T> {
+impl<T> RouteTable<T> {
     /// A router without routes.
-    pub fn new() -> Router<T> {
-        Router::default()
+    pub fn new() -> RouteTable<T> {
+        RouteTable::default()
     }
 
     /// Adds a route. `types` gives the types of captures by name; the others are strings.
@@ -116,7 +116,7 @@ impl<T> Router<T> {
         &mut self,
         method: Method,
         pattern: &str,
-        types: &[(&str, Capture)],
+        types: &[(&str, CaptureKind)],
         value: T,
     ) -> Result<()> {
         let parsed = pattern::parse(pattern, types)?;
@@ -192,7 +192,7 @@ impl<T> Router<T> {
             } else {
                 Escapes::None
             },
-            captures: Captures::new(),
+            captures: CaptureValues::new(),
             passed: SmallVec::new(),
             malformed: Malformed::No,
         };
@@ -201,7 +201,7 @@ impl<T> Router<T> {
             .and_then(|found| self.routes.get(found))
         {
             let captures = search.captures;
-            return Match::Found(Found {
+            return Match::Found(RouteMatch {
                 value: &route.value,
                 pattern: &route.pattern,
                 names: &route.names,
@@ -259,7 +259,7 @@ struct Search<'r, 'p, 'm> {
     nodes: &'r [Node],
     method: &'m Method,
     escapes: Escapes,
-    captures: Captures<'p>,
+    captures: CaptureValues<'p>,
     /// Nodes at which the path ended, but without a route for the method.
     passed: SmallVec<[&'r Node; 2]>,
     malformed: Malformed,
@@ -291,7 +291,7 @@ impl<'r, 'p> Search<'r, 'p, '_> {
         }
         for (capture, child) in &node.captures {
             let (value, tail) = match capture {
-                Capture::Path => (self.rest(rest), None),
+                CaptureKind::Path => (self.rest(rest), None),
                 _ => (capture.value(&decoded), tail),
             };
             let Some(value) = value else { continue };
@@ -319,7 +319,7 @@ impl<'r, 'p> Search<'r, 'p, '_> {
             self.malformed = Malformed::Yes;
             return None;
         };
-        Capture::Path.value(&decoded)
+        CaptureKind::Path.value(&decoded)
     }
 
     fn end(&mut self, node: &'r Node) -> Option<usize> {
@@ -361,13 +361,13 @@ impl<'r, 'p> Search<'r, 'p, '_> {
 mod tests {
     use super::*;
 
-    fn router(routes: &[&str]) -> Router<usize> {
+    fn router(routes: &[&str]) -> RouteTable<usize> {
         let types = [
-            ("id", Capture::Integer),
-            ("price", Capture::Float),
-            ("uuid", Capture::Uuid),
+            ("id", CaptureKind::Integer),
+            ("price", CaptureKind::Float),
+            ("uuid", CaptureKind::Uuid),
         ];
-        let mut router = Router::new();
+        let mut router = RouteTable::new();
         for (index, route) in routes.iter().enumerate() {
             let (method, pattern) = route.split_once(' ').unwrap_or(("GET", route));
             let types: Vec<_> = types
@@ -491,7 +491,7 @@ mod tests {
                 .insert(
                     Method::GET,
                     "/u/:login/x",
-                    &[("login", Capture::Integer)],
+                    &[("login", CaptureKind::Integer)],
                     9
                 )
                 .is_ok()

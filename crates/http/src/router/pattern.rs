@@ -5,14 +5,14 @@ use crate::{
     error::{Error, Result},
     limits::SEGMENTS_MAX,
     percent::{Plus, decode},
-    router::Capture,
+    router::CaptureKind,
 };
 
 /// One place between slashes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     Literal(Box<str>),
-    Capture(Capture),
+    Capture(CaptureKind),
 }
 
 /// A pattern that has been read: its segments, and the names of its captures in order.
@@ -22,7 +22,7 @@ pub(super) struct Pattern {
     pub(super) names: Box<[Box<str>]>,
 }
 
-pub(super) fn parse(pattern: &str, types: &[(&str, Capture)]) -> Result<Pattern> {
+pub(super) fn parse(pattern: &str, types: &[(&str, CaptureKind)]) -> Result<Pattern> {
     let invalid = |reason: String| Error::Pattern {
         pattern: pattern.to_owned(),
         reason,
@@ -33,7 +33,7 @@ pub(super) fn parse(pattern: &str, types: &[(&str, Capture)]) -> Result<Pattern>
     let mut segments = Vec::new();
     let mut names: Vec<Box<str>> = Vec::new();
     for text in path.split('/') {
-        if matches!(segments.last(), Some(Segment::Capture(Capture::Path))) {
+        if matches!(segments.last(), Some(Segment::Capture(CaptureKind::Path))) {
             return Err(invalid("goes on after the rest of the path".to_owned()));
         }
         if segments.len() >= SEGMENTS_MAX {
@@ -41,7 +41,7 @@ pub(super) fn parse(pattern: &str, types: &[(&str, Capture)]) -> Result<Pattern>
         }
         let (name, marked) = match (text.strip_prefix(':'), text.strip_prefix('*')) {
             (Some(name), _) => (name, None),
-            (_, Some(name)) => (name, Some(Capture::Path)),
+            (_, Some(name)) => (name, Some(CaptureKind::Path)),
             (None, None) => {
                 let literal = decode(text, Plus::Plus)
                     .map_err(|error| invalid(format!("holds a {error}")))?;
@@ -62,18 +62,18 @@ pub(super) fn parse(pattern: &str, types: &[(&str, Capture)]) -> Result<Pattern>
             .find(|(typed, _)| *typed == name)
             .map(|(_, capture)| *capture);
         segments.push(Segment::Capture(match (marked, given) {
-            (None, Some(Capture::Path)) => {
+            (None, Some(CaptureKind::Path)) => {
                 return Err(invalid(format!(
                     "must write *{name} to capture the rest of the path"
                 )));
             }
-            (Some(_), Some(Capture::Path)) | (Some(_), None) => Capture::Path,
+            (Some(_), Some(CaptureKind::Path)) | (Some(_), None) => CaptureKind::Path,
             (Some(_), Some(_)) => {
                 return Err(invalid(format!(
                     "gives *{name} another type than the rest of the path"
                 )));
             }
-            (None, given) => given.unwrap_or(Capture::String),
+            (None, given) => given.unwrap_or(CaptureKind::String),
         }));
         names.push(name.into());
     }
@@ -103,19 +103,19 @@ fn is_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn reason(pattern: &str, types: &[(&str, Capture)]) -> String {
+    fn reason(pattern: &str, types: &[(&str, CaptureKind)]) -> String {
         parse(pattern, types).map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
     fn segments_and_names_are_read_in_order() {
-        let pattern = parse("/a/:id/:name/*rest", &[("id", Capture::Integer)]).unwrap();
+        let pattern = parse("/a/:id/:name/*rest", &[("id", CaptureKind::Integer)]).unwrap();
         let literal = |text: &str| Segment::Literal(text.into());
         let expected = [
             literal("a"),
-            Segment::Capture(Capture::Integer),
-            Segment::Capture(Capture::String),
-            Segment::Capture(Capture::Path),
+            Segment::Capture(CaptureKind::Integer),
+            Segment::Capture(CaptureKind::String),
+            Segment::Capture(CaptureKind::Path),
         ];
         assert_eq!(pattern.segments, expected);
         assert_eq!(*pattern.names, ["id".into(), "name".into(), "rest".into()]);
@@ -129,9 +129,9 @@ mod tests {
         assert!(reason("/:1", &[]).contains("capture named"));
         assert!(reason("/:a/:a", &[]).contains("two captures"));
         assert!(reason("/*rest/x", &[]).contains("goes on"));
-        assert!(reason("/:rest", &[("rest", Capture::Path)]).contains("*rest"));
-        assert!(reason("/*rest", &[("rest", Capture::Integer)]).contains("another type"));
-        assert!(reason("/:id", &[("di", Capture::Integer)]).contains("no capture named di"));
+        assert!(reason("/:rest", &[("rest", CaptureKind::Path)]).contains("*rest"));
+        assert!(reason("/*rest", &[("rest", CaptureKind::Integer)]).contains("another type"));
+        assert!(reason("/:id", &[("di", CaptureKind::Integer)]).contains("no capture named di"));
         assert!(reason("/%zz", &[]).contains("percent escape"));
     }
 

@@ -16,18 +16,18 @@ use crate::{
 
 /// The client's end.
 #[derive(Debug)]
-pub struct Client<I> {
+pub struct WebSocketClient<I> {
     stream: WebSocketStream<I>,
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Client<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin> WebSocketClient<I> {
     /// Over a connection that has been switched.
-    pub async fn over(io: I) -> Client<I> {
+    pub async fn over(io: I) -> WebSocketClient<I> {
         let config = tungstenite::protocol::WebSocketConfig::default()
             .read_buffer_size(WEBSOCKET_READ_BYTES)
             .write_buffer_size(0);
         let stream = WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await;
-        Client { stream }
+        WebSocketClient { stream }
     }
 
     /// Sends a message; waits while the server is slow.

@@ -1,5 +1,5 @@
 //! A conversation over a WebSocket: reads ahead by one message, pings a silent client, and ends by a limit what does not end by itself.
-//! Knows no handshake. Rule: when it is over, whoever ended it, the handler has `websocket_close_ms` to end and is dropped then.
+//! Knows no handshake. Rule: when it is over, by either side, the handler has `websocket_close_ms` to end and is dropped then.
 
 use std::{
     cell::{Cell, RefCell},
@@ -24,7 +24,7 @@ use tokio_tungstenite::{
 use super::message::{Close, Message};
 use crate::{
     error::{Error, Result},
-    limits::{Limits, WEBSOCKET_READ_BYTES},
+    limits::{HttpLimits, WEBSOCKET_READ_BYTES},
     switch::{Traffic, Upgraded},
 };
 
@@ -32,13 +32,13 @@ use crate::{
 #[derive(Debug)]
 pub struct WebSocket {
     inbox: RefCell<mpsc::Receiver<Result<Message>>>,
-    outbox: mpsc::Sender<Outgoing>,
+    outbox: mpsc::Sender<OutgoingFrame>,
     closed: Rc<RefCell<Option<Close>>>,
     protocol: Option<String>,
 }
 
 #[derive(Debug)]
-enum Outgoing {
+enum OutgoingFrame {
     Message(Message),
     Close(Close),
 }
@@ -53,7 +53,10 @@ impl WebSocket {
 
     /// Sends a message; waits while the client is slow. [`Error::Closed`] when the conversation is over.
     pub async fn send(&self, message: impl Into<Message>) -> Result<()> {
-        let sent = self.outbox.send(Outgoing::Message(message.into())).await;
+        let sent = self
+            .outbox
+            .send(OutgoingFrame::Message(message.into()))
+            .await;
         sent.map_err(|_| Error::Closed)
     }
 
@@ -62,7 +65,7 @@ impl WebSocket {
     /// # Errors
     /// [`Error::CloseFrame`] for a code or a reason that cannot be sent, [`Error::Closed`] when it is over already.
     pub async fn close(&self, code: u16, reason: &str) -> Result<()> {
-        let close = Outgoing::Close(Close::checked(code, reason)?);
+        let close = OutgoingFrame::Close(Close::checked(code, reason)?);
         self.outbox.send(close).await.map_err(|_| Error::Closed)
     }
 
@@ -95,7 +98,7 @@ enum End {
 pub async fn converse<T, E>(
     upgraded: Upgraded,
     protocol: Option<String>,
-    limits: &Limits,
+    limits: &HttpLimits,
     leave: impl Future<Output = ()>,
     handler: impl AsyncFnOnce(&WebSocket) -> Result<T, E>,
 ) -> Option<Result<T, E>> {
@@ -139,7 +142,7 @@ pub async fn converse<T, E>(
 struct Pump<'l> {
     stream: WebSocketStream<Upgraded>,
     traffic: Rc<Traffic>,
-    limits: &'l Limits,
+    limits: &'l HttpLimits,
     closed: Rc<RefCell<Option<Close>>>,
     writing: Writing,
     /// When the client was last asked whether it is there.
@@ -166,7 +169,7 @@ enum Event {
 impl<'l> Pump<'l> {
     async fn new(
         upgraded: Upgraded,
-        limits: &'l Limits,
+        limits: &'l HttpLimits,
         closed: Rc<RefCell<Option<Close>>>,
     ) -> Pump<'l> {
         let config = tungstenite::protocol::WebSocketConfig::default()
@@ -190,7 +193,7 @@ impl<'l> Pump<'l> {
     async fn run(
         &mut self,
         to_handler: &mpsc::Sender<Result<Message>>,
-        from_handler: &mut mpsc::Receiver<Outgoing>,
+        from_handler: &mut mpsc::Receiver<OutgoingFrame>,
         leave: impl Future<Output = ()>,
     ) -> End {
         let mut leave = pin!(leave);
@@ -212,8 +215,8 @@ impl<'l> Pump<'l> {
                     }
                 },
                 outgoing = from_handler.recv(), if self.writing == Writing::Nothing => match outgoing {
-                    Some(Outgoing::Message(message)) => self.begin(message.into()),
-                    Some(Outgoing::Close(close)) => return End::Say(close),
+                    Some(OutgoingFrame::Message(message)) => self.begin(message.into()),
+                    Some(OutgoingFrame::Close(close)) => return End::Say(close),
                     // The handler holds the socket, so this cannot be.
                     None => return End::Gone,
                 },
@@ -346,16 +349,16 @@ impl<'l> Pump<'l> {
     }
 
     /// Sends what the handler left and says the end.
-    async fn hang_up(&mut self, mut from_handler: mpsc::Receiver<Outgoing>, mut close: Close) {
+    async fn hang_up(&mut self, mut from_handler: mpsc::Receiver<OutgoingFrame>, mut close: Close) {
         from_handler.close();
         while let Some(outgoing) = from_handler.recv().await {
             match outgoing {
-                Outgoing::Message(message) => {
+                OutgoingFrame::Message(message) => {
                     if self.stream.send(message.into()).await.is_err() {
                         return;
                     }
                 }
-                Outgoing::Close(said) => {
+                OutgoingFrame::Close(said) => {
                     close = said;
                     break;
                 }

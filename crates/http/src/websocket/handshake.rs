@@ -14,7 +14,7 @@ use ring::digest;
 use crate::{
     error::{Error, Result},
     request::Request,
-    response::{Body, Response},
+    response::{HttpBody, HttpResponse},
 };
 
 /// What every accepted key is hashed with (RFC 6455 section 1.3).
@@ -25,16 +25,16 @@ const KEY_BYTES: usize = 16;
 
 /// A client's wish for a WebSocket.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct WebSocketOffer {
     accept: HeaderValue,
     protocols: Vec<String>,
     origin: Option<String>,
     host: Option<String>,
 }
 
-impl Offer {
+impl WebSocketOffer {
     /// The wish of this request; [`Error::NoUpgrade`] when it has none that can be met, [`Error::Malformed`] when its key is none.
-    pub fn of(request: &Request) -> Result<Offer> {
+    pub fn of(request: &Request) -> Result<WebSocketOffer> {
         let headers = &request.headers;
         if request.version >= Version::HTTP_2 {
             return Err(Error::NoUpgrade("a WebSocket needs HTTP/1.1"));
@@ -54,7 +54,7 @@ impl Offer {
             _ => return Err(Error::Malformed("sec-websocket-key")),
         }
         let accept = HeaderValue::try_from(accept(key));
-        Ok(Offer {
+        Ok(WebSocketOffer {
             accept: accept.map_err(|_| Error::Malformed("sec-websocket-key"))?,
             protocols: names(headers, SEC_WEBSOCKET_PROTOCOL)
                 .map(str::to_owned)
@@ -90,9 +90,9 @@ impl Offer {
         Err(Error::ForeignOrigin)
     }
 
-    /// The answer that begins the conversation, once it has its [`Body::Switch`].
-    pub fn accept(self, protocol: Option<&str>) -> Response {
-        let mut response = Response::new(StatusCode::SWITCHING_PROTOCOLS, Body::Empty)
+    /// The answer that begins the conversation, once it has its [`HttpBody::Switch`].
+    pub fn accept(self, protocol: Option<&str>) -> HttpResponse {
+        let mut response = HttpResponse::new(StatusCode::SWITCHING_PROTOCOLS, HttpBody::Empty)
             .with(CONNECTION, HeaderValue::from_static("upgrade"))
             .with(UPGRADE, HeaderValue::from_static("websocket"))
             .with(SEC_WEBSOCKET_ACCEPT, self.accept);
@@ -161,7 +161,7 @@ mod tests {
     fn check(without: &str, with: &str, expected: &str) {
         let kept = WISH.lines().filter(|line| !line.starts_with(without));
         let lines: Vec<&str> = kept.chain(with.lines()).collect();
-        let outcome = match Offer::of(&request(&lines.join("\n"))) {
+        let outcome = match WebSocketOffer::of(&request(&lines.join("\n"))) {
             Ok(offer) => offer.accept.to_str().unwrap().to_owned(),
             Err(error) => format!("{} {error}", error.status().as_u16()),
         };
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_met_when_it_is_whole() {
+    fn handshake_is_accepted_only_when_it_is_whole() {
         check("-", "", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         check("connection", "connection: close", "426 ");
         check("upgrade", "upgrade: h2c", "426 ");
@@ -195,18 +195,18 @@ mod tests {
             ("https://b.example", "https://b.example", true),
             ("http://b.example", "https://b.example", false),
         ] {
-            let offer = Offer::of(&request(&format!("{WISH}\norigin: {origin}"))).unwrap();
+            let offer = WebSocketOffer::of(&request(&format!("{WISH}\norigin: {origin}"))).unwrap();
             let passed = offer.check_origin(&[allowed.to_owned()]).is_ok();
             assert_eq!(passed, expected, "{origin}");
         }
-        let plain = Offer::of(&request(WISH)).unwrap();
+        let plain = WebSocketOffer::of(&request(WISH)).unwrap();
         assert!(plain.check_origin(&[]).is_ok());
     }
 
     #[test]
     fn the_application_chooses_among_the_protocols_of_the_client() {
         let head = format!("{WISH}\nsec-websocket-protocol: a, b\nsec-websocket-protocol: c");
-        let offer = Offer::of(&request(&head)).unwrap();
+        let offer = WebSocketOffer::of(&request(&head)).unwrap();
         let agreed = |ours: &[&str]| {
             let ours: Vec<String> = ours.iter().map(|name| (*name).to_owned()).collect();
             offer.agreed(&ours)

@@ -7,7 +7,7 @@ mod conversation;
 mod handshake;
 mod message;
 
-pub use client::Client;
+pub use client::WebSocketClient;
 pub use conversation::{WebSocket, converse};
-pub use handshake::Offer;
+pub use handshake::WebSocketOffer;
 pub use message::{Close, Message};

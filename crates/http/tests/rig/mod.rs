@@ -21,29 +21,30 @@ use tokio::{
     time::timeout,
 };
 use tsumugi_http::{
-    Finished, Handler, Limits, Origin, Outcome, Request, Response, Server, SpawnLocal,
+    ConnectionInfo, FinishedRequest, HttpHandler, HttpLimits, HttpResponse, HttpServer, Request,
+    RequestOutcome, SpawnLocal,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-type Answer = Pin<Box<dyn Future<Output = Response>>>;
-type Accounts = Rc<RefCell<Vec<(u16, Outcome, u64)>>>;
+type Answer = Pin<Box<dyn Future<Output = HttpResponse>>>;
+type Summaries = Rc<RefCell<Vec<(u16, RequestOutcome, u64)>>>;
 
 struct Function {
     call: Box<dyn Fn(Request) -> Answer>,
-    accounts: Accounts,
+    accounts: Summaries,
 }
 
-impl Handler for Function {
+impl HttpHandler for Function {
     type Note = ();
 
     fn begun(&self, _: &Request) {}
 
-    fn handle(&self, request: Box<Request>) -> impl Future<Output = Response> {
+    fn handle(&self, request: Box<Request>) -> impl Future<Output = HttpResponse> {
         (self.call)(*request)
     }
 
-    fn finished(&self, finished: &Finished, (): &()) {
+    fn finished(&self, finished: &FinishedRequest, (): &()) {
         self.accounts.borrow_mut().push((
             finished.status.as_u16(),
             finished.outcome,
@@ -54,23 +55,26 @@ impl Handler for Function {
 
 /// A server that is about to start.
 pub struct Build {
-    limits: Limits,
+    limits: HttpLimits,
     function: Rc<Function>,
-    accounts: Accounts,
+    accounts: Summaries,
     patience: Duration,
 }
 
-pub fn rig(handler: impl AsyncFn(Request) -> Response + 'static) -> Build {
-    rig_with(Limits::default(), handler)
+pub fn rig(handler: impl AsyncFn(Request) -> HttpResponse + 'static) -> Build {
+    rig_with(HttpLimits::default(), handler)
 }
 
-pub fn rig_with(limits: Limits, handler: impl AsyncFn(Request) -> Response + 'static) -> Build {
+pub fn rig_with(
+    limits: HttpLimits,
+    handler: impl AsyncFn(Request) -> HttpResponse + 'static,
+) -> Build {
     let handler = Rc::new(handler);
     let call = move |request| -> Answer {
         let handler = Rc::clone(&handler);
         Box::pin(async move { handler(request).await })
     };
-    let accounts = Accounts::default();
+    let accounts = Summaries::default();
     let function = Function {
         call: Box::new(call),
         accounts: Rc::clone(&accounts),
@@ -89,7 +93,7 @@ pub const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 /// A server that runs.
 pub struct Rig {
     pub address: SocketAddr,
-    accounts: Accounts,
+    accounts: Summaries,
     shutdown: watch::Sender<()>,
     open: Rc<Cell<usize>>,
 }
@@ -114,7 +118,7 @@ impl Build {
                 shutdown: watch::Sender::new(()),
                 open: Rc::default(),
             };
-            let server = Rc::new(Server::new(self.limits.clone(), SpawnLocal));
+            let server = Rc::new(HttpServer::new(self.limits.clone(), SpawnLocal));
             spawn_local(accept(
                 listener,
                 server,
@@ -148,14 +152,14 @@ impl Build {
             .build()
             .unwrap();
         LocalSet::new().block_on(&runtime, async {
-            let server = Rc::new(Server::new(self.limits.clone(), SpawnLocal));
+            let server = Rc::new(HttpServer::new(self.limits.clone(), SpawnLocal));
             let clients = std::array::from_fn(|_| {
                 let (client, server_end) = tokio::io::duplex(bytes);
                 let (server, function) = (Rc::clone(&server), Rc::clone(&self.function));
                 spawn_local(async move {
                     let never = std::future::pending();
                     server
-                        .serve(server_end, Origin::default(), function, never)
+                        .serve(server_end, ConnectionInfo::default(), function, never)
                         .await;
                 });
                 client
@@ -169,7 +173,7 @@ impl Build {
 
 async fn accept(
     listener: TcpListener,
-    server: Rc<Server<SpawnLocal>>,
+    server: Rc<HttpServer<SpawnLocal>>,
     handler: Rc<Function>,
     shutdown: watch::Sender<()>,
     open: Rc<Cell<usize>>,
@@ -179,9 +183,9 @@ async fn accept(
         let mut notice = shutdown.subscribe();
         open.set(open.get() + 1);
         spawn_local(async move {
-            let origin = Origin {
+            let origin = ConnectionInfo {
                 peer: Some(peer),
-                ..Origin::default()
+                ..ConnectionInfo::default()
             };
             let notice = async move {
                 let _ = notice.changed().await;
@@ -222,7 +226,7 @@ impl Rig {
     }
 
     /// Status, outcome and body bytes of the requests that are over.
-    pub fn finished(&self) -> Vec<(u16, Outcome, u64)> {
+    pub fn finished(&self) -> Vec<(u16, RequestOutcome, u64)> {
         self.accounts.borrow().clone()
     }
 

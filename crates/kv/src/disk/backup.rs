@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use super::failure::io_error;
 use super::layout::{META_KEY, Meta, expiry_key, record_key};
 use super::overlay;
-use super::store::{CommitError, Store, broken, failed, lock_copy, occupied};
+use super::store::{CommitError, Store, broken, lock_copy, occupied};
 use crate::error::Result;
 use crate::limits::{BACKUP_BYTES, PAGE_RECORDS_MAX, PARTIAL_COPIES_MAX};
-use crate::record::Record;
+use crate::record::StoredRecord;
 use crate::spec::{Durability, Spec};
 
 /// Tells the replacements of this process from each other.
@@ -23,11 +24,11 @@ static REPLACEMENTS: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn write_copy(
     spec: &Spec,
     folder: &Path,
-    records: impl Iterator<Item = Result<(Bytes, Record)>>,
+    records: impl Iterator<Item = Result<(Bytes, StoredRecord)>>,
 ) -> Result<u64> {
     let taken = || occupied(folder, "a backup needs a folder that does not exist yet");
     let exists = folder.try_exists();
-    if exists.map_err(|error| failed("looking for", folder, error))? {
+    if exists.map_err(|error| io_error("looking for", folder, error))? {
         return Err(taken());
     }
     let partial = make_partial(folder)?;
@@ -35,7 +36,7 @@ pub(crate) fn write_copy(
         name_copy(&partial, folder).map_err(|error| match is_taken(&error) {
             // Another backup to the same folder was faster.
             true => taken(),
-            false => failed("naming", folder, error),
+            false => io_error("naming", folder, error),
         })?;
         Ok(count)
     });
@@ -82,7 +83,7 @@ fn take_turn() -> MutexGuard<'static, ()> {
 
 /// Whether something has the name that cannot just be taken: an empty folder is nothing.
 fn is_there(folder: &Path) -> Result<bool> {
-    let at = |error| failed("looking for", folder, error);
+    let at = |error| io_error("looking for", folder, error);
     match std::fs::read_dir(folder) {
         Ok(mut entries) => Ok(entries.next().is_some()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -97,20 +98,20 @@ fn take_place(folder: &Path, new: &Path, old: &Path) -> Result<()> {
         let _lock = lock_copy(folder)?;
         match std::fs::rename(folder, old) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(failed("renaming", folder, error));
+                return Err(io_error("renaming", folder, error));
             }
             _ => {}
         }
         match std::fs::rename(new, folder) {
             Ok(()) => {
-                synchronize_parent(folder).map_err(|error| failed("naming", folder, error))?;
+                synchronize_parent(folder).map_err(|error| io_error("naming", folder, error))?;
                 forget(old);
                 return Ok(());
             }
             // A newer copy than the earlier one has the name.
             Err(error) if is_taken(&error) => forget(old),
             Err(error) => {
-                let error = failed("naming", folder, error);
+                let error = io_error("naming", folder, error);
                 return Err(match std::fs::rename(old, folder) {
                     Err(back) if back.kind() != ErrorKind::NotFound => broken(
                         folder,
@@ -124,7 +125,7 @@ fn take_place(folder: &Path, new: &Path, old: &Path) -> Result<()> {
             }
         }
     }
-    name_copy(new, folder).map_err(|error| failed("naming", folder, error))
+    name_copy(new, folder).map_err(|error| io_error("naming", folder, error))
 }
 
 /// Removes a copy that has no use any more. What is left of it says so by its name.
@@ -144,7 +145,7 @@ fn is_taken(error: &std::io::Error) -> bool {
     )
 }
 
-/// Makes the folder of a copy that is not finished, beside where it will be. Nobody else writes there.
+/// Makes the folder of a copy that is not finished, beside where it will be. Nothing else writes there.
 fn make_partial(folder: &Path) -> Result<PathBuf> {
     for number in 0..PARTIAL_COPIES_MAX {
         let mut name = folder.file_name().unwrap_or_default().to_owned();
@@ -153,7 +154,7 @@ fn make_partial(folder: &Path) -> Result<PathBuf> {
         match std::fs::create_dir(&partial) {
             Ok(()) => return Ok(partial),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed("making", &partial, error)),
+            Err(error) => return Err(io_error("making", &partial, error)),
         }
     }
     Err(broken(
@@ -180,7 +181,7 @@ fn synchronize_parent(folder: &Path) -> std::io::Result<()> {
 fn copy_to(
     spec: &Spec,
     folder: &Path,
-    records: impl Iterator<Item = Result<(Bytes, Record)>>,
+    records: impl Iterator<Item = Result<(Bytes, StoredRecord)>>,
 ) -> Result<u64> {
     let spec = Spec {
         path: folder.to_owned(),
@@ -197,7 +198,7 @@ fn copy_to(
     };
     let mut batch = Vec::new();
     let mut bytes = 0;
-    let commit = |batch: &mut Vec<overlay::Stored>, meta: &mut Meta| {
+    let commit = |batch: &mut Vec<overlay::CommitEntry>, meta: &mut Meta| {
         meta.commit += 1;
         batch.push((Bytes::from_static(&META_KEY), Some(meta.encode())));
         store
@@ -228,10 +229,10 @@ fn copy_to(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Database;
+    use crate::KvDatabase;
 
-    fn records(value: &'static str) -> impl Iterator<Item = Result<(Bytes, Record)>> {
-        let record = Record {
+    fn records(value: &'static str) -> impl Iterator<Item = Result<(Bytes, StoredRecord)>> {
+        let record = StoredRecord {
             value: Bytes::from_static(value.as_bytes()),
             expires_ms: 0,
         };
@@ -239,7 +240,7 @@ mod tests {
     }
 
     fn value_in(folder: &Path) -> Option<Bytes> {
-        let database = Database::open(&Spec::disk(folder, Durability::Process)).unwrap();
+        let database = KvDatabase::open(&Spec::disk(folder, Durability::Process)).unwrap();
         let value = database.get(b"key").unwrap();
         assert!(database.close());
         value

@@ -7,7 +7,7 @@
 //! key, value; 3, XXH3 of the items (u64), `FJL` 3.
 //!
 //! What a process leaves that dies, or that has no more space, is the beginning of one batch with nothing or zeros after it. So what cannot
-//! be read is cut off when no commit is behind it, and is damage when there is one. Commits are told from values that imitate them by the
+//! be read is cut off when no commit is behind it, and is damage when there is one. Commits are distinguished from values that imitate them by the
 //! seal of the database. In one of an earlier version, which has none, whatever looks like a commit is taken for one: that refuses too
 //! much, never too little.
 
@@ -17,7 +17,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use self::scan::{Following, Scan, Sealed};
+use self::scan::{CommitSeal, DamageTail, Scan};
 use super::layout::Seal;
 use crate::limits::JOURNAL_LOOK_FACTOR;
 
@@ -26,7 +26,7 @@ const SEQUENCE_MAX: u64 = 1 << 48;
 
 /// What the journals hold.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Examined {
+pub(super) struct JournalReport {
     /// The last commit in them.
     pub(super) last_commit: Option<u64>,
     /// Bytes cut off that no commit ended, or that come after the last one to be kept.
@@ -35,7 +35,7 @@ pub(super) struct Examined {
 
 /// Why journals cannot be replayed.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum ReplayError {
     Io(PathBuf, io::Error),
     Damaged(String),
 }
@@ -51,7 +51,7 @@ pub(super) enum Holes {
 /// What is known before the journals are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
-    /// The last commit that callers were told of, when the folder is opened again after a failure: what comes after it is cut off.
+    /// The last acknowledged commit, when the folder is opened again after a failure: what comes after it is cut off.
     pub(super) keep: Option<u64>,
     pub(super) holes: Holes,
     /// None of a database of an earlier version.
@@ -59,16 +59,16 @@ pub(super) struct Context {
 }
 
 /// Reads all journals of the engine's folder in order, and cuts off what is not to be replayed once all of them have been read.
-pub(super) fn examine(folder: &Path, context: Context) -> Result<Examined, Refused> {
-    let mut examined = Examined::default();
+pub(super) fn examine(folder: &Path, context: Context) -> Result<JournalReport, ReplayError> {
+    let mut examined = JournalReport::default();
     let files = journals(folder)?;
     if files.is_empty() {
-        return Err(Refused::Damaged("its journal is missing".to_owned()));
+        return Err(ReplayError::Damaged("its journal is missing".to_owned()));
     }
     let mut sequence = None;
     let mut cuts = Vec::new();
     for path in &files {
-        let at = |error| Refused::Io(path.clone(), error);
+        let at = |error| ReplayError::Io(path.clone(), error);
         let mut scan = Scan::open(path).map_err(at)?;
         let end = loop {
             let start = scan.position;
@@ -85,7 +85,7 @@ pub(super) fn examine(folder: &Path, context: Context) -> Result<Examined, Refus
                 && sequence.is_none_or(|last| batch.sequence > last)
                 && batch.sequence < SEQUENCE_MAX;
             if !follows {
-                return Err(Refused::Damaged(format!(
+                return Err(ReplayError::Damaged(format!(
                     "commit {} does not follow in {} at byte {start}",
                     batch.commit,
                     path.display()
@@ -100,14 +100,14 @@ pub(super) fn examine(folder: &Path, context: Context) -> Result<Examined, Refus
         }
     }
     for (path, end) in cuts {
-        cut(path, end).map_err(|error| Refused::Io(path.clone(), error))?;
+        cut(path, end).map_err(|error| ReplayError::Io(path.clone(), error))?;
     }
     Ok(examined)
 }
 
 /// The engine's journals, oldest first.
-fn journals(folder: &Path) -> Result<Vec<PathBuf>, Refused> {
-    let at = |error| Refused::Io(folder.to_owned(), error);
+fn journals(folder: &Path) -> Result<Vec<PathBuf>, ReplayError> {
+    let at = |error| ReplayError::Io(folder.to_owned(), error);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(at)? {
         let path = entry.map_err(at)?.path();
@@ -120,7 +120,7 @@ fn journals(folder: &Path) -> Result<Vec<PathBuf>, Refused> {
         match number {
             Some(number) => found.push((number, path)),
             None => {
-                return Err(Refused::Damaged(format!(
+                return Err(ReplayError::Damaged(format!(
                     "{} is no name of a journal",
                     path.display()
                 )));
@@ -138,20 +138,20 @@ fn end_of(
     start: u64,
     last: Option<u64>,
     context: Context,
-) -> Result<Option<u64>, Refused> {
-    let at = |error| Refused::Io(path.to_owned(), error);
+) -> Result<Option<u64>, ReplayError> {
+    let at = |error| ReplayError::Io(path.to_owned(), error);
     let written = scan.written(start).map_err(at)?;
     if written == start {
         return Ok(None);
     }
-    // Behind the last commit that a caller was told of, nothing can be lost.
+    // Behind the last acknowledged commit, nothing can be lost.
     if last.is_some() && last == context.keep {
         return Ok(Some(start));
     }
     let (place, reason) = match following(scan, start, written, last, context).map_err(at)? {
-        Following::Nothing => return Ok(Some(start)),
-        Following::Commit(place) => (place, "commits follow".to_owned()),
-        Following::Unclear(place) => (
+        DamageTail::Nothing => return Ok(Some(start)),
+        DamageTail::Commit(place) => (place, "commits follow".to_owned()),
+        DamageTail::Unclear(place) => (
             place,
             format!(
                 "commits may follow: what is behind it was searched {JOURNAL_LOOK_FACTOR} times (JOURNAL_LOOK_FACTOR)"
@@ -163,7 +163,7 @@ fn end_of(
     if may_be_hole && scan.has_hole(start, place).map_err(at)? {
         return Ok(Some(start));
     }
-    Err(Refused::Damaged(format!(
+    Err(ReplayError::Damaged(format!(
         "{} is damaged at byte {start}, and {reason}",
         path.display()
     )))
@@ -176,17 +176,17 @@ fn following(
     written: u64,
     last: Option<u64>,
     Context { keep, seal, .. }: Context,
-) -> io::Result<Following> {
+) -> io::Result<DamageTail> {
     let counts =
         |commit| last.is_none_or(|last| commit > last) && keep.is_none_or(|keep| commit <= keep);
-    // Of what callers were told there is more, which is behind `start` or nowhere.
+    // There are more acknowledged commits, which is behind `start` or nowhere.
     if last.is_some() && keep.is_some() {
-        return Ok(Following::Commit(start));
+        return Ok(DamageTail::Commit(start));
     }
     let Some(seal) = seal else {
         return scan.following(start, written, counts);
     };
-    let is_own = |scan: &mut Scan, Sealed { place, commit }| {
+    let is_own = |scan: &mut Scan, CommitSeal { place, commit }| {
         Ok::<_, io::Error>(
             keep.is_none()
                 && (last.is_some_and(|last| commit == last + 1)
@@ -194,10 +194,10 @@ fn following(
         )
     };
     Ok(match scan.sealed(start, written, seal, counts)?[..] {
-        [] => Following::Nothing,
+        [] => DamageTail::Nothing,
         // The batch's own meta record may be whole when the rest is not.
-        [one] if is_own(scan, one)? => Following::Nothing,
-        [.., later] => Following::Commit(later.place),
+        [one] if is_own(scan, one)? => DamageTail::Nothing,
+        [.., later] => DamageTail::Commit(later.place),
     })
 }
 
@@ -209,6 +209,7 @@ fn cut(path: &Path, length: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tsumugi_testkit::Dice;
     use xxhash_rust::xxh3::Xxh3;
 
     use super::scan::{END, ITEM, START, TRAILER};
@@ -276,7 +277,7 @@ mod tests {
                 let again = examine(folder.path(), context(None, Holes::Possible)).unwrap();
                 assert_eq!((again.last_commit, again.cut_bytes), (expected.0, 0));
             }
-            (Err(Refused::Damaged(reason)), Err(expected)) => {
+            (Err(ReplayError::Damaged(reason)), Err(expected)) => {
                 assert!(reason.contains(expected), "{reason}");
             }
             (examined, _) => panic!("{examined:?}, not {expected:?}"),
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_commit_ended_is_cut_off() {
+    fn batch_without_its_end_is_cut_off() {
         let whole = run(1..4);
         let two = run(1..3).len();
         for end in two + 1..whole.len() {
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_last_commit_to_keep_is_cut_off() {
+    fn bytes_behind_the_last_commit_to_keep_are_cut_off() {
         let one = run(3..4).len() as u64;
         check(&[&run(1..4)], Some(2), Ok((Some(2), one)));
         check(&[&run(1..3), &run(3..4)], Some(2), Ok((Some(2), one)));
@@ -324,10 +325,10 @@ mod tests {
                 let folder = tempfile::tempdir().unwrap();
                 std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
                 match examine(folder.path(), context(None, Holes::Possible)) {
-                    Err(Refused::Damaged(_)) => {}
+                    Err(ReplayError::Damaged(_)) => {}
                     // The keyspace and the sequence within its neighbours are the engine's own matter.
                     Ok(examined) => assert_eq!(examined.last_commit, Some(4), "byte {at}"),
-                    Err(Refused::Io(_, error)) => panic!("{error}"),
+                    Err(ReplayError::Io(_, error)) => panic!("{error}"),
                 }
             }
         }
@@ -342,7 +343,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
         let unbelieved = examine(folder.path(), context(None, Holes::Impossible));
-        assert!(matches!(unbelieved, Err(Refused::Damaged(_))));
+        assert!(matches!(unbelieved, Err(ReplayError::Damaged(_))));
         check(&[&bytes], None, Ok((Some(2), cut)));
     }
 
@@ -359,50 +360,38 @@ mod tests {
         check(&[], None, Err("missing"));
     }
 
-    /// Random numbers that are the same each time (xorshift).
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, end: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % end as u64) as usize
-        }
-
-        /// A value that looks like a journal, or like parts of one.
-        fn value(&mut self, commit: u64) -> Vec<u8> {
-            let mut value = Vec::new();
-            for _ in 0..1 + self.below(4) {
-                let later = commit + self.below(3) as u64;
-                // A client knows another seal, or none.
-                let seal = [None, Some(Seal([7; 16]))][self.below(2)];
-                let imitation = |commit| batch_with(commit, b"value", seal);
-                let run: Vec<u8> = (later..later + 4).flat_map(imitation).collect();
-                let whole = [&TRAILER[..], &run].concat();
-                match self.below(5) {
-                    0 => value.extend(TRAILER.repeat(1 + self.below(20))),
-                    1 => value.extend(whole),
-                    2 => value.extend(&whole[..self.below(whole.len())]),
-                    3 => value.extend(&whole[self.below(whole.len())..]),
-                    _ => value.extend(vec![0; self.below(700)]),
-                }
+    /// A value that looks like a journal, or like parts of one.
+    fn value(dice: &Dice, commit: u64) -> Vec<u8> {
+        let mut value = Vec::new();
+        for _ in 0..1 + dice.place(4) {
+            let later = commit + dice.place(3) as u64;
+            // A client knows another seal, or none.
+            let seal = [None, Some(Seal([7; 16]))][dice.place(2)];
+            let imitation = |commit| batch_with(commit, b"value", seal);
+            let run: Vec<u8> = (later..later + 4).flat_map(imitation).collect();
+            let whole = [&TRAILER[..], &run].concat();
+            match dice.place(5) {
+                0 => value.extend(TRAILER.repeat(1 + dice.place(20))),
+                1 => value.extend(whole),
+                2 => value.extend(&whole[..dice.place(whole.len())]),
+                3 => value.extend(&whole[dice.place(whole.len())..]),
+                _ => value.extend(vec![0; dice.place(700)]),
             }
-            value
         }
-
-        /// A journal, and where each of its commits ends.
-        fn journal(&mut self, commits: u64) -> (Vec<u8>, Vec<usize>) {
-            let (mut bytes, mut ends) = (Vec::new(), vec![0]);
-            for commit in 1..=commits {
-                bytes.extend(batch(commit, &self.value(commit)));
-                ends.push(bytes.len());
-            }
-            (bytes, ends)
-        }
+        value
     }
 
-    fn examined(bytes: &[u8], context: Context) -> Result<Examined, Refused> {
+    /// A journal, and where each of its commits ends.
+    fn journal(dice: &Dice, commits: u64) -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+        for commit in 1..=commits {
+            bytes.extend(batch(commit, &value(dice, commit)));
+            ends.push(bytes.len());
+        }
+        (bytes, ends)
+    }
+
+    fn examined(bytes: &[u8], context: Context) -> Result<JournalReport, ReplayError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("0.jnl"), bytes).unwrap();
         examine(folder.path(), context)
@@ -410,15 +399,15 @@ mod tests {
 
     #[test]
     fn a_torn_batch_is_cut_off_whatever_its_values_hold() {
-        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        let dice = Dice::new(1);
         for _ in 0..10 {
-            let (bytes, ends) = random.journal(4);
+            let (bytes, ends) = journal(&dice, 4);
             for _ in 0..40 {
-                let end = random.below(bytes.len());
+                let end = dice.place(bytes.len());
                 let mut torn = bytes[..end].to_vec();
-                torn.resize(end + random.below(2) * 5_000, 0);
+                torn.resize(end + dice.place(2) * 5_000, 0);
                 let whole = ends.iter().rposition(|whole| *whole <= end).unwrap();
-                let holes = [Holes::Possible, Holes::Impossible][random.below(2)];
+                let holes = [Holes::Possible, Holes::Impossible][dice.place(2)];
                 let found = examined(&torn, context(None, holes)).unwrap();
                 let last = (whole > 0).then_some(whole as u64);
                 assert_eq!(found.last_commit, last, "torn at {end}, after {ends:?}");
@@ -428,23 +417,23 @@ mod tests {
 
     #[test]
     fn a_damaged_byte_never_costs_a_commit_that_follows() {
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let dice = Dice::new(2);
         for _ in 0..30 {
-            let (bytes, ends) = random.journal(4);
+            let (bytes, ends) = journal(&dice, 4);
             for _ in 0..60 {
-                let at = random.below(bytes.len());
+                let at = dice.place(bytes.len());
                 let mut damaged = bytes.clone();
-                damaged[at] ^= match random.below(2) {
-                    0 => 1 << random.below(8),
-                    _ => 1 + random.below(255) as u8,
+                damaged[at] ^= match dice.place(2) {
+                    0 => 1 << dice.place(8),
+                    _ => 1 + dice.place(255) as u8,
                 };
                 match examined(&damaged, context(None, Holes::Impossible)) {
-                    Err(Refused::Damaged(_)) => {}
+                    Err(ReplayError::Damaged(_)) => {}
                     Ok(found) if at < ends[3] => {
                         assert_eq!(found.last_commit, Some(4), "byte {at}")
                     }
                     Ok(found) => assert!(found.last_commit >= Some(3), "byte {at}"),
-                    Err(Refused::Io(_, error)) => panic!("{error}"),
+                    Err(ReplayError::Io(_, error)) => panic!("{error}"),
                 }
             }
         }
@@ -457,9 +446,9 @@ mod tests {
                 let mut damaged = run.to_vec();
                 damaged[at] = other;
                 match examined(&damaged, context) {
-                    Err(Refused::Damaged(_)) => {}
+                    Err(ReplayError::Damaged(_)) => {}
                     Ok(found) => assert_eq!(found.last_commit, Some(last), "byte {at} is {other}"),
-                    Err(Refused::Io(_, error)) => panic!("{error}"),
+                    Err(ReplayError::Io(_, error)) => panic!("{error}"),
                 }
             }
         }
@@ -506,7 +495,7 @@ mod tests {
         let end = run(1..3).len() as u64;
         let cut = torn.len() as u64 - end;
         check(&[&torn], Some(2), Ok((Some(2), cut)));
-        // But never a commit that somebody was told of.
+        // But never an acknowledged commit.
         check(&[&torn], Some(3), Err("commits follow"));
         check(&[&torn], Some(6), Err("commits follow"));
         check(&[&torn[end as usize..]], Some(5), Err("commits follow"));
@@ -514,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_not_changed() {
+    fn refused_journal_is_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let torn = run(1..3);
         let torn = &torn[..torn.len() - 1];
@@ -523,7 +512,7 @@ mod tests {
         for first in [0, run(1..2).len()] {
             std::fs::write(folder.path().join("0.jnl"), &torn[first..]).unwrap();
             let refused = examine(folder.path(), context(None, Holes::Possible));
-            assert!(matches!(refused, Err(Refused::Damaged(_))));
+            assert!(matches!(refused, Err(ReplayError::Damaged(_))));
             let left = std::fs::read(folder.path().join("0.jnl")).unwrap();
             assert_eq!(left, &torn[first..]);
         }
@@ -607,7 +596,7 @@ mod tests {
             seal: None,
             ..context(None, Holes::Impossible)
         };
-        let Err(Refused::Damaged(reason)) = examined(&bytes, unsealed) else {
+        let Err(ReplayError::Damaged(reason)) = examined(&bytes, unsealed) else {
             panic!("it was opened");
         };
         assert!(reason.contains("JOURNAL_LOOK_FACTOR"), "{reason}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::journal::Refused;
+use super::journal::ReplayError;
 
 /// Names the list, and holds its checksum.
 const CURRENT: &str = "current";
@@ -15,13 +15,13 @@ const CURRENT: &str = "current";
 const XXH3: u8 = 0;
 
 /// Refuses a list that is not what was written, in each of these folders.
-pub(super) fn examine(engine: &Path, keyspaces: &[&str]) -> Result<(), Refused> {
+pub(super) fn examine(engine: &Path, keyspaces: &[&str]) -> Result<(), ReplayError> {
     keyspaces
         .iter()
         .try_for_each(|name| list(&engine.join(name)))
 }
 
-fn list(keyspace: &Path) -> Result<(), Refused> {
+fn list(keyspace: &Path) -> Result<(), ReplayError> {
     let current = keyspace.join(CURRENT);
     let named = read(&current)?;
     // A number of eight bytes, the checksum in sixteen, least significant first, and its kind.
@@ -40,17 +40,17 @@ fn list(keyspace: &Path) -> Result<(), Refused> {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Refused> {
+fn read(file: &Path) -> Result<Vec<u8>, ReplayError> {
     fs::read(file).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Refused::Damaged(format!("the engine's file {} is missing", name(file)))
+            ReplayError::Damaged(format!("the engine's file {} is missing", name(file)))
         }
-        _ => Refused::Io(PathBuf::from(file), error),
+        _ => ReplayError::Io(PathBuf::from(file), error),
     })
 }
 
-fn damaged(file: &Path) -> Refused {
-    Refused::Damaged(format!("the engine's file {} is damaged", name(file)))
+fn damaged(file: &Path) -> ReplayError {
+    ReplayError::Damaged(format!("the engine's file {} is damaged", name(file)))
 }
 
 fn name(file: &Path) -> String {

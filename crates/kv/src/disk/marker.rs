@@ -7,8 +7,8 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::failure::io_error;
 use super::layout::{SEAL_BYTES, Seal};
-use super::store::failed;
 use crate::error::Result;
 
 /// Its name.
@@ -38,7 +38,7 @@ impl Marker {
         match fs::read(&file) {
             Ok(bytes) => Ok(Some(Self::of(&String::from_utf8_lossy(&bytes)))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("reading", &file, error)),
+            Err(error) => Err(io_error("reading", &file, error)),
         }
     }
 
@@ -51,7 +51,7 @@ impl Marker {
             fs::rename(&new, folder.join(FILE))?;
             File::open(folder)?.sync_all()
         };
-        write().map_err(|error| failed("writing", &new, error))
+        write().map_err(|error| io_error("writing", &new, error))
     }
 
     fn of(text: &str) -> Self {
@@ -81,11 +81,11 @@ impl Marker {
 }
 
 impl Seal {
-    /// One that nobody can guess.
+    /// One that cannot be guessed.
     pub(super) fn new() -> Result<Self> {
         let mut seal = [0; SEAL_BYTES];
         let random = File::open(RANDOM).and_then(|mut random| random.read_exact(&mut seal));
-        random.map_err(|error| failed("reading", Path::new(RANDOM), error))?;
+        random.map_err(|error| io_error("reading", Path::new(RANDOM), error))?;
         Ok(Self(seal))
     }
 }

@@ -3,6 +3,7 @@
 
 mod alias;
 mod backup;
+mod failure;
 mod journal;
 mod layout;
 mod manifest;
@@ -24,18 +25,19 @@ use bytes::Bytes;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 
 pub(crate) use self::backup::{replace_copy, write_copy};
+use self::failure::io_error;
 use self::layout::{Meta, expiry_key, own_key, record_key, records_end};
 pub(crate) use self::store::is_database;
-use self::store::{Sight, Store, broken, failed};
+use self::store::{ReadView, Store, broken};
 use self::writer::{Job, Writer};
-use crate::engine::{Engine, Read, Shared, write_bytes};
+use crate::close_state::CloseState;
+use crate::engine::{Engine, EngineShared, RangeRead, write_bytes};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_BYTES_MAX, QUEUE_BYTES_MAX, QUEUE_WRITES_MAX};
-use crate::metrics::{Latencies, Snapshot};
+use crate::metrics::{KvSnapshot, Latencies};
 use crate::pending::Pending;
-use crate::range::{Direction, Range};
-use crate::record::Record;
-use crate::registry::Closed;
+use crate::range::{KeyRange, ReadDirection};
+use crate::record::StoredRecord;
 use crate::write::Write;
 
 pub(crate) struct Disk {
@@ -45,7 +47,7 @@ pub(crate) struct Disk {
 
 /// What readers and the writer's thread share.
 struct Inner {
-    shared: Arc<Shared>,
+    shared: Arc<EngineShared>,
     /// Taken for writing for a moment, when a store takes the place of another; the reason, when there is none.
     store: RwLock<Result<Store>>,
     /// Around every commit.
@@ -96,8 +98,8 @@ impl Sequence {
 }
 
 impl Disk {
-    /// Opens the folder and starts the thread that writes to it; `closed` is told when both have ended.
-    pub(crate) fn open(shared: Arc<Shared>, closed: Arc<Closed>) -> Result<Self> {
+    /// Opens the folder and starts the thread that writes to it; `closed` is closed when both have ended.
+    pub(crate) fn open(shared: Arc<EngineShared>, closed: Arc<CloseState>) -> Result<Self> {
         let (store, meta) = Store::open(&shared.spec, None)?;
         let next_expiry_ms = first_expiry(&store, meta)?;
         let path = shared.spec.path.clone();
@@ -138,7 +140,7 @@ impl Disk {
             Ok(_) => Ok(Self { inner, jobs }),
             Err(error) => {
                 closed.close();
-                Err(failed("starting a thread for", &path, error))
+                Err(io_error("starting a thread for", &path, error))
             }
         }
     }
@@ -163,7 +165,7 @@ impl Disk {
 
 /// Tells that the database is closed, however its thread ends; and that it takes no writes, when that was no wish of its users.
 struct Ending {
-    closed: Arc<Closed>,
+    closed: Arc<CloseState>,
     inner: Arc<Inner>,
 }
 
@@ -214,7 +216,7 @@ impl Inner {
     }
 
     /// A sight of the records of the last commit, and the epoch they are of.
-    fn sight(&self, store: &Store) -> Result<(Sight, u32)> {
+    fn sight(&self, store: &Store) -> Result<(ReadView, u32)> {
         let calm = self
             .clears
             .undisturbed(|| (store.sight(), self.epoch.load(SeqCst)));
@@ -247,7 +249,13 @@ impl Inner {
         Ok(is_live.then_some(record.value))
     }
 
-    fn page(&self, store: &Store, range: &Range, limit: usize, looks: usize) -> Result<Read> {
+    fn page(
+        &self,
+        store: &Store,
+        range: &KeyRange,
+        limit: usize,
+        looks: usize,
+    ) -> Result<RangeRead> {
         let (sight, epoch) = self.sight(store)?;
         let now_ms = self.shared.clock.now_ms();
         let key = |bound: &Bytes| record_key(epoch, bound);
@@ -263,16 +271,16 @@ impl Inner {
             from.as_ref().map(|key| &key[..]),
             to.as_ref().map(|key| &key[..]),
         ));
-        let mut page = Read::default();
+        let mut page = RangeRead::default();
         let (mut bytes, mut left) = (0, looks);
         while page.pairs.len() < limit && bytes < PAGE_BYTES_MAX {
             let pair = match range.direction {
-                Direction::Forward => pairs.next(),
-                Direction::Backward => pairs.next_back(),
+                ReadDirection::Forward => pairs.next(),
+                ReadDirection::Backward => pairs.next_back(),
             };
             let Some(pair) = pair else { break };
             let (stored_key, stored) = pair?;
-            let Record { value, expires_ms } = overlay::decode(store, stored)?;
+            let StoredRecord { value, expires_ms } = overlay::decode(store, stored)?;
             let own = || own_key(&stored_key).map_err(|reason| broken(store.path(), reason));
             left = left.saturating_sub(1);
             if expires_ms == 0 || expires_ms > now_ms {
@@ -320,9 +328,9 @@ impl Engine for Disk {
         Ok(value)
     }
 
-    fn read(&self, range: &Range, limit: usize, looks: usize) -> Result<Read> {
+    fn read(&self, range: &KeyRange, limit: usize, looks: usize) -> Result<RangeRead> {
         if range.is_empty() {
-            return Ok(Read::default());
+            return Ok(RangeRead::default());
         }
         let inner = &self.inner;
         let read = inner.with_store(|store| inner.page(store, range, limit, looks))?;
@@ -367,7 +375,7 @@ impl Engine for Disk {
         let job = Job::Write {
             write,
             bytes,
-            asked: Instant::now(),
+            submitted_at: Instant::now(),
             answer,
         };
         self.send(job, pending)
@@ -379,8 +387,8 @@ impl Engine for Disk {
     }
 
     fn rebuild(&self) -> Result<()> {
-        // Not within `with_store`: it takes long, and while it held the lock nobody could read once the folder is to be opened again.
-        let running = Running::new(&self.inner.borrowers);
+        // Not within `with_store`: it takes long, and while it held the lock no reader could go on once the folder is to be opened again.
+        let running = UseGuard::new(&self.inner.borrowers);
         let engine = self.inner.with_store(Store::engine)?;
         let rebuilt = engine.rebuild();
         drop((engine, running));
@@ -395,7 +403,7 @@ impl Engine for Disk {
 
     fn backup(&self, folder: &Path) -> Result<()> {
         let inner = &self.inner;
-        let running = Running::new(&inner.borrowers);
+        let running = UseGuard::new(&inner.borrowers);
         // Not of a store whose place another takes: it is gone before a backup has ended.
         let seen = |store: &Store| store.engine().and_then(|_| inner.sight(store));
         let (sight, epoch) = inner.with_store(seen)?;
@@ -409,7 +417,7 @@ impl Engine for Disk {
                 let (key, stored) = pair?;
                 Ok((
                     own_key(&key).map_err(at)?,
-                    Record::decode(stored).map_err(at)?,
+                    StoredRecord::decode(stored).map_err(at)?,
                 ))
             });
         let written = write_copy(&inner.shared.spec, folder, records);
@@ -426,7 +434,7 @@ impl Engine for Disk {
         self.inner.healthy.load(SeqCst)
     }
 
-    fn measure(&self, snapshot: &mut Snapshot) {
+    fn measure(&self, snapshot: &mut KvSnapshot) {
         let inner = &self.inner;
         snapshot.reads = inner.reads.load(Relaxed);
         snapshot.hits = inner.hits.load(Relaxed);
@@ -444,16 +452,16 @@ impl Engine for Disk {
 }
 
 /// Counts what uses parts of the engine while it runs.
-struct Running<'a>(&'a AtomicUsize);
+struct UseGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Running<'a> {
+impl<'a> UseGuard<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, SeqCst);
         Self(count)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for UseGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, SeqCst);
     }
@@ -463,17 +471,17 @@ impl Drop for Running<'_> {
 mod tests {
     use super::*;
     use crate::clock::Clock;
-    use crate::metrics::Counters;
+    use crate::metrics::KvCounters;
     use crate::spec::{Durability, Spec};
 
     #[test]
     fn a_thread_that_dies_leaves_no_healthy_database() {
         let folder = tempfile::tempdir().unwrap();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EngineShared {
             spec: Spec::disk(folder.path(), Durability::Process),
             clock: Clock::default(),
             watches: Arc::default(),
-            counters: Counters::default(),
+            counters: KvCounters::default(),
         });
         let disk = Disk::open(shared, Arc::default()).unwrap();
         let ending = || Ending {
@@ -494,11 +502,11 @@ mod tests {
     #[test]
     fn a_store_without_its_engine_is_read_until_another_has_its_place() {
         let folder = tempfile::tempdir().unwrap();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EngineShared {
             spec: Spec::disk(folder.path().join("kv"), Durability::Process),
             clock: Clock::default(),
             watches: Arc::default(),
-            counters: Counters::default(),
+            counters: KvCounters::default(),
         });
         let disk = Disk::open(shared, Arc::default()).unwrap();
         let set = |key: &'static str, value: String| disk.submit(Write::set(key, value)).wait();
@@ -509,7 +517,7 @@ mod tests {
             disk.inner.take_engine().unwrap();
             let value = disk.value(b"key").unwrap();
             assert_eq!(value.as_deref(), Some(round.to_string().as_bytes()));
-            let page = disk.read(&Range::all(), 10, 10).unwrap();
+            let page = disk.read(&KeyRange::all(), 10, 10).unwrap();
             assert_eq!((page.pairs.len(), disk.count().unwrap()), (1, 1));
             assert!(disk.backup(&folder.path().join("copy")).is_err());
             assert!(disk.rebuild().is_err());

@@ -11,19 +11,19 @@ use super::store::{Store, broken};
 use crate::decide::{Change, Moment, View, decide};
 use crate::engine::nested;
 use crate::error::{Error, Result};
-use crate::record::Record;
-use crate::watch::Changed;
-use crate::write::{Write, Written};
+use crate::record::StoredRecord;
+use crate::watch::ChangeEvent;
+use crate::write::{Write, WriteResult};
 
 /// What a commit writes: a key with a value, or without one that is removed.
-pub(super) type Stored = (Bytes, Option<Bytes>);
+pub(super) type CommitEntry = (Bytes, Option<Bytes>);
 
 #[derive(Debug)]
 struct Entry {
     /// When the record that is stored now expires; `None` when none is.
     before: Option<u64>,
     /// The record from the commit on.
-    record: Option<Record>,
+    record: Option<StoredRecord>,
     changed: bool,
 }
 
@@ -36,17 +36,17 @@ pub(super) struct Overlay<'a> {
     first: &'a mut Bytes,
     cleared: bool,
     /// What to tell the watchers, if there are any.
-    told: Option<Vec<Changed>>,
+    events: Option<Vec<ChangeEvent>>,
 }
 
 /// A group that was decided.
 pub(super) struct Outcome {
-    pub(super) stored: Vec<Stored>,
+    pub(super) stored: Vec<CommitEntry>,
     pub(super) meta: Meta,
     pub(super) cleared: bool,
     /// When the first of the records written expires.
     pub(super) next_expiry_ms: Option<u64>,
-    pub(super) told: Vec<Changed>,
+    pub(super) events: Vec<ChangeEvent>,
     pub(super) bytes: u64,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Overlay<'a> {
         meta: Meta,
         moment: Moment,
         first: &'a mut Bytes,
-        told: Option<Vec<Changed>>,
+        events: Option<Vec<ChangeEvent>>,
     ) -> Self {
         Self {
             store,
@@ -65,12 +65,12 @@ impl<'a> Overlay<'a> {
             entries: BTreeMap::new(),
             first,
             cleared: false,
-            told,
+            events,
         }
     }
 
     /// Decides one write, with all those before it done.
-    pub(super) fn apply(&mut self, write: Write) -> Result<Written> {
+    pub(super) fn apply(&mut self, write: Write) -> Result<WriteResult> {
         match write {
             Write::Batch(writes) => {
                 let each = writes.into_iter().map(|write| {
@@ -80,7 +80,7 @@ impl<'a> Overlay<'a> {
                         write => self.apply(write),
                     }
                 });
-                Ok(Written::Each(each.collect()))
+                Ok(WriteResult::Each(each.collect()))
             }
             Write::Clear => self.clear(),
             write => {
@@ -108,7 +108,7 @@ impl<'a> Overlay<'a> {
         if is_due {
             entry.record = None;
             entry.changed = true;
-            self.tell(|| Changed::Expired(key.clone()));
+            self.tell(|| ChangeEvent::Expired(key.clone()));
         }
         Ok(is_due)
     }
@@ -127,7 +127,7 @@ impl<'a> Overlay<'a> {
             },
             cleared: self.cleared,
             next_expiry_ms: None,
-            told: self.told.unwrap_or_default(),
+            events: self.events.unwrap_or_default(),
             bytes: 0,
         };
         for (key, entry) in self.entries {
@@ -142,7 +142,7 @@ impl<'a> Overlay<'a> {
         Some(outcome)
     }
 
-    fn clear(&mut self) -> Result<Written> {
+    fn clear(&mut self) -> Result<WriteResult> {
         let epoch = self.meta.epoch.checked_add(1);
         self.meta.epoch = epoch.ok_or(Error::TooMany {
             what: "times cleared",
@@ -154,8 +154,8 @@ impl<'a> Overlay<'a> {
         self.entries.clear();
         self.cleared = true;
         *self.first = Bytes::new();
-        self.tell(|| Changed::Cleared);
-        Ok(Written::Done)
+        self.tell(|| ChangeEvent::Cleared);
+        Ok(WriteResult::Done)
     }
 
     fn change(&mut self, (key, record): Change) {
@@ -170,15 +170,15 @@ impl<'a> Overlay<'a> {
         entry.record = record;
         entry.changed = true;
         if is_put {
-            self.tell(|| Changed::Put(key));
+            self.tell(|| ChangeEvent::Put(key));
         } else if was_there {
-            self.tell(|| Changed::Removed(key));
+            self.tell(|| ChangeEvent::Removed(key));
         }
     }
 
-    fn tell(&mut self, changed: impl FnOnce() -> Changed) {
-        if let Some(told) = &mut self.told {
-            told.push(changed());
+    fn tell(&mut self, changed: impl FnOnce() -> ChangeEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(changed());
         }
     }
 
@@ -205,7 +205,7 @@ impl<'a> Overlay<'a> {
     }
 
     /// The first live record that the engine has and the group leaves as it is.
-    fn first_stored(&self) -> Result<Option<(Bytes, Record)>> {
+    fn first_stored(&self) -> Result<Option<(Bytes, StoredRecord)>> {
         if self.cleared {
             return Ok(None);
         }
@@ -249,7 +249,7 @@ impl Outcome {
             _ => {}
         }
         if entry.before.is_some() || entry.record.is_some() {
-            let value = entry.record.as_ref().map(Record::encode);
+            let value = entry.record.as_ref().map(StoredRecord::encode);
             self.bytes += (key.len() + value.as_ref().map_or(0, Bytes::len)) as u64;
             let stored_key = Bytes::copy_from_slice(&record_key(epoch, key));
             self.stored.push((stored_key, value));
@@ -258,19 +258,19 @@ impl Outcome {
 }
 
 impl View for Overlay<'_> {
-    fn record(&mut self, key: &Bytes) -> Result<Option<Record>> {
+    fn record(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
         let now_ms = self.moment.now_ms;
         let record = self.load(key)?.record.as_ref();
         Ok(record.filter(|record| record.is_live(now_ms)).cloned())
     }
 
-    fn take(&mut self, key: &Bytes) -> Result<Option<Record>> {
+    fn take(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
         let now_ms = self.moment.now_ms;
         let record = &mut self.load(key)?.record;
         Ok(record.take_if(|record| record.is_live(now_ms)))
     }
 
-    fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
+    fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
         let now_ms = self.moment.now_ms;
         let from = (Bound::Included(&*self.first), Bound::Unbounded);
         let ours = self
@@ -296,6 +296,6 @@ impl View for Overlay<'_> {
     }
 }
 
-pub(super) fn decode(store: &Store, stored: Bytes) -> Result<Record> {
-    Record::decode(stored).map_err(|reason| broken(store.path(), reason))
+pub(super) fn decode(store: &Store, stored: Bytes) -> Result<StoredRecord> {
+    StoredRecord::decode(stored).map_err(|reason| broken(store.path(), reason))
 }

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use fjall::{AbstractTree as _, AnyTree, KeyspaceCreateOptions, PersistMode, SeqNo};
 
 use super::alias::Alias;
-use super::journal::{Context, Holes, Refused, examine};
+use super::failure::io_error;
+use super::journal::{Context, Holes, ReplayError, examine};
 use super::layout::{META_KEY, Meta, Seal};
 use super::manifest;
 use super::marker::{self, Marker};
@@ -49,7 +50,7 @@ const PROBE_BYTES: usize = 8 * 1024 * 1024;
 pub(super) struct Store {
     // In this order: the engine removes what it has no use for by its alias, and is gone before the lock.
     /// Nothing once it has stopped and another is about to be opened; what it held can be read still.
-    engine: Option<Borrowed>,
+    engine: Option<EngineLoan>,
     alias: Option<Alias>,
     tree: AnyTree,
     /// Where the tree stood when the engine was taken away.
@@ -61,7 +62,7 @@ pub(super) struct Store {
 }
 
 /// A consistent sight of all records, which costs a little more than a plain read.
-pub(super) struct Sight {
+pub(super) struct ReadView {
     tree: AnyTree,
     at: SeqNo,
     /// Keeps the engine from forgetting what is seen.
@@ -71,7 +72,7 @@ pub(super) struct Sight {
 
 /// The engine, also for one long piece of work beside reads and writes.
 #[derive(Clone)]
-pub(super) struct Borrowed {
+pub(super) struct EngineLoan {
     records: fjall::Keyspace,
     database: fjall::Database,
     path: PathBuf,
@@ -92,7 +93,7 @@ impl Store {
         let path = &spec.path;
         fs::create_dir_all(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => broken(path, A_FILE),
-            _ => failed("making", path, error),
+            _ => io_error("making", path, error),
         })?;
         Self::open_locked(spec, keep, Arc::new(lock(path)?), None)
     }
@@ -108,7 +109,7 @@ impl Store {
     }
 
     /// Gives its engine away; from here on it is only read, as it is now.
-    pub(super) fn rest(&mut self) -> Option<Borrowed> {
+    pub(super) fn rest(&mut self) -> Option<EngineLoan> {
         let engine = self.engine.take()?;
         self.end = engine.database.snapshot().seqno();
         Some(engine)
@@ -139,14 +140,14 @@ impl Store {
             // Nothing in there was ever acknowledged.
             match fs::remove_dir_all(&engine) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed("removing", &engine, error));
+                    return Err(io_error("removing", &engine, error));
                 }
                 _ => {}
             }
         } else {
             last_commit = check_files(path, &engine, keep, seal)?;
         }
-        fs::create_dir_all(&engine).map_err(|error| failed("making", &engine, error))?;
+        fs::create_dir_all(&engine).map_err(|error| io_error("making", &engine, error))?;
         let alias = Alias::new(path, ENGINE, other);
         let known = alias.as_ref().map_or(engine.as_path(), Alias::path);
         let engine = open_engine(path, known, spec.cache)?;
@@ -239,12 +240,12 @@ impl Store {
         self.sight().into_range((Included(from), Excluded(to)))
     }
 
-    pub(super) fn sight(&self) -> Sight {
+    pub(super) fn sight(&self) -> ReadView {
         let snapshot = self
             .engine
             .as_ref()
             .map(|engine| engine.database.snapshot());
-        Sight {
+        ReadView {
             tree: self.tree.clone(),
             at: snapshot.as_ref().map_or(self.end, fjall::Snapshot::seqno),
             _snapshot: snapshot,
@@ -301,7 +302,7 @@ impl Store {
     }
 
     /// The engine, for work that takes long. The folder cannot be opened again before it is dropped.
-    pub(super) fn engine(&self) -> Result<Borrowed> {
+    pub(super) fn engine(&self) -> Result<EngineLoan> {
         let why = || broken(&self.path, "it is being opened again; try later");
         self.engine.clone().ok_or_else(why)
     }
@@ -310,7 +311,7 @@ impl Store {
         // A journal is given its room ahead; what is written is what counts.
         let tables = self.tree.disk_space();
         let journals = fs::read_dir(self.path.join(ENGINE))
-            .map_err(|error| failed("reading", &self.path, error))?
+            .map_err(|error| io_error("reading", &self.path, error))?
             .filter_map(|entry| entry.ok()?.metadata().ok())
             .filter(fs::Metadata::is_file)
             .map(|file| allocated(&file));
@@ -336,7 +337,7 @@ impl Store {
     }
 }
 
-impl Borrowed {
+impl EngineLoan {
     /// Moves what is in memory to tables, and those into one run.
     pub(super) fn rebuild(&self) -> Result<()> {
         let at = |error| convert(&self.path, error);
@@ -355,7 +356,7 @@ fn is_stopped(database: &fjall::Database) -> bool {
     database.persist(PersistMode::Buffer).is_err()
 }
 
-impl Sight {
+impl ReadView {
     pub(super) fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
         let value = self.tree.get(key, self.at);
         let value = value.map_err(|error| convert(&self.path, error.into()))?;
@@ -396,10 +397,10 @@ pub(super) fn probe(path: &Path) -> Result<()> {
             file.write_all(&vec![1; PROBE_BYTES])?;
             file.sync_all()
         })
-        .map_err(|error| failed("writing", path, error));
+        .map_err(|error| io_error("writing", path, error));
     match fs::remove_file(&file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tried.and(Err(failed("removing", &file, error)))
+            tried.and(Err(io_error("removing", &file, error)))
         }
         _ => tried,
     }
@@ -418,13 +419,13 @@ fn lock(path: &Path) -> Result<File> {
         .truncate(false)
         .write(true)
         .open(&file)
-        .map_err(|error| failed("opening", &file, error))?;
+        .map_err(|error| io_error("opening", &file, error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(Error::Locked {
             path: path.to_owned(),
         }),
-        Err(TryLockError::Error(error)) => Err(failed("locking", &file, error)),
+        Err(TryLockError::Error(error)) => Err(io_error("locking", &file, error)),
     }
 }
 
@@ -434,7 +435,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool> {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(broken(path, A_FILE)),
-        Err(error) => Err(failed("looking for", path, error)),
+        Err(error) => Err(io_error("looking for", path, error)),
     }
 }
 
@@ -451,7 +452,7 @@ pub(super) fn lock_copy(path: &Path) -> Result<File> {
 
 /// Whether nothing is in a folder but what we put there before the marker.
 fn is_empty(path: &Path) -> Result<bool> {
-    let at = |error| failed("reading", path, error);
+    let at = |error| io_error("reading", path, error);
     for entry in fs::read_dir(path).map_err(at)? {
         let name = entry.map_err(at)?.file_name();
         if name != LOCK && name != marker::NEW {
@@ -490,8 +491,8 @@ fn check_files(
         }
     }
     let refused = |refused| match refused {
-        Refused::Io(file, error) => failed("reading", &file, error),
-        Refused::Damaged(reason) => broken(path, reason),
+        ReplayError::Io(file, error) => io_error("reading", &file, error),
+        ReplayError::Damaged(reason) => broken(path, reason),
     };
     manifest::examine(engine, &ENGINE_KEYSPACES).map_err(refused)?;
     let context = Context {
@@ -512,7 +513,7 @@ fn check_files(
 }
 
 /// The engine panics about some damage: that is an error here.
-fn open_engine(path: &Path, engine: &Path, cache: u64) -> Result<Borrowed> {
+fn open_engine(path: &Path, engine: &Path, cache: u64) -> Result<EngineLoan> {
     let open = || {
         let database = fjall::Database::builder(engine)
             .cache_size(cache)
@@ -522,7 +523,7 @@ fn open_engine(path: &Path, engine: &Path, cache: u64) -> Result<Borrowed> {
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         let records = database.keyspace(KEYSPACE, options)?;
         let path = path.to_owned();
-        Ok(Borrowed {
+        Ok(EngineLoan {
             records,
             database,
             path,
@@ -556,20 +557,7 @@ pub(super) fn broken(path: &Path, reason: impl Into<String>) -> Error {
 /// The place of a copy that something else has.
 pub(super) fn occupied(path: &Path, reason: &'static str) -> Error {
     let error = io::Error::new(io::ErrorKind::AlreadyExists, reason);
-    failed("making a backup in", path, error)
-}
-
-pub(super) fn failed(action: &'static str, path: &Path, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull {
-            path: path.to_owned(),
-        },
-        _ => Error::Io {
-            action,
-            path: path.to_owned(),
-            source: Arc::new(error),
-        },
-    }
+    io_error("making a backup in", path, error)
 }
 
 fn convert(path: &Path, error: fjall::Error) -> Error {
@@ -579,7 +567,7 @@ fn convert(path: &Path, error: fjall::Error) -> Error {
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => {
                     broken(path, error.to_string())
                 }
-                _ => failed("using", path, error),
+                _ => io_error("using", path, error),
             }
         }
         fjall::Error::Locked => Error::Locked {

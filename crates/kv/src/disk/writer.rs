@@ -11,11 +11,11 @@ use tokio::sync::oneshot;
 
 use super::Inner;
 use super::layout::{META_KEY, Meta, expiry, expiry_key, garbage};
-use super::overlay::{Outcome, Overlay, Stored};
+use super::overlay::{CommitEntry, Outcome, Overlay};
 use super::store::{CommitError, Store, broken, probe};
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_WRITES_MAX};
-use crate::write::{Write, Written};
+use crate::write::{Write, WriteResult};
 
 /// How often the thread looks for work of its own.
 const TICK: Duration = Duration::from_millis(500);
@@ -29,11 +29,11 @@ pub(super) enum Job {
     Write {
         write: Write,
         bytes: usize,
-        asked: Instant,
-        answer: oneshot::Sender<Result<Written>>,
+        submitted_at: Instant,
+        answer: oneshot::Sender<Result<WriteResult>>,
     },
-    Synchronize(oneshot::Sender<Result<Written>>),
-    Sweep(oneshot::Sender<Result<Written>>),
+    Synchronize(oneshot::Sender<Result<WriteResult>>),
+    Sweep(oneshot::Sender<Result<WriteResult>>),
 }
 
 pub(super) struct Writer {
@@ -45,22 +45,22 @@ pub(super) struct Writer {
     first: Bytes,
     /// Whether records of earlier epochs may be left.
     garbage: bool,
-    /// Whether it was told that sweeping fails.
+    /// Whether the failure of sweeping was reported.
     neglected: bool,
-    failed: Option<Failed>,
+    failed: Option<WriterFailure>,
 }
 
 /// Since when nothing is written, and why.
-struct Failed {
+struct WriterFailure {
     why: Error,
     again: Instant,
 }
 
 /// Callers of one group with what to answer them.
 struct Waiting {
-    answer: oneshot::Sender<Result<Written>>,
-    outcome: Result<Written>,
-    asked: Instant,
+    answer: oneshot::Sender<Result<WriteResult>>,
+    outcome: Result<WriteResult>,
+    submitted_at: Instant,
     /// Writes that it stands for.
     writes: u64,
 }
@@ -110,11 +110,11 @@ impl Writer {
                 Job::Write {
                     write,
                     bytes: taken,
-                    asked,
+                    submitted_at,
                     answer,
                 } => {
                     bytes += taken;
-                    writes.push((write, asked, answer));
+                    writes.push((write, submitted_at, answer));
                 }
                 other => after.push(other),
             }
@@ -137,24 +137,27 @@ impl Writer {
                 }
                 Job::Sweep(answer) => {
                     while self.may_tend() && self.failed.is_none() && self.sweep() {}
-                    drop(answer.send(Ok(Written::Done)));
+                    drop(answer.send(Ok(WriteResult::Done)));
                 }
                 Job::Write { .. } => {}
             }
         }
     }
 
-    fn commit_group(&mut self, writes: Vec<(Write, Instant, oneshot::Sender<Result<Written>>)>) {
+    fn commit_group(
+        &mut self,
+        writes: Vec<(Write, Instant, oneshot::Sender<Result<WriteResult>>)>,
+    ) {
         self.heal_if_due();
         let inner = self.inner.clone();
-        let told = inner.shared.watches.any().then(Vec::new);
+        let events = inner.shared.watches.any().then(Vec::new);
         let mut waiting = Vec::with_capacity(writes.len());
         let mut failure = self.failed.as_ref().map(|failed| failed.why.clone());
         if failure.is_none() {
             let decided = inner.with_store(|store| {
                 let moment = inner.shared.moment();
-                let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, told);
-                for (write, asked, answer) in writes {
+                let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, events);
+                for (write, submitted_at, answer) in writes {
                     let count = match &write {
                         Write::Batch(writes) => writes.len() as u64,
                         _ => 1,
@@ -163,7 +166,7 @@ impl Writer {
                     waiting.push(Waiting {
                         answer,
                         outcome,
-                        asked,
+                        submitted_at,
                         writes: count,
                     });
                 }
@@ -178,11 +181,11 @@ impl Writer {
                 self.first = Bytes::new();
             }
         } else {
-            for (_, asked, answer) in writes {
+            for (_, submitted_at, answer) in writes {
                 waiting.push(Waiting {
                     answer,
-                    outcome: Ok(Written::Done),
-                    asked,
+                    outcome: Ok(WriteResult::Done),
+                    submitted_at,
                     writes: 1,
                 });
             }
@@ -200,12 +203,12 @@ impl Writer {
         let counters = &self.inner.shared.counters;
         let failed = match &answer {
             Err(_) => waiting.writes,
-            Ok(Written::Each(each)) => each.iter().filter(|one| one.is_err()).count() as u64,
+            Ok(WriteResult::Each(each)) => each.iter().filter(|one| one.is_err()).count() as u64,
             Ok(_) => 0,
         };
         counters.writes.fetch_add(waiting.writes - failed, Relaxed);
         counters.write_errors.fetch_add(failed, Relaxed);
-        self.inner.write_latency.add(waiting.asked.elapsed());
+        self.inner.write_latency.add(waiting.submitted_at.elapsed());
         // Who does not want to know any more has dropped its end.
         drop(waiting.answer.send(answer));
     }
@@ -230,7 +233,7 @@ impl Writer {
         counters.bytes_written.fetch_add(outcome.bytes, Relaxed);
         self.inner.commits.fetch_add(1, Relaxed);
         self.inner.committed.fetch_add(writes as u64, Relaxed);
-        for changed in &outcome.told {
+        for changed in &outcome.events {
             self.inner.shared.watches.tell(changed);
         }
         Ok(())
@@ -268,7 +271,7 @@ impl Writer {
         committed
     }
 
-    fn synchronize(&mut self) -> Result<Written> {
+    fn synchronize(&mut self) -> Result<WriteResult> {
         if let Some(failed) = &self.failed {
             return Err(failed.why.clone());
         }
@@ -278,12 +281,12 @@ impl Writer {
             Err(_) => Err(CommitError::Stopped),
         };
         match done {
-            Ok(()) => Ok(Written::Done),
+            Ok(()) => Ok(WriteResult::Done),
             Err(CommitError::Failed(error)) => Err(self.fail(Some(error))),
             Err(CommitError::Stopped) => {
                 self.fail(None);
                 // What the engine wrote is confirmed when it is opened.
-                self.heal().map(|()| Written::Done)
+                self.heal().map(|()| WriteResult::Done)
             }
         }
     }
@@ -297,7 +300,7 @@ impl Writer {
         });
         tracing::error!(path = %path.display(), error = %why, "a database cannot be written");
         self.inner.healthy.store(false, SeqCst);
-        self.failed = Some(Failed {
+        self.failed = Some(WriterFailure {
             why: why.clone(),
             again: Instant::now() + HEAL_AFTER,
         });
@@ -310,14 +313,14 @@ impl Writer {
             .as_ref()
             .is_some_and(|failed| failed.again <= Instant::now());
         if is_due && let Err(why) = self.heal() {
-            self.failed = Some(Failed {
+            self.failed = Some(WriterFailure {
                 why,
                 again: Instant::now() + HEAL_AFTER,
             });
         }
     }
 
-    /// Opens the folder again, without what no caller was told to be there. Readers go on meanwhile.
+    /// Opens the folder again, without what was not acknowledged. Readers go on meanwhile.
     fn heal(&mut self) -> Result<()> {
         let spec = &self.inner.shared.spec;
         if let Err(why) = probe(&spec.path) {
@@ -342,7 +345,7 @@ impl Writer {
         !self.inner.shared.spec.read_only
     }
 
-    /// Does a piece of the work that nobody asked for; says whether there is more.
+    /// Does a piece of the background work; says whether there is more.
     fn tend(&mut self) -> bool {
         if !self.may_tend() {
             return false;
@@ -364,8 +367,8 @@ impl Writer {
         let inner = self.inner.clone();
         let swept = inner.with_store(|store| {
             let moment = inner.shared.moment();
-            let told = inner.shared.watches.any().then(Vec::new);
-            let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, told);
+            let events = inner.shared.watches.any().then(Vec::new);
+            let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, events);
             let from = expiry_key(self.meta.epoch, 0, b"");
             let to = match self.meta.epoch.checked_add(1) {
                 Some(next) => expiry_key(next, 0, b""),
@@ -411,7 +414,7 @@ impl Writer {
     fn reclaim(&mut self) -> bool {
         let inner = self.inner.clone();
         let found = inner.with_store(|store| {
-            let mut stored: Vec<Stored> = Vec::new();
+            let mut stored: Vec<CommitEntry> = Vec::new();
             for (from, to) in garbage(self.meta.epoch) {
                 for pair in store.newest_range(&from, &to) {
                     if stored.len() == TEND_RECORDS_MAX {
@@ -443,7 +446,7 @@ impl Writer {
             meta,
             cleared: false,
             next_expiry_ms: None,
-            told: Vec::new(),
+            events: Vec::new(),
             bytes: 0,
         };
         self.commit(outcome, 0).is_ok()

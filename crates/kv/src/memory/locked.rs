@@ -6,24 +6,24 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use bytes::Bytes;
 
-use super::Memory;
+use super::MemoryEngine;
 use super::key::Key;
 use super::shard::{Shard, cost};
 use crate::decide::{Change, View};
 use crate::error::{Error, Result};
-use crate::record::Record;
-use crate::watch::Changed;
+use crate::record::StoredRecord;
+use crate::watch::ChangeEvent;
 
 /// Parts that are locked for one write: one, or all.
-pub(super) struct Locked<'a> {
-    pub(super) memory: &'a Memory,
+pub(super) struct LockedShards<'a> {
+    pub(super) memory: &'a MemoryEngine,
     /// Index of the first guard's part.
     pub(super) first: usize,
     pub(super) guards: smallvec::SmallVec<[MutexGuard<'a, Shard>; 1]>,
     pub(super) now_ms: u64,
 }
 
-impl Locked<'_> {
+impl LockedShards<'_> {
     /// The hash of a key, and the part it belongs to.
     fn shard(&mut self, key: &[u8]) -> (u64, &mut Shard) {
         let hash = self.memory.hash(key);
@@ -60,7 +60,7 @@ impl Locked<'_> {
         Ok(())
     }
 
-    fn change(&mut self, key: Bytes, record: Option<Record>) {
+    fn change(&mut self, key: Bytes, record: Option<StoredRecord>) {
         let memory = self.memory;
         let bytes = key.len() + record.as_ref().map_or(0, |record| record.value.len());
         memory
@@ -78,13 +78,13 @@ impl Locked<'_> {
                     memory.order.insert(Key::new(&key));
                     memory.count.fetch_add(1, SeqCst);
                 }
-                memory.shared.tell(|| Changed::Put(key));
+                memory.shared.tell(|| ChangeEvent::Put(key));
             }
             None => {
                 if shard.remove(hash, &key).is_some() {
                     memory.order.remove(&key);
                     memory.count.fetch_sub(1, SeqCst);
-                    memory.shared.tell(|| Changed::Removed(key));
+                    memory.shared.tell(|| ChangeEvent::Removed(key));
                 }
             }
         }
@@ -116,15 +116,15 @@ impl Locked<'_> {
     }
 }
 
-impl View for Locked<'_> {
-    fn record(&mut self, key: &Bytes) -> Result<Option<Record>> {
+impl View for LockedShards<'_> {
+    fn record(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
         let now_ms = self.now_ms;
         let (hash, shard) = self.shard(key);
         let record = shard.used(hash, key);
         Ok(record.filter(|record| record.is_live(now_ms)))
     }
 
-    fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
+    fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
         let Some(first) = self.memory.order.first() else {
             return Ok(None);
         };
@@ -135,18 +135,18 @@ impl View for Locked<'_> {
 }
 
 /// The record of the one key that a run of writes is about, with those before it done.
-pub(super) struct Own(pub(super) Option<Record>);
+pub(super) struct Own(pub(super) Option<StoredRecord>);
 
 impl View for Own {
-    fn record(&mut self, _: &Bytes) -> Result<Option<Record>> {
+    fn record(&mut self, _: &Bytes) -> Result<Option<StoredRecord>> {
         Ok(self.0.clone())
     }
 
-    fn take(&mut self, _: &Bytes) -> Result<Option<Record>> {
+    fn take(&mut self, _: &Bytes) -> Result<Option<StoredRecord>> {
         Ok(self.0.take())
     }
 
-    fn first(&mut self) -> Result<Option<(Bytes, Record)>> {
+    fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
         Ok(None)
     }
 }

@@ -15,22 +15,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use self::key::Key;
-use self::locked::{Locked, Own};
+use self::locked::{LockedShards, Own};
 use self::order::Order;
 use self::shard::{Recency, Shard};
 use crate::decide::{Moment, View as _, decide};
 use crate::disk::write_copy;
-use crate::engine::{Engine, Pair, Read, Shared, nested};
+use crate::engine::{Engine, EngineShared, RangeRead, nested};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_RECORDS_MAX, SHARDS};
-use crate::metrics::Snapshot;
+use crate::metrics::KvSnapshot;
 use crate::pending::Pending;
-use crate::range::Range;
-use crate::record::Record;
+use crate::range::{KeyRange, Pair};
+use crate::record::StoredRecord;
 use crate::spec::WhenFull;
 use crate::sweeper;
-use crate::watch::Changed;
-use crate::write::{Write, Written};
+use crate::watch::ChangeEvent;
+use crate::write::{Write, WriteResult};
 
 /// A database smaller than this is one part: recent use is then exact, and not a matter of each part by itself.
 const ONE_SHARD_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ const KEYS_PER_STEP: usize = 64;
 /// No record expires.
 const NEVER: u64 = u64::MAX;
 
-pub(crate) struct Memory {
+pub(crate) struct MemoryEngine {
     shards: Vec<Mutex<Shard>>,
     order: Order,
     hasher: RandomState,
@@ -54,11 +54,11 @@ pub(crate) struct Memory {
     sweep: Mutex<()>,
     /// The part that gives up a record next.
     hand: AtomicUsize,
-    shared: Arc<Shared>,
+    shared: Arc<EngineShared>,
 }
 
-impl Memory {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+impl MemoryEngine {
+    pub(crate) fn new(shared: Arc<EngineShared>) -> Self {
         let recency = match shared.spec.when_full {
             WhenFull::Evict => Recency::Kept,
             WhenFull::Refuse => Recency::Ignored,
@@ -104,9 +104,9 @@ impl Memory {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn apply(&self, write: Write) -> Result<Written> {
+    fn apply(&self, write: Write) -> Result<WriteResult> {
         match write {
-            Write::Batch(writes) => return Ok(Written::Each(self.apply_each(writes))),
+            Write::Batch(writes) => return Ok(WriteResult::Each(self.apply_each(writes))),
             Write::Clear => self.clear(),
             write => self.apply_one(write),
         }
@@ -118,7 +118,7 @@ impl Memory {
         })
     }
 
-    fn apply_each(&self, writes: Vec<Write>) -> Vec<Result<Written>> {
+    fn apply_each(&self, writes: Vec<Write>) -> Vec<Result<WriteResult>> {
         let mut each = Vec::with_capacity(writes.len());
         let mut writes = writes.into_iter().peekable();
         while let Some(write) = writes.next() {
@@ -144,10 +144,10 @@ impl Memory {
     }
 
     /// Appends pieces to one value, which is copied once for all of them. Without room for all that are not too long, none is added.
-    fn append(&self, key: &Bytes, run: Vec<Write>) -> Vec<Result<Written>> {
+    fn append(&self, key: &Bytes, run: Vec<Write>) -> Vec<Result<WriteResult>> {
         let moment = self.shared.moment();
         let index = self.index(key);
-        let mut locked = Locked {
+        let mut locked = LockedShards {
             memory: self,
             first: index,
             guards: smallvec::smallvec![self.lock(index)],
@@ -157,7 +157,7 @@ impl Memory {
             Ok(record) => Own(record),
             Err(error) => return run.iter().map(|_| Err(error.clone())).collect(),
         };
-        let mut each: Vec<Result<Written>> = run
+        let mut each: Vec<Result<WriteResult>> = run
             .into_iter()
             .map(|write| {
                 write.check(moment.value_max)?;
@@ -169,7 +169,7 @@ impl Memory {
             })
             .collect();
         if each.iter().any(Result::is_ok) {
-            let change = (key.clone(), own.0.map(Record::shrunk));
+            let change = (key.clone(), own.0.map(StoredRecord::shrunk));
             if let Err(error) = locked.commit(std::iter::once(change)) {
                 for one in each.iter_mut().filter(|one| one.is_ok()) {
                     *one = Err(error.clone());
@@ -188,11 +188,11 @@ impl Memory {
         each
     }
 
-    fn apply_one(&self, write: Write) -> Result<Written> {
+    fn apply_one(&self, write: Write) -> Result<WriteResult> {
         let moment = self.shared.moment();
         let (written, index) = match only_key(&write).map(|key| self.index(key)) {
             Some(index) => {
-                let mut locked = Locked {
+                let mut locked = LockedShards {
                     memory: self,
                     first: index,
                     guards: smallvec::smallvec![self.lock(index)],
@@ -220,9 +220,9 @@ impl Memory {
     }
 
     /// All parts, now. For who asks for the first record, no expired one lies before it.
-    fn lock_all(&self, write: &Write) -> Locked<'_> {
+    fn lock_all(&self, write: &Write) -> LockedShards<'_> {
         loop {
-            let mut locked = Locked {
+            let mut locked = LockedShards {
                 memory: self,
                 first: 0,
                 guards: (0..self.shards.len()).map(|at| self.lock(at)).collect(),
@@ -232,7 +232,7 @@ impl Memory {
                 return locked;
             }
             drop(locked);
-            // There may be many, and nobody else shall wait for all of them.
+            // There may be many, and other callers shall not wait for all of them.
             self.expire_first();
         }
     }
@@ -241,14 +241,14 @@ impl Memory {
     fn expire_first(&self) {
         loop {
             let now_ms = self.shared.clock.now_ms();
-            let keys = self.order.keys(&Range::all(), KEYS_PER_STEP);
+            let keys = self.order.keys(&KeyRange::all(), KEYS_PER_STEP);
             for key in &keys {
                 let hash = self.hash(key.bytes());
                 let mut shard = self.lock(self.index_of(hash));
                 match shard.seen(hash, key.bytes()) {
                     Some(record) if record.is_live(now_ms) => return,
                     Some(_) => self.expire(&mut shard, Bytes::copy_from_slice(key.bytes())),
-                    // Somebody removed it meanwhile.
+                    // It was removed meanwhile.
                     None => {}
                 }
             }
@@ -258,17 +258,17 @@ impl Memory {
         }
     }
 
-    fn clear(&self) -> Result<Written> {
+    fn clear(&self) -> Result<WriteResult> {
         let mut guards: Vec<_> = (0..self.shards.len()).map(|at| self.lock(at)).collect();
         let cleared: Vec<Shard> = guards.iter_mut().map(|guard| guard.clear()).collect();
         let order = self.order.clear();
         self.used.store(0, SeqCst);
         self.count.store(0, SeqCst);
         self.next_expiry_ms.store(NEVER, SeqCst);
-        self.shared.tell(|| Changed::Cleared);
+        self.shared.tell(|| ChangeEvent::Cleared);
         drop(guards);
         sweeper::discard(Box::new((cleared, order)));
-        Ok(Written::Done)
+        Ok(WriteResult::Done)
     }
 
     /// Evicts until the capacity is kept. `spared` holds what was just written: it gives up its last record last.
@@ -289,7 +289,7 @@ impl Memory {
                 Some(key) => {
                     fruitless = 0;
                     self.shared.counters.evicted.fetch_add(1, Relaxed);
-                    self.shared.tell(|| Changed::Evicted(key));
+                    self.shared.tell(|| ChangeEvent::Evicted(key));
                 }
                 None => fruitless += 1,
             }
@@ -316,7 +316,7 @@ impl Memory {
     fn expire(&self, shard: &mut Shard, key: Bytes) {
         self.remove(shard, &key);
         self.shared.counters.expired.fetch_add(1, Relaxed);
-        self.shared.tell(|| Changed::Expired(key));
+        self.shared.tell(|| ChangeEvent::Expired(key));
     }
 
     /// Takes more bytes for records, if they may be had.
@@ -338,10 +338,10 @@ impl Memory {
     /// The first live records of a range; and the last key that was looked at, when `looks` ended it.
     fn records(
         &self,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         looks: usize,
-    ) -> (Vec<(Bytes, Record)>, Option<Bytes>) {
+    ) -> (Vec<(Bytes, StoredRecord)>, Option<Bytes>) {
         let mut page = Vec::new();
         if range.is_empty() {
             return (page, None);
@@ -378,7 +378,7 @@ impl Memory {
     }
 
     /// The live record of a key that was in the order a moment ago.
-    fn seen(&self, key: &Key, now_ms: u64) -> Option<Record> {
+    fn seen(&self, key: &Key, now_ms: u64) -> Option<StoredRecord> {
         let hash = self.hash(key.bytes());
         let record = self.lock(self.index_of(hash)).seen(hash, key.bytes());
         record.filter(|record| record.is_live(now_ms))
@@ -397,7 +397,7 @@ fn only_key(write: &Write) -> Option<&[u8]> {
     }
 }
 
-impl Engine for Memory {
+impl Engine for MemoryEngine {
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
         let hash = self.hash(key);
         let mut shard = self.lock(self.index_of(hash));
@@ -414,14 +414,14 @@ impl Engine for Memory {
         Ok(Some(value))
     }
 
-    fn read(&self, range: &Range, limit: usize, looks: usize) -> Result<Read> {
+    fn read(&self, range: &KeyRange, limit: usize, looks: usize) -> Result<RangeRead> {
         let (records, seen) = self.records(range, limit, looks);
         let pairs: Vec<Pair> = records
             .into_iter()
             .map(|(key, record)| (key, record.value))
             .collect();
         self.shared.counters.scanned(pairs.len());
-        Ok(Read { pairs, seen })
+        Ok(RangeRead { pairs, seen })
     }
 
     fn count(&self) -> Result<u64> {
@@ -447,7 +447,7 @@ impl Engine for Memory {
     }
 
     fn synchronize(&self) -> Pending {
-        Pending::ready(Ok(Written::Done))
+        Pending::ready(Ok(WriteResult::Done))
     }
 
     fn rebuild(&self) -> Result<()> {
@@ -478,11 +478,11 @@ impl Engine for Memory {
     }
 
     fn backup(&self, folder: &Path) -> Result<()> {
-        let mut rest = Range::all();
+        let mut rest = KeyRange::all();
         let pages = std::iter::from_fn(|| {
             let (page, _) = self.records(&rest, PAGE_RECORDS_MAX, usize::MAX);
             let last = page.last()?.0.clone();
-            rest = std::mem::replace(&mut rest, Range::all()).after(last);
+            rest = std::mem::replace(&mut rest, KeyRange::all()).after(last);
             Some(page)
         });
         write_copy(&self.shared.spec, folder, pages.flatten().map(Ok)).map(drop)
@@ -492,7 +492,7 @@ impl Engine for Memory {
         true
     }
 
-    fn measure(&self, snapshot: &mut Snapshot) {
+    fn measure(&self, snapshot: &mut KvSnapshot) {
         for index in 0..self.shards.len() {
             let shard = self.lock(index);
             snapshot.reads += shard.reads;
@@ -511,20 +511,20 @@ mod tests {
 
     use super::*;
     use crate::clock::Clock;
-    use crate::metrics::Counters;
+    use crate::metrics::KvCounters;
     use crate::spec::Spec;
     use crate::write::SetMode;
 
     #[test]
-    fn who_holds_all_parts_expires_few_records_and_the_rest_is_expired_without() {
+    fn holder_of_all_shards_expires_few_records_and_leaves_the_rest() {
         let clock = Clock::manual(Duration::from_secs(1));
-        let memory = Memory::new(Arc::new(Shared {
+        let memory = MemoryEngine::new(Arc::new(EngineShared {
             spec: "".parse::<Spec>().unwrap(),
             clock: clock.clone(),
             watches: Arc::default(),
-            counters: Counters::default(),
+            counters: KvCounters::default(),
         }));
-        let kept = |memory: &Memory| memory.count.load(SeqCst);
+        let kept = |memory: &MemoryEngine| memory.count.load(SeqCst);
         let ttl = Duration::from_secs(1);
         for number in 0..100_u32 {
             let expiring = Write::Set {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::key::Key;
-use crate::range::{Direction, Range};
+use crate::range::{KeyRange, ReadDirection};
 
 /// Who changes a part that is locked changes this in the same step.
 #[derive(Debug, Default)]
@@ -26,12 +26,12 @@ impl Order {
     }
 
     /// The first keys of a range that is not empty, at most `most`.
-    pub(super) fn keys(&self, range: &Range, most: usize) -> Vec<Key> {
+    pub(super) fn keys(&self, range: &KeyRange, most: usize) -> Vec<Key> {
         let keys = self.read();
         let keys = keys.range::<[u8], _>(range.bounds()).cloned();
         match range.direction {
-            Direction::Forward => keys.take(most).collect(),
-            Direction::Backward => keys.rev().take(most).collect(),
+            ReadDirection::Forward => keys.take(most).collect(),
+            ReadDirection::Backward => keys.rev().take(most).collect(),
         }
     }
 

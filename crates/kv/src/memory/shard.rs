@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 
 use super::key::Key;
 use crate::limits::RECORD_OVERHEAD_BYTES;
-use crate::record::Record;
+use crate::record::StoredRecord;
 
 /// The end of a list, and of the free slots.
 const NONE: u32 = u32::MAX;
@@ -57,7 +57,7 @@ impl Value {
     }
 }
 
-/// Whether the order of last use is kept; nobody asks for it when nothing is evicted.
+/// Whether the order of last use is kept; it is not needed when nothing is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recency {
     Kept,
@@ -75,8 +75,8 @@ struct Slot {
 }
 
 impl Slot {
-    fn record(&self) -> Record {
-        Record {
+    fn record(&self) -> StoredRecord {
+        StoredRecord {
             value: self.value.bytes(),
             expires_ms: self.expires_ms,
         }
@@ -119,7 +119,7 @@ impl Shard {
     }
 
     /// The record, expired or not; it counts as used.
-    pub(super) fn used(&mut self, hash: u64, key: &[u8]) -> Option<Record> {
+    pub(super) fn used(&mut self, hash: u64, key: &[u8]) -> Option<StoredRecord> {
         let at = self.find(hash, key)?;
         self.touch(at);
         Some(self.slot(at).record())
@@ -132,13 +132,13 @@ impl Shard {
     }
 
     /// The record, expired or not; it does not count as used.
-    pub(super) fn seen(&self, hash: u64, key: &[u8]) -> Option<Record> {
+    pub(super) fn seen(&self, hash: u64, key: &[u8]) -> Option<StoredRecord> {
         Some(self.slot(self.find(hash, key)?).record())
     }
 
     /// Stores a record; returns what the one before it was charged.
-    pub(super) fn put(&mut self, hash: u64, key: &[u8], record: Record) -> Option<u64> {
-        let Record { value, expires_ms } = record;
+    pub(super) fn put(&mut self, hash: u64, key: &[u8], record: StoredRecord) -> Option<u64> {
+        let StoredRecord { value, expires_ms } = record;
         let value = Value::new(value);
         if let Some(at) = self.find(hash, key) {
             let before = cost(key, self.slot(at).value.len());
@@ -291,7 +291,7 @@ impl Shard {
     }
 }
 
-/// The same bytes in memory of their own size. Also when nobody else holds them: they may be what is left of a far larger buffer,
+/// The same bytes in memory of their own size. Also when they are not shared: they may be what is left of a far larger buffer,
 /// and no `Bytes` can tell.
 fn compact(value: &Bytes) -> Bytes {
     Bytes::copy_from_slice(value)
@@ -306,8 +306,8 @@ mod tests {
         u64::from(key[0] % 2)
     }
 
-    fn record(expires_ms: u64) -> Record {
-        Record {
+    fn record(expires_ms: u64) -> StoredRecord {
+        StoredRecord {
             value: Bytes::from_static(b"value"),
             expires_ms,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::limits::SEEK_LOOKS_MAX;
-use tsumugi_kv::{Cursor, Database, Move, Moved, Present, Seek, SetMode, Write};
+use tsumugi_kv::{Cursor, KvDatabase, Move, MoveOutcome, Present, Seek, SetMode, Write};
 use tsumugi_testkit::Dice;
 
 use crate::engines::each_engine;
@@ -17,9 +17,9 @@ type Model = BTreeMap<Bytes, Bytes>;
 fn go(cursor: &mut Cursor, to: &Move) -> bool {
     loop {
         match cursor.go(to).unwrap() {
-            Moved::Done => return true,
-            Moved::Missing => return false,
-            Moved::Farther => {}
+            MoveOutcome::Done => return true,
+            MoveOutcome::Missing => return false,
+            MoveOutcome::Farther => {}
         }
     }
 }
@@ -86,7 +86,7 @@ fn some_move(dice: &Dice) -> Move {
 }
 
 /// One change, by somebody else or at the cursor.
-fn change(kv: &Database, model: &mut Model, key: Bytes, value: Option<Bytes>) {
+fn change(kv: &KvDatabase, model: &mut Model, key: Bytes, value: Option<Bytes>) {
     match value {
         Some(value) => {
             kv.submit_wait(Write::set(key.clone(), value.clone()))
@@ -139,7 +139,7 @@ fn cursors_are_where_a_key_in_a_map_would_be() {
     });
 }
 
-fn fill(kv: &Database, count: usize) {
+fn fill(kv: &KvDatabase, count: usize) {
     for number in 0..count {
         kv.submit_wait(Write::set(format!("{number:04}"), "v"))
             .unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use tsumugi_kv::{Clock, Database, Expected, RekeySource, Seek, SetMode, Sought, Write};
+use tsumugi_kv::{Clock, Expected, KvDatabase, RekeySource, Seek, SeekOutcome, SetMode, Write};
 
 use crate::engines::each_engine;
 use crate::words::{all, check, exchange, expiring, put, set};
@@ -101,7 +101,7 @@ fn sweeping_gives_space_back() {
 }
 
 /// Sixty thousand records that have expired, with one behind them that has not.
-fn behind_expired(kv: &Database, clock: &Clock) {
+fn behind_expired(kv: &KvDatabase, clock: &Clock) {
     let sets = (0..60_000).map(|n| Write::Set {
         key: format!("a{n:05}").into(),
         value: "v".into(),
@@ -121,9 +121,9 @@ fn a_look_for_a_record_passes_over_few_expired_ones_at_a_time() {
             let mut steps = 0;
             let found = loop {
                 match kv.seek_step(&seek).unwrap() {
-                    Sought::Found((key, _)) => break Some(key),
-                    Sought::Nothing => break None,
-                    Sought::Farther(farther) => seek = farther,
+                    SeekOutcome::Found((key, _)) => break Some(key),
+                    SeekOutcome::Nothing => break None,
+                    SeekOutcome::Farther(farther) => seek = farther,
                 }
                 steps += 1;
             };

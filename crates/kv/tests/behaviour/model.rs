@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use bytes::Bytes;
-use tsumugi_kv::{Desired, Expected, Range, RekeySource, Seek, SetMode, Write};
+use tsumugi_kv::{Desired, Expected, KeyRange, RekeySource, Seek, SetMode, Write};
 use tsumugi_testkit::Dice;
 
 use crate::engines::each_engine;
@@ -115,7 +115,7 @@ fn a_database_is_a_sorted_map() {
             kv.submit_wait(write).unwrap();
             assert_eq!(kv.count().unwrap(), model.len() as u64, "step {step}");
             if step % 16 == 0 {
-                let pairs = kv.page(&Range::all(), 100).unwrap();
+                let pairs = kv.page(&KeyRange::all(), 100).unwrap();
                 assert!(
                     pairs.iter().map(|(k, v)| (k, v)).eq(model.iter()),
                     "step {step}"

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use tsumugi_kv::limits::PAGE_BYTES_MAX;
-use tsumugi_kv::{Direction, Range, SearchMode, Seek, Write};
+use tsumugi_kv::{KeyRange, ReadDirection, SearchMode, Seek, Write};
 
 use crate::engines::each_engine;
 use crate::words::{check, records, set};
@@ -51,11 +51,11 @@ fn pages_follow_each_other_both_ways() {
         for key in &expected {
             check(kv, Write::set(key.clone(), "v"), "Done");
         }
-        for direction in [Direction::Forward, Direction::Backward] {
+        for direction in [ReadDirection::Forward, ReadDirection::Backward] {
             for limit in [1, 7, 100, 499, 500, 10_000] {
-                let mut range = Range {
+                let mut range = KeyRange {
                     direction,
-                    ..Range::all()
+                    ..KeyRange::all()
                 };
                 let mut keys = Vec::new();
                 loop {
@@ -65,20 +65,23 @@ fn pages_follow_each_other_both_ways() {
                     range = range.after(last.clone());
                     keys.extend(page.into_iter().map(|(key, _)| key));
                 }
-                if direction == Direction::Backward {
+                if direction == ReadDirection::Backward {
                     keys.reverse();
                 }
                 assert_eq!(keys, expected, "{direction:?} {limit}");
             }
         }
-        let some = Range {
+        let some = KeyRange {
             from: Bound::Excluded("00010".into()),
             to: Bound::Included("00012".into()),
-            direction: Direction::Backward,
+            direction: ReadDirection::Backward,
         };
         assert_eq!(records(kv, &some), "00012=v 00011=v");
-        assert_eq!(records(kv, &Range::prefix("0000")).split(' ').count(), 10);
-        assert_eq!(kv.page(&Range::all(), 0).unwrap(), []);
+        assert_eq!(
+            records(kv, &KeyRange::prefix("0000")).split(' ').count(),
+            10
+        );
+        assert_eq!(kv.page(&KeyRange::all(), 0).unwrap(), []);
     });
 }
 
@@ -88,9 +91,11 @@ fn a_page_ends_when_it_is_large() {
         for key in ["a", "b", "c", "d"] {
             check(kv, Write::set(key, vec![b'v'; PAGE_BYTES_MAX / 2]), "Done");
         }
-        let page = kv.page(&Range::all(), 10).unwrap();
+        let page = kv.page(&KeyRange::all(), 10).unwrap();
         assert_eq!(page.len(), 2);
-        let rest = kv.page(&Range::all().after(page[1].0.clone()), 10).unwrap();
+        let rest = kv
+            .page(&KeyRange::all().after(page[1].0.clone()), 10)
+            .unwrap();
         assert_eq!((rest.len(), &rest[0].0[..]), (2, &b"c"[..]));
     });
 }

@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::limits::PAGE_RECORDS_MAX;
-use tsumugi_kv::{Database, Desired, Expected, Range, SetMode, Write, Written};
+use tsumugi_kv::{Desired, Expected, KeyRange, KvDatabase, SetMode, Write, WriteResult};
 
 /// Applies a write and shows its answer as text.
-pub fn answer(kv: &Database, write: Write) -> String {
+pub fn answer(kv: &KvDatabase, write: Write) -> String {
     match kv.submit_wait(write) {
         Ok(written) => shown(written),
         Err(error) => format!("error: {error}"),
     }
 }
 
-pub fn shown(written: Written) -> String {
+pub fn shown(written: WriteResult) -> String {
     let text = |value: Bytes| String::from_utf8_lossy(&value).into_owned();
     match written {
-        Written::Exchanged { actual } => format!("Exchanged {:?}", actual.map(text)),
-        Written::Mismatch { actual } => format!("Mismatch {:?}", actual.map(text)),
-        Written::Duplicate { value } => format!("Duplicate {}", text(value)),
-        Written::Popped { key, value } => format!("Popped {}={}", text(key), text(value)),
-        Written::Number(number) => number.to_string(),
-        Written::Each(each) => {
+        WriteResult::Exchanged { actual } => format!("Exchanged {:?}", actual.map(text)),
+        WriteResult::Mismatch { actual } => format!("Mismatch {:?}", actual.map(text)),
+        WriteResult::Duplicate { value } => format!("Duplicate {}", text(value)),
+        WriteResult::Popped { key, value } => format!("Popped {}={}", text(key), text(value)),
+        WriteResult::Number(number) => number.to_string(),
+        WriteResult::Each(each) => {
             let each = each
                 .into_iter()
                 .map(|one| one.map_or_else(|e| e.to_string(), shown));
@@ -32,7 +32,7 @@ pub fn shown(written: Written) -> String {
     }
 }
 
-pub fn check(kv: &Database, write: Write, expected: &str) {
+pub fn check(kv: &KvDatabase, write: Write, expected: &str) {
     assert_eq!(answer(kv, write.clone()), expected, "{write:?}");
 }
 
@@ -65,7 +65,7 @@ pub fn put(text: &'static str) -> Desired {
     Desired::Put(text.into(), None)
 }
 
-pub fn records(kv: &Database, range: &Range) -> String {
+pub fn records(kv: &KvDatabase, range: &KeyRange) -> String {
     let pairs = kv.page(range, PAGE_RECORDS_MAX).unwrap();
     let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
     let each = pairs
@@ -74,6 +74,6 @@ pub fn records(kv: &Database, range: &Range) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
-pub fn all(kv: &Database) -> String {
-    records(kv, &Range::all())
+pub fn all(kv: &KvDatabase) -> String {
+    records(kv, &KeyRange::all())
 }

@@ -1,16 +1,18 @@
-//! What each write does and answers, within which bounds, and who is told of it.
+//! What each write does and answers, within which bounds, and which changes it reports.
 
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use tsumugi_kv::limits::{BATCH_WRITES_MAX, EXCHANGE_RECORDS_MAX, KEY_BYTES_MAX};
-use tsumugi_kv::{Changed, Desired, Error, Expected, Range, RekeySource, SetMode, Write, Written};
+use tsumugi_kv::{
+    ChangeEvent, Desired, Error, Expected, KeyRange, RekeySource, SetMode, Write, WriteResult,
+};
 
 use crate::engines::each_engine;
 use crate::words::{all, answer, check, exchange, expiring, put, set, value};
 
 #[test]
-fn what_is_set_is_there_until_it_is_removed() {
+fn record_set_is_read_until_it_is_removed() {
     each_engine(|kv, _| {
         assert_eq!(kv.get(b"a").unwrap(), None);
         check(kv, set("a", "1"), "Done");
@@ -32,7 +34,7 @@ fn keys_and_values_may_be_empty_or_any_bytes() {
         for key in keys.iter().rev() {
             check(kv, Write::set(*key, *key), "Done");
         }
-        let pairs = kv.page(&Range::all(), 10).unwrap();
+        let pairs = kv.page(&KeyRange::all(), 10).unwrap();
         assert!(pairs.iter().map(|(key, _)| &key[..]).eq(keys));
         assert!(keys.iter().all(|key| kv.get(key).unwrap().unwrap() == key));
         assert_eq!(kv.count().unwrap(), 6);
@@ -197,7 +199,7 @@ fn rekey_moves_or_copies() {
 }
 
 #[test]
-fn what_is_pushed_last_is_popped_last() {
+fn record_pushed_last_is_popped_last() {
     let push = |value: &'static str, seconds| Write::PushLast {
         value: value.into(),
         at: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)),
@@ -207,7 +209,7 @@ fn what_is_pushed_last_is_popped_last() {
         for (value, seconds) in [("b", 2), ("a", 1), ("c", 2), ("d", 3)] {
             assert!(answer(kv, push(value, seconds)).starts_with("Pushed"));
         }
-        let pairs = kv.page(&Range::all(), 9).unwrap();
+        let pairs = kv.page(&KeyRange::all(), 9).unwrap();
         let keys: Vec<u64> = pairs
             .iter()
             .map(|(key, _)| u64::from_be_bytes(key[..].try_into().unwrap()))
@@ -300,7 +302,7 @@ fn keys_and_values_have_bounds() {
 }
 
 #[test]
-fn changes_are_told_to_who_watches() {
+fn changes_are_reported_to_watchers() {
     each_engine(|kv, clock| {
         let mut watch = kv.watch("a:").unwrap();
         check(kv, set("a:1", "v"), "Done");
@@ -311,15 +313,15 @@ fn changes_are_told_to_who_watches() {
         clock.advance(Duration::from_secs(2));
         kv.sweep();
         check(kv, Write::Clear, "Done");
-        let told = std::iter::from_fn(|| watch.try_next()).collect::<Vec<_>>();
+        let changes = std::iter::from_fn(|| watch.try_next()).collect::<Vec<_>>();
         assert_eq!(
-            told,
+            changes,
             [
-                Changed::Put("a:1".into()),
-                Changed::Put("a:2".into()),
-                Changed::Removed("a:1".into()),
-                Changed::Expired("a:2".into()),
-                Changed::Cleared,
+                ChangeEvent::Put("a:1".into()),
+                ChangeEvent::Put("a:2".into()),
+                ChangeEvent::Removed("a:1".into()),
+                ChangeEvent::Expired("a:2".into()),
+                ChangeEvent::Cleared,
             ]
         );
     });
@@ -379,7 +381,7 @@ fn appends_of_a_batch_that_are_too_long_are_refused_alone() {
         let mebi = 1 << 20;
         let pieces = [3 * mebi, 3 * mebi, mebi, 2 * mebi, 1].map(piece);
         let written = kv.submit_wait(Write::Batch(pieces.to_vec())).unwrap();
-        let Written::Each(each) = written else {
+        let WriteResult::Each(each) = written else {
             panic!("{written:?}");
         };
         let refused: Vec<_> = each.iter().map(Result::is_err).collect();

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tsumugi_kv::{Clock, Database, Spec};
+use tsumugi_kv::{Clock, KvDatabase, Spec};
 
 /// Runs a test over a new database of every kind, each with a clock of its own.
-pub fn each_engine(test: impl Fn(&Database, &Clock)) {
+pub fn each_engine(test: impl Fn(&KvDatabase, &Clock)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display();
     for spec in [
@@ -18,7 +18,7 @@ pub fn each_engine(test: impl Fn(&Database, &Clock)) {
         let clock = Clock::manual(Duration::from_secs(1_000_000));
         let spec: Spec = spec.parse().unwrap();
         println!("over {spec}");
-        let kv = Database::open_with(&spec, clock.clone()).unwrap();
+        let kv = KvDatabase::open_with(&spec, clock.clone()).unwrap();
         test(&kv, &clock);
     }
 }

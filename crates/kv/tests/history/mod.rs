@@ -101,15 +101,15 @@ fn apply(state: &State, call: &Call) -> (Answer, State) {
 }
 
 /// The calls of a history that an order has taken so far, as bits.
-type Taken = Vec<u128>;
+type CallSet = Vec<u128>;
 
 /// Wing and Gong's search for an order: takes any call that began before all others left have ended, if it then answers as it
 /// did, and goes on from there. Places that lead nowhere are remembered.
 struct Search<'a> {
     /// In the order they ended, which is often the one that is looked for.
     history: &'a [Event],
-    taken: Taken,
-    seen: HashSet<(Taken, State)>,
+    taken: CallSet,
+    seen: HashSet<(CallSet, State)>,
 }
 
 impl Search<'_> {

@@ -28,7 +28,7 @@ fn check(program: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_found_is_held_while_it_is_compared() {
+fn found_value_stays_while_it_is_compared() {
     for method in ["assoc", "rassoc"] {
         check(
             &format!(

@@ -4,7 +4,7 @@
 
 mod cases;
 
-use tsumugi_mruby::{Call, Options, Reply, Result, Scope, Value, Vm, Waits};
+use tsumugi_mruby::{NativeCall, NativeReply, Options, Result, Scope, Suspension, Value, Vm};
 
 const WALKS: &str = include_str!("walks.rb");
 
@@ -37,14 +37,14 @@ fn run<'s>(scope: &'s Scope<'_>, source: &str) -> Result<'s, Value<'s>> {
     scope.run(program.unwrap_or_else(|errors| panic!("{errors:?}")))
 }
 
-type Native = for<'s> fn(&'s Scope<'s>, &Call<'s>) -> Result<'s, Value<'s>>;
+type Native = for<'s> fn(&'s Scope<'s>, &NativeCall<'s>) -> Result<'s, Value<'s>>;
 
 fn define(scope: &Scope<'_>) {
     let holder = scope.define_module(Value::nil(), "Held").unwrap();
     let define = |name: &str, native: Native| {
         scope
-            .define_singleton(holder, name, Waits::Never, move |scope, call| {
-                native(scope, call).map(Reply::from)
+            .define_singleton(holder, name, Suspension::Never, move |scope, call| {
+                native(scope, call).map(NativeReply::from)
             })
             .unwrap();
     };

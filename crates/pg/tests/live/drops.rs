@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tsumugi_pg::{Connection, Error};
-use tsumugi_testkit::postgres::{Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, PostgresTls, Server, User};
 
 use crate::{code, int, is_clean, open, open_at, pid, poll_once, run};
 
@@ -279,7 +279,7 @@ async fn no_late_cancel(db: &Connection) {
 fn cancelling_an_abandoned_statement_never_hits_another() {
     run(async {
         no_late_cancel(&open("").await).await;
-        let server = Options::default().tls(Tls::Localhost).start();
+        let server = Options::default().tls(PostgresTls::Localhost).start();
         let db = open_at(&(server.url(User::TRUST) + "?sslmode=require")).await;
         no_late_cancel(&db).await;
         let _ = tokio::time::timeout(

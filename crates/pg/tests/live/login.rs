@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use tsumugi_pg::{Config, Connector};
-use tsumugi_testkit::postgres::{Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, PostgresTls, Server, User};
 
 use crate::{connect, environment, random, text};
 
@@ -43,7 +43,7 @@ async fn passwords_right_wrong_and_missing() {
 
 #[tokio::test]
 async fn scram_is_bound_to_the_certificate() {
-    for tls in [Tls::Localhost, Tls::LocalhostSha384] {
+    for tls in [PostgresTls::Localhost, PostgresTls::LocalhostSha384] {
         let server = Options::default().tls(tls).start();
         let url = server.url(User::SCRAM);
         for binding in ["disable", "prefer", "require"] {
@@ -74,7 +74,7 @@ async fn rounds_of_scram_are_limited() {
 
 #[tokio::test]
 async fn client_certificates_right_wrong_and_missing() {
-    let server = Options::default().tls(Tls::Localhost).start();
+    let server = Options::default().tls(PostgresTls::Localhost).start();
     let files = server.certificates();
     let url = server.url(User::CERTIFICATE);
     let with = |certificate: &Path, key: &Path| {
@@ -114,7 +114,7 @@ async fn client_certificates_right_wrong_and_missing() {
 
 #[tokio::test]
 async fn the_usual_files_of_the_home_directory_are_used() {
-    let server = Options::default().tls(Tls::Localhost).start();
+    let server = Options::default().tls(PostgresTls::Localhost).start();
     let files = server.certificates();
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".postgresql");

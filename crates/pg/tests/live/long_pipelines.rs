@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join;
 use tokio::time::{sleep, timeout};
 use tsumugi_pg::{Atomicity, Connection, Statement};
-use tsumugi_testkit::postgres::{Options, Tls, User};
+use tsumugi_testkit::postgres::{Options, PostgresTls, User};
 
 use crate::{code, int, is_clean, open, open_at, run};
 
@@ -38,7 +38,7 @@ async fn check(db: &Connection, count: usize) {
 #[test]
 fn every_answer_of_a_long_pipeline_comes() {
     run(async {
-        let server = Options::default().tls(Tls::Localhost).start();
+        let server = Options::default().tls(PostgresTls::Localhost).start();
         for mode in ["disable", "require"] {
             let url = format!("{}?sslmode={mode}", server.url(User::TRUST));
             let db = open_at(&url).await;

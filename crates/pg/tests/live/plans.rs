@@ -269,7 +269,10 @@ const COMMITTING: &[&str] = &[
 ];
 
 /// A database in which [`COMMITTING`] fails so, and how often it has run.
-async fn committing() -> (tsumugi_testkit::postgres::Database<'static>, Connection) {
+async fn committing() -> (
+    tsumugi_testkit::postgres::PostgresDatabase<'static>,
+    Connection,
+) {
     let database = Server::shared().database();
     let db = open_at(&database.url()).await;
     db.script(

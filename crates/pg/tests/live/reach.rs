@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg::Stream;
 use tsumugi_pg_proto::backend::Message;
 use tsumugi_pg_proto::{ServerError, frontend};
-use tsumugi_testkit::postgres::{Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Options, PostgresTls, Server, User};
 
 use crate::{connect, process, text};
 
@@ -143,7 +143,7 @@ async fn cancel_a_statement(server: &Server, text: &str) {
 
 #[tokio::test]
 async fn a_statement_is_cancelled_over_every_kind_of_stream() {
-    let server = Options::default().tls(Tls::Localhost).start();
+    let server = Options::default().tls(PostgresTls::Localhost).start();
     cancel_a_statement(&server, &server.socket_url(User::ADMIN)).await;
     let url = server.url(User::ADMIN);
     cancel_a_statement(&server, &format!("{url}?sslmode=disable")).await;

@@ -2,7 +2,7 @@
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
-use tsumugi_testkit::postgres::{Dates, Options, Server, Tls, User};
+use tsumugi_testkit::postgres::{Dates, Options, PostgresTls, Server, User};
 
 use crate::{connect, process, text};
 
@@ -64,7 +64,7 @@ async fn a_server_without_tls() {
 
 #[tokio::test]
 async fn a_server_with_tls() {
-    let server = Options::default().tls(Tls::Localhost).start();
+    let server = Options::default().tls(PostgresTls::Localhost).start();
     let files = server.certificates().clone();
     for host in ["localhost", "127.0.0.1"] {
         check(
@@ -121,7 +121,7 @@ async fn a_server_with_tls() {
 
 #[tokio::test]
 async fn a_server_with_the_certificate_of_another() {
-    let server = Options::default().tls(Tls::Elsewhere).start();
+    let server = Options::default().tls(PostgresTls::Elsewhere).start();
     let files = server.certificates().clone();
     let name = "(TLS): invalid peer certificate: certificate not valid for name \"localhost\"";
     check(
@@ -154,11 +154,11 @@ fn libpq(words: &str) -> Result<(), String> {
 }
 
 /// A server whose certificate, or whose authority, is trusted by name and has these dates: as libpq takes it, so do we.
-async fn check_dates(tls: Tls, expected: Option<&str>) {
+async fn check_dates(tls: PostgresTls, expected: Option<&str>) {
     let server = Options::default().tls(tls).start();
     let files = server.certificates().clone();
     let roots = match tls {
-        Tls::SelfSigned(_) => &files.server,
+        PostgresTls::SelfSigned(_) => &files.server,
         _ => &files.authority,
     };
     for mode in ["require", "verify-ca", "verify-full"] {
@@ -183,12 +183,12 @@ async fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
         "invalid peer certificate: certificate expired",
         "invalid peer certificate: certificate not valid yet",
     );
-    check_dates(Tls::SelfSigned(Dates::Now), None).await;
-    check_dates(Tls::SelfSigned(Dates::Past), Some(past)).await;
-    check_dates(Tls::SelfSigned(Dates::Future), Some(future)).await;
-    check_dates(Tls::AuthorityOf(Dates::Now), None).await;
-    check_dates(Tls::AuthorityOf(Dates::Past), Some(past)).await;
-    check_dates(Tls::AuthorityOf(Dates::Future), Some(future)).await;
+    check_dates(PostgresTls::SelfSigned(Dates::Now), None).await;
+    check_dates(PostgresTls::SelfSigned(Dates::Past), Some(past)).await;
+    check_dates(PostgresTls::SelfSigned(Dates::Future), Some(future)).await;
+    check_dates(PostgresTls::AuthorityOf(Dates::Now), None).await;
+    check_dates(PostgresTls::AuthorityOf(Dates::Past), Some(past)).await;
+    check_dates(PostgresTls::AuthorityOf(Dates::Future), Some(future)).await;
 }
 
 /// A certificate in PEM with `z` for the `Z` behind its last date.
@@ -218,7 +218,7 @@ fn with_unreadable_date(pem: &str) -> String {
 
 #[tokio::test]
 async fn authority_whose_dates_cannot_be_read_is_refused() {
-    let server = Options::default().tls(Tls::Localhost).start();
+    let server = Options::default().tls(PostgresTls::Localhost).start();
     let authority = std::fs::read_to_string(&server.certificates().authority).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("authority.crt");
@@ -238,7 +238,7 @@ async fn authority_whose_dates_cannot_be_read_is_refused() {
 #[tokio::test]
 async fn the_other_way_is_tried_when_the_server_refuses_one() {
     let server = Options::default()
-        .tls(Tls::Localhost)
+        .tls(PostgresTls::Localhost)
         .access("hostnossl all trusting all reject")
         .access("hostssl all postgres all reject")
         .start();

@@ -7,12 +7,12 @@ use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, StatusCode};
 use tonic::Code;
 
-use super::link::{Link, Opened};
+use super::channel::{OpenChannel, RpcChannel};
 use crate::error::{Error, Result};
-use crate::frame::Messages;
+use crate::frame::MessageReader;
 
 /// Why a call failed, before it is known whether to try again.
-pub(crate) enum Failure {
+pub(crate) enum CallFailure {
     /// The server has not begun it.
     NotBegun(h2::Error),
     /// It may have taken place.
@@ -21,14 +21,14 @@ pub(crate) enum Failure {
     Told(Error),
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Told(error)
+impl From<Error> for CallFailure {
+    fn from(error: Error) -> CallFailure {
+        CallFailure::Told(error)
     }
 }
 
-impl From<h2::Error> for Failure {
-    fn from(error: h2::Error) -> Failure {
+impl From<h2::Error> for CallFailure {
+    fn from(error: h2::Error) -> CallFailure {
         // A stream that was refused, or that came after a server had said where it ends (RFC 9113 section 6.8).
         let not_begun = match error.reason() {
             Some(Reason::REFUSED_STREAM) => true,
@@ -36,56 +36,56 @@ impl From<h2::Error> for Failure {
             _ => false,
         };
         if not_begun {
-            Failure::NotBegun(error)
+            CallFailure::NotBegun(error)
         } else {
-            Failure::Broken(error)
+            CallFailure::Broken(error)
         }
     }
 }
 
-impl Failure {
+impl CallFailure {
     /// Whether the whole connection is of no more use, not only this call.
     pub(crate) fn is_of_connection(&self) -> bool {
         match self {
-            Failure::NotBegun(error) | Failure::Broken(error) => !error.is_reset(),
-            Failure::Told(_) => false,
+            CallFailure::NotBegun(error) | CallFailure::Broken(error) => !error.is_reset(),
+            CallFailure::Told(_) => false,
         }
     }
 
     /// The error for the caller.
-    pub(crate) fn told(self, link: &Link) -> Error {
+    pub(crate) fn into_error(self, link: &RpcChannel) -> Error {
         match self {
-            Failure::NotBegun(error) | Failure::Broken(error) => Error::Lost {
+            CallFailure::NotBegun(error) | CallFailure::Broken(error) => Error::Lost {
                 target: link.target.to_string(),
                 reason: error.to_string(),
             },
-            Failure::Told(error) => error,
+            CallFailure::Told(error) => error,
         }
     }
 }
 
 /// What comes after the request has gone.
-pub(crate) struct Answer {
+pub(crate) struct ReplyStream {
     response: ResponseFuture,
 }
 
 /// Begins a call.
 pub(crate) async fn begin(
-    opened: &Opened,
+    opened: &OpenChannel,
     request: Request<()>,
-) -> Result<(Answer, SendStream<Bytes>), Failure> {
+) -> Result<(ReplyStream, SendStream<Bytes>), CallFailure> {
     // Waits while the server's limit of calls at a time is reached.
     let sender = opened.sender.clone().ready().await;
-    let mut sender = sender.map_err(Failure::NotBegun)?;
+    let mut sender = sender.map_err(CallFailure::NotBegun)?;
     let (response, stream) = sender
         .send_request(request, false)
-        .map_err(Failure::NotBegun)?;
-    Ok((Answer { response }, stream))
+        .map_err(CallFailure::NotBegun)?;
+    Ok((ReplyStream { response }, stream))
 }
 
-impl Answer {
+impl ReplyStream {
     /// The beginning of the answer.
-    pub(crate) async fn body(self) -> Result<RecvStream, Failure> {
+    pub(crate) async fn body(self) -> Result<RecvStream, CallFailure> {
         let response = self.response.await?;
         if response.headers().contains_key("grpc-status") {
             verdict(response.headers())?;
@@ -101,8 +101,8 @@ impl Answer {
 /// The next message of an answer; `None` at its end, when the call went well.
 pub(crate) async fn next(
     body: &mut RecvStream,
-    messages: &mut Messages,
-) -> Result<Option<Bytes>, Failure> {
+    messages: &mut MessageReader,
+) -> Result<Option<Bytes>, CallFailure> {
     loop {
         if let Some(message) = messages.next()? {
             return Ok(Some(message));

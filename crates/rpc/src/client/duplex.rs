@@ -1,5 +1,5 @@
 //! A call with many requests and many answers, pipelined: requests are gathered and sent together, answers come in order.
-//! Whoever sends waits for the server to take it; nothing is piled up here.
+//! A sender waits for the server to take it; nothing is piled up here.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -11,19 +11,19 @@ use bytes::{Bytes, BytesMut};
 use h2::{RecvStream, SendStream};
 use prost::Message;
 
-use super::Inner;
-use super::call::{self, Answer, Failure};
+use super::ClientInner;
+use super::call::{self, CallFailure, ReplyStream};
 use crate::error::{Error, Result};
-use crate::frame::{self, Messages};
+use crate::frame::{self, MessageReader};
 use crate::limits::GATHERED_BYTES_MAX;
 use crate::method::Method;
 
 /// Requests `Q` and answers `R` of one call.
 pub struct Duplex<Q, R> {
-    inner: Rc<Inner>,
+    inner: Rc<ClientInner>,
     requests: SendStream<Bytes>,
     answers: Answers,
-    messages: Messages,
+    messages: MessageReader,
     gathered: BytesMut,
     /// Answers that are owed.
     owed: usize,
@@ -37,13 +37,13 @@ async fn within<T>(limit_ms: u64, wait: impl Future<Output = T>) -> Result<T> {
 }
 
 enum Answers {
-    Awaited(Option<Answer>),
+    Awaited(Option<ReplyStream>),
     Begun(RecvStream),
 }
 
 impl<Q: Message, R: Message + Default> Duplex<Q, R> {
     pub(crate) async fn open(
-        inner: &Rc<Inner>,
+        inner: &Rc<ClientInner>,
         method: Method,
         owed_max: usize,
     ) -> Result<Duplex<Q, R>> {
@@ -53,14 +53,14 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
             Ok(begun) => begun,
             Err(failure) => {
                 inner.link.lost(&opened);
-                return Err(failure.told(&inner.link));
+                return Err(failure.into_error(&inner.link));
             }
         };
         Ok(Duplex {
             inner: Rc::clone(inner),
             requests,
             answers: Answers::Awaited(Some(answer)),
-            messages: Messages::new(inner.limits.message_bytes_max),
+            messages: MessageReader::new(inner.limits.message_bytes_max),
             gathered: BytesMut::new(),
             owed: 0,
             owed_max: owed_max.max(1),
@@ -92,7 +92,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         self.gather(request).await
     }
 
-    /// Adds a request that was told to have no answer.
+    /// Adds a request without an answer.
     pub async fn send_silent(&mut self, request: &Q) -> Result<()> {
         self.gather(request).await
     }
@@ -126,7 +126,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
                 // The server has ended the call; its reason comes with the answer.
                 None => return Ok(()),
             };
-            sent.map_err(|error| Failure::from(error).told(&self.inner.link))?;
+            sent.map_err(|error| CallFailure::from(error).into_error(&self.inner.link))?;
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
             None => {
                 let limit_ms = self.inner.limits.call_ms_max;
                 let next = within(limit_ms, self.next()).await?;
-                next.map_err(|failure| failure.told(&self.inner.link))?
+                next.map_err(|failure| failure.into_error(&self.inner.link))?
             }
         };
         let Some(message) = message else {
@@ -156,7 +156,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
             .map_err(|error| Error::Protocol(error.to_string()))
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+    async fn next(&mut self) -> Result<Option<Bytes>, CallFailure> {
         let body = match &mut self.answers {
             Answers::Begun(body) => body,
             Answers::Awaited(answer) => {
@@ -179,7 +179,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         self.flush().await?;
         self.requests
             .send_data(Bytes::new(), true)
-            .map_err(|error| Failure::from(error).told(&self.inner.link))?;
+            .map_err(|error| CallFailure::from(error).into_error(&self.inner.link))?;
         let mut rest = VecDeque::new();
         while let Some(answer) = self.receive().await? {
             rest.push_back(answer);

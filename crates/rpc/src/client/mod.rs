@@ -1,10 +1,10 @@
 //! The client: the databases of a server, as a worker's tasks use them. Knows no engine.
 //! Cheap to clone and without a lock: all clones share one connection, made when it is needed and again when it was lost.
 
+mod batches;
 mod call;
+mod channel;
 mod duplex;
-mod link;
-mod many;
 mod records;
 mod target;
 mod tls;
@@ -19,14 +19,14 @@ use http::{HeaderMap, Request, Uri};
 use prost::Message;
 use tokio::time::Instant;
 
+use self::channel::RpcChannel;
 pub use self::duplex::Duplex;
-use self::link::Link;
-pub use self::records::{Exchange, Exchanged, Notice, Rekeyed};
-pub use self::target::Target;
-pub use self::tls::{Identity, Tls};
-use crate::client::call::Failure;
+pub use self::records::{CompareExchange, ExchangeOutcome, NotifyMode, RekeyOutcome};
+pub use self::target::RpcTarget;
+pub use self::tls::{ClientIdentity, Tls};
+use crate::client::call::CallFailure;
 use crate::error::{Error, Result};
-use crate::frame::{self, Messages};
+use crate::frame::{self, MessageReader};
 use crate::limits::ClientLimits;
 use crate::method::{METHODS, Method, SERVICE};
 use crate::proto::{IterateRequest, IterateResponse, StreamRequest, StreamResponse};
@@ -45,20 +45,20 @@ pub struct Options {
 /// One database of a server. Stays on its thread; clones may be used by any number of tasks at a time.
 #[derive(Clone)]
 pub struct Client {
-    inner: Rc<Inner>,
+    inner: Rc<ClientInner>,
     index: i32,
 }
 
 /// What the clones share.
-pub(crate) struct Inner {
-    pub(crate) link: Rc<Link>,
+pub(crate) struct ClientInner {
+    pub(crate) link: Rc<RpcChannel>,
     pub(crate) limits: ClientLimits,
     /// Of every call, by its number.
     uris: Vec<Uri>,
     headers: HeaderMap,
 }
 
-impl Inner {
+impl ClientInner {
     /// The beginning of a call.
     pub(crate) fn request(&self, method: Method) -> Result<Request<()>> {
         let uri = self.uris.get(method.index()).cloned().unwrap_or_default();
@@ -75,8 +75,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Usage`] for a token that cannot be sent, or `tkrzw+tls` without certificates.
-    pub fn new(target: Target, options: Options) -> Result<Client> {
-        if let (Target::Tls { .. }, None) = (&target, &options.tls) {
+    pub fn new(target: RpcTarget, options: Options) -> Result<Client> {
+        if let (RpcTarget::Tls { .. }, None) = (&target, &options.tls) {
             return Err(Error::Usage(
                 "tkrzw+tls needs the certificates of who is to be believed",
             ));
@@ -98,8 +98,8 @@ impl Client {
         let uris = uris.map_err(|error| Error::Protocol(error.to_string()))?;
         let limits = options.limits;
         Ok(Client {
-            inner: Rc::new(Inner {
-                link: Link::new(target, options.tls, limits.clone()),
+            inner: Rc::new(ClientInner {
+                link: RpcChannel::new(target, options.tls, limits.clone()),
                 limits,
                 uris,
                 headers,
@@ -145,7 +145,7 @@ impl Client {
         let limit = Duration::from_millis(self.inner.limits.call_ms_max);
         let deadline = Instant::now() + limit.saturating_add(more).min(LONGEST);
         let body = frame::one(request);
-        let mut again = Again::Once;
+        let mut again = Retry::Once;
         loop {
             let opened = self.inner.link.open().await?;
             // Pinned here: a future of this size is not moved into the one that bounds its time.
@@ -154,7 +154,7 @@ impl Client {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(failure)) => failure,
                 Err(_) => {
-                    // Perhaps nobody is there any more.
+                    // Perhaps the server is not there any more.
                     self.inner.link.lost(&opened);
                     let limit_ms = self.inner.limits.call_ms_max;
                     return Err(Error::Deadline { limit_ms });
@@ -164,8 +164,8 @@ impl Client {
                 self.inner.link.lost(&opened);
             }
             match (&failure, again) {
-                (Failure::NotBegun(_), Again::Once) => again = Again::No,
-                _ => return Err(failure.told(&self.inner.link)),
+                (CallFailure::NotBegun(_), Retry::Once) => again = Retry::No,
+                _ => return Err(failure.into_error(&self.inner.link)),
             }
         }
     }
@@ -184,9 +184,9 @@ impl Client {
     }
 }
 
-/// Whether a call that the server has certainly not begun is tried again: the server was ending, or had ended while nobody looked.
+/// Whether a call that the server has certainly not begun is tried again: the server was ending, or had ended since the last call.
 #[derive(Clone, Copy)]
-enum Again {
+enum Retry {
     Once,
     No,
 }
@@ -195,16 +195,16 @@ enum Again {
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 async fn attempt<R: Message + Default>(
-    inner: &Inner,
-    opened: &link::Opened,
+    inner: &ClientInner,
+    opened: &channel::OpenChannel,
     method: Method,
     body: Bytes,
-) -> Result<R, Failure> {
+) -> Result<R, CallFailure> {
     let request = inner.request(method)?;
     let (answer, mut stream) = call::begin(opened, request).await?;
     stream.send_data(body, true)?;
     let mut body = answer.body().await?;
-    let mut messages = Messages::new(inner.limits.message_bytes_max);
+    let mut messages = MessageReader::new(inner.limits.message_bytes_max);
     let Some(message) = call::next(&mut body, &mut messages).await? else {
         return Err(Error::Protocol("the answer holds no message".to_owned()).into());
     };

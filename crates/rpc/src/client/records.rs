@@ -9,7 +9,7 @@ use crate::proto::CompareExchangeRequest;
 
 /// A change of one record on a condition.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct CompareExchange {
     /// The key.
     pub key: Bytes,
     /// What the record must be.
@@ -19,22 +19,22 @@ pub struct Exchange {
     /// How long to try again, after every notice about the key.
     pub wait: Duration,
     /// Whether others that wait for notices about the key are woken.
-    pub notice: Notice,
+    pub notice: NotifyMode,
 }
 
-/// Whether a change is told to those who wait.
+/// Whether waiters are notified of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Notice {
-    /// Nobody is told.
+pub enum NotifyMode {
+    /// No waiter is notified.
     #[default]
     Silent,
     /// Those who wait for the key are.
     Given,
 }
 
-/// What became of an exchange.
+/// The outcome of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchanged {
+pub struct ExchangeOutcome {
     /// Whether it took place.
     pub exchanged: bool,
     /// The value that was there; `None` when there was no record.
@@ -43,7 +43,7 @@ pub struct Exchanged {
 
 /// What became of a new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rekeyed {
+pub enum RekeyOutcome {
     /// The record has it.
     Done,
     /// There is no record with the old key.
@@ -52,15 +52,15 @@ pub enum Rekeyed {
     Duplicate,
 }
 
-impl Exchange {
-    /// An exchange at once, told to nobody.
-    pub fn new(key: impl Into<Bytes>, expected: Expected, desired: Desired) -> Exchange {
-        Exchange {
+impl CompareExchange {
+    /// An exchange at once, without a notice.
+    pub fn new(key: impl Into<Bytes>, expected: Expected, desired: Desired) -> CompareExchange {
+        CompareExchange {
             key: key.into(),
             expected,
             desired,
             wait: Duration::ZERO,
-            notice: Notice::Silent,
+            notice: NotifyMode::Silent,
         }
     }
 
@@ -70,7 +70,7 @@ impl Exchange {
             key: self.key,
             get_actual: true,
             retry_wait: self.wait.as_secs_f64(),
-            notify: self.notice == Notice::Given,
+            notify: self.notice == NotifyMode::Given,
             ..CompareExchangeRequest::default()
         };
         match self.expected {

@@ -11,7 +11,7 @@ const PORT: u16 = 1978;
 
 /// A server of the key-value store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum RpcTarget {
     /// Plain TCP.
     Tcp {
         /// A name or an IP address, the latter without brackets.
@@ -30,40 +30,42 @@ pub enum Target {
     Unix(PathBuf),
 }
 
-impl Target {
+impl RpcTarget {
     /// What calls name as their authority. A UNIX socket's path would be none.
     pub(crate) fn authority(&self) -> String {
         match self {
-            Target::Tcp { host, port } | Target::Tls { host, port } if host.contains(':') => {
+            RpcTarget::Tcp { host, port } | RpcTarget::Tls { host, port } if host.contains(':') => {
                 format!("[{host}]:{port}")
             }
-            Target::Tcp { host, port } | Target::Tls { host, port } => format!("{host}:{port}"),
-            Target::Unix(_) => "localhost".to_owned(),
+            RpcTarget::Tcp { host, port } | RpcTarget::Tls { host, port } => {
+                format!("{host}:{port}")
+            }
+            RpcTarget::Unix(_) => "localhost".to_owned(),
         }
     }
 
     pub(crate) fn scheme(&self) -> &'static str {
         match self {
-            Target::Tls { .. } => "https",
-            Target::Tcp { .. } | Target::Unix(_) => "http",
+            RpcTarget::Tls { .. } => "https",
+            RpcTarget::Tcp { .. } | RpcTarget::Unix(_) => "http",
         }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for RpcTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Tcp { .. } => write!(formatter, "tkrzw://{}", self.authority()),
-            Target::Tls { .. } => write!(formatter, "tkrzw+tls://{}", self.authority()),
-            Target::Unix(path) => write!(formatter, "tkrzw+unix:{}", path.display()),
+            RpcTarget::Tcp { .. } => write!(formatter, "tkrzw://{}", self.authority()),
+            RpcTarget::Tls { .. } => write!(formatter, "tkrzw+tls://{}", self.authority()),
+            RpcTarget::Unix(path) => write!(formatter, "tkrzw+unix:{}", path.display()),
         }
     }
 }
 
-impl FromStr for Target {
+impl FromStr for RpcTarget {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Target, Error> {
+    fn from_str(text: &str) -> Result<RpcTarget, Error> {
         parse(text).map_err(|advice| Error::Target {
             text: text.to_owned(),
             advice,
@@ -73,20 +75,20 @@ impl FromStr for Target {
 
 const FORMS: &str = "write tkrzw://host:port, tkrzw+tls://host:port or tkrzw+unix:/path";
 
-fn parse(text: &str) -> Result<Target, &'static str> {
+fn parse(text: &str) -> Result<RpcTarget, &'static str> {
     if let Some(path) = text.strip_prefix("tkrzw+unix:") {
         if path.is_empty() || path.contains('\0') {
             return Err("a path must follow, as in tkrzw+unix:/run/kv.sock");
         }
-        return Ok(Target::Unix(path.into()));
+        return Ok(RpcTarget::Unix(path.into()));
     }
     if let Some(rest) = text.strip_prefix("tkrzw+tls://") {
         let (host, port) = host_and_port(rest)?;
-        return Ok(Target::Tls { host, port });
+        return Ok(RpcTarget::Tls { host, port });
     }
     let rest = text.strip_prefix("tkrzw://").ok_or(FORMS)?;
     let (host, port) = host_and_port(rest)?;
-    Ok(Target::Tcp { host, port })
+    Ok(RpcTarget::Tcp { host, port })
 }
 
 fn host_and_port(text: &str) -> Result<(String, u16), &'static str> {
@@ -121,7 +123,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let outcome = match text.parse::<Target>() {
+        let outcome = match text.parse::<RpcTarget>() {
             Ok(target) => target.to_string(),
             Err(error) => error.to_string(),
         };

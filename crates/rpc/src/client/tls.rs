@@ -17,7 +17,7 @@ pub struct Tls(Arc<ClientConfig>);
 
 /// How a client proves itself to servers that ask for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Identity<'a> {
+pub struct ClientIdentity<'a> {
     /// The certificate and its chain.
     pub certificate: &'a Path,
     /// The private key, in PKCS#8, SEC1 or PKCS#1.
@@ -29,7 +29,7 @@ impl Tls {
     ///
     /// # Errors
     /// [`Error::Certificate`] when a file cannot be used.
-    pub fn read(authority: &Path, identity: Option<Identity<'_>>) -> Result<Tls> {
+    pub fn read(authority: &Path, identity: Option<ClientIdentity<'_>>) -> Result<Tls> {
         let mut roots = RootCertStore::empty();
         for certificate in chain(authority)? {
             roots
@@ -42,7 +42,7 @@ impl Tls {
             .with_root_certificates(roots);
         let mut config = match identity {
             None => config.with_no_client_auth(),
-            Some(Identity { certificate, key }) => {
+            Some(ClientIdentity { certificate, key }) => {
                 let bytes = std::fs::read(key).map_err(|error| unusable(key, error))?;
                 // What the parser says may quote the file, so it stays unsaid.
                 let private = PrivateKeyDer::from_pem_slice(&bytes)

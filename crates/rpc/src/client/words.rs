@@ -7,17 +7,17 @@ use bytes::Bytes;
 use tsumugi_kv::{RekeySource, SetMode};
 
 use super::Client;
-use super::records::{Exchange, Exchanged, Rekeyed};
-use crate::code::Code;
+use super::records::{CompareExchange, ExchangeOutcome, RekeyOutcome};
+use crate::code::TkrzwCode;
 use crate::error::{Error, Result};
 use crate::method::Method;
 use crate::proto::*;
 
 /// Sorts a status: one of the outcomes that the caller expects, or an error.
-fn outcome(status: Option<StatusProto>, expected: &[Code]) -> Result<Code> {
+fn outcome(status: Option<StatusProto>, expected: &[TkrzwCode]) -> Result<TkrzwCode> {
     let status = status.unwrap_or_default();
-    let code = Code::of(status.code);
-    if code == Code::Success || expected.contains(&code) {
+    let code = TkrzwCode::of(status.code);
+    if code == TkrzwCode::Success || expected.contains(&code) {
         return Ok(code);
     }
     let message = status.message;
@@ -28,12 +28,12 @@ fn done(status: Option<StatusProto>) -> Result<()> {
     outcome(status, &[]).map(drop)
 }
 
-fn is_done(status: Option<StatusProto>, otherwise: Code) -> Result<bool> {
-    outcome(status, &[otherwise]).map(|code| code == Code::Success)
+fn is_done(status: Option<StatusProto>, otherwise: TkrzwCode) -> Result<bool> {
+    outcome(status, &[otherwise]).map(|code| code == TkrzwCode::Success)
 }
 
 impl Client {
-    /// What the server is told comes back.
+    /// The server sends the message back.
     pub async fn echo(&self, message: &str) -> Result<String> {
         let message = message.to_owned();
         let answer: EchoResponse = self.call("Echo", &EchoRequest { message }).await?;
@@ -60,7 +60,7 @@ impl Client {
             omit_value: false,
         };
         let answer: GetResponse = self.call("Get", &request).await?;
-        let found = is_done(answer.status, Code::NotFound)?;
+        let found = is_done(answer.status, TkrzwCode::NotFound)?;
         Ok(found.then_some(answer.value))
     }
 
@@ -78,7 +78,7 @@ impl Client {
             overwrite: mode == SetMode::Overwrite,
         };
         let answer: SetResponse = self.call("Set", &request).await?;
-        is_done(answer.status, Code::Duplication)
+        is_done(answer.status, TkrzwCode::Duplication)
     }
 
     /// Removes a record. `false` when there is none.
@@ -88,7 +88,7 @@ impl Client {
             key: key.into(),
         };
         let answer: RemoveResponse = self.call("Remove", &request).await?;
-        is_done(answer.status, Code::NotFound)
+        is_done(answer.status, TkrzwCode::NotFound)
     }
 
     /// Adds to the end of a value, after a delimiter when there is one already.
@@ -122,14 +122,14 @@ impl Client {
     }
 
     /// Changes a record that is as expected.
-    pub async fn compare_exchange(&self, exchange: Exchange) -> Result<Exchanged> {
+    pub async fn compare_exchange(&self, exchange: CompareExchange) -> Result<ExchangeOutcome> {
         let wait = exchange.wait;
         let request = exchange.into_request(self.index);
         let method = Method::named("CompareExchange");
         let answer: CompareExchangeResponse = self.call_for(method, &request, wait).await?;
-        let exchanged = is_done(answer.status, Code::Infeasible)?;
+        let exchanged = is_done(answer.status, TkrzwCode::Infeasible)?;
         let actual = answer.found.then_some(answer.actual);
-        Ok(Exchanged { exchanged, actual })
+        Ok(ExchangeOutcome { exchanged, actual })
     }
 
     /// Changes records if all are as expected. `false` when one is not.
@@ -145,7 +145,7 @@ impl Client {
         };
         let answer: CompareExchangeMultiResponse =
             self.call("CompareExchangeMulti", &request).await?;
-        is_done(answer.status, Code::Infeasible)
+        is_done(answer.status, TkrzwCode::Infeasible)
     }
 
     /// Gives a record another key.
@@ -155,7 +155,7 @@ impl Client {
         new: impl Into<Bytes>,
         mode: SetMode,
         source: RekeySource,
-    ) -> Result<Rekeyed> {
+    ) -> Result<RekeyOutcome> {
         let request = RekeyRequest {
             dbm_index: self.index,
             old_key: old.into(),
@@ -165,10 +165,13 @@ impl Client {
         };
         let answer: RekeyResponse = self.call("Rekey", &request).await?;
         Ok(
-            match outcome(answer.status, &[Code::NotFound, Code::Duplication])? {
-                Code::NotFound => Rekeyed::Missing,
-                Code::Duplication => Rekeyed::Duplicate,
-                _ => Rekeyed::Done,
+            match outcome(
+                answer.status,
+                &[TkrzwCode::NotFound, TkrzwCode::Duplication],
+            )? {
+                TkrzwCode::NotFound => RekeyOutcome::Missing,
+                TkrzwCode::Duplication => RekeyOutcome::Duplicate,
+                _ => RekeyOutcome::Done,
             },
         )
     }
@@ -183,7 +186,7 @@ impl Client {
         };
         let method = Method::named("PopFirst");
         let answer: PopFirstResponse = self.call_for(method, &request, wait).await?;
-        let found = is_done(answer.status, Code::NotFound)?;
+        let found = is_done(answer.status, TkrzwCode::NotFound)?;
         Ok(found.then_some((answer.key, answer.value)))
     }
 

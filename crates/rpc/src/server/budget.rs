@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_beyond_is_refused_by_name_until_something_is_given_back() {
+    fn claim_beyond_the_budget_is_refused_by_name_until_bytes_return() {
         let budget = Budget::new("inbound_bytes_max", 300_000);
         let first = budget.claim(200_000).unwrap();
         let refused = budget.claim(100_001).unwrap_err();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_charged_beyond_the_bound_refuses_those_who_claim() {
+    fn charge_beyond_the_budget_refuses_later_claims() {
         let budget = Budget::new("outbound_bytes_max", 10);
         let charge = budget.charge(11);
         assert_eq!((charge.bytes(), budget.used()), (11, 11));

@@ -24,7 +24,7 @@ impl BusyPoll {
         })
     }
 
-    /// Bytes have come. Must be told on the worker's thread.
+    /// Bytes have come. Must be called on the worker's thread.
     pub(crate) fn came(self: &Rc<BusyPoll>, now: Instant) {
         if !self.begins(now) {
             return;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_called_in_quick_succession_stays_awake_until_that_ends() {
+    fn worker_called_in_quick_succession_polls_until_that_ends() {
         let window = Duration::from_micros(200);
         let start = Instant::now();
         let after = |us| start + Duration::from_micros(us);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_nothing_keeps_nobody_awake() {
+    fn window_of_zero_never_polls() {
         let start = Instant::now();
         let vigil = BusyPoll::new(Duration::ZERO, start);
         assert!(!vigil.begins(start));

@@ -8,16 +8,17 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use futures_util::Stream;
 use tonic::{Request, Response, Status, Streaming};
-use tsumugi_kv::{self as kv, Database, Write, Written};
+use tsumugi_kv::{self as kv, KvDatabase, Write, WriteResult};
 
 use super::budget::Claim;
-use super::conversation::Conversation;
+use super::conversation::StreamCall;
 use super::cursor::Iteration;
-use super::lane::Lane;
+use super::exchange::exchange;
+use super::lane::ServiceLane;
 use super::outcome::{self, missing, of_error, of_read, of_write, status, success};
-use super::waiting::{self, Subject};
-use super::{inspect, upkeep};
-use crate::code::Code;
+use super::waiting::{self, WaitSubject};
+use super::{inspect, maintenance};
+use crate::code::TkrzwCode;
 use crate::proto::dbm_service_server::DbmService;
 use crate::proto::*;
 
@@ -30,29 +31,25 @@ const READS_IN_PLACE_MAX: usize = 32;
 /// The service on one worker. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Calls {
-    lane: Arc<Lane>,
+    lane: Arc<ServiceLane>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
 
-/// Answers of a stream, whoever makes them.
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+/// Replies of a stream, as the generated code takes them.
+type ReplyBoxStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Calls {
-    pub(crate) fn new(lane: Arc<Lane>) -> Calls {
+    pub(crate) fn new(lane: Arc<ServiceLane>) -> Calls {
         Calls { lane }
     }
 
-    pub(crate) fn lane(&self) -> &Arc<Lane> {
-        &self.lane
-    }
-
-    fn database(&self, index: i32) -> Result<&Database, Status> {
+    fn database(&self, index: i32) -> Result<&KvDatabase, Status> {
         self.lane.database(index)
     }
 
     /// Counts what the database said, on its way into the answer.
-    fn told(&self, status: StatusProto) -> Option<StatusProto> {
+    fn count_status(&self, status: StatusProto) -> Option<StatusProto> {
         self.lane.figures.status(status.code);
         Some(status)
     }
@@ -61,11 +58,11 @@ impl Calls {
         let database = self.database(index)?;
         let written = match write {
             Write::Batch(writes) if database.is_in_memory() => {
-                Ok(Written::Each(in_turns(database, writes).await))
+                Ok(WriteResult::Each(in_turns(database, writes).await))
             }
             write => database.submit(write).await,
         };
-        Ok(self.told(of_write(&written)))
+        Ok(self.count_status(of_write(&written)))
     }
 
     /// An answer that may be large.
@@ -76,8 +73,8 @@ impl Calls {
     /// Does what blocks away from the worker.
     async fn offloaded<T: Send + 'static>(
         &self,
-        database: &Database,
-        work: impl FnOnce(&Database) -> T + Send + 'static,
+        database: &KvDatabase,
+        work: impl FnOnce(&KvDatabase) -> T + Send + 'static,
     ) -> Result<T, Status> {
         let database = database.clone();
         let done = self.lane.pool.run(move || work(&database)).await;
@@ -96,13 +93,13 @@ fn claimed<T>(answer: T, claim: Claim) -> Response<T> {
 }
 
 /// Writes on their own, in order, and lets others have their turn in between. Who is not there any more leaves the rest unwritten.
-async fn in_turns(database: &Database, writes: Vec<Write>) -> Vec<kv::Result<Written>> {
+async fn in_turns(database: &KvDatabase, writes: Vec<Write>) -> Vec<kv::Result<WriteResult>> {
     let mut each = Vec::with_capacity(writes.len());
     let mut writes = writes.into_iter();
     loop {
         let turn: Vec<Write> = writes.by_ref().take(RECORDS_PER_TURN).collect();
         match database.submit(Write::Batch(turn)).await {
-            Ok(Written::Each(written)) => each.extend(written),
+            Ok(WriteResult::Each(written)) => each.extend(written),
             other => each.push(other),
         }
         if writes.len() == 0 {
@@ -113,16 +110,16 @@ async fn in_turns(database: &Database, writes: Vec<Write>) -> Vec<kv::Result<Wri
 }
 
 /// What GetMulti has found so far.
-struct Found {
+struct FoundRecords {
     status: StatusProto,
     records: Vec<BytesPair>,
     bytes: usize,
     bytes_max: usize,
 }
 
-impl Found {
-    fn new(bytes_max: usize) -> Found {
-        Found {
+impl FoundRecords {
+    fn new(bytes_max: usize) -> FoundRecords {
+        FoundRecords {
             status: success(),
             records: Vec::new(),
             bytes: 0,
@@ -131,85 +128,27 @@ impl Found {
     }
 
     /// Looks for further records, until they are more than an answer may hold.
-    fn look(&mut self, database: &Database, keys: &[Bytes]) {
+    fn look(&mut self, database: &KvDatabase, keys: &[Bytes]) {
         for first in keys {
             if self.bytes > self.bytes_max {
                 return;
             }
             let (read, value) = of_read(database.get(first));
-            let told = self.status.code;
+            let code = self.status.code;
             match value {
                 Some(second) => {
                     self.bytes += first.len() + second.len();
                     let first = first.clone();
                     self.records.push(BytesPair { first, second });
                 }
-                // An error is told before what is missing.
-                None if told == Code::Success as i32 || told == Code::NotFound as i32 => {
+                // An error comes before what is missing.
+                None if code == TkrzwCode::Success as i32 || code == TkrzwCode::NotFound as i32 => {
                     self.status = read;
                 }
                 None => {}
             }
         }
     }
-}
-
-pub(crate) fn echo(request: EchoRequest) -> EchoResponse {
-    EchoResponse {
-        status: Some(success()),
-        echo: request.message,
-    }
-}
-
-/// What an exchange came to. One that changed its record is answered whatever else waits: a refusal would say that it did not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exchanged {
-    Changed,
-    AsItWas,
-}
-
-impl Exchanged {
-    /// What holds its answer.
-    pub(crate) fn claim(self, claim: Result<Claim, Status>) -> Result<Claim, Status> {
-        match self {
-            Exchanged::Changed => Ok(claim.unwrap_or_default()),
-            Exchanged::AsItWas => claim,
-        }
-    }
-}
-
-/// CompareExchange, also within a stream.
-pub(crate) async fn exchange(
-    lane: &Lane,
-    database: &Database,
-    request: CompareExchangeRequest,
-) -> (CompareExchangeResponse, Exchanged) {
-    let changes = !request.desire_no_update;
-    let (key, retry_wait) = (request.key.clone(), request.retry_wait);
-    let (notify, get_actual) = (request.notify, request.get_actual);
-    let write = outcome::exchange(request);
-    let subject = Subject::Key(&key);
-    let written = waiting::write(lane, database, subject, retry_wait, write).await;
-    if notify && matches!(written, Ok(Written::Exchanged { .. })) {
-        waiting::notify(database, subject);
-    }
-    let exchanged = match &written {
-        Ok(Written::Exchanged { .. }) if changes => Exchanged::Changed,
-        _ => Exchanged::AsItWas,
-    };
-    let status = Some(of_write(&written));
-    let actual = match written {
-        Ok(Written::Exchanged { actual } | Written::Mismatch { actual }) => actual,
-        _ => None,
-    };
-    let found = actual.is_some();
-    let actual = actual.filter(|_| get_actual).unwrap_or_default();
-    let answer = CompareExchangeResponse {
-        status,
-        actual,
-        found,
-    };
-    (answer, exchanged)
 }
 
 /// The time that PushLast names; `None` for now.
@@ -221,7 +160,7 @@ fn push_time(wtime: f64) -> Result<Option<SystemTime>, StatusProto> {
     let at = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
     match at {
         Some(at) => Ok(Some(at)),
-        None => Err(status(Code::InvalidArgument, "wtime is no time")),
+        None => Err(status(TkrzwCode::InvalidArgument, "wtime is no time")),
     }
 }
 
@@ -234,12 +173,12 @@ fn count_of(count: kv::Result<u64>) -> (StatusProto, i64) {
 
 #[tonic::async_trait]
 impl DbmService for Calls {
-    type StreamStream = Conversation;
+    type StreamStream = StreamCall;
     type IterateStream = Iteration;
-    type ReplicateStream = Answers<ReplicateResponse>;
+    type ReplicateStream = ReplyBoxStream<ReplicateResponse>;
 
     async fn echo(&self, request: Request<EchoRequest>) -> Answer<EchoResponse> {
-        let answer = echo(request.into_inner());
+        let answer = outcome::echo(request.into_inner());
         let bytes = answer.echo.len();
         self.large(answer, bytes)
     }
@@ -249,13 +188,13 @@ impl DbmService for Calls {
         // Away from the worker: sizes are looks at files.
         let records = if index < 0 {
             let lane = Arc::clone(&self.lane);
-            let told = self.lane.pool.run(move || inspect::server(&lane)).await;
-            told.map_err(|error| Status::resource_exhausted(error.to_string()))?
+            let code = self.lane.pool.run(move || inspect::server(&lane)).await;
+            code.map_err(|error| Status::resource_exhausted(error.to_string()))?
         } else {
             self.offloaded(self.database(index)?, inspect::database)
                 .await?
         };
-        let status = self.told(success());
+        let status = self.count_status(success());
         Ok(Response::new(InspectResponse { status, records }))
     }
 
@@ -264,14 +203,14 @@ impl DbmService for Calls {
         let (status, value) = of_read(self.database(request.dbm_index)?.get(&request.key));
         let value = value.filter(|_| !request.omit_value).unwrap_or_default();
         let bytes = value.len();
-        let status = self.told(status);
+        let status = self.count_status(status);
         self.large(GetResponse { status, value }, bytes)
     }
 
     async fn get_multi(&self, request: Request<GetMultiRequest>) -> Answer<GetMultiResponse> {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
-        let mut found = Found::new(self.lane.shared.limits.message_bytes_max);
+        let mut found = FoundRecords::new(self.lane.shared.limits.message_bytes_max);
         if database.is_in_memory() {
             let mut turns = request.keys.chunks(RECORDS_PER_TURN).peekable();
             while let Some(keys) = turns.next() {
@@ -283,13 +222,13 @@ impl DbmService for Calls {
         } else if request.keys.len() <= READS_IN_PLACE_MAX {
             found.look(database, &request.keys);
         } else {
-            let look = move |database: &Database| {
+            let look = move |database: &KvDatabase| {
                 found.look(database, &request.keys);
                 found
             };
             found = self.offloaded(database, look).await?;
         }
-        let status = self.told(found.status);
+        let status = self.count_status(found.status);
         let records = found.records;
         self.large(GetMultiResponse { status, records }, found.bytes)
     }
@@ -349,7 +288,7 @@ impl DbmService for Calls {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
         let (mut answer, exchanged) = exchange(&self.lane, database, request).await;
-        answer.status = answer.status.and_then(|status| self.told(status));
+        answer.status = answer.status.and_then(|status| self.count_status(status));
         let claim = exchanged.claim(self.lane.claim(answer.actual.len()))?;
         Ok(claimed(answer, claim))
     }
@@ -359,7 +298,7 @@ impl DbmService for Calls {
         let database = self.database(request.dbm_index)?;
         let written = database.submit(outcome::increment(&request)).await;
         Ok(Response::new(IncrementResponse {
-            status: self.told(of_write(&written)),
+            status: self.count_status(of_write(&written)),
             current: outcome::number(&written),
         }))
     }
@@ -394,17 +333,17 @@ impl DbmService for Calls {
         let popped = waiting::write(
             &self.lane,
             database,
-            Subject::Queue,
+            WaitSubject::Queue,
             request.retry_wait,
             Write::PopFirst,
         );
         let (status, key, value) = match popped.await {
-            Ok(Written::Popped { key, value }) => (success(), key, value),
+            Ok(WriteResult::Popped { key, value }) => (success(), key, value),
             Ok(_) => (missing(), Bytes::new(), Bytes::new()),
             Err(error) => (of_error(&error), Bytes::new(), Bytes::new()),
         };
         let answer = PopFirstResponse {
-            status: self.told(status),
+            status: self.count_status(status),
             key: if request.omit_key { Bytes::new() } else { key },
             value: if request.omit_value {
                 Bytes::new()
@@ -425,13 +364,13 @@ impl DbmService for Calls {
                 let value = outcome::kept(request.value);
                 let written = database.submit(Write::PushLast { value, at }).await;
                 if request.notify && written.is_ok() {
-                    waiting::notify(database, Subject::Queue);
+                    waiting::notify(database, WaitSubject::Queue);
                 }
                 of_write(&written)
             }
             Err(status) => status,
         };
-        let status = self.told(status);
+        let status = self.count_status(status);
         Ok(Response::new(PushLastResponse { status }))
     }
 
@@ -439,10 +378,10 @@ impl DbmService for Calls {
         let database = self.database(request.into_inner().dbm_index)?;
         let count = match database.known_count() {
             Some(count) => Ok(count),
-            None => self.offloaded(database, Database::count).await?,
+            None => self.offloaded(database, KvDatabase::count).await?,
         };
         let (status, count) = count_of(count);
-        let status = self.told(status);
+        let status = self.count_status(status);
         Ok(Response::new(CountResponse { status, count }))
     }
 
@@ -451,9 +390,9 @@ impl DbmService for Calls {
         request: Request<GetFileSizeRequest>,
     ) -> Answer<GetFileSizeResponse> {
         let database = self.database(request.into_inner().dbm_index)?;
-        let size = self.offloaded(database, Database::file_size).await?;
+        let size = self.offloaded(database, KvDatabase::file_size).await?;
         let (status, file_size) = count_of(size);
-        let status = self.told(status);
+        let status = self.count_status(status);
         Ok(Response::new(GetFileSizeResponse { status, file_size }))
     }
 
@@ -466,8 +405,9 @@ impl DbmService for Calls {
     async fn rebuild(&self, request: Request<RebuildRequest>) -> Answer<RebuildResponse> {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
-        let rebuilt = self.offloaded(database, Database::rebuild).await?;
-        let status = self.told(rebuilt.map_or_else(|error| of_error(&error), |()| success()));
+        let rebuilt = self.offloaded(database, KvDatabase::rebuild).await?;
+        let status =
+            self.count_status(rebuilt.map_or_else(|error| of_error(&error), |()| success()));
         Ok(Response::new(RebuildResponse { status }))
     }
 
@@ -477,7 +417,7 @@ impl DbmService for Calls {
     ) -> Answer<ShouldBeRebuiltResponse> {
         // What is on disk puts itself in order.
         self.database(request.into_inner().dbm_index)?;
-        let status = self.told(success());
+        let status = self.count_status(success());
         Ok(Response::new(ShouldBeRebuiltResponse {
             status,
             tobe: false,
@@ -490,7 +430,7 @@ impl DbmService for Calls {
     ) -> Answer<SynchronizeResponse> {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
-        let backup = upkeep::backup(database, &request.params);
+        let backup = maintenance::backup(database, &request.params);
         let status = match (backup, request.hard) {
             (Err(refused), _) => refused,
             (Ok(folder), hard) => {
@@ -500,7 +440,7 @@ impl DbmService for Calls {
                 };
                 let done = match (synchronized, folder) {
                     (Ok(()), Some(folder)) => {
-                        let backup = move |database: &Database| database.replace_backup(&folder);
+                        let backup = move |database: &KvDatabase| database.replace_backup(&folder);
                         self.offloaded(database, backup).await?
                     }
                     (synchronized, _) => synchronized,
@@ -508,20 +448,20 @@ impl DbmService for Calls {
                 done.map_or_else(|error| of_error(&error), |()| success())
             }
         };
-        let status = self.told(status);
+        let status = self.count_status(status);
         Ok(Response::new(SynchronizeResponse { status }))
     }
 
     async fn search(&self, request: Request<SearchRequest>) -> Answer<SearchResponse> {
         let request = request.into_inner();
         let database = self.database(request.dbm_index)?;
-        let (status, matched) = match upkeep::search(&request) {
+        let (status, matched) = match maintenance::search(&request) {
             Ok((mode, capacity)) => {
                 let pattern = request.pattern;
                 // Who drops the call drops this, and the search ends.
                 let caller = Arc::new(());
                 let waits = Arc::downgrade(&caller);
-                let search = move |database: &Database| {
+                let search = move |database: &KvDatabase| {
                     database.search(mode, &pattern, capacity, || waits.strong_count() > 0)
                 };
                 match self.offloaded(database, search).await? {
@@ -532,20 +472,20 @@ impl DbmService for Calls {
             Err(refused) => (refused, Vec::new()),
         };
         let bytes = matched.iter().map(Bytes::len).sum();
-        let status = self.told(status);
+        let status = self.count_status(status);
         self.large(SearchResponse { status, matched }, bytes)
     }
 
-    async fn stream(&self, request: Request<Streaming<StreamRequest>>) -> Answer<Conversation> {
-        Ok(Response::new(Conversation::new(
-            self.clone(),
+    async fn stream(&self, request: Request<Streaming<StreamRequest>>) -> Answer<StreamCall> {
+        Ok(Response::new(StreamCall::new(
+            Arc::clone(&self.lane),
             request.into_inner(),
         )))
     }
 
     async fn iterate(&self, request: Request<Streaming<IterateRequest>>) -> Answer<Iteration> {
         Ok(Response::new(Iteration::new(
-            self.clone(),
+            Arc::clone(&self.lane),
             request.into_inner(),
         )))
     }

@@ -37,22 +37,22 @@ where
     type Encode = T;
     type Decode = U;
     type Encoder = ProstEncoder<T>;
-    type Decoder = Counted<U>;
+    type Decoder = CountingDecoder<U>;
 
     fn encoder(&mut self) -> ProstEncoder<T> {
         ProstCodec::<T, U>::raw_encoder(settings())
     }
 
-    fn decoder(&mut self) -> Counted<U> {
-        Counted(ProstCodec::<T, U>::raw_decoder(settings()))
+    fn decoder(&mut self) -> CountingDecoder<U> {
+        CountingDecoder(ProstCodec::<T, U>::raw_decoder(settings()))
     }
 }
 
 /// Decodes messages that have no more entries than they may.
 #[derive(Debug)]
-pub(crate) struct Counted<U>(ProstDecoder<U>);
+pub(crate) struct CountingDecoder<U>(ProstDecoder<U>);
 
-impl<U: Message + Default> Decoder for Counted<U> {
+impl<U: Message + Default> Decoder for CountingDecoder<U> {
     type Item = U;
     type Error = Status;
 

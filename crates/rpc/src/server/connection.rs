@@ -14,21 +14,21 @@ use h2::{Ping, PingPong, RecvStream};
 use http::Request;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
-use tsumugi_worker::Worker;
+use tsumugi_worker::WorkerHandle;
 
 use super::authority::Mask;
 use super::busy_poll::BusyPoll;
-use super::door::CallGate;
-use super::outbound::{Piece, Progress};
+use super::call_gate::CallGate;
+use super::outbound::{ClientProgress, OutboundPiece};
 use crate::limits::{
-    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, Limits, RESET_STREAMS_MAX, SEND_BUFFER_BYTES,
+    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, RESET_STREAMS_MAX, RpcLimits, SEND_BUFFER_BYTES,
     STREAM_WINDOW_BYTES,
 };
 
 /// What all connections of a worker share.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    worker: Worker,
+    worker: WorkerHandle,
     http2: Builder,
     vigil: Rc<BusyPoll>,
     preface: Duration,
@@ -38,7 +38,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(worker: &Worker, limits: &Limits) -> Connections {
+    pub(crate) fn new(worker: &WorkerHandle, limits: &RpcLimits) -> Connections {
         let mut http2 = Builder::new();
         http2
             .initial_window_size(STREAM_WINDOW_BYTES)
@@ -71,7 +71,7 @@ impl Connections {
     {
         let mut shutdown = pin!(shutdown);
         let heard = Rc::new(Cell::new(Instant::now()));
-        let io = Heard {
+        let io = ActivityStream {
             io,
             at: Rc::clone(&heard),
             vigil: Rc::clone(&self.vigil),
@@ -84,9 +84,9 @@ impl Connections {
         let Ok(Ok(mut connection)) = shaken else {
             return;
         };
-        let progress = Arc::new(Progress::new(Arc::clone(&door.lane.outbound)));
+        let progress = Arc::new(ClientProgress::new(Arc::clone(&door.lane.outbound)));
         let mut presence = Presence::new(self, heard, connection.ping_pong());
-        let mut patience = Patience::new(self, Arc::clone(&progress));
+        let mut patience = SendTimeout::new(self, Arc::clone(&progress));
         let mut open = true;
         loop {
             tokio::select! {
@@ -115,9 +115,9 @@ impl Connections {
     /// Takes calls until the connection ends.
     async fn accept<I: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        connection: &mut Connection<I, Piece>,
+        connection: &mut Connection<I, OutboundPiece>,
         door: &Rc<CallGate>,
-        progress: &Arc<Progress>,
+        progress: &Arc<ClientProgress>,
     ) -> Result<(), h2::Error> {
         poll_fn(|context| {
             for _ in 0..CALLS_PER_TURN {
@@ -137,9 +137,9 @@ impl Connections {
     fn begin(
         &self,
         door: &Rc<CallGate>,
-        progress: &Arc<Progress>,
+        progress: &Arc<ClientProgress>,
         request: Request<RecvStream>,
-        respond: SendResponse<Piece>,
+        respond: SendResponse<OutboundPiece>,
     ) {
         let mut call = Box::pin(call(
             Rc::clone(door),
@@ -147,7 +147,7 @@ impl Connections {
             request,
             respond,
         ));
-        // Nobody is woken by this: the task looks anew at what there is.
+        // This wakes no task: the task looks anew at what there is.
         let mut context = Context::from_waker(Waker::noop());
         if call.as_mut().poll(&mut context).is_pending() {
             drop(self.worker.spawn(call));
@@ -158,9 +158,9 @@ impl Connections {
 /// One call from its metadata to the last byte of its answer. Ends early when the client takes it back or the connection ends.
 async fn call(
     door: Rc<CallGate>,
-    progress: Arc<Progress>,
+    progress: Arc<ClientProgress>,
     request: Request<RecvStream>,
-    mut respond: SendResponse<Piece>,
+    mut respond: SendResponse<OutboundPiece>,
 ) {
     let reply = {
         let mut answer = pin!(door.answer(request));
@@ -177,15 +177,15 @@ async fn call(
     }
 }
 
-/// Whether the client is there: one that is silent is asked.
+/// Whether the client is there: one that is silent is pinged.
 struct Presence {
     every: Duration,
     answer: Duration,
     /// When bytes came last.
     heard: Rc<Cell<Instant>>,
     ping: Option<PingPong>,
-    /// When it was asked, unless it has answered.
-    asked: Option<Instant>,
+    /// When it was pinged, unless it has answered.
+    pinged_at: Option<Instant>,
     look: Pin<Box<Sleep>>,
 }
 
@@ -200,7 +200,7 @@ impl Presence {
             answer: connections.keep_alive_answer,
             heard,
             ping,
-            asked: None,
+            pinged_at: None,
             look: Box::pin(tokio::time::sleep(connections.keep_alive)),
         }
     }
@@ -209,20 +209,20 @@ impl Presence {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
         while self.look.as_mut().poll(context).is_ready() {
             let (now, heard) = (Instant::now(), self.heard.get());
-            if self.asked.is_some_and(|asked| heard <= asked) {
+            if self.pinged_at.is_some_and(|pinged_at| heard <= pinged_at) {
                 return Poll::Ready("did not answer within keep_alive_answer_ms");
             }
-            self.asked = None;
+            self.pinged_at = None;
             let mut next = heard + self.every;
             if next <= now {
                 if let Some(ping) = &mut self.ping {
                     // The last answer makes way for the next question.
                     let _ = ping.poll_pong(context);
                     if let Err(error) = ping.send_ping(Ping::opaque()) {
-                        tracing::debug!(%error, "a client could not be asked");
+                        tracing::debug!(%error, "a client could not be pinged");
                     }
                 }
-                self.asked = Some(now);
+                self.pinged_at = Some(now);
                 next = now + self.answer;
             }
             self.look.as_mut().reset(next);
@@ -232,19 +232,19 @@ impl Presence {
 }
 
 /// Whether the client takes its answers.
-struct Patience {
+struct SendTimeout {
     half: Duration,
-    progress: Arc<Progress>,
+    progress: Arc<ClientProgress>,
     /// How far it was when it was seen standing still.
     stalled: Option<u64>,
     look: Pin<Box<Sleep>>,
 }
 
-impl Patience {
-    fn new(connections: &Connections, progress: Arc<Progress>) -> Patience {
+impl SendTimeout {
+    fn new(connections: &Connections, progress: Arc<ClientProgress>) -> SendTimeout {
         // A look in half the time: who is seen standing still twice has stood still for at least half, at most the whole of it.
         let half = connections.send_timeout / 2;
-        Patience {
+        SendTimeout {
             half,
             progress,
             stalled: None,
@@ -267,14 +267,14 @@ impl Patience {
 }
 
 /// A stream that notes when something came.
-struct Heard<I> {
+struct ActivityStream<I> {
     io: I,
     at: Rc<Cell<Instant>>,
     vigil: Rc<BusyPoll>,
     mask: Option<Mask>,
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Heard<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -296,7 +296,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Heard<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Heard<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for ActivityStream<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -10,11 +10,11 @@ use std::task::{Context, Poll, ready};
 use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
-use tsumugi_kv::{self as kv, Pending, Written};
+use tsumugi_kv::{self as kv, Pending, WriteResult};
 
 use super::budget::Claim;
-use super::calls::{self, Calls, Exchanged};
-use super::lane::Lane;
+use super::exchange::{ExchangeResult, exchange};
+use super::lane::ServiceLane;
 use super::outcome;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::stream_request::RequestOneof;
@@ -25,8 +25,8 @@ use crate::proto::{
 };
 
 /// A stream that is being answered.
-pub(crate) struct Conversation {
-    calls: Calls,
+pub(crate) struct StreamCall {
+    lane: Arc<ServiceLane>,
     requests: Streaming<StreamRequest>,
     /// What was begun and not answered, in order.
     underway: VecDeque<Step>,
@@ -46,12 +46,12 @@ struct Step {
     work: Work,
     /// What its request is charged.
     charge: Claim,
-    wants: Wants,
+    wants: ReplyMode,
 }
 
 /// Whether the client wants an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wants {
+enum ReplyMode {
     Answer,
     Nothing,
 }
@@ -59,7 +59,7 @@ enum Wants {
 enum Work {
     Done(ResponseOneof),
     Write(Pending, Kind),
-    Exchange(Pin<Box<dyn Future<Output = (CompareExchangeResponse, Exchanged)> + Send>>),
+    Exchange(Pin<Box<dyn Future<Output = (CompareExchangeResponse, ExchangeResult)> + Send>>),
 }
 
 /// Which answer a write has.
@@ -71,11 +71,11 @@ enum Kind {
     Increment,
 }
 
-impl Conversation {
-    pub(crate) fn new(calls: Calls, requests: Streaming<StreamRequest>) -> Conversation {
-        let drain = Box::pin(calls.lane().drain());
-        Conversation {
-            calls,
+impl StreamCall {
+    pub(crate) fn new(lane: Arc<ServiceLane>, requests: Streaming<StreamRequest>) -> StreamCall {
+        let drain = Box::pin(lane.drain());
+        StreamCall {
+            lane,
             requests,
             underway: VecDeque::new(),
             bytes: 0,
@@ -87,17 +87,13 @@ impl Conversation {
         }
     }
 
-    fn lane(&self) -> &Arc<Lane> {
-        self.calls.lane()
-    }
-
     /// The next answer that is wanted, of those that are ready.
     fn poll_answer(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<StreamResponse, Status>>> {
         while let Some(step) = self.underway.front_mut() {
-            let mut exchanged = Exchanged::AsItWas;
+            let mut exchanged = ExchangeResult::AsItWas;
             let answer = match &mut step.work {
                 Work::Done(answer) => {
                     std::mem::replace(answer, ResponseOneof::SetResponse(SetResponse::default()))
@@ -113,13 +109,13 @@ impl Conversation {
                 break;
             };
             self.bytes -= step.charge.bytes();
-            self.lane().figures.message();
-            self.lane().figures.status(code(&answer));
-            if step.wants == Wants::Answer {
+            self.lane.figures.message();
+            self.lane.figures.status(code(&answer));
+            if step.wants == ReplyMode::Answer {
                 let response = StreamResponse {
                     response_oneof: Some(answer),
                 };
-                match exchanged.claim(self.lane().claim(response.encoded_len())) {
+                match exchanged.claim(self.lane.claim(response.encoded_len())) {
                     // Held until the next answer is asked for.
                     Ok(claim) => self._claim = claim,
                     Err(status) => return Poll::Ready(Some(Err(status))),
@@ -132,7 +128,7 @@ impl Conversation {
 
     /// Whether another request may be begun.
     fn has_room(&self) -> bool {
-        let limits = &self.lane().shared.limits;
+        let limits = &self.lane.shared.limits;
         let waits = matches!(
             self.underway.back(),
             Some(Step {
@@ -185,13 +181,13 @@ impl Conversation {
         }
         let bytes = request.encoded_len();
         let wants = if request.omit_response {
-            Wants::Nothing
+            ReplyMode::Nothing
         } else {
-            Wants::Answer
+            ReplyMode::Answer
         };
         match self.work(request) {
             Ok(work) => {
-                let charge = self.lane().inbound.charge(bytes);
+                let charge = self.lane.inbound.charge(bytes);
                 self.bytes += charge.bytes();
                 self.underway.push_back(Step {
                     work,
@@ -209,10 +205,10 @@ impl Conversation {
                 "a request of a stream holds no call",
             ));
         };
-        let lane = self.lane();
+        let lane = &self.lane;
         Ok(match request {
             RequestOneof::EchoRequest(request) => {
-                Work::Done(ResponseOneof::EchoResponse(calls::echo(request)))
+                Work::Done(ResponseOneof::EchoResponse(outcome::echo(request)))
             }
             RequestOneof::GetRequest(request) => {
                 let database = lane.database(request.dbm_index)?;
@@ -247,14 +243,14 @@ impl Conversation {
                 let database = lane.database(request.dbm_index)?.clone();
                 let lane = Arc::clone(lane);
                 Work::Exchange(Box::pin(async move {
-                    calls::exchange(&lane, &database, request).await
+                    exchange(&lane, &database, request).await
                 }))
             }
         })
     }
 }
 
-impl Stream for Conversation {
+impl Stream for StreamCall {
     type Item = Result<StreamResponse, Status>;
 
     fn poll_next(
@@ -294,7 +290,7 @@ impl Stream for Conversation {
 }
 
 impl Kind {
-    fn answer(self, written: &kv::Result<Written>) -> ResponseOneof {
+    fn answer(self, written: &kv::Result<WriteResult>) -> ResponseOneof {
         let status = Some(outcome::of_write(written));
         match self {
             Kind::Set => ResponseOneof::SetResponse(SetResponse { status }),

@@ -2,6 +2,7 @@
 //! Where a cursor is says the store; a record that comes or goes meanwhile moves none.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -9,20 +10,21 @@ use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
 use tsumugi_kv::{
-    self as kv, Desired, Expected, Move, Moved, Pair, Pending, Present, Seek, Write, Written,
+    self as kv, Desired, Expected, Move, MoveOutcome, Pair, Pending, Present, Seek, Write,
+    WriteResult,
 };
 
 use super::budget::Claim;
-use super::calls::Calls;
+use super::lane::ServiceLane;
 use super::outcome::{kept, missing, of_error, of_write, status, success};
-use crate::code::Code;
+use crate::code::TkrzwCode;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::iterate_request::OpType;
 use crate::proto::{IterateRequest, IterateResponse, StatusProto};
 
 /// A stream of requests to one cursor.
 pub(crate) struct Iteration {
-    calls: Calls,
+    lane: Arc<ServiceLane>,
     requests: Streaming<IterateRequest>,
     cursor: Option<Cursor>,
     /// A write of the cursor that is not done.
@@ -53,7 +55,7 @@ enum Step {
 impl Cursor {
     fn operate(&mut self, request: IterateRequest) -> Step {
         let Ok(operation) = OpType::try_from(request.operation) else {
-            let refused = status(Code::InvalidArgument, "there is no such operation");
+            let refused = status(TkrzwCode::InvalidArgument, "there is no such operation");
             return Step::Answer(bare(refused));
         };
         let key = || request.key.clone();
@@ -73,9 +75,9 @@ impl Cursor {
             }
         };
         Step::Answer(bare(match self.place.go(&to) {
-            Ok(Moved::Done) => success(),
-            Ok(Moved::Missing) => missing(),
-            Ok(Moved::Farther) => return Step::Unfinished(request),
+            Ok(MoveOutcome::Done) => success(),
+            Ok(MoveOutcome::Missing) => missing(),
+            Ok(MoveOutcome::Farther) => return Step::Unfinished(request),
             Err(error) => of_error(&error),
         }))
     }
@@ -103,11 +105,11 @@ impl Cursor {
                 return Step::Write(self.place.database().submit(Write::remove(key)));
             }
             OpType::OpStep => match self.place.go(&Move::Next) {
-                Ok(Moved::Farther) => {
+                Ok(MoveOutcome::Farther) => {
                     self.passed = Some((key, value));
                     return Step::Unfinished(request);
                 }
-                Ok(Moved::Done | Moved::Missing) => {}
+                Ok(MoveOutcome::Done | MoveOutcome::Missing) => {}
                 Err(error) => return Step::Answer(bare(of_error(&error))),
             },
             _ => {}
@@ -132,18 +134,18 @@ fn bare(status: StatusProto) -> IterateResponse {
 }
 
 /// What a write at the cursor answers: a record that went away meanwhile is one that is not there.
-fn written(written: &kv::Result<Written>) -> IterateResponse {
+fn written(written: &kv::Result<WriteResult>) -> IterateResponse {
     bare(match written {
-        Ok(Written::Mismatch { .. }) => missing(),
+        Ok(WriteResult::Mismatch { .. }) => missing(),
         written => of_write(written),
     })
 }
 
 impl Iteration {
-    pub(crate) fn new(calls: Calls, requests: Streaming<IterateRequest>) -> Iteration {
-        let drain = Box::pin(calls.lane().drain());
+    pub(crate) fn new(lane: Arc<ServiceLane>, requests: Streaming<IterateRequest>) -> Iteration {
+        let drain = Box::pin(lane.drain());
         Iteration {
-            calls,
+            lane,
             requests,
             cursor: None,
             pending: None,
@@ -162,7 +164,7 @@ impl Iteration {
             Some(cursor) if cursor.index == index => cursor,
             other => other.insert(Cursor {
                 index,
-                place: kv::Cursor::new(self.calls.lane().database(index)?.clone()),
+                place: kv::Cursor::new(self.lane.database(index)?.clone()),
                 passed: None,
             }),
         };
@@ -170,7 +172,7 @@ impl Iteration {
     }
 
     fn answer(&mut self, answer: IterateResponse) -> Result<IterateResponse, Status> {
-        let lane = self.calls.lane();
+        let lane = &self.lane;
         lane.figures.message();
         lane.figures
             .status(answer.status.as_ref().map_or(0, |status| status.code));

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use tonic::Status;
 
 use super::budget::{Budget, Claim};
-use crate::frame::Messages;
+use crate::frame::MessageReader;
 use crate::limits::{MESSAGE_BYTES_PER_SECOND_MIN, SMALL_MESSAGE_BYTES};
 
 /// Bytes before each message.
@@ -23,7 +23,7 @@ const PREFIX_BYTES: usize = 5;
 
 /// What a body is held to.
 #[derive(Clone, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct BodyBounds {
     pub message_bytes_max: usize,
     pub message_timeout: Duration,
     pub inbound: Arc<Budget>,
@@ -31,7 +31,7 @@ pub(crate) struct Bounds {
 
 /// What is paid for after it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keeps {
+pub(crate) enum RetainedBytes {
     /// A stream pays for what it has under way itself.
     Nothing,
     /// A call of one message holds the largest that came, for as long as this is there: a second that is small does not give
@@ -42,11 +42,11 @@ pub(crate) enum Keeps {
 /// A client's body within its bounds.
 pub(crate) struct Inbound {
     body: RecvStream,
-    bounds: Bounds,
-    frames: Frames,
+    bounds: BodyBounds,
+    frames: MessageFrames,
     /// For the message that is coming.
     claim: Claim,
-    keeps: Keeps,
+    keeps: RetainedBytes,
     /// For messages that were taken.
     kept: Claim,
     /// How much longer the rest of the message may be waited for.
@@ -60,7 +60,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    pub(crate) fn new(body: RecvStream, bounds: Bounds, keeps: Keeps) -> Inbound {
+    pub(crate) fn new(body: RecvStream, bounds: BodyBounds, keeps: RetainedBytes) -> Inbound {
         Inbound {
             body,
             keeps,
@@ -68,7 +68,7 @@ impl Inbound {
             patience: bounds.message_timeout,
             since: None,
             bounds,
-            frames: Frames::default(),
+            frames: MessageFrames::default(),
             claim: Claim::default(),
             timer: None,
             refusal: None,
@@ -102,14 +102,14 @@ impl Inbound {
     /// All of a message has come, and it was taken.
     fn settle(&mut self) {
         let claim = std::mem::take(&mut self.claim);
-        if self.keeps == Keeps::Largest && claim.bytes() > self.kept.bytes() {
+        if self.keeps == RetainedBytes::Largest && claim.bytes() > self.kept.bytes() {
             self.kept = claim;
         }
     }
 
     /// The message of a call that has one. What comes after it is held to the same bounds and not looked at.
     pub(crate) async fn message(&mut self) -> Result<Bytes, Status> {
-        let mut messages = Messages::new(self.bounds.message_bytes_max);
+        let mut messages = MessageReader::new(self.bounds.message_bytes_max);
         let mut first = None;
         while let Some(frame) = poll_fn(|context| Pin::new(&mut *self).poll_frame(context)).await {
             let Ok(piece) = frame?.into_data() else {
@@ -228,7 +228,7 @@ impl Body for Inbound {
 
 /// Where the bytes of a call are: in the prefix of a message or in the message.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub(crate) struct MessageFrames {
     prefix: [u8; PREFIX_BYTES],
     /// Bytes of the prefix that have come.
     known: usize,
@@ -237,7 +237,7 @@ pub(crate) struct Frames {
     begun: bool,
 }
 
-impl Frames {
+impl MessageFrames {
     /// Goes over what has come. Stops after each prefix, with the length of the message that follows.
     pub(crate) fn advance(&mut self, piece: &mut &[u8]) -> Option<usize> {
         self.begun |= !piece.is_empty();
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     fn check(pieces: &[&[u8]], expected: &[usize]) {
-        let mut frames = Frames::default();
+        let mut frames = MessageFrames::default();
         let mut lengths = Vec::new();
         for piece in pieces {
             let mut piece = *piece;
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_call_owes_its_first_message_and_the_rest_of_one_that_began() {
-        let mut frames = Frames::default();
+        let mut frames = MessageFrames::default();
         assert!(!frames.is_between_messages());
         frames.advance(&mut &[0, 0, 0, 0][..]);
         assert!(!frames.is_between_messages());

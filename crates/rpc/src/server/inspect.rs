@@ -3,9 +3,9 @@
 
 use std::time::SystemTime;
 
-use tsumugi_kv::Database;
+use tsumugi_kv::KvDatabase;
 
-use super::lane::Lane;
+use super::lane::ServiceLane;
 use crate::proto::StringPair;
 
 fn pair(name: impl Into<String>, value: impl ToString) -> StringPair {
@@ -16,7 +16,7 @@ fn pair(name: impl Into<String>, value: impl ToString) -> StringPair {
 }
 
 /// The server itself.
-pub(crate) fn server(lane: &Lane) -> Vec<StringPair> {
+pub(crate) fn server(lane: &ServiceLane) -> Vec<StringPair> {
     let shared = &lane.shared;
     let mut records = vec![
         pair("version", env!("CARGO_PKG_VERSION")),
@@ -49,7 +49,7 @@ pub(crate) fn server(lane: &Lane) -> Vec<StringPair> {
 }
 
 /// One database.
-pub(crate) fn database(database: &Database) -> Vec<StringPair> {
+pub(crate) fn database(database: &KvDatabase) -> Vec<StringPair> {
     let spec = database.spec();
     let mut records = vec![
         pair("class", class(database)),
@@ -68,12 +68,12 @@ pub(crate) fn database(database: &Database) -> Vec<StringPair> {
     records
 }
 
-fn path(database: &Database) -> String {
+fn path(database: &KvDatabase) -> String {
     database.spec().path.display().to_string()
 }
 
 /// The class of Tkrzw's that behaves alike: both are ordered.
-fn class(database: &Database) -> &'static str {
+fn class(database: &KvDatabase) -> &'static str {
     if database.is_in_memory() {
         "BabyDBM"
     } else {
@@ -81,7 +81,7 @@ fn class(database: &Database) -> &'static str {
     }
 }
 
-fn count(database: &Database) -> String {
+fn count(database: &KvDatabase) -> String {
     database
         .count()
         .map_or_else(|error| error.to_string(), |count| count.to_string())

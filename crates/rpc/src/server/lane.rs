@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tonic::Status;
-use tsumugi_kv::Database;
+use tsumugi_kv::KvDatabase;
 use tsumugi_worker::Pool;
 
 use super::budget::{Budget, Claim};
-use super::figures::{Figures, ServiceMetrics};
-use crate::limits::{Limits, SMALL_MESSAGE_BYTES};
+use super::metrics::{RpcMetrics, ServiceMetrics};
+use crate::limits::{RpcLimits, SMALL_MESSAGE_BYTES};
 
 /// What all workers of one server share.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub databases: Vec<Database>,
-    pub limits: Limits,
+pub(crate) struct ServiceShared {
+    pub databases: Vec<KvDatabase>,
+    pub limits: RpcLimits,
     pub board: ServiceMetrics,
     pub started: Instant,
     /// Whether the server ends: waits are cut short and streams end at their next pause.
@@ -26,21 +26,21 @@ pub(crate) struct Shared {
 
 /// One worker's part.
 #[derive(Debug)]
-pub(crate) struct Lane {
-    pub shared: Arc<Shared>,
+pub(crate) struct ServiceLane {
+    pub shared: Arc<ServiceShared>,
     pub pool: Pool,
     pub inbound: Arc<Budget>,
     pub outbound: Arc<Budget>,
-    pub figures: Arc<Figures>,
+    pub figures: Arc<RpcMetrics>,
 }
 
-impl Lane {
-    pub(crate) fn new(shared: &Arc<Shared>, worker: usize, pool: Pool) -> Lane {
+impl ServiceLane {
+    pub(crate) fn new(shared: &Arc<ServiceShared>, worker: usize, pool: Pool) -> ServiceLane {
         let limits = &shared.limits;
         let inbound = Budget::new("inbound_bytes_max", limits.inbound_bytes_max);
         let outbound = Budget::new("outbound_bytes_max", limits.outbound_bytes_max);
         let figures = shared.board.add(worker, &inbound, &outbound);
-        Lane {
+        ServiceLane {
             shared: Arc::clone(shared),
             pool,
             inbound,
@@ -50,7 +50,7 @@ impl Lane {
     }
 
     /// The database that a call names.
-    pub(crate) fn database(&self, index: i32) -> Result<&Database, Status> {
+    pub(crate) fn database(&self, index: i32) -> Result<&KvDatabase, Status> {
         let databases = &self.shared.databases;
         let found = usize::try_from(index)
             .ok()

@@ -4,22 +4,23 @@
 mod authority;
 mod budget;
 mod busy_poll;
+mod call_gate;
 mod calls;
 mod codec;
 mod connection;
 mod conversation;
 mod cursor;
-mod door;
-mod figures;
+mod exchange;
+mod health_and_reflection;
 mod inbound;
 mod inspect;
 mod lane;
+mod maintenance;
+mod metrics;
 mod outbound;
 mod outcome;
-mod side;
 mod token;
 mod unary;
-mod upkeep;
 mod waiting;
 
 use std::cell::RefCell;
@@ -30,55 +31,55 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tonic_health::ServingStatus;
-use tsumugi_http::exposition::{Exposition, Kind};
-use tsumugi_http::{Acceptor, Protocol, Tls, admin, version_hint};
-use tsumugi_kv::Database;
-use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, Worker};
+use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_http::{Acceptor, HttpProtocol, ServerTls, admin, version_hint};
+use tsumugi_kv::KvDatabase;
+use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, WorkerHandle};
 
 use self::authority::Mask;
+use self::call_gate::CallGate;
 use self::calls::Calls;
 pub(crate) use self::codec::SmallBuffers;
 use self::connection::Connections;
-use self::door::CallGate;
-use self::figures::ServiceMetrics;
-use self::inbound::Bounds;
-pub(crate) use self::inbound::Frames;
-use self::lane::{Lane, Shared};
-use self::side::HealthAndReflection;
+use self::health_and_reflection::HealthAndReflection;
+use self::inbound::BodyBounds;
+pub(crate) use self::inbound::MessageFrames;
+use self::lane::{ServiceLane, ServiceShared};
+use self::metrics::ServiceMetrics;
 use self::token::Tokens;
 pub use self::token::{TokenFile, UnixClients};
 use crate::error::{Error, Result};
-use crate::limits::Limits;
+use crate::limits::RpcLimits;
 use crate::proto::dbm_service_server::DbmServiceServer;
 
 /// What is served, and to whom.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct ServiceSettings {
     /// The databases, by their index.
-    pub databases: Vec<Database>,
+    pub databases: Vec<KvDatabase>,
     /// TLS on every TCP listener; UNIX sockets stay plain.
-    pub tls: Option<Tls>,
+    pub tls: Option<ServerTls>,
     /// Tokens that clients have to show.
     pub tokens: Option<TokenFile>,
     /// The limits.
-    pub limits: Limits,
+    pub limits: RpcLimits,
 }
 
 /// The databases of one server and what its workers share. Cheap to clone.
 #[derive(Clone)]
-pub struct Store {
-    shared: Arc<Shared>,
+pub struct ServedStore {
+    shared: Arc<ServiceShared>,
     side: Arc<HealthAndReflection>,
-    tls: Option<Tls>,
+    tls: Option<ServerTls>,
     tokens: Option<TokenFile>,
 }
 
-impl Store {
-    /// Reads certificate and tokens once, so that what is wrong with them is told before anything listens. Blocks.
+impl ServedStore {
+    /// Reads certificate and tokens once, so that what is wrong with them is reported before anything listens. Blocks.
     ///
     /// # Errors
     /// When a certificate, a key or a token file cannot be used.
-    pub fn new(settings: Settings) -> Result<Store> {
+    pub fn new(settings: ServiceSettings) -> Result<ServedStore> {
         if let Some(tls) = &settings.tls {
             tls.read().map_err(|error| match error {
                 tsumugi_http::Error::Certificate { path, reason } => {
@@ -93,8 +94,8 @@ impl Store {
         if let Some(tokens) = &settings.tokens {
             Tokens::read(&tokens.path)?;
         }
-        Ok(Store {
-            shared: Arc::new(Shared {
+        Ok(ServedStore {
+            shared: Arc::new(ServiceShared {
                 databases: settings.databases,
                 limits: settings.limits,
                 board: ServiceMetrics::default(),
@@ -108,8 +109,12 @@ impl Store {
     }
 
     /// The service of one worker. Must be made on that worker's thread.
-    pub fn service(&self, worker: &Worker) -> Service {
-        let lane = Arc::new(Lane::new(&self.shared, worker.id(), worker.pool().clone()));
+    pub fn service(&self, worker: &WorkerHandle) -> RpcService {
+        let lane = Arc::new(ServiceLane::new(
+            &self.shared,
+            worker.id(),
+            worker.pool().clone(),
+        ));
         let drain = worker.drain_started();
         let (shared, side) = (Arc::clone(&self.shared), Arc::clone(&self.side));
         drop(worker.spawn(async move {
@@ -117,7 +122,7 @@ impl Store {
             shared.draining.send_replace(true);
             side.set_serving(ServingStatus::NotServing).await;
         }));
-        Service {
+        RpcService {
             worker: worker.clone(),
             store: self.clone(),
             connections: Connections::new(worker, &self.shared.limits),
@@ -134,7 +139,7 @@ impl Store {
     }
 }
 
-impl std::fmt::Debug for Store {
+impl std::fmt::Debug for ServedStore {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_tuple("Store")
@@ -145,21 +150,21 @@ impl std::fmt::Debug for Store {
 
 /// Serves the databases on one worker.
 #[derive(Debug)]
-pub struct Service {
-    worker: Worker,
-    store: Store,
+pub struct RpcService {
+    worker: WorkerHandle,
+    store: ServedStore,
     connections: Connections,
-    lane: Arc<Lane>,
+    lane: Arc<ServiceLane>,
 }
 
 /// What one load read: connections that have it keep it.
-pub struct Keys {
+pub struct AccessKeys {
     acceptor: Option<Acceptor>,
     tokens: Option<Arc<Tokens>>,
 }
 
-impl Service {
-    fn door(&self, peer: Peer, keys: &Keys) -> Rc<CallGate> {
+impl RpcService {
+    fn door(&self, peer: Peer, keys: &AccessKeys) -> Rc<CallGate> {
         let limits = &self.store.shared.limits;
         let asked = match (peer, &self.store.tokens) {
             (Peer::Unix, Some(tokens)) => tokens.unix == UnixClients::Asked,
@@ -175,7 +180,7 @@ impl Service {
             streams: RefCell::new(streams),
             lane: Arc::clone(&self.lane),
             side: Arc::clone(&self.store.side),
-            bounds: Bounds {
+            bounds: BodyBounds {
                 message_bytes_max: limits.message_bytes_max,
                 message_timeout: Duration::from_millis(limits.message_timeout_ms),
                 inbound: Arc::clone(&self.lane.inbound),
@@ -185,10 +190,10 @@ impl Service {
     }
 }
 
-impl tsumugi_worker::Service for Service {
-    type App = Keys;
+impl tsumugi_worker::WorkerService for RpcService {
+    type App = AccessKeys;
 
-    async fn load(&self) -> Result<Rc<Keys>, BoxError> {
+    async fn load(&self) -> Result<Rc<AccessKeys>, BoxError> {
         let (tls, tokens) = (self.store.tls.clone(), self.store.tokens.clone());
         let read = move || -> Result<(Option<Acceptor>, Option<Tokens>), BoxError> {
             let acceptor = tls.map(|tls| tls.read()).transpose()?;
@@ -199,13 +204,13 @@ impl tsumugi_worker::Service for Service {
         };
         let (acceptor, tokens) = self.worker.offload(read).await??;
         self.store.side.set_serving(ServingStatus::Serving).await;
-        Ok(Rc::new(Keys {
+        Ok(Rc::new(AccessKeys {
             acceptor,
             tokens: tokens.map(Arc::new),
         }))
     }
 
-    async fn serve(&self, connection: Connection, keys: Current<Keys>) {
+    async fn serve(&self, connection: Connection, keys: Current<AccessKeys>) {
         let Connection {
             stream, slot, peer, ..
         } = connection;
@@ -222,16 +227,16 @@ impl tsumugi_worker::Service for Service {
             drop(slot);
             return;
         };
-        let limits = tsumugi_http::Limits {
+        let limits = tsumugi_http::HttpLimits {
             tls_handshake_ms: self.store.shared.limits.tls_handshake_ms,
-            ..tsumugi_http::Limits::default()
+            ..tsumugi_http::HttpLimits::default()
         };
         let shaken = tokio::select! {
             shaken = acceptor.accept(stream, &limits) => shaken,
             () = self.worker.drain_started() => return,
         };
         match shaken {
-            Ok((stream, Protocol::Http2)) => {
+            Ok((stream, HttpProtocol::Http2)) => {
                 self.connections.serve(stream, None, door, shutdown).await;
             }
             Ok(_) => tracing::debug!(%peer, "no connection: the client does not offer h2 by ALPN"),
@@ -243,14 +248,14 @@ impl tsumugi_worker::Service for Service {
         drop(slot);
     }
 
-    async fn retire(&self, _: Rc<Keys>) {}
+    async fn retire(&self, _: Rc<AccessKeys>) {}
 }
 
 /// The admin pages of a running server.
 #[derive(Debug)]
 pub struct ServiceAdmin {
     handle: Handle,
-    shared: Arc<Shared>,
+    shared: Arc<ServiceShared>,
 }
 
 impl admin::AdminSource for ServiceAdmin {
@@ -258,7 +263,7 @@ impl admin::AdminSource for ServiceAdmin {
         if *self.shared.draining.borrow() {
             return Err("draining: calls that run are finished, no new ones are taken".to_owned());
         }
-        let ill = |database: &&Database| !database.is_healthy();
+        let ill = |database: &&KvDatabase| !database.is_healthy();
         if let Some(database) = self.shared.databases.iter().find(ill) {
             return Err(format!("the database {} takes no writes", database.spec()));
         }
@@ -272,11 +277,11 @@ impl admin::AdminSource for ServiceAdmin {
     fn metrics(&self) -> Exposition {
         let mut text = Exposition::default();
         let name = "tsumugi_build_info";
-        text.family(name, Kind::Gauge, "The version that runs.");
+        text.family(name, MetricKind::Gauge, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         self.shared.board.write(&mut text);
         text.workers(&self.handle.snapshot());
-        figures::write_databases(&self.shared.databases, &mut text);
+        metrics::write_databases(&self.shared.databases, &mut text);
         text
     }
 }

@@ -23,7 +23,7 @@ const PIECE_BYTES: usize = 16 * 1024;
 
 /// What the answers of one connection tell about their client. Written and read by one worker.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ClientProgress {
     /// Pieces that the connection has and the system has not.
     waiting: AtomicUsize,
     /// Pieces that have gone.
@@ -31,9 +31,9 @@ pub(crate) struct Progress {
     outbound: Arc<Budget>,
 }
 
-impl Progress {
-    pub(crate) fn new(outbound: Arc<Budget>) -> Progress {
-        Progress {
+impl ClientProgress {
+    pub(crate) fn new(outbound: Arc<Budget>) -> ClientProgress {
+        ClientProgress {
             waiting: AtomicUsize::new(0),
             gone: AtomicU64::new(0),
             outbound,
@@ -46,16 +46,16 @@ impl Progress {
     }
 }
 
-/// Bytes for the client. Dropped when they are the system's, or when nobody will have them.
+/// Bytes for the client. Dropped when they are the system's, or when the client has gone.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct OutboundPiece {
     bytes: Bytes,
-    progress: Arc<Progress>,
+    progress: Arc<ClientProgress>,
     /// Of the bytes that end with this piece.
     _claim: Claim,
 }
 
-impl Buf for Piece {
+impl Buf for OutboundPiece {
     fn remaining(&self) -> usize {
         self.bytes.len()
     }
@@ -69,7 +69,7 @@ impl Buf for Piece {
     }
 }
 
-impl Drop for Piece {
+impl Drop for OutboundPiece {
     fn drop(&mut self) {
         let progress = &self.progress;
         progress.waiting.fetch_sub(1, Relaxed);
@@ -78,7 +78,7 @@ impl Drop for Piece {
 }
 
 /// What a call is answered.
-pub(crate) enum Reply {
+pub(crate) enum CallReply {
     /// One message, with what comes before it on the wire and what it has claimed; that is nothing for a small one.
     Message(Bytes, Claim),
     /// gRPC's own refusal.
@@ -89,27 +89,27 @@ pub(crate) enum Reply {
     Other(Box<Response<Body>>),
 }
 
-impl Reply {
+impl CallReply {
     /// gRPC's code of an answer that is nothing else.
     pub(crate) fn refusal(&self) -> Option<Code> {
         match self {
-            Reply::Refused(status) => Some(status.code()),
-            Reply::Other(response) => {
+            CallReply::Refused(status) => Some(status.code()),
+            CallReply::Other(response) => {
                 let status = response.headers().get(Status::GRPC_STATUS)?;
                 Some(Code::from_bytes(status.as_bytes())).filter(|code| *code != Code::Ok)
             }
-            Reply::Message(..) | Reply::Http(_) => None,
+            CallReply::Message(..) | CallReply::Http(_) => None,
         }
     }
 
     /// Gives all of it to the connection.
     pub(crate) async fn send(
         self,
-        respond: &mut SendResponse<Piece>,
-        progress: Arc<Progress>,
+        respond: &mut SendResponse<OutboundPiece>,
+        progress: Arc<ClientProgress>,
     ) -> Result<(), h2::Error> {
         match self {
-            Reply::Message(bytes, claim) => {
+            CallReply::Message(bytes, claim) => {
                 let stream = respond.send_response(head(), false)?;
                 let mut outbound = Outbound { stream, progress };
                 if bytes.len() <= PIECE_BYTES {
@@ -119,17 +119,17 @@ impl Reply {
                 }
                 outbound.stream.send_trailers(success())
             }
-            Reply::Refused(status) => {
+            CallReply::Refused(status) => {
                 let (head, _) = status.into_http::<()>().into_parts();
                 let response = Response::from_parts(head, ());
                 respond.send_response(response, true).map(drop)
             }
-            Reply::Http(status) => {
+            CallReply::Http(status) => {
                 let mut response = Response::new(());
                 *response.status_mut() = status;
                 respond.send_response(response, true).map(drop)
             }
-            Reply::Other(response) => {
+            CallReply::Other(response) => {
                 let (head, body) = response.into_parts();
                 let ends = body.is_end_stream();
                 let stream = respond.send_response(Response::from_parts(head, ()), ends)?;
@@ -159,8 +159,8 @@ fn success() -> HeaderMap {
 
 /// The way to the client.
 struct Outbound {
-    stream: SendStream<Piece>,
-    progress: Arc<Progress>,
+    stream: SendStream<OutboundPiece>,
+    progress: Arc<ClientProgress>,
 }
 
 impl Outbound {
@@ -241,7 +241,7 @@ impl Outbound {
     }
 }
 
-impl Progress {
+impl ClientProgress {
     /// What bytes are held by: what was claimed for them, or else what they are charged.
     fn charged(&self, bytes: &Bytes, claim: Claim) -> Claim {
         match claim.bytes() {
@@ -250,9 +250,9 @@ impl Progress {
         }
     }
 
-    fn piece(self: &Arc<Progress>, bytes: Bytes, claim: Claim) -> Piece {
+    fn piece(self: &Arc<ClientProgress>, bytes: Bytes, claim: Claim) -> OutboundPiece {
         self.waiting.fetch_add(1, Relaxed);
-        Piece {
+        OutboundPiece {
             bytes,
             progress: Arc::clone(self),
             _claim: claim,
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_piece_waits_and_is_charged_until_it_is_dropped() {
         let budget = Budget::new("outbound_bytes_max", 10);
-        let progress = Arc::new(Progress::new(Arc::clone(&budget)));
+        let progress = Arc::new(ClientProgress::new(Arc::clone(&budget)));
         let bytes = Bytes::from_static(b"twelve bytes");
         let charge = progress.charged(&bytes, Claim::default());
         assert_eq!(progress.stalled_at(), None);

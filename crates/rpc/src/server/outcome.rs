@@ -4,9 +4,9 @@
 use std::io;
 
 use bytes::Bytes;
-use tsumugi_kv::{self as kv, Desired, Expected, RekeySource, SetMode, Write, Written};
+use tsumugi_kv::{self as kv, Desired, Expected, RekeySource, SetMode, Write, WriteResult};
 
-use crate::code::Code;
+use crate::code::TkrzwCode;
 use crate::proto::*;
 
 /// Values up to this size are copied out of the buffer they arrived in, which holds more than them: a database keeps what it is given.
@@ -16,7 +16,7 @@ pub(crate) fn success() -> StatusProto {
     StatusProto::default()
 }
 
-pub(crate) fn status(code: Code, message: impl Into<String>) -> StatusProto {
+pub(crate) fn status(code: TkrzwCode, message: impl Into<String>) -> StatusProto {
     StatusProto {
         code: code as i32,
         message: message.into(),
@@ -24,7 +24,7 @@ pub(crate) fn status(code: Code, message: impl Into<String>) -> StatusProto {
 }
 
 pub(crate) fn missing() -> StatusProto {
-    status(Code::NotFound, "there is no such record")
+    status(TkrzwCode::NotFound, "there is no such record")
 }
 
 pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
@@ -35,44 +35,48 @@ pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
         | Error::NotANumber { .. }
         | Error::TooMany { .. }
         | Error::Pattern { .. }
-        | Error::Spec { .. } => Code::InvalidArgument,
-        Error::Broken { .. } => Code::BrokenData,
+        | Error::Spec { .. } => TkrzwCode::InvalidArgument,
+        Error::Broken { .. } => TkrzwCode::BrokenData,
         // The place of a backup.
         Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
-            Code::Precondition
+            TkrzwCode::Precondition
         }
         Error::Locked { .. } | Error::Conflict { .. } | Error::ReadOnly { .. } | Error::Closed => {
-            Code::Precondition
+            TkrzwCode::Precondition
         }
         Error::Full { .. }
         | Error::QueueFull { .. }
         | Error::DiskFull { .. }
-        | Error::Io { .. } => Code::System,
-        _ => Code::Unknown,
+        | Error::Io { .. } => TkrzwCode::System,
+        _ => TkrzwCode::Unknown,
     };
     status(code, error.to_string())
 }
 
 /// The status of a write that answers no more than that.
-pub(crate) fn of_write(written: &kv::Result<Written>) -> StatusProto {
+pub(crate) fn of_write(written: &kv::Result<WriteResult>) -> StatusProto {
     match written {
-        Ok(Written::Missing) => missing(),
-        Ok(Written::Duplicate { .. }) => status(Code::Duplication, "there is a record already"),
-        Ok(Written::Mismatch { .. }) => status(Code::Infeasible, "a record is not as expected"),
-        Ok(Written::Each(each)) => of_each(each),
+        Ok(WriteResult::Missing) => missing(),
+        Ok(WriteResult::Duplicate { .. }) => {
+            status(TkrzwCode::Duplication, "there is a record already")
+        }
+        Ok(WriteResult::Mismatch { .. }) => {
+            status(TkrzwCode::Infeasible, "a record is not as expected")
+        }
+        Ok(WriteResult::Each(each)) => of_each(each),
         Ok(_) => success(),
         Err(error) => of_error(error),
     }
 }
 
 /// An error before anything else, since it says what to mend; then the first that was not done.
-fn of_each(each: &[kv::Result<Written>]) -> StatusProto {
+fn of_each(each: &[kv::Result<WriteResult>]) -> StatusProto {
     if let Some(Err(error)) = each.iter().find(|written| written.is_err()) {
         return of_error(error);
     }
     each.iter()
         .map(of_write)
-        .find(|status| status.code != Code::Success as i32)
+        .find(|status| status.code != TkrzwCode::Success as i32)
         .unwrap_or_default()
 }
 
@@ -155,9 +159,9 @@ pub(crate) fn increment(request: &IncrementRequest) -> Write {
 }
 
 /// The number that an increment answers; 0 when it failed.
-pub(crate) fn number(written: &kv::Result<Written>) -> i64 {
+pub(crate) fn number(written: &kv::Result<WriteResult>) -> i64 {
     match written {
-        Ok(Written::Number(number)) => *number,
+        Ok(WriteResult::Number(number)) => *number,
         _ => 0,
     }
 }
@@ -211,47 +215,61 @@ pub(crate) fn desired(state: RecordState) -> (Bytes, Desired) {
     (state.key, desired)
 }
 
+pub(crate) fn echo(request: EchoRequest) -> EchoResponse {
+    EchoResponse {
+        status: Some(success()),
+        echo: request.message,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(written: kv::Result<Written>, expected: Code) {
-        assert_eq!(Code::of(of_write(&written).code), expected, "{written:?}");
+    fn check(written: kv::Result<WriteResult>, expected: TkrzwCode) {
+        assert_eq!(
+            TkrzwCode::of(of_write(&written).code),
+            expected,
+            "{written:?}"
+        );
     }
 
     #[test]
     fn outcomes_and_errors_have_the_codes_of_the_protocol() {
-        check(Ok(Written::Done), Code::Success);
-        check(Ok(Written::Missing), Code::NotFound);
+        check(Ok(WriteResult::Done), TkrzwCode::Success);
+        check(Ok(WriteResult::Missing), TkrzwCode::NotFound);
         check(
-            Ok(Written::Duplicate {
+            Ok(WriteResult::Duplicate {
                 value: Bytes::new(),
             }),
-            Code::Duplication,
+            TkrzwCode::Duplication,
         );
-        check(Ok(Written::Mismatch { actual: None }), Code::Infeasible);
-        check(Err(kv::Error::Full { capacity: 1 }), Code::System);
+        check(
+            Ok(WriteResult::Mismatch { actual: None }),
+            TkrzwCode::Infeasible,
+        );
+        check(Err(kv::Error::Full { capacity: 1 }), TkrzwCode::System);
         check(
             Err(kv::Error::InvalidKey { length: 2, max: 1 }),
-            Code::InvalidArgument,
+            TkrzwCode::InvalidArgument,
         );
-        check(Err(kv::Error::Closed), Code::Precondition);
+        check(Err(kv::Error::Closed), TkrzwCode::Precondition);
     }
 
     #[test]
-    fn of_many_an_error_is_told_before_what_was_not_done() {
-        let each = |each| Ok(Written::Each(each));
-        check(each(vec![]), Code::Success);
+    fn error_of_many_comes_before_what_was_not_done() {
+        let each = |each| Ok(WriteResult::Each(each));
+        check(each(vec![]), TkrzwCode::Success);
         check(
-            each(vec![Ok(Written::Done), Ok(Written::Missing)]),
-            Code::NotFound,
+            each(vec![Ok(WriteResult::Done), Ok(WriteResult::Missing)]),
+            TkrzwCode::NotFound,
         );
         check(
             each(vec![
-                Ok(Written::Missing),
+                Ok(WriteResult::Missing),
                 Err(kv::Error::Full { capacity: 1 }),
             ]),
-            Code::System,
+            TkrzwCode::System,
         );
     }
 }

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_told_what_to_send() {
+    fn other_metadata_gets_a_hint_what_to_send() {
         check(None, "wants a token");
         check(Some("Bearer 0123456789abcdeX"), "not one of");
         check(Some("Bearer 0123456789abcdef0"), "not one of");

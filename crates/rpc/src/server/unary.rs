@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 use super::budget::Claim;
 use super::calls::Calls;
 use super::codec::decoded;
-use super::outbound::Reply;
+use super::outbound::CallReply;
 use crate::frame;
 use crate::method::Method;
 use crate::proto::dbm_service_server::DbmService as _;
@@ -26,7 +26,7 @@ macro_rules! unary {
         ///
         /// # Errors
         /// A refusal; what a database says is in the answer.
-        pub(crate) async fn answer(calls: &Calls, method: Method, message: Bytes) -> Result<Reply, Status> {
+        pub(crate) async fn answer(calls: &Calls, method: Method, message: Bytes) -> Result<CallReply, Status> {
             match method.name() {
                 $($name => encoded(calls.$call(Request::new(decoded(message)?)).await?),)*
                 _ => Err(Status::unimplemented("there is no such call here")),
@@ -63,10 +63,10 @@ unary! {
 }
 
 /// An answer as it is sent, with what it has claimed.
-fn encoded(mut response: Response<impl Message>) -> Result<Reply, Status> {
+fn encoded(mut response: Response<impl Message>) -> Result<CallReply, Status> {
     let claim = response.extensions_mut().remove::<Arc<Claim>>();
     let claim = claim.and_then(Arc::into_inner).unwrap_or_default();
-    Ok(Reply::Message(frame::one(response.get_ref()), claim))
+    Ok(CallReply::Message(frame::one(response.get_ref()), claim))
 }
 
 #[cfg(test)]

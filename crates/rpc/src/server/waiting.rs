@@ -5,43 +5,43 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tsumugi_kv::{self as kv, Database, QUEUE_KEY, Write, Written};
+use tsumugi_kv::{self as kv, KvDatabase, QUEUE_KEY, Write, WriteResult};
 
-use super::lane::Lane;
+use super::lane::ServiceLane;
 use crate::limits::RETRY_LOOK_MS;
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Subject<'a> {
+pub(crate) enum WaitSubject<'a> {
     /// A change of one record.
     Key(&'a Bytes),
     /// A record at all.
     Queue,
 }
 
-impl Subject<'_> {
+impl WaitSubject<'_> {
     fn key(self) -> Bytes {
         match self {
-            Subject::Key(key) => key.clone(),
-            Subject::Queue => Bytes::from_static(QUEUE_KEY),
+            WaitSubject::Key(key) => key.clone(),
+            WaitSubject::Queue => Bytes::from_static(QUEUE_KEY),
         }
     }
 }
 
-/// Tells everybody who waits for `subject`.
-pub(crate) fn notify(database: &Database, subject: Subject<'_>) {
+/// Notifies all waiters of `subject`.
+pub(crate) fn notify(database: &KvDatabase, subject: WaitSubject<'_>) {
     database.notify(&subject.key());
 }
 
 /// Writes, again after every notice, every `RETRY_LOOK_MS` and at the end, while nothing came of it and `retry_wait` seconds have not
 /// passed. Ends early in a drain.
 pub(crate) async fn write(
-    lane: &Lane,
-    database: &Database,
-    subject: Subject<'_>,
+    lane: &ServiceLane,
+    database: &KvDatabase,
+    subject: WaitSubject<'_>,
     retry_wait: f64,
     write: Write,
-) -> kv::Result<Written> {
+) -> kv::Result<WriteResult> {
     let Some(wait) = lane.wait(retry_wait) else {
         return database.submit(write).await;
     };
@@ -58,7 +58,10 @@ pub(crate) async fn write(
         // What comes without a notice is found by these looks.
         let written = database.submit_until(write.clone(), subject.key(), over);
         let written = written.await;
-        let came = !matches!(written, Ok(Written::Mismatch { .. } | Written::Missing));
+        let came = !matches!(
+            written,
+            Ok(WriteResult::Mismatch { .. } | WriteResult::Missing)
+        );
         if came || is_last {
             return written;
         }

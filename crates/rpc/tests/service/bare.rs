@@ -1,4 +1,4 @@
-//! HTTP/2 without our client: bytes as a test writes them, to be told what came back. Not a test itself.
+//! HTTP/2 without our client: bytes as a test writes them, to see what comes back. Not a test itself.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 /// What a call was answered.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct RawReply {
     /// `grpc-status`; -1 when there is none.
     pub code: i32,
     pub message: String,
@@ -18,16 +18,16 @@ pub struct Told {
     pub messages: Vec<Vec<u8>>,
 }
 
-pub struct Bare {
+pub struct RawClient {
     sender: SendRequest<Bytes>,
 }
 
-impl Bare {
-    pub async fn connect(address: SocketAddr) -> Bare {
-        Bare::with_window(address, 1 << 20).await
+impl RawClient {
+    pub async fn connect(address: SocketAddr) -> RawClient {
+        RawClient::with_window(address, 1 << 20).await
     }
 
-    pub async fn with_window(address: SocketAddr, window: u32) -> Bare {
+    pub async fn with_window(address: SocketAddr, window: u32) -> RawClient {
         let stream = TcpStream::connect(address).await.unwrap();
         let mut builder = Builder::new();
         builder.initial_window_size(window);
@@ -35,7 +35,7 @@ impl Bare {
         drop(tokio::task::spawn_local(
             async move { drop(connection.await) },
         ));
-        Bare { sender }
+        RawClient { sender }
     }
 
     /// Begins a call of the service.
@@ -58,16 +58,16 @@ impl Bare {
     }
 
     /// A call with these messages, to its end.
-    pub async fn call(&self, name: &str, messages: &[Vec<u8>]) -> Told {
+    pub async fn call(&self, name: &str, messages: &[Vec<u8>]) -> RawReply {
         self.call_at(&format!("/tkrzw_rpc.DBMService/{name}"), messages)
             .await
     }
 
-    pub async fn call_at(&self, path: &str, messages: &[Vec<u8>]) -> Told {
+    pub async fn call_at(&self, path: &str, messages: &[Vec<u8>]) -> RawReply {
         let (response, mut body) = self.begin(path).await.unwrap();
         let framed: Vec<u8> = messages.iter().flat_map(|message| frame(message)).collect();
         body.send_data(framed.into(), true).unwrap();
-        told(response).await
+        raw_reply(response).await
     }
 }
 
@@ -80,7 +80,7 @@ pub fn frame(message: &[u8]) -> Vec<u8> {
 }
 
 /// Reads an answer to its end.
-pub async fn told(response: h2::client::ResponseFuture) -> Told {
+pub async fn raw_reply(response: h2::client::ResponseFuture) -> RawReply {
     let (head, mut body) = response.await.unwrap().into_parts();
     let bytes = rest(&mut body).await;
     let trailers = body.trailers().await.unwrap().unwrap_or_default();
@@ -101,7 +101,7 @@ pub async fn told(response: h2::client::ResponseFuture) -> Told {
         messages.push(tail[..length].to_vec());
         left = &tail[length..];
     }
-    Told {
+    RawReply {
         code: text("grpc-status").map_or(-1, |code| code.parse().unwrap()),
         message: text("grpc-message").unwrap_or_default(),
         messages,

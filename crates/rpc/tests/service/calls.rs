@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use crate::rig::{Rig, on_loop};
 use bytes::Bytes;
 use tsumugi_kv::{Desired, Expected, RekeySource, SetMode};
-use tsumugi_rpc::client::{Exchange, Notice, Rekeyed};
+use tsumugi_rpc::client::{CompareExchange, NotifyMode, RekeyOutcome};
 use tsumugi_rpc::proto::*;
-use tsumugi_rpc::{Client, Code, Error};
+use tsumugi_rpc::{Client, Error, TkrzwCode};
 
 const ABSENT: SetMode = SetMode::IfAbsent;
 const OVER: SetMode = SetMode::Overwrite;
@@ -87,7 +87,7 @@ fn a_partial_get_multi_says_not_found() {
             keys: vec!["a".into(), "b".into()],
         };
         let answer: GetMultiResponse = kv.call("GetMulti", &request).await.unwrap();
-        assert_eq!(answer.status.unwrap().code, Code::NotFound as i32);
+        assert_eq!(answer.status.unwrap().code, TkrzwCode::NotFound as i32);
         assert_eq!(answer.records.len(), 1);
     });
 }
@@ -121,7 +121,7 @@ fn numbers_are_eight_bytes_with_the_highest_first() {
 fn an_exchange_tells_what_was_there() {
     with(async |kv| {
         let exchange = async |expected, desired| {
-            let exchange = Exchange::new("k", expected, desired);
+            let exchange = CompareExchange::new("k", expected, desired);
             let done = kv.compare_exchange(exchange).await.unwrap();
             (done.exchanged, done.actual)
         };
@@ -195,21 +195,21 @@ fn a_record_gets_another_key() {
         let (moved, copied) = (RekeySource::Move, RekeySource::Copy);
         assert_eq!(
             kv.rekey("a", "b", OVER, moved).await.unwrap(),
-            Rekeyed::Missing
+            RekeyOutcome::Missing
         );
         kv.set("a", "1", OVER).await.unwrap();
         kv.set("b", "2", OVER).await.unwrap();
         assert_eq!(
             kv.rekey("a", "b", ABSENT, moved).await.unwrap(),
-            Rekeyed::Duplicate
+            RekeyOutcome::Duplicate
         );
         assert_eq!(
             kv.rekey("a", "c", ABSENT, copied).await.unwrap(),
-            Rekeyed::Done
+            RekeyOutcome::Done
         );
         assert_eq!(
             kv.rekey("a", "b", OVER, moved).await.unwrap(),
-            Rekeyed::Done
+            RekeyOutcome::Done
         );
         assert_eq!(kv.get("a").await.unwrap(), None);
         assert_eq!(kv.get("b").await.unwrap().unwrap(), "1");
@@ -256,7 +256,7 @@ fn a_time_that_is_none_is_refused() {
             let answer: PushLastResponse = kv.call("PushLast", &request).await.unwrap();
             assert_eq!(
                 answer.status.unwrap().code,
-                Code::InvalidArgument as i32,
+                TkrzwCode::InvalidArgument as i32,
                 "{wtime}"
             );
         }
@@ -266,9 +266,9 @@ fn a_time_that_is_none_is_refused() {
 #[test]
 fn an_exchange_waits_for_a_notice_about_its_key() {
     with(async |kv| {
-        let waits = Exchange {
+        let waits = CompareExchange {
             wait: Duration::from_secs(60),
-            ..Exchange::new("k", Expected::Value("ready".into()), Desired::Remove)
+            ..CompareExchange::new("k", Expected::Value("ready".into()), Desired::Remove)
         };
         let other = kv.clone();
         let waiting = tokio::task::spawn_local(async move { other.compare_exchange(waits).await });
@@ -277,9 +277,9 @@ fn an_exchange_waits_for_a_notice_about_its_key() {
         kv.set("k", "ready", OVER).await.unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(!waiting.is_finished());
-        let given = Exchange {
-            notice: Notice::Given,
-            ..Exchange::new("k", Expected::Any, Desired::Keep)
+        let given = CompareExchange {
+            notice: NotifyMode::Given,
+            ..CompareExchange::new("k", Expected::Any, Desired::Keep)
         };
         assert!(kv.compare_exchange(given).await.unwrap().exchanged);
         assert!(waiting.await.unwrap().unwrap().exchanged);
@@ -288,7 +288,7 @@ fn an_exchange_waits_for_a_notice_about_its_key() {
 }
 
 #[test]
-fn sizes_are_told_and_everything_is_cleared() {
+fn sizes_are_reported_and_all_records_are_cleared() {
     with(async |kv| {
         kv.set("a", "1", OVER).await.unwrap();
         assert!(kv.file_size().await.unwrap() > 0);
@@ -336,7 +336,7 @@ fn keys_are_searched_by_every_mode() {
             matches!(
                 error,
                 Error::Database {
-                    code: Code::InvalidArgument,
+                    code: TkrzwCode::InvalidArgument,
                     ..
                 }
             ),
@@ -346,7 +346,7 @@ fn keys_are_searched_by_every_mode() {
 }
 
 #[test]
-fn what_is_served_can_be_inspected() {
+fn served_databases_can_be_inspected() {
     with(async |kv| {
         kv.set("a", "1", OVER).await.unwrap();
         let server = kv.at(-1).inspect().await.unwrap();
@@ -379,7 +379,7 @@ fn what_is_served_can_be_inspected() {
 }
 
 #[test]
-fn what_is_not_here_is_refused_by_name() {
+fn missing_call_is_refused_by_name() {
     with(async |kv| {
         let refused = async |name: &str| match kv
             .call::<_, ChangeMasterResponse>(name, &ChangeMasterRequest::default())
@@ -402,7 +402,7 @@ fn too_long_a_key_is_the_databases_answer() {
             matches!(
                 error,
                 Error::Database {
-                    code: Code::InvalidArgument,
+                    code: TkrzwCode::InvalidArgument,
                     ..
                 }
             ),
@@ -451,7 +451,7 @@ fn a_call_that_waits_looks_once_more_when_its_time_is_over() {
         wait,
         async |kv| {
             let expected = Expected::Value("ready".into());
-            let mut exchange = Exchange::new("k", expected, Desired::Remove);
+            let mut exchange = CompareExchange::new("k", expected, Desired::Remove);
             exchange.wait = wait;
             kv.compare_exchange(exchange).await.unwrap()
         },

@@ -8,13 +8,13 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tempfile::TempDir;
-use tsumugi_http::Tls as ServerTls;
-use tsumugi_rpc::client::{Identity, Options, Tls};
+use tsumugi_http::ServerTls;
+use tsumugi_rpc::client::{ClientIdentity, Options, Tls};
 use tsumugi_rpc::server::{TokenFile, UnixClients};
-use tsumugi_rpc::{Client, ClientLimits, Error, Target};
-use tsumugi_worker::{Address, Exit};
+use tsumugi_rpc::{Client, ClientLimits, Error, RpcTarget};
+use tsumugi_worker::{Exit, ListenAddress};
 
-use crate::bare::{Bare, frame, told};
+use crate::bare::{RawClient, frame, raw_reply};
 use crate::rig::{Rig, on_loop};
 
 /// An authority and what it has signed, as PEM files.
@@ -62,16 +62,16 @@ fn client(target: &str, tls: Option<Tls>, token: Option<&str>) -> Client {
             ..ClientLimits::default()
         },
     };
-    Client::new(target.parse::<Target>().unwrap(), options).unwrap()
+    Client::new(target.parse::<RpcTarget>().unwrap(), options).unwrap()
 }
 
 fn trusting(authority: &Authority, identity: Option<&(PathBuf, PathBuf)>) -> Tls {
-    let identity = identity.map(|(certificate, key)| Identity { certificate, key });
+    let identity = identity.map(|(certificate, key)| ClientIdentity { certificate, key });
     Tls::read(&authority.file("ca.pem"), identity).unwrap()
 }
 
 #[test]
-fn tls_is_for_those_who_trust_the_authority() {
+fn tls_refuses_clients_that_do_not_trust_its_authority() {
     let (authority, other) = (Authority::new(), Authority::new());
     let (certificate, key) = authority.sign("server");
     let rig = Rig::with(|settings, _, _| {
@@ -137,7 +137,7 @@ fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
 }
 
 #[test]
-fn a_certificate_is_asked_of_clients_when_there_is_an_authority_for_them() {
+fn client_certificate_is_required_when_an_authority_for_clients_is_set() {
     let (authority, other) = (Authority::new(), Authority::new());
     let (certificate, key) = authority.sign("server");
     let rig = Rig::with(|settings, _, _| {
@@ -175,7 +175,7 @@ async fn code(target: &str, token: Option<&str>) -> tonic::Code {
 }
 
 #[test]
-fn a_token_is_asked_for_but_on_unix_sockets() {
+fn token_is_required_but_on_unix_sockets() {
     let rig = with_tokens(UnixClients::Trusted);
     let (tcp, unix) = (
         format!("tkrzw://{}", rig.tcp()),
@@ -192,7 +192,7 @@ fn a_token_is_asked_for_but_on_unix_sockets() {
         }
         assert_eq!(code(&unix, None).await, tonic::Code::Ok);
         // Health is for everybody.
-        let bare = crate::bare::Bare::connect(rig.tcp()).await;
+        let bare = crate::bare::RawClient::connect(rig.tcp()).await;
         assert_eq!(
             bare.call_at("/grpc.health.v1.Health/Check", &[vec![]])
                 .await
@@ -210,7 +210,7 @@ fn a_token_is_asked_for_but_on_unix_sockets() {
 }
 
 #[test]
-fn a_token_is_asked_for_on_unix_sockets_when_that_is_wished() {
+fn token_is_required_on_unix_sockets_when_set() {
     let rig = with_tokens(UnixClients::Asked);
     let unix = format!("tkrzw+unix:{}", rig.unix().display());
     on_loop(async {
@@ -229,7 +229,7 @@ fn a_drain_answers_what_waits_and_ends_streams() {
         cursor.send(&Default::default()).await.unwrap();
         cursor.receive().await.unwrap().unwrap();
         let mut stream = kv.stream(1).await.unwrap();
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let (watch, mut watching) = bare.begin("/grpc.health.v1.Health/Watch").await.unwrap();
         watching.send_data(frame(b"").into(), true).unwrap();
         let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -242,7 +242,7 @@ fn a_drain_answers_what_waits_and_ends_streams() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         handle.drain();
         for side in [watch, reflected] {
-            assert_eq!(told(side).await.code, tonic::Code::Unavailable as i32);
+            assert_eq!(raw_reply(side).await.code, tonic::Code::Unavailable as i32);
         }
         assert_eq!(waiting.await.unwrap().unwrap(), None);
         for ended in [
@@ -265,7 +265,7 @@ fn a_client_connects_again_when_its_server_is_back() {
     let path = folder.path().join("kv.sock");
     let on = |path: &Path| {
         let path = path.to_owned();
-        Rig::with(move |_, config, _| config.listen = vec![Address::Unix(path)])
+        Rig::with(move |_, config, _| config.listen = vec![ListenAddress::Unix(path)])
     };
     let rig = on(&path);
     on_loop(async {
@@ -276,7 +276,7 @@ fn a_client_connects_again_when_its_server_is_back() {
             },
             ..Options::default()
         };
-        let target: Target = format!("tkrzw+unix:{}", path.display()).parse().unwrap();
+        let target: RpcTarget = format!("tkrzw+unix:{}", path.display()).parse().unwrap();
         let kv = Client::new(target, options).unwrap();
         let waiting = kv.clone();
         let waiting =
@@ -300,7 +300,7 @@ fn a_client_connects_again_when_its_server_is_back() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_within_the_time_to_connect() {
+fn absent_server_is_an_error_within_the_time_to_connect() {
     on_loop(async {
         let folder = tempfile::tempdir().unwrap();
         let target = format!("tkrzw+unix:{}", folder.path().join("nobody.sock").display());
@@ -319,7 +319,7 @@ fn version_1(file: &str) -> PathBuf {
 fn a_certificate_of_version_1_is_refused_with_what_to_do() {
     let (certificate, key) = (version_1("leaf.pem"), version_1("leaf.key"));
     let server = ServerTls::new(certificate.clone(), key.clone()).unwrap();
-    let identity = Identity {
+    let identity = ClientIdentity {
         certificate: &certificate,
         key: &key,
     };

@@ -11,9 +11,9 @@ use http::Request;
 use tsumugi_kv::SetMode;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::{SetRequest, StreamRequest};
-use tsumugi_rpc::{Client, Code, Error, Limits};
+use tsumugi_rpc::{Client, Error, RpcLimits, TkrzwCode};
 
-use crate::bare::{Bare, b, d, frame, n, told};
+use crate::bare::{RawClient, b, d, frame, n, raw_reply};
 use crate::rig::{Rig, on_loop};
 
 const RPCS: [&str; 22] = [
@@ -45,7 +45,7 @@ const INVALID_ARGUMENT: i32 = 3;
 const DEADLINE_EXCEEDED: i32 = 4;
 const RESOURCE_EXHAUSTED: i32 = 8;
 
-fn limited(change: impl FnOnce(&mut Limits)) -> Rig {
+fn limited(change: impl FnOnce(&mut RpcLimits)) -> Rig {
     Rig::with(|settings, _, _| change(&mut settings.limits))
 }
 
@@ -59,22 +59,22 @@ fn an_index_that_is_none_is_refused_as_the_first_message_of_every_call() {
     on_loop(async {
         for index in [-1, 2, i64::from(i32::MIN), i64::from(i32::MAX)] {
             for name in RPCS {
-                let bare = Bare::connect(rig.tcp()).await;
-                let told = bare.call(name, &[n(1, index)]).await;
-                assert_eq!(told.code, INVALID_ARGUMENT, "{name} {index}");
+                let bare = RawClient::connect(rig.tcp()).await;
+                let reply = bare.call(name, &[n(1, index)]).await;
+                assert_eq!(reply.code, INVALID_ARGUMENT, "{name} {index}");
                 assert!(
-                    told.message.contains("dbm_index"),
+                    reply.message.contains("dbm_index"),
                     "{name}: {}",
-                    told.message
+                    reply.message
                 );
             }
             for call in 2..=7 {
-                let bare = Bare::connect(rig.tcp()).await;
-                let told = bare.call("Stream", &[b(call, n(1, index))]).await;
-                assert_eq!(told.code, INVALID_ARGUMENT, "Stream {call} {index}");
+                let bare = RawClient::connect(rig.tcp()).await;
+                let reply = bare.call("Stream", &[b(call, n(1, index))]).await;
+                assert_eq!(reply.code, INVALID_ARGUMENT, "Stream {call} {index}");
             }
         }
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         assert_eq!(bare.call("Inspect", &[n(1, -1)]).await.code, 0);
         assert_eq!(
             bare.call("Inspect", &[n(1, 2)]).await.code,
@@ -100,7 +100,7 @@ fn a_value_of_64_mib_is_stored_and_one_byte_more_is_refused_by_name() {
             matches!(
                 error,
                 Error::Database {
-                    code: Code::InvalidArgument,
+                    code: TkrzwCode::InvalidArgument,
                     ..
                 }
             ),
@@ -129,10 +129,10 @@ fn entries_beyond_the_limit_are_refused_before_they_are_decoded() {
                 (most + 1, RESOURCE_EXHAUSTED),
                 (32 * 1024 * 1024, RESOURCE_EXHAUSTED),
             ] {
-                let bare = Bare::connect(rig.tcp()).await;
-                let told = bare.call(name, &[entries(count)]).await;
-                assert_eq!(told.code, code, "{name} {count}: {}", told.message);
-                assert!(code == 0 || told.message.contains("MESSAGE_ENTRIES_MAX"));
+                let bare = RawClient::connect(rig.tcp()).await;
+                let reply = bare.call(name, &[entries(count)]).await;
+                assert_eq!(reply.code, code, "{name} {count}: {}", reply.message);
+                assert!(code == 0 || reply.message.contains("MESSAGE_ENTRIES_MAX"));
             }
         }
         serves(&rig).await;
@@ -143,7 +143,7 @@ fn entries_beyond_the_limit_are_refused_before_they_are_decoded() {
 fn a_message_beyond_the_limit_is_refused_at_its_prefix() {
     let rig = limited(|limits| limits.message_bytes_max = 100);
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let echo = |bytes: usize| b(1, "x".repeat(bytes));
         assert_eq!(echo(98).len(), 100);
         assert_eq!(bare.call("Echo", &[echo(98)]).await.code, 0);
@@ -157,7 +157,7 @@ fn a_message_beyond_the_limit_is_refused_at_its_prefix() {
         let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Echo").await.unwrap();
         body.send_data(Bytes::from_static(&[0, 255, 255, 255, 255]), false)
             .unwrap();
-        assert_eq!(told(response).await.code, RESOURCE_EXHAUSTED);
+        assert_eq!(raw_reply(response).await.code, RESOURCE_EXHAUSTED);
         let refused = bare.call("Stream", &[b(1, echo(10)), b(1, echo(99))]).await;
         assert_eq!(
             (refused.code, refused.messages.len()),
@@ -171,14 +171,14 @@ fn a_message_beyond_the_limit_is_refused_at_its_prefix() {
 fn large_messages_of_all_clients_have_a_bound() {
     let rig = limited(|limits| limits.inbound_bytes_max = 150_000);
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         // Begins a message of 100,000 bytes and does not end it.
         let (_response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Echo").await.unwrap();
         let begun = frame(&[0; 100_000])[..50_000].to_vec();
         body.send_data(begun.into(), false).unwrap();
         let refused = async {
             loop {
-                let refused = Bare::connect(rig.tcp())
+                let refused = RawClient::connect(rig.tcp())
                     .await
                     .call("Echo", &[b(1, "x".repeat(100_000))])
                     .await;
@@ -255,8 +255,8 @@ fn connections_beyond_the_limit_are_closed_at_once() {
     };
     on_loop(async {
         let (first, second) = (
-            Bare::connect(rig.tcp()).await,
-            Bare::connect(rig.tcp()).await,
+            RawClient::connect(rig.tcp()).await,
+            RawClient::connect(rig.tcp()).await,
         );
         for bare in [&first, &second] {
             assert_eq!(bare.call("Echo", &[vec![]]).await.code, 0);
@@ -291,7 +291,7 @@ fn idle_connections_cost_no_call() {
     on_loop(async {
         let mut idle = Vec::new();
         for _ in 0..idle_connections() {
-            idle.push(Bare::connect(rig.tcp()).await);
+            idle.push(RawClient::connect(rig.tcp()).await);
         }
         serves(&rig).await;
         let one = &idle[idle.len() / 2];
@@ -307,7 +307,7 @@ fn a_client_that_opens_a_thousand_streams_and_reads_nothing_loses_its_connection
         kv.set("k", vec![7; 100_000], SetMode::Overwrite)
             .await
             .unwrap();
-        let bare = Bare::with_window(rig.tcp(), 0).await;
+        let bare = RawClient::with_window(rig.tcp(), 0).await;
         let mut calls = Vec::new();
         for _ in 0..1_000 {
             let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
@@ -344,7 +344,7 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
         kv.set("k", vec![7; 100_000], SetMode::Overwrite)
             .await
             .unwrap();
-        let bare = Bare::with_window(rig.tcp(), 0).await;
+        let bare = RawClient::with_window(rig.tcp(), 0).await;
         let mut held = Vec::new();
         for _ in 0..2 {
             let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
@@ -354,7 +354,7 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
         let error = kv.get("k").await.unwrap_err();
         assert!(error.to_string().contains("outbound_bytes_max"), "{error}");
         // An exchange is refused as long as it changes nothing; one that took place is answered.
-        let other = Bare::connect(rig.tcp()).await;
+        let other = RawClient::connect(rig.tcp()).await;
         let exchange = |rest| [b(2, "k"), n(3, 1), n(5, 1), n(9, 1), rest].concat();
         let refused = other.call("CompareExchange", &[exchange(n(8, 1))]).await;
         assert_eq!(refused.code, RESOURCE_EXHAUSTED, "{}", refused.message);
@@ -387,7 +387,7 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
 }
 
 #[test]
-fn small_answers_that_nobody_takes_are_counted_and_do_not_wait_for_ever() {
+fn small_unread_answers_are_counted_and_do_not_wait_for_ever() {
     let rig = limited(|limits| {
         limits.outbound_bytes_max = 250_000;
         limits.send_timeout_ms = 1_000;
@@ -401,7 +401,7 @@ fn small_answers_that_nobody_takes_are_counted_and_do_not_wait_for_ever() {
         kv.set("large", value(100_000), SetMode::Overwrite)
             .await
             .unwrap();
-        let bare = Bare::with_window(rig.tcp(), 0).await;
+        let bare = RawClient::with_window(rig.tcp(), 0).await;
         let mut held = Vec::new();
         for _ in 0..5 {
             let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
@@ -432,21 +432,21 @@ fn a_message_that_comes_byte_by_byte_does_not_hold_its_room() {
         limits.inbound_bytes_max = 70_000;
     });
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Echo").await.unwrap();
         body.send_data(Bytes::from_static(&[0, 0, 0, 255, 0]), false)
             .unwrap();
-        let mut told = Box::pin(told(response));
-        let told = loop {
+        let mut reply = Box::pin(raw_reply(response));
+        let reply = loop {
             tokio::select! {
-                told = &mut told => break told,
+                reply = &mut reply => break reply,
                 () = tokio::time::sleep(Duration::from_millis(50)) => {
                     // Once it has failed there is nobody to send to.
                     let _ = body.send_data(Bytes::from_static(&[1]), false);
                 }
             }
         };
-        assert_eq!(told.code, DEADLINE_EXCEEDED, "{told:?}");
+        assert_eq!(reply.code, DEADLINE_EXCEEDED, "{reply:?}");
         let kv = rig.client();
         kv.set("k", vec![7; 60_000], SetMode::Overwrite)
             .await
@@ -476,7 +476,7 @@ fn a_call_that_waits_pays_for_its_message_and_a_stream_that_rests_does_not() {
         kv.set("k", value.clone(), SetMode::Overwrite)
             .await
             .unwrap();
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let waits = [b(2, "k"), n(3, 1), b(4, &value[1..]), n(5, 0), d(10, 60.0)].concat();
         let (response, mut body) = bare
             .begin("/tkrzw_rpc.DBMService/CompareExchange")
@@ -508,7 +508,7 @@ fn calls_that_wait_pay_for_small_messages_until_they_end() {
         kv.set("k", value.clone(), SetMode::Overwrite)
             .await
             .unwrap();
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let waits = [b(2, "k"), n(3, 1), b(4, &value[1..]), n(5, 0), d(10, 60.0)].concat();
         let mut calls = Vec::new();
         for _ in 0..2 {
@@ -546,13 +546,13 @@ fn calls_that_wait_pay_for_small_messages_until_they_end() {
 fn a_message_that_stops_coming_fails_its_call() {
     let rig = limited(|limits| limits.message_timeout_ms = 100);
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         for begun in [&[][..], &[0, 0], &[0, 0, 0, 0, 9, 10]] {
             let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Echo").await.unwrap();
             body.send_data(Bytes::copy_from_slice(begun), false)
                 .unwrap();
-            let told = told(response).await;
-            assert_eq!(told.code, DEADLINE_EXCEEDED, "{begun:?}: {told:?}");
+            let reply = raw_reply(response).await;
+            assert_eq!(reply.code, DEADLINE_EXCEEDED, "{begun:?}: {reply:?}");
         }
         // Between two messages of a stream the time is the client's.
         let mut stream = rig.client().iterate(1).await.unwrap();
@@ -607,7 +607,7 @@ fn a_client_that_is_not_there_any_more_loses_its_connection() {
     });
     on_loop(async {
         // This one answers pings, so it stays, whatever it does.
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let silent = std::thread::spawn({
             let address = rig.tcp();
             move || {
@@ -639,26 +639,26 @@ fn a_client_that_is_not_there_any_more_loses_its_connection() {
 fn messages_that_are_no_messages_fail_their_call() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         for name in RPCS.into_iter().chain(["Stream", "Inspect", "Echo"]) {
-            let told = bare.call(name, &[vec![0xff; 40]]).await;
-            assert_ne!(told.code, 0, "{name}");
+            let reply = bare.call(name, &[vec![0xff; 40]]).await;
+            assert_ne!(reply.code, 0, "{name}");
         }
         // Compressed, which was not agreed on; and no message at all.
         let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Echo").await.unwrap();
         body.send_data(Bytes::from_static(&[1, 0, 0, 0, 0]), true)
             .unwrap();
-        assert_ne!(told(response).await.code, 0);
+        assert_ne!(raw_reply(response).await.code, 0);
         assert_ne!(bare.call("Echo", &[]).await.code, 0);
         serves(&rig).await;
     });
 }
 
 #[test]
-fn what_is_no_grpc_gets_an_http_status() {
+fn request_without_grpc_gets_an_http_status() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let path = "http://localhost/tkrzw_rpc.DBMService/Echo";
         for (request, status) in [
             (Request::get(path), 405),

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::task::JoinSet;
-use tsumugi_kv::{Database, Durability, SetMode, Spec};
+use tsumugi_kv::{Durability, KvDatabase, SetMode, Spec};
 use tsumugi_rpc::client::Options;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
 use tsumugi_rpc::proto::{SetRequest, StreamRequest};
-use tsumugi_rpc::server::{Settings, Store};
+use tsumugi_rpc::server::{ServedStore, ServiceSettings};
 use tsumugi_rpc::{Client, ClientLimits, Error};
-use tsumugi_worker::{Address, Config, Server};
+use tsumugi_worker::{BoundServer, Config, ListenAddress};
 
 use crate::rig::on_loop;
 
@@ -41,17 +41,17 @@ fn child() {
         return;
     };
     let spec: Spec = spec.parse().unwrap();
-    let store = Store::new(Settings {
-        databases: vec![Database::open(&spec).unwrap()],
-        ..Settings::default()
+    let store = ServedStore::new(ServiceSettings {
+        databases: vec![KvDatabase::open(&spec).unwrap()],
+        ..ServiceSettings::default()
     });
     let store = store.unwrap();
     let config = Config {
         workers: NonZeroUsize::new(2).unwrap(),
-        listen: vec![Address::Unix(socket.into())],
+        listen: vec![ListenAddress::Unix(socket.into())],
         ..Config::default()
     };
-    let server = Server::bind(config).unwrap();
+    let server = BoundServer::bind(config).unwrap();
     let _ = server.run(move |worker| store.service(worker)).unwrap();
 }
 
@@ -267,7 +267,7 @@ async fn rounds(durability: Durability, rounds: u64, folder: PathBuf) {
 }
 
 #[test]
-fn what_clients_were_answered_survives_the_end_of_the_serving_process() {
+fn answered_write_survives_a_killed_server() {
     let count = setting("KILL_ROUNDS", 4);
     for (durability, rounds_of) in [
         (Durability::Process, count - count / 2),

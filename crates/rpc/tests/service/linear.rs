@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 
 use bytes::Bytes;
 use tokio::task::LocalSet;
-use tsumugi_kv::{Database, Desired, Durability, Expected, RekeySource, SetMode, Spec};
-use tsumugi_rpc::client::{Exchange, Rekeyed};
+use tsumugi_kv::{Desired, Durability, Expected, KvDatabase, RekeySource, SetMode, Spec};
+use tsumugi_rpc::client::{CompareExchange, RekeyOutcome};
 use tsumugi_rpc::proto::RecordState;
-use tsumugi_rpc::{Client, Code, Error};
+use tsumugi_rpc::{Client, Error, TkrzwCode};
 
 use crate::history::{Answer, Call, check, rounds};
 use crate::rig::Rig;
@@ -33,7 +33,7 @@ async fn ask(kv: &Client, keys: &[Bytes; 2], call: &Call) -> Result<Answer, Erro
         Call::Increment(at) => match kv.increment(key(at), 1, 0).await {
             Ok(number) => Answer::Number(number),
             Err(Error::Database {
-                code: Code::InvalidArgument,
+                code: TkrzwCode::InvalidArgument,
                 ..
             }) => Answer::NotANumber,
             Err(error) => return Err(error),
@@ -41,7 +41,7 @@ async fn ask(kv: &Client, keys: &[Bytes; 2], call: &Call) -> Result<Answer, Erro
         Call::Exchange(at, before, after) => {
             let expected = before.clone().map_or(Expected::Absent, Expected::Value);
             let desired = Desired::Put(after.clone(), None);
-            let exchange = Exchange::new(key(at), expected, desired);
+            let exchange = CompareExchange::new(key(at), expected, desired);
             let exchanged = kv.compare_exchange(exchange).await?;
             match exchanged.exchanged {
                 true => Answer::Exchanged(exchanged.actual),
@@ -68,7 +68,7 @@ async fn ask(kv: &Client, keys: &[Bytes; 2], call: &Call) -> Result<Answer, Erro
         Call::Rekey => {
             let [old, new] = keys.clone();
             let rekeyed = kv.rekey(old, new, SetMode::Overwrite, RekeySource::Move);
-            done(rekeyed.await? == Rekeyed::Done)
+            done(rekeyed.await? == RekeyOutcome::Done)
         }
     })
 }
@@ -80,7 +80,7 @@ fn every_history_of_clients_has_an_order() {
             config.workers = NonZeroUsize::new(2).unwrap();
             if durability == Durability::Process {
                 let spec = Spec::disk(folder.path().join("casket.tkt"), durability);
-                settings.databases[0] = Database::open(&spec).unwrap();
+                settings.databases[0] = KvDatabase::open(&spec).unwrap();
             }
         });
         check(rounds(10), || {

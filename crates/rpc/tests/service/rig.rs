@@ -9,16 +9,16 @@ use std::thread::JoinHandle;
 
 use tempfile::TempDir;
 use tokio::task::LocalSet;
-use tsumugi_kv::{Database, Spec};
+use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_rpc::client::Options;
-use tsumugi_rpc::server::{Settings, Store};
-use tsumugi_rpc::{Client, Target};
-use tsumugi_worker::{Address, Config, Exit, Handle, Server};
+use tsumugi_rpc::server::{ServedStore, ServiceSettings};
+use tsumugi_rpc::{Client, RpcTarget};
+use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress};
 
 pub struct Rig {
     pub handle: Handle,
-    pub addresses: Vec<Address>,
-    pub store: Store,
+    pub addresses: Vec<ListenAddress>,
+    pub store: ServedStore,
     pub folder: TempDir,
     thread: Option<JoinHandle<Exit>>,
 }
@@ -29,26 +29,26 @@ impl Rig {
         Rig::with(|_, _, _| {})
     }
 
-    pub fn with(change: impl FnOnce(&mut Settings, &mut Config, &TempDir)) -> Rig {
+    pub fn with(change: impl FnOnce(&mut ServiceSettings, &mut Config, &TempDir)) -> Rig {
         let folder = tempfile::tempdir().unwrap();
-        let mut settings = Settings {
+        let mut settings = ServiceSettings {
             databases: (0..2)
-                .map(|_| Database::open(&Spec::memory()).unwrap())
+                .map(|_| KvDatabase::open(&Spec::memory()).unwrap())
                 .collect(),
-            ..Settings::default()
+            ..ServiceSettings::default()
         };
         let mut config = Config {
             workers: NonZeroUsize::MIN,
             listen: vec![
                 "127.0.0.1:0".parse().unwrap(),
-                Address::Unix(folder.path().join("kv.sock")),
+                ListenAddress::Unix(folder.path().join("kv.sock")),
             ],
             ..Config::default()
         };
         change(&mut settings, &mut config, &folder);
-        let server = Server::bind(config).unwrap();
+        let server = BoundServer::bind(config).unwrap();
         let (handle, addresses) = (server.handle(), server.addresses().to_vec());
-        let store = Store::new(settings).unwrap();
+        let store = ServedStore::new(settings).unwrap();
         let own = store.clone();
         let thread =
             std::thread::spawn(move || server.run(move |worker| own.service(worker)).unwrap());
@@ -63,21 +63,21 @@ impl Rig {
 
     pub fn tcp(&self) -> SocketAddr {
         let tcp = self.addresses.iter().find_map(|address| match address {
-            Address::Tcp(address) => Some(*address),
-            Address::Unix(_) => None,
+            ListenAddress::Tcp(address) => Some(*address),
+            ListenAddress::Unix(_) => None,
         });
         tcp.unwrap()
     }
 
     pub fn unix(&self) -> PathBuf {
         let unix = self.addresses.iter().find_map(|address| match address {
-            Address::Unix(path) => Some(path.clone()),
-            Address::Tcp(_) => None,
+            ListenAddress::Unix(path) => Some(path.clone()),
+            ListenAddress::Tcp(_) => None,
         });
         unix.unwrap()
     }
 
-    pub fn target(&self) -> Target {
+    pub fn target(&self) -> RpcTarget {
         format!("tkrzw://{}", self.tcp()).parse().unwrap()
     }
 

@@ -1,13 +1,13 @@
 //! Streams and cursors by the client: order, silence, what a read sees, every operation both ways, disk as well as memory.
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Durability, SetMode, Spec};
+use tsumugi_kv::{Durability, KvDatabase, SetMode, Spec};
 use tsumugi_rpc::client::Options;
 use tsumugi_rpc::proto::iterate_request::OpType;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
 use tsumugi_rpc::proto::*;
-use tsumugi_rpc::{Client, Code, Error};
+use tsumugi_rpc::{Client, Error, TkrzwCode};
 
 use crate::rig::{Rig, on_loop};
 
@@ -17,7 +17,7 @@ fn with(work: impl AsyncFn(Client)) {
         let rig = Rig::with(|settings, _, folder| {
             if durability == Durability::Process {
                 let spec = Spec::disk(folder.path().join("casket.tkt"), durability);
-                settings.databases[0] = Database::open(&spec).unwrap();
+                settings.databases[0] = KvDatabase::open(&spec).unwrap();
             }
         });
         on_loop(async { work(rig.client()).await });
@@ -98,7 +98,7 @@ fn silent_requests_are_done_and_not_answered() {
 }
 
 #[test]
-fn what_was_sent_before_a_bad_request_is_answered() {
+fn requests_before_a_bad_one_are_answered() {
     with(async |kv| {
         let mut stream = kv.stream(10).await.unwrap();
         stream.send(&set("k", "v")).await.unwrap();
@@ -114,7 +114,7 @@ fn what_was_sent_before_a_bad_request_is_answered() {
         let error = stream.receive().await.unwrap_err();
         let code = tonic::Code::InvalidArgument;
         assert!(
-            matches!(&error, Error::Refused { code: told, .. } if *told == code),
+            matches!(&error, Error::Refused { code: found, .. } if *found == code),
             "{error}"
         );
     });
@@ -152,9 +152,16 @@ fn the_statuses_of_a_stream_are_those_of_the_calls() {
                 ResponseOneof::RemoveResponse(answer) => answer.status,
                 other => panic!("{other:?}"),
             };
-            codes.push(Code::of(status.unwrap().code));
+            codes.push(TkrzwCode::of(status.unwrap().code));
         }
-        assert_eq!(codes, [Code::Infeasible, Code::NotFound, Code::NotFound]);
+        assert_eq!(
+            codes,
+            [
+                TkrzwCode::Infeasible,
+                TkrzwCode::NotFound,
+                TkrzwCode::NotFound
+            ]
+        );
     });
 }
 
@@ -168,11 +175,11 @@ fn check(records: &'static [&'static str], script: &'static str, expected: &'sta
         for word in script.split(' ') {
             cursor.send(&step(word)).await.unwrap();
         }
-        let mut told = Vec::new();
+        let mut statuses = Vec::new();
         for answer in cursor.finish().await.unwrap() {
-            told.push(match Code::of(answer.status.unwrap().code) {
-                Code::Success if answer.value.is_empty() => "ok".to_owned(),
-                Code::Success => format!(
+            statuses.push(match TkrzwCode::of(answer.status.unwrap().code) {
+                TkrzwCode::Success if answer.value.is_empty() => "ok".to_owned(),
+                TkrzwCode::Success => format!(
                     "{}={}",
                     String::from_utf8_lossy(&answer.key),
                     String::from_utf8_lossy(&answer.value)
@@ -180,7 +187,7 @@ fn check(records: &'static [&'static str], script: &'static str, expected: &'sta
                 code => code.to_string(),
             });
         }
-        assert_eq!(told.join(" "), expected, "{script}");
+        assert_eq!(statuses.join(" "), expected, "{script}");
     });
 }
 
@@ -298,11 +305,11 @@ struct Cursor(tsumugi_rpc::client::Duplex<IterateRequest, IterateResponse>);
 
 impl Cursor {
     /// The key, or the code.
-    async fn ask(&mut self, word: &str) -> Result<Bytes, Code> {
+    async fn ask(&mut self, word: &str) -> Result<Bytes, TkrzwCode> {
         self.0.send(&step(word)).await.unwrap();
         let answer = self.0.receive().await.unwrap().unwrap();
-        match Code::of(answer.status.unwrap().code) {
-            Code::Success => Ok(answer.key),
+        match TkrzwCode::of(answer.status.unwrap().code) {
+            TkrzwCode::Success => Ok(answer.key),
             code => Err(code),
         }
     }
@@ -325,8 +332,8 @@ fn a_last_record_removed_by_another_call_leaves_the_cursor_nowhere() {
     beside(3, async |kv, cursor| {
         cursor.ask("last").await.unwrap();
         kv.remove("2").await.unwrap();
-        assert_eq!(cursor.ask("get").await, Err(Code::NotFound));
-        assert_eq!(cursor.ask("next").await, Err(Code::NotFound));
+        assert_eq!(cursor.ask("get").await, Err(TkrzwCode::NotFound));
+        assert_eq!(cursor.ask("next").await, Err(TkrzwCode::NotFound));
         // What comes before the cursor is seen by going back, and what comes behind it by going on.
         cursor.ask("jump:1").await.unwrap();
         kv.set("0x", "v", SetMode::Overwrite).await.unwrap();

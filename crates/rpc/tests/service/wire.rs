@@ -1,7 +1,7 @@
 //! Field numbers and types of every message, written and read by hand: what clients of Tkrzw-RPC send and expect.
 //! No generated code takes part on this side.
 
-use crate::bare::{Bare, Told, b, d, n};
+use crate::bare::{RawClient, RawReply, b, d, n};
 use crate::rig::{Rig, on_loop};
 
 /// The status SUCCESS, empty, in field 1.
@@ -14,15 +14,15 @@ type Call = (&'static str, Vec<Vec<u8>>, Vec<u8>);
 fn check(calls: &[Call]) {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         for (name, request, expected) in calls {
-            let told = bare.call(name, &[request.concat()]).await;
-            let expected = Told {
+            let reply = bare.call(name, &[request.concat()]).await;
+            let expected = RawReply {
                 code: 0,
                 message: String::new(),
                 messages: vec![expected.clone()],
             };
-            assert_eq!(told, expected, "{name}");
+            assert_eq!(reply, expected, "{name}");
         }
     });
 }
@@ -32,10 +32,10 @@ fn ok(fields: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A status that is no success; its message is not looked at.
-async fn status(bare: &Bare, name: &str, request: &[Vec<u8>]) -> i64 {
-    let told = bare.call(name, &[request.concat()]).await;
-    assert_eq!(told.code, 0, "{name}: {told:?}");
-    let message = &told.messages[0];
+async fn status(bare: &RawClient, name: &str, request: &[Vec<u8>]) -> i64 {
+    let reply = bare.call(name, &[request.concat()]).await;
+    assert_eq!(reply.code, 0, "{name}: {reply:?}");
+    let message = &reply.messages[0];
     // Field 1, its length, in it field 1 as a number.
     assert_eq!(
         (message[0], message[2]),
@@ -161,7 +161,7 @@ fn queues_searches_and_upkeep() {
 fn codes_of_a_status_are_field_one_of_field_one() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         assert_eq!(status(&bare, "Get", &[b(2, "k")]).await, 7);
         assert_eq!(status(&bare, "Remove", &[b(2, "k")]).await, 7);
         assert_eq!(status(&bare, "PopFirst", &[]).await, 7);
@@ -181,7 +181,7 @@ fn codes_of_a_status_are_field_one_of_field_one() {
 fn a_stream_has_its_calls_in_a_oneof() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let requests = [
             b(1, b(1, "hi")),
             b(3, [b(2, "k"), b(3, "v")].concat()),
@@ -192,8 +192,8 @@ fn a_stream_has_its_calls_in_a_oneof() {
             b(4, b(2, "x")),
             b(7, [b(2, "n"), n(3, 2)].concat()),
         ];
-        let told = bare.call("Stream", &requests).await;
-        assert_eq!(told.code, 0);
+        let reply = bare.call("Stream", &requests).await;
+        assert_eq!(reply.code, 0);
         let expected = [
             b(1, ok(&[b(2, "hi")])),
             b(3, OK),
@@ -201,12 +201,12 @@ fn a_stream_has_its_calls_in_a_oneof() {
             b(2, ok(&[b(2, "vw")])),
             b(6, ok(&[b(2, "vw"), n(3, 1)])),
         ];
-        assert_eq!(told.messages[..5], expected);
+        assert_eq!(reply.messages[..5], expected);
         assert_eq!(
-            (told.messages[5][0], told.messages[6].as_slice()),
+            (reply.messages[5][0], reply.messages[6].as_slice()),
             (4 << 3 | 2, &b(7, ok(&[n(2, 2)]))[..])
         );
-        assert_eq!(told.messages.len(), 7);
+        assert_eq!(reply.messages.len(), 7);
     });
 }
 
@@ -214,7 +214,7 @@ fn a_stream_has_its_calls_in_a_oneof() {
 fn a_cursor_has_its_operations_by_number() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         let pair = |key: &str| b(2, [b(1, key), b(2, "v")].concat());
         bare.call("SetMulti", &[[pair("a"), pair("b"), pair("c")].concat()])
             .await;
@@ -237,7 +237,7 @@ fn a_cursor_has_its_operations_by_number() {
             n(2, 10),
             n(2, 8),
         ];
-        let told = bare.call("Iterate", &requests).await;
+        let reply = bare.call("Iterate", &requests).await;
         let done = ok(&[]);
         let record = |key: &str, value: &str| ok(&[b(2, key), b(3, value)]);
         let expected = [
@@ -259,7 +259,7 @@ fn a_cursor_has_its_operations_by_number() {
             done.clone(),
             record("c", "w"),
         ];
-        assert_eq!((told.code, told.messages), (0, expected.to_vec()));
+        assert_eq!((reply.code, reply.messages), (0, expected.to_vec()));
     });
 }
 
@@ -267,35 +267,35 @@ fn a_cursor_has_its_operations_by_number() {
 fn health_and_reflection_answer_beside_the_databases() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         for service in ["", "tkrzw_rpc.DBMService"] {
-            let told = bare
+            let reply = bare
                 .call_at("/grpc.health.v1.Health/Check", &[b(1, service)])
                 .await;
             assert_eq!(
-                (told.code, &told.messages[0][..]),
+                (reply.code, &reply.messages[0][..]),
                 (0, &n(1, 1)[..]),
                 "{service}"
             );
         }
         for version in ["v1", "v1alpha"] {
             let path = format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
-            let told = bare.call_at(&path, &[b(7, "")]).await;
-            let text = String::from_utf8_lossy(&told.messages[0]).into_owned();
+            let reply = bare.call_at(&path, &[b(7, "")]).await;
+            let text = String::from_utf8_lossy(&reply.messages[0]).into_owned();
             assert!(text.contains("tkrzw_rpc.DBMService"), "{version}: {text}");
             assert!(text.contains("grpc.health.v1.Health"), "{version}: {text}");
-            let told = bare.call_at(&path, &[b(4, "grpc.health.v1.Health")]).await;
-            let text = String::from_utf8_lossy(&told.messages[0]).into_owned();
+            let reply = bare.call_at(&path, &[b(4, "grpc.health.v1.Health")]).await;
+            let text = String::from_utf8_lossy(&reply.messages[0]).into_owned();
             assert!(text.contains("HealthCheckResponse"), "{version}: {text}");
         }
     });
 }
 
 #[test]
-fn what_is_not_here_has_grpcs_own_code() {
+fn missing_method_has_grpcs_own_code() {
     let rig = Rig::start();
     on_loop(async {
-        let bare = Bare::connect(rig.tcp()).await;
+        let bare = RawClient::connect(rig.tcp()).await;
         for (path, code) in [
             ("/tkrzw_rpc.DBMService/Replicate", 9),
             ("/tkrzw_rpc.DBMService/ChangeMaster", 12),

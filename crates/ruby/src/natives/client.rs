@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use tsumugi_http::{Body, Receiver, Request, RequestBody, Response};
+use tsumugi_http::{HttpBody, HttpResponse, Receiver, Request, RequestBody};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use super::{Natives, text, wrong_type};
@@ -116,7 +116,7 @@ fn request<'c>(
 }
 
 /// `[status, [[name, value], …], body]`
-fn received(response: Response) -> Answer {
+fn received(response: HttpResponse) -> Answer {
     answer(move |scope| {
         let pairs = scope.array(response.headers.len())?;
         for (name, value) in &response.headers {
@@ -126,9 +126,9 @@ fn received(response: Response) -> Answer {
             scope.push(pairs, pair)?;
         }
         let rest = match response.body {
-            Body::Empty | Body::Switch(_) => Rest::Nothing,
-            Body::Full(bytes) => Rest::Bytes(bytes),
-            Body::Stream(receiver) => Rest::Stream(receiver),
+            HttpBody::Empty | HttpBody::Switch(_) => Rest::Nothing,
+            HttpBody::Full(bytes) => Rest::Bytes(bytes),
+            HttpBody::Stream(receiver) => Rest::Stream(receiver),
         };
         let class = scope.constant("Tsumugi::Native::Incoming")?;
         let incoming = scope.wrap(class, Rc::new(Incoming(RefCell::new(rest))))?;

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use tsumugi_http::Response;
-use tsumugi_mruby::{Raise, Report, Scope};
+use tsumugi_http::HttpResponse;
+use tsumugi_mruby::{ExceptionReport, Raise, Scope};
 
 use crate::frames;
 use crate::host::{Host, Mode};
@@ -16,10 +16,10 @@ pub(crate) fn error_page(
     host: &Host,
     scope: &Scope<'_>,
     raised: Raise<'_>,
-    report: &Report,
-) -> Response {
+    report: &ExceptionReport,
+) -> HttpResponse {
     if host.settings.mode == Mode::Production {
-        return Response::internal_error();
+        return HttpResponse::internal_error();
     }
     let mut page = String::from(HEAD);
     page.push_str(&format!(
@@ -34,7 +34,7 @@ pub(crate) fn error_page(
         page.push_str(&format!("<li><code>{}</code></li>", escape(frame)));
     }
     page.push_str("</ol></body></html>");
-    Response::new(StatusCode::INTERNAL_SERVER_ERROR, page).with(
+    HttpResponse::new(StatusCode::INTERNAL_SERVER_ERROR, page).with(
         CONTENT_TYPE,
         HeaderValue::from_static("text/html; charset=utf-8"),
     )
@@ -45,7 +45,7 @@ const HEAD: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Erro
 pre{padding:1rem;overflow:auto;border:1px solid #8886;border-radius:6px}mark{background:#e5484d33;color:inherit}</style><body>";
 
 /// The source around the innermost frame of the application, from what was read when it was loaded.
-fn source(page: &mut String, host: &Host, report: &Report) {
+fn source(page: &mut String, host: &Host, report: &ExceptionReport) {
     let found = report.backtrace.iter().find_map(|frame| {
         let mut parts = frame.splitn(3, ':');
         let (file, line) = (parts.next()?, parts.next()?.parse::<usize>().ok()?);

@@ -18,7 +18,7 @@ mod web;
 use std::ops::{Bound, RangeBounds};
 use std::rc::{Rc, Weak};
 
-use tsumugi_mruby::{Call, Raise, Reply, Result, Scope, Value, Waits};
+use tsumugi_mruby::{NativeCall, NativeReply, Raise, Result, Scope, Suspension, Value};
 
 use crate::answer::Operation;
 use crate::app::App;
@@ -99,10 +99,10 @@ impl<'s> Natives<'s> {
     /// A native that returns at once.
     pub fn plain<F>(&self, name: &str, native: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Value<'c>> + 'static,
     {
         self.scope
-            .define_singleton(self.module, name, Waits::Never, self.returning(native))
+            .define_singleton(self.module, name, Suspension::Never, self.returning(native))
     }
 
     /// The same as a method of `class` that takes so many arguments: for what is called so often that a method in Ruby around it
@@ -115,19 +115,20 @@ impl<'s> Natives<'s> {
         native: F,
     ) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Value<'c>> + 'static,
     {
         let native = counted(takes, self.returning(native));
-        self.scope.define_method(class, name, Waits::Never, native)
+        self.scope
+            .define_method(class, name, Suspension::Never, native)
     }
 
     /// A native that starts an operation; the fibre parks until it is over.
     pub fn waiting<F>(&self, name: &str, native: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Operation> + 'static,
     {
         self.scope
-            .define_singleton(self.module, name, Waits::Maybe, self.parking(native))
+            .define_singleton(self.module, name, Suspension::Maybe, self.parking(native))
     }
 
     /// The same as a method of `class` that takes so many arguments.
@@ -139,56 +140,57 @@ impl<'s> Natives<'s> {
         native: F,
     ) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Operation> + 'static,
     {
         let native = counted(takes, self.parking(native));
-        self.scope.define_method(class, name, Waits::Maybe, native)
+        self.scope
+            .define_method(class, name, Suspension::Maybe, native)
     }
 
     fn returning<F>(
         &self,
         native: F,
-    ) -> impl for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>> + use<F>
+    ) -> impl for<'c> Fn(&'c Scope<'c>, &NativeCall<'c>) -> Result<'c, NativeReply<'c>> + use<F>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Value<'c>> + 'static,
     {
         let host = self.host.clone();
         move |scope, call| {
             let host = alive(&host, scope)?;
-            native(&host, scope, call).map(Reply::Value)
+            native(&host, scope, call).map(NativeReply::Value)
         }
     }
 
     fn parking<F>(
         &self,
         native: F,
-    ) -> impl for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>> + use<F>
+    ) -> impl for<'c> Fn(&'c Scope<'c>, &NativeCall<'c>) -> Result<'c, NativeReply<'c>> + use<F>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Operation> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Operation> + 'static,
     {
         let host = self.host.clone();
         move |scope, call| {
             let host = alive(&host, scope)?;
             let operation = native(&host, scope, call)?;
             *host.pending.borrow_mut() = Some(operation);
-            Ok(Reply::Yield(Value::nil()))
+            Ok(NativeReply::Yield(Value::nil()))
         }
     }
 
     /// A native that parks the fibre only when what it answers takes time.
     pub fn maybe_waiting<F>(&self, name: &str, native: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Maybe<'c>> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Maybe<'c>> + 'static,
     {
         let host = self.host.clone();
         self.scope
-            .define_singleton(self.module, name, Waits::Maybe, move |scope, call| {
+            .define_singleton(self.module, name, Suspension::Maybe, move |scope, call| {
                 let host = alive(&host, scope)?;
                 Ok(match native(&host, scope, call)? {
-                    Maybe::Value(value) => Reply::Value(value),
+                    Maybe::Value(value) => NativeReply::Value(value),
                     Maybe::Wait(operation) => {
                         *host.pending.borrow_mut() = Some(operation);
-                        Reply::Yield(Value::nil())
+                        NativeReply::Yield(Value::nil())
                     }
                 })
             })
@@ -218,9 +220,9 @@ impl<'s> Natives<'s> {
 fn counted<F>(
     takes: impl RangeBounds<usize> + 'static,
     native: F,
-) -> impl for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>>
+) -> impl for<'c> Fn(&'c Scope<'c>, &NativeCall<'c>) -> Result<'c, NativeReply<'c>>
 where
-    F: for<'c> Fn(&'c Scope<'c>, &Call<'c>) -> Result<'c, Reply<'c>>,
+    F: for<'c> Fn(&'c Scope<'c>, &NativeCall<'c>) -> Result<'c, NativeReply<'c>>,
 {
     move |scope, call| {
         check_count(scope, call, &takes)?;
@@ -231,7 +233,7 @@ where
 /// Refuses a wrong number of arguments in Ruby's words.
 fn check_count<'c>(
     scope: &'c Scope<'c>,
-    call: &Call<'c>,
+    call: &NativeCall<'c>,
     takes: &impl RangeBounds<usize>,
 ) -> Result<'c, ()> {
     let given = call.arguments().len();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
-use tsumugi_mruby::{Kind, Raise, Reply, Result, Root, Scope, Value, Waits};
+use tsumugi_mruby::{Kind, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
 
 use super::{Natives, wrong_type};
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
@@ -19,11 +19,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let host = natives.host().clone();
     let tsumugi = scope.constant("Tsumugi")?;
-    scope.define_singleton(tsumugi, "finish", Waits::Maybe, move |_, call| {
+    scope.define_singleton(tsumugi, "finish", Suspension::Maybe, move |_, call| {
         if let Some(host) = host.upgrade() {
             host.finished.set(true);
         }
-        Ok(Reply::Yield(call.argument(0)))
+        Ok(NativeReply::Yield(call.argument(0)))
     })?;
     natives.plain("job", |host, scope, _| {
         Ok(scope.integer(i64::try_from(host.job.get()).unwrap_or(0)))

@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use tokio::sync::Mutex;
-use tsumugi_http::upload::{self, Offload, Part};
-use tsumugi_http::{Error, Limits, RequestBody};
-use tsumugi_worker::Worker;
+use tsumugi_http::upload::{self, FormPart, Offload};
+use tsumugi_http::{Error, HttpLimits, RequestBody};
+use tsumugi_worker::WorkerHandle;
 
 /// The parts of a multipart form.
-pub(crate) type Form = Rc<[Rc<Part<OffWorker>>]>;
+pub(crate) type Form = Rc<[Rc<FormPart<OffWorker>>]>;
 
 /// The body on its way to the handler.
 pub(crate) struct Incoming(Mutex<State>);
@@ -78,8 +78,8 @@ impl Incoming {
     pub async fn form(
         &self,
         content_type: &str,
-        limits: &Limits,
-        worker: &Worker,
+        limits: &HttpLimits,
+        worker: &WorkerHandle,
     ) -> Result<Form, Failure> {
         let mut state = self.0.lock().await;
         let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
@@ -146,10 +146,10 @@ impl State {
 
 /// Blocking work of uploads, on the pool of the process.
 #[derive(Clone)]
-pub(crate) struct OffWorker(Worker);
+pub(crate) struct OffWorker(WorkerHandle);
 
 impl OffWorker {
-    pub fn new(worker: &Worker) -> OffWorker {
+    pub fn new(worker: &WorkerHandle) -> OffWorker {
         OffWorker(worker.clone())
     }
 }

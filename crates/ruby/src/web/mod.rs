@@ -6,10 +6,10 @@ pub(crate) mod incoming;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use tsumugi_client::Client;
+use tsumugi_client::HttpClient;
 use tsumugi_http::secret::{SecretError, Signer};
-use tsumugi_http::session::Sessions;
-use tsumugi_worker::Worker;
+use tsumugi_http::session::SessionSettings;
+use tsumugi_worker::WorkerHandle;
 
 use crate::host::Settings;
 
@@ -18,8 +18,8 @@ use crate::host::Settings;
 pub(crate) struct Web {
     signer: OnceCell<Rc<Signer>>,
     /// Set by the word `sessions`.
-    pub sessions: OnceCell<Sessions>,
-    client: OnceCell<Rc<Client>>,
+    pub sessions: OnceCell<SessionSettings>,
+    client: OnceCell<Rc<HttpClient>>,
 }
 
 impl Web {
@@ -33,9 +33,9 @@ impl Web {
     }
 
     /// The HTTP client of this VM.
-    pub fn client(&self, worker: &Worker, settings: &Settings) -> Rc<Client> {
+    pub fn client(&self, worker: &WorkerHandle, settings: &Settings) -> Rc<HttpClient> {
         let make = || {
-            Client::new(
+            HttpClient::new(
                 worker,
                 settings.limits.client.clone(),
                 settings.certificates.clone(),

@@ -36,8 +36,8 @@ pub(crate) const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 /// A server's database, which lasts as long as this.
 enum Database {
     None,
-    Postgres(tsumugi_testkit::postgres::Database<'static>),
-    Firebird(tsumugi_testkit::firebird::Database<'static>),
+    Postgres(tsumugi_testkit::postgres::PostgresDatabase<'static>),
+    Firebird(tsumugi_testkit::firebird::FirebirdDatabase<'static>),
 }
 
 /// An application and its database, which ends after it.

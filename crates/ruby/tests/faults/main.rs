@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use tempfile::TempDir;
 use tsumugi_http::{Request, RequestBody, RequestNumber};
-use tsumugi_mruby::faults::{Faults, Plan};
+use tsumugi_mruby::faults::{FaultPlan, Faults};
 use tsumugi_ruby::{App, Mode, Secret, Settings};
 
 const APP: &str = include_str!("app.rb");
@@ -173,16 +173,16 @@ fn only() -> Option<(String, u64)> {
     Some((path.to_owned(), number.parse().ok()?))
 }
 
-fn plans(path: &str, seen: u64) -> Vec<Plan> {
+fn plans(path: &str, seen: u64) -> Vec<FaultPlan> {
     let runs = |step: u64, count| {
         (1..=seen)
             .step_by(usize::try_from(step.max(1)).unwrap_or(1))
-            .map(move |first| Plan::Run { first, count })
+            .map(move |first| FaultPlan::Run { first, count })
     };
-    let chances = |seeds, one_in| (1..=seeds).map(move |seed| Plan::Random { seed, one_in });
+    let chances = |seeds, one_in| (1..=seeds).map(move |seed| FaultPlan::Random { seed, one_in });
     match only() {
         Some((only, _)) if only != path => Vec::new(),
-        Some((_, first)) => vec![Plan::Run { first, count: 2 }],
+        Some((_, first)) => vec![FaultPlan::Run { first, count: 2 }],
         None if is_full() => runs(1, 2)
             .chain(runs(1, 1))
             .chain(runs(2, 6))
@@ -226,7 +226,7 @@ async fn check(app: &Rc<App>, faults: &Faults, one: Visit) {
     for _ in 0..3 {
         assert_eq!(visit(app, one).await, expected, "{one:?}");
     }
-    faults.plan(Plan::Never);
+    faults.plan(FaultPlan::Never);
     visit(app, one).await;
     let seen = faults.seen();
     let before = level(app).await;
@@ -236,13 +236,13 @@ async fn check(app: &Rc<App>, faults: &Faults, one: Visit) {
         }
         faults.plan(plan);
         let found = visit(app, one).await;
-        if let Plan::Run { first, .. } = plan
+        if let FaultPlan::Run { first, .. } = plan
             && first % 7 == 1
         {
             leave(app).await;
         }
         let failed = faults.failed();
-        faults.plan(Plan::Never);
+        faults.plan(FaultPlan::Never);
         assert!(
             found == expected || failed > 0 && is_refused(&found),
             "{one:?} with {plan:?}: {found} instead of {expected}"
@@ -260,7 +260,7 @@ async fn check(app: &Rc<App>, faults: &Faults, one: Visit) {
     );
 }
 
-async fn load(worker: &tsumugi_worker::Worker, folder: &Path) -> Rc<App> {
+async fn load(worker: &tsumugi_worker::WorkerHandle, folder: &Path) -> Rc<App> {
     let app = App::load(worker, settings(folder)).await;
     app.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -279,11 +279,11 @@ fn with_faults(work: impl AsyncFnOnce(&Rc<App>, &Faults)) {
     });
 }
 
-fn alone(work: impl AsyncFnOnce(tsumugi_worker::Worker)) {
+fn alone(work: impl AsyncFnOnce(tsumugi_worker::WorkerHandle)) {
     // A tool that runs the program slowly is no reason to stop it.
-    let limits = tsumugi_worker::Limits {
+    let limits = tsumugi_worker::WorkerLimits {
         turn_cpu_ms_max: 3_600_000,
-        ..tsumugi_worker::Limits::default()
+        ..tsumugi_worker::WorkerLimits::default()
     };
     tsumugi_worker::alone(limits, async move |worker| {
         work(worker).await;
@@ -309,10 +309,10 @@ fn timers_and_requests_together_outlive_failures_by_chance() {
             expected.push(visit(app, *one).await);
         }
         for seed in 0..if is_full() { 300 } else { 6 } {
-            faults.plan(Plan::Random { seed, one_in: 30 });
+            faults.plan(FaultPlan::Random { seed, one_in: 30 });
             let together = VISITS.iter().map(|one| visit(app, *one));
             let found = futures_util::future::join_all(together).await;
-            faults.plan(Plan::Never);
+            faults.plan(FaultPlan::Never);
             for ((one, expected), found) in VISITS.iter().zip(&expected).zip(&found) {
                 assert!(
                     found == expected || is_refused(found),
@@ -340,7 +340,7 @@ fn an_application_that_runs_out_of_memory_while_it_loads_is_refused_and_loads_la
     alone(async |worker| {
         let faults = Faults::default();
         let _guard = faults.for_this_thread();
-        faults.plan(Plan::Never);
+        faults.plan(FaultPlan::Never);
         load(&worker, folder.path()).await.retire().await;
         let seen = faults.seen();
         let usual = if is_full() {
@@ -351,9 +351,9 @@ fn an_application_that_runs_out_of_memory_while_it_loads_is_refused_and_loads_la
         let step = seen.div_ceil(places().unwrap_or(usual));
         let mut refused = 0;
         for first in (1..=seen).step_by(usize::try_from(step).unwrap_or(1)) {
-            faults.plan(Plan::Run { first, count: 2 });
+            faults.plan(FaultPlan::Run { first, count: 2 });
             let app = App::load(&worker, settings(folder.path())).await;
-            faults.plan(Plan::Never);
+            faults.plan(FaultPlan::Never);
             match app {
                 Ok(app) => app.retire().await,
                 Err(_) => refused += 1,

@@ -55,9 +55,9 @@ fn check(media_type: &'static str, shapes: Shapes, entries: &[&str]) {
         },
         ..Settings::default()
     };
-    let limits = tsumugi_worker::Limits {
+    let limits = tsumugi_worker::WorkerLimits {
         turn_cpu_ms_max: 3_600_000,
-        ..tsumugi_worker::Limits::default()
+        ..tsumugi_worker::WorkerLimits::default()
     };
     let found = tsumugi_worker::alone(limits, async move |worker| {
         let app = App::load(&worker, Rc::new(settings)).await;

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
-use tsumugi_kv::{Database, Spec};
-use tsumugi_rpc::server::{Settings, Store as Stores};
-use tsumugi_worker::{Address, Config, Handle, Server, Signals};
+use tsumugi_kv::{KvDatabase, Spec};
+use tsumugi_rpc::server::{ServedStore as Stores, ServiceSettings};
+use tsumugi_worker::{BoundServer, Config, Handle, ListenAddress, Signals};
 
 use crate::rig::Rig;
 use crate::{HELPERS, Store, check_on};
@@ -16,21 +16,21 @@ pub(crate) fn start() -> SocketAddr {
 }
 
 /// A server on a port of its own. Nobody ends it but the process.
-fn serve_tcp(change: impl FnOnce(&mut Settings)) -> SocketAddr {
+fn serve_tcp(change: impl FnOnce(&mut ServiceSettings)) -> SocketAddr {
     let (addresses, _) = serve("127.0.0.1:0", change);
     let tcp = addresses.into_iter().find_map(|address| match address {
-        Address::Tcp(address) => Some(address),
-        Address::Unix(_) => None,
+        ListenAddress::Tcp(address) => Some(address),
+        ListenAddress::Unix(_) => None,
     });
     tcp.unwrap()
 }
 
-fn serve(listen: &str, change: impl FnOnce(&mut Settings)) -> (Vec<Address>, Handle) {
-    let mut settings = Settings {
+fn serve(listen: &str, change: impl FnOnce(&mut ServiceSettings)) -> (Vec<ListenAddress>, Handle) {
+    let mut settings = ServiceSettings {
         databases: (0..2)
-            .map(|_| Database::open(&Spec::memory()).unwrap())
+            .map(|_| KvDatabase::open(&Spec::memory()).unwrap())
             .collect(),
-        ..Settings::default()
+        ..ServiceSettings::default()
     };
     change(&mut settings);
     let config = Config {
@@ -39,7 +39,7 @@ fn serve(listen: &str, change: impl FnOnce(&mut Settings)) -> (Vec<Address>, Han
         signals: Signals::Leave,
         ..Config::default()
     };
-    let server = Server::bind(config).unwrap();
+    let server = BoundServer::bind(config).unwrap();
     let addresses = server.addresses().to_vec();
     let handle = server.handle();
     let stores = Stores::new(settings).unwrap();
@@ -149,7 +149,7 @@ fn of_several_records_all_are_tried_when_one_is_refused() {
     let address = serve_tcp(|settings| {
         let mut small = Spec::memory();
         small.value_max = 16;
-        settings.databases = vec![Database::open(&small).unwrap()];
+        settings.databases = vec![KvDatabase::open(&small).unwrap()];
     });
     for place in [
         format!("'tkrzw://{address}'"),

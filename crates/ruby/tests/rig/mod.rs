@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tsumugi_ruby::{Mode, Program, Secret, Settings};
 use tsumugi_server::{Front, Service};
-use tsumugi_worker::{Address, Config, Exit, Handle, Limits, Server, Signals};
+use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress, Signals, WorkerLimits};
 
 /// What signs in tests.
 pub const SECRET: &str = "a secret of these tests that is long enough";
@@ -41,23 +41,27 @@ impl Rig {
     }
 
     pub fn with(app: &str, set: impl FnOnce(&mut Settings)) -> Rig {
-        Rig::start(app, set, Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+        Rig::start(app, set, WorkerLimits::default()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The same with limits of the worker.
-    pub fn limited(app: &str, limits: Limits) -> Rig {
+    pub fn limited(app: &str, limits: WorkerLimits) -> Rig {
         Rig::start(app, |_| {}, limits).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The error of an application that does not start.
     pub fn refused(app: &str, set: impl FnOnce(&mut Settings)) -> String {
-        match Rig::start(app, set, Limits::default()) {
+        match Rig::start(app, set, WorkerLimits::default()) {
             Ok(_) => panic!("it starts"),
             Err(error) => error,
         }
     }
 
-    fn start(app: &str, set: impl FnOnce(&mut Settings), limits: Limits) -> Result<Rig, String> {
+    fn start(
+        app: &str,
+        set: impl FnOnce(&mut Settings),
+        limits: WorkerLimits,
+    ) -> Result<Rig, String> {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("app.rb");
         std::fs::write(&file, app).unwrap();
@@ -76,12 +80,12 @@ impl Rig {
             limits,
             ..Config::default()
         };
-        let server = Server::bind(config).unwrap();
+        let server = BoundServer::bind(config).unwrap();
         let address = server
             .addresses()
             .iter()
             .find_map(|address| match address {
-                Address::Tcp(address) => Some(*address),
+                ListenAddress::Tcp(address) => Some(*address),
                 _ => None,
             })
             .unwrap();

@@ -20,11 +20,14 @@ pub fn with_app<T>(path: &Path, work: impl AsyncFnOnce(Rc<App>) -> T) -> Result<
         app: path.to_owned(),
         ..Settings::default()
     };
-    tsumugi_worker::alone(tsumugi_worker::Limits::default(), async move |worker| {
-        let app = App::load(&worker, Rc::new(settings)).await;
-        let app = app.map_err(|error| error.to_string())?;
-        Ok(work(app).await)
-    })
+    tsumugi_worker::alone(
+        tsumugi_worker::WorkerLimits::default(),
+        async move |worker| {
+            let app = App::load(&worker, Rc::new(settings)).await;
+            let app = app.map_err(|error| error.to_string())?;
+            Ok(work(app).await)
+        },
+    )
     .expect("a worker starts")
 }
 

@@ -161,9 +161,9 @@ fn native_code_that_runs_long_is_stopped() {
         )
     });
     let app: String = routes.collect();
-    let limits = tsumugi_worker::Limits {
+    let limits = tsumugi_worker::WorkerLimits {
         turn_cpu_ms_max: 100,
-        ..tsumugi_worker::Limits::default()
+        ..tsumugi_worker::WorkerLimits::default()
     };
     let rig = Rig::limited(&format!("get('/after') {{ 'as before' }}\n{app}"), limits);
     let views = rig.path().join("views");

@@ -4,12 +4,12 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, POSTGRES, SQLITE, Statement};
-use tsumugi_testkit::postgres::{Database, Server};
+use tsumugi_testkit::postgres::{PostgresDatabase, Server};
 
 /// SQLite in memory, or a database on the server of the test process.
 pub enum LiveDatabase {
     Sqlite(Connection),
-    Postgres(Database<'static>),
+    Postgres(PostgresDatabase<'static>),
 }
 
 impl LiveDatabase {

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use tsumugi_testkit::firebird::Server;
-use tsumugi_testkit::{Asked, asked, beside};
+use tsumugi_testkit::{ProgramRequest, read_arguments, run_beside};
 
 const USAGE: &str = "usage: tsumugi-with-firebird COMMAND…
 Runs COMMAND beside a throwaway Firebird server with an empty database whose address is in DATABASE_URL, for example:
@@ -13,13 +13,13 @@ Runs COMMAND beside a throwaway Firebird server with an empty database whose add
 The server ends with the command. When it ends before, by itself, it is started again.";
 
 fn main() -> ExitCode {
-    let words = match asked(USAGE) {
-        Asked::Command(words) => words,
-        Asked::Ended(code) => return code,
+    let words = match read_arguments(USAGE) {
+        ProgramRequest::Command(words) => words,
+        ProgramRequest::Ended(code) => return code,
     };
     let server = Server::shared();
     let database = server.database();
     eprintln!("# throwaway Firebird at 127.0.0.1:{}", server.port());
     std::thread::spawn(|| server.keep_running(|what| eprintln!("# {what}")));
-    beside(&words, &database.url())
+    run_beside(&words, &database.url())
 }

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use tsumugi_testkit::postgres::{Server, User};
-use tsumugi_testkit::{Asked, asked, beside};
+use tsumugi_testkit::{ProgramRequest, read_arguments, run_beside};
 
 const USAGE: &str = "usage: tsumugi-with-postgres COMMAND…
 Runs COMMAND beside a throwaway PostgreSQL server whose address is in DATABASE_URL, for example:
@@ -14,12 +14,12 @@ Runs COMMAND beside a throwaway PostgreSQL server whose address is in DATABASE_U
 The server has the tables world and fortune of the benchmarks, and ends with the command.";
 
 fn main() -> ExitCode {
-    let words = match asked(USAGE) {
-        Asked::Command(words) => words,
-        Asked::Ended(code) => return code,
+    let words = match read_arguments(USAGE) {
+        ProgramRequest::Command(words) => words,
+        ProgramRequest::Ended(code) => return code,
     };
     let server = Server::start();
     server.load_world();
     eprintln!("# throwaway {}", server.description());
-    beside(&words, &server.url(User::ADMIN))
+    run_beside(&words, &server.url(User::ADMIN))
 }

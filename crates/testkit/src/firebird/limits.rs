@@ -4,8 +4,8 @@
 /// From the start of a server to its readiness.
 pub const START_S_MAX: u64 = 60;
 
-/// Ends of a server that is kept running; one that ends more often has a fault that nobody should work around.
+/// Ends of a server that is kept running; one that ends more often has a fault that tests must show.
 pub const RESTARTS_MAX: usize = 10;
 
-/// Tries with another free port, because somebody else may take one between its choice and its use.
+/// Tries with another free port, because another process may take one between its choice and its use.
 pub const PORT_TRIES_MAX: usize = 5;

@@ -13,5 +13,5 @@ mod server;
 mod template;
 mod user;
 
-pub use self::server::{Database, Options, Server};
+pub use self::server::{FirebirdDatabase, Options, Server};
 pub use self::user::User;

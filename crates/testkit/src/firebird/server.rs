@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{Process, build_directory, crash, free_port, freeze, log_of, pause, thaw};
+use crate::{ServerProcess, build_directory, crash, free_port, freeze, log_of, pause, thaw};
 use nix::sys::signal::Signal;
 
 use crate::firebird::limits::{PORT_TRIES_MAX, RESTARTS_MAX, START_S_MAX};
@@ -50,7 +50,7 @@ pub struct Server {
     empty: PathBuf,
     port: AtomicU16,
     databases: AtomicUsize,
-    process: Mutex<Process>,
+    process: Mutex<ServerProcess>,
 }
 
 /// What [`Server::keep_running`] tells begins with this when the server has ended. The benchmarks wait for both.
@@ -86,8 +86,8 @@ impl Server {
             .tempdir()
             .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
             .keep();
-        // A server that nobody has told to stop may take its time; nothing in it is worth that.
-        let process = Process::over(&folder, "KILL");
+        // A server that was not asked to stop may take its time; nothing in it is worth that.
+        let process = ServerProcess::over(&folder, "KILL");
         programs::furnish(&folder).expect("the directory is ours");
         std::fs::copy(
             template.join(template::SECURITY),
@@ -124,13 +124,13 @@ impl Server {
 
     /// A new, empty database of its own, in UTF8; its file goes with its value.
     #[track_caller]
-    pub fn database(&self) -> Database<'_> {
+    pub fn database(&self) -> FirebirdDatabase<'_> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("data/test_{number}.fdb"));
         // A file that a server has open is copied in the middle of what it writes.
         std::fs::copy(&self.empty, &path)
             .unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
-        Database { server: self, path }
+        FirebirdDatabase { server: self, path }
     }
 
     /// The URL of any file or alias on this server. A path begins with `/`, and so has two of them.
@@ -197,7 +197,7 @@ impl Server {
         log_of(files.iter().map(PathBuf::as_path))
     }
 
-    /// A test that fails shows the server's last words. When a fault ended it, `make test` is told.
+    /// A test that fails shows the server's last words. When a fault ended it, it is reported to `make test`.
     fn explain_failure(&self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
@@ -265,7 +265,7 @@ impl Server {
             if child.try_wait().expect("the process is ours").is_some() {
                 return Attempt::Ended;
             }
-            // Somebody else may listen there: only this server knows the alias.
+            // Another process may listen there: only this server knows the alias.
             if TcpStream::connect(("127.0.0.1", self.port())).is_ok()
                 && self.try_isql(&self.alias(), "quit;").is_ok()
             {
@@ -305,7 +305,7 @@ impl Server {
         }
     }
 
-    fn process(&self) -> MutexGuard<'_, Process> {
+    fn process(&self) -> MutexGuard<'_, ServerProcess> {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -317,12 +317,12 @@ impl Drop for Server {
 }
 
 /// A database of one test.
-pub struct Database<'a> {
+pub struct FirebirdDatabase<'a> {
     server: &'a Server,
     path: PathBuf,
 }
 
-impl Database<'_> {
+impl FirebirdDatabase<'_> {
     /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -355,7 +355,7 @@ impl Database<'_> {
         }
     }
 
-    /// Kills the server and keeps the file as it is then, for whoever wants to know why a test failed. Says where it is, and what
+    /// Kills the server and keeps the file as it is then, so that a failed test can be examined. Says where it is, and what
     /// Firebird finds wrong with it.
     pub fn examine(&self) -> String {
         // Whether it had ended by a fault of its own cannot be seen afterwards.
@@ -377,7 +377,7 @@ impl Database<'_> {
     }
 }
 
-impl Drop for Database<'_> {
+impl Drop for FirebirdDatabase<'_> {
     fn drop(&mut self) {
         self.server.explain_failure();
         // A server that still has it open keeps it until its last connection goes.

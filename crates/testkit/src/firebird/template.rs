@@ -1,5 +1,5 @@
 //! A security database with the rig's users and an empty database, made once and copied for every server. Not a server.
-//! They lie in the build directory, named after what they were made with; whoever makes them first renames them into place.
+//! They lie in the build directory, named after what they were made with; the first process to make them renames them into place.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ pub fn validated(root: &Path, file: &Path) -> String {
     }
 }
 
-/// Runs SQL without a server: isql opens the file itself, and asks nobody for a password.
+/// Runs SQL without a server: isql opens the file itself, and needs no password.
 fn embedded(root: &Path, database: Option<&Path>, sql: &str) {
     let isql = programs::find("isql-fb");
     let mut child = programs::command(&isql, root)

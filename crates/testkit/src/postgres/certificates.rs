@@ -11,9 +11,37 @@ use rcgen::{
     date_time_ymd,
 };
 
-use crate::postgres::account::Account;
-use crate::postgres::server::{Dates, Tls};
+use crate::postgres::process_user::ProcessUser;
 use crate::postgres::user::User;
+
+/// When a certificate is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dates {
+    /// Now.
+    Now,
+    /// Until long ago.
+    Past,
+    /// From a year to come on.
+    Future,
+}
+
+/// Whether the server speaks TLS, and what its certificate says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PostgresTls {
+    /// It answers `N`.
+    #[default]
+    Off,
+    /// A certificate for `localhost`, `127.0.0.1` and `::1`.
+    Localhost,
+    /// The same, signed with SHA-384.
+    LocalhostSha384,
+    /// A certificate for another host.
+    Elsewhere,
+    /// One for `localhost` that has signed itself, as `openssl req -x509` makes them.
+    SelfSigned(Dates),
+    /// One for `localhost` whose authority has these dates; its own are right.
+    AuthorityOf(Dates),
+}
 
 /// Files in PEM.
 #[derive(Clone, Debug)]
@@ -38,13 +66,13 @@ pub struct Certificates {
 
 impl Certificates {
     /// Makes them all in `directory`; the server's key belongs to `account`.
-    pub(crate) fn make(directory: &Path, tls: Tls, account: Account) -> Certificates {
+    pub(crate) fn make(directory: &Path, tls: PostgresTls, account: ProcessUser) -> Certificates {
         let signature = match tls {
-            Tls::LocalhostSha384 => &PKCS_ECDSA_P384_SHA384,
+            PostgresTls::LocalhostSha384 => &PKCS_ECDSA_P384_SHA384,
             _ => &PKCS_ECDSA_P256_SHA256,
         };
         let names: &[&str] = match tls {
-            Tls::Elsewhere => &["elsewhere.example"],
+            PostgresTls::Elsewhere => &["elsewhere.example"],
             _ => &["localhost", "127.0.0.1", "::1"],
         };
         let write = |name: &str, text: &str| {
@@ -55,13 +83,13 @@ impl Certificates {
             path
         };
         let dates = match tls {
-            Tls::AuthorityOf(dates) => dates,
+            PostgresTls::AuthorityOf(dates) => dates,
             _ => Dates::Now,
         };
         let (authority, authority_pem) = authority("authority", signature, dates);
         let (stranger, stranger_pem) = self::authority("stranger", signature, Dates::Now);
         let (server, server_key) = match tls {
-            Tls::SelfSigned(dates) => self_signed(names, dates),
+            PostgresTls::SelfSigned(dates) => self_signed(names, dates),
             _ => signed(
                 names,
                 "server",

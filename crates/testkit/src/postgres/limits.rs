@@ -7,5 +7,5 @@ pub const START_S_MAX: u64 = 60;
 /// For a standby to catch up.
 pub const CATCH_UP_S_MAX: u64 = 60;
 
-/// Tries with another free port, because somebody else may take one between its choice and its use.
+/// Tries with another free port, because another process may take one between its choice and its use.
 pub const PORT_TRIES_MAX: usize = 5;

@@ -7,18 +7,18 @@
 //! println!("{}", database.url());
 //! ```
 
-mod account;
 mod certificates;
 mod limits;
 mod pooler;
+mod process_user;
 mod programs;
 mod server;
 mod template;
 mod user;
 mod world;
 
-pub use self::certificates::Certificates;
+pub use self::certificates::{Certificates, Dates, PostgresTls};
 pub use self::pooler::Pooler;
 pub use self::programs::find as find_program;
-pub use self::server::{Database, Dates, Options, Server, Tls};
+pub use self::server::{Options, PostgresDatabase, Server};
 pub use self::user::User;

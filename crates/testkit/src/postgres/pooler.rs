@@ -1,5 +1,5 @@
 //! PgBouncer in transaction mode in front of a test server. It knows no driver.
-//! Rule: everybody is trusted and every client is the superuser on the server, so that only pooling is tested here.
+//! Rule: all clients are trusted and every client is the superuser on the server, so that only pooling is tested here.
 
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::{Guard, free_port, pause};
 
-use crate::postgres::account::Account;
 use crate::postgres::limits::{PORT_TRIES_MAX, START_S_MAX};
+use crate::postgres::process_user::ProcessUser;
 use crate::postgres::programs;
 use crate::postgres::server::{IMMEDIATE, Server};
 
@@ -25,7 +25,7 @@ pub struct Pooler {
 impl Pooler {
     /// Starts one with a single server connection per database, so that clients are sure to share it.
     pub fn start(server: &Server) -> Pooler {
-        let account = Account::choose();
+        let account = ProcessUser::choose();
         let program = programs::find("pgbouncer");
         let folder = tempfile::Builder::new()
             .prefix("tsumugi-pooler-")

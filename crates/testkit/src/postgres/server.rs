@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{Process, free_port, freeze, log_of, pause, printed, thaw};
+use crate::{ServerProcess, free_port, freeze, log_of, pause, printed, thaw};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::postgres::account::Account;
-use crate::postgres::certificates::Certificates;
+use crate::postgres::certificates::{Certificates, PostgresTls};
 use crate::postgres::limits::{CATCH_UP_S_MAX, PORT_TRIES_MAX, START_S_MAX};
+use crate::postgres::process_user::ProcessUser;
 use crate::postgres::user::{User, escaped};
 use crate::postgres::{programs, template, world};
 
@@ -37,46 +37,17 @@ const SETTINGS: [(&str, &str); 11] = [
 /// The signal for PostgreSQL's immediate shutdown; it ends PgBouncer too.
 pub(crate) const IMMEDIATE: &str = "QUIT";
 
-/// When a certificate is valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dates {
-    /// Now.
-    Now,
-    /// Until long ago.
-    Past,
-    /// From a year to come on.
-    Future,
-}
-
-/// Whether the server speaks TLS, and what its certificate says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tls {
-    /// It answers `N`.
-    #[default]
-    Off,
-    /// A certificate for `localhost`, `127.0.0.1` and `::1`.
-    Localhost,
-    /// The same, signed with SHA-384.
-    LocalhostSha384,
-    /// A certificate for another host.
-    Elsewhere,
-    /// One for `localhost` that has signed itself, as `openssl req -x509` makes them.
-    SelfSigned(Dates),
-    /// One for `localhost` whose authority has these dates; its own are right.
-    AuthorityOf(Dates),
-}
-
 /// How a server is to be.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    tls: Tls,
+    tls: PostgresTls,
     settings: Vec<(String, String)>,
     access: String,
 }
 
 impl Options {
     /// With TLS or without.
-    pub fn tls(mut self, tls: Tls) -> Options {
+    pub fn tls(mut self, tls: PostgresTls) -> Options {
         self.tls = tls;
         self
     }
@@ -103,12 +74,12 @@ impl Options {
 /// A running, or stopped, server.
 pub struct Server {
     folder: PathBuf,
-    account: Account,
+    account: ProcessUser,
     settings: Vec<(String, String)>,
     certificates: Option<Certificates>,
     port: AtomicU16,
     databases: AtomicUsize,
-    process: Mutex<Process>,
+    process: Mutex<ServerProcess>,
 }
 
 /// How an attempt to start went.
@@ -142,7 +113,7 @@ impl Server {
             std::fs::write(&path, options.access + &usual).expect("the directory is ours");
         }
         server.settings.extend(options.settings);
-        if options.tls != Tls::Off {
+        if options.tls != PostgresTls::Off {
             let made = Certificates::make(&server.folder, options.tls, server.account);
             for (name, path) in [
                 ("ssl_cert_file", &made.server),
@@ -161,13 +132,13 @@ impl Server {
 
     /// The directory and its guard, without a server in it.
     fn prepare() -> Server {
-        let account = Account::choose();
+        let account = ProcessUser::choose();
         let folder = tempfile::Builder::new()
             .prefix("tsumugi-pg-")
             .tempdir_in(short_directory())
             .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
             .keep();
-        let process = Process::over(&folder, IMMEDIATE);
+        let process = ServerProcess::over(&folder, IMMEDIATE);
         let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned()));
         // Clients of other accounts reach the socket in it.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("it is ours");
@@ -269,11 +240,11 @@ impl Server {
 
     /// A new, empty database of its own, dropped with its value.
     #[track_caller]
-    pub fn database(&self) -> Database<'_> {
+    pub fn database(&self) -> PostgresDatabase<'_> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{number}");
         self.psql(&format!("create database {name} template template1"));
-        Database { server: self, name }
+        PostgresDatabase { server: self, name }
     }
 
     /// Runs SQL as the superuser in the database `postgres`; rows come as lines, columns divided by `|`.
@@ -476,7 +447,7 @@ impl Server {
         self.folder.join("log")
     }
 
-    fn process(&self) -> MutexGuard<'_, Process> {
+    fn process(&self) -> MutexGuard<'_, ServerProcess> {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -490,12 +461,12 @@ impl Drop for Server {
 }
 
 /// A database of one test.
-pub struct Database<'a> {
+pub struct PostgresDatabase<'a> {
     server: &'a Server,
     name: String,
 }
 
-impl Database<'_> {
+impl PostgresDatabase<'_> {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -526,7 +497,7 @@ impl Database<'_> {
     }
 }
 
-impl Drop for Database<'_> {
+impl Drop for PostgresDatabase<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.server.log());

@@ -1,5 +1,5 @@
 //! A data directory made once and copied for every server, because initdb takes seconds. Not a server.
-//! It lies in the build directory, named after what it was made with; whoever makes it first renames it into place.
+//! It lies in the build directory, named after what it was made with; the first process to make it renames it into place.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{build_directory, printed};
 
-use crate::postgres::account::Account;
+use crate::postgres::process_user::ProcessUser;
 use crate::postgres::{programs, user};
 
 /// Changes with what [`make`] does.
 const REVISION: u32 = 2;
 
 /// Copies the template to `data`, which must not exist.
-pub fn copy(account: Account, data: &Path) {
+pub fn copy(account: ProcessUser, data: &Path) {
     let initdb = programs::find("initdb");
     let template = {
         // Threads of one process take turns; processes race, and the first wins.
@@ -42,7 +42,7 @@ fn place(initdb: &Path) -> PathBuf {
     folder.join(format!("pg-template-{version}-{REVISION}"))
 }
 
-fn make(account: Account, initdb: &Path, template: &Path) {
+fn make(account: ProcessUser, initdb: &Path, template: &Path) {
     // The account may not be let into the build directory: it works in the one for temporary files.
     let folder = tempfile::Builder::new()
         .prefix("tsumugi-initdb-")
@@ -69,7 +69,7 @@ fn make(account: Account, initdb: &Path, template: &Path) {
     partial
         .as_mut_os_string()
         .push(format!("-partial-{}", std::process::id()));
-    Account::copy(account, &data, &partial);
+    ProcessUser::copy(account, &data, &partial);
     if std::fs::rename(&partial, template).is_err() {
         // Another test process was faster.
         let _ = std::fs::remove_dir_all(&partial);
@@ -78,7 +78,7 @@ fn make(account: Account, initdb: &Path, template: &Path) {
 }
 
 /// Runs the commands for new roles in a server without connections. Roles are made in the first database only.
-fn alone(account: Account, folder: &Path, data: &Path, database: &str) {
+fn alone(account: ProcessUser, folder: &Path, data: &Path, database: &str) {
     let program = programs::find("postgres");
     let mut child = account
         .command(&program, folder)

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use http::{StatusCode, header::CONTENT_TYPE};
 use serde::de::DeserializeOwned;
-use tsumugi_http::upload::{Content, Part, read_form};
+use tsumugi_http::upload::{FormPart, PartContent, read_form};
 use tsumugi_http::{OnWorker, Request, RequestBody, query};
 
 use super::words::from_pairs;
@@ -66,7 +66,7 @@ impl<S, T: DeserializeOwned> Extract<S> for Form<T> {
 pub struct Multipart(pub Vec<Upload>);
 
 /// A part: its `head` says name, file name and type; its `content` is in memory or on disk.
-pub type Upload = Part<OnWorker>;
+pub type Upload = FormPart<OnWorker>;
 
 impl Multipart {
     /// The first part of this name.
@@ -77,8 +77,8 @@ impl Multipart {
     /// The text of the first part of this name that is no file.
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.find(name)?.content {
-            Content::Memory(bytes) => std::str::from_utf8(bytes).ok(),
-            Content::Disk(_) => None,
+            PartContent::Memory(bytes) => std::str::from_utf8(bytes).ok(),
+            PartContent::Disk(_) => None,
         }
     }
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tsumugi_http::cookie::SameSite;
-use tsumugi_http::session::{self, Forms, Keeping, TOKEN, Transport};
+use tsumugi_http::session::{self, Forms, SessionStorage, TOKEN, Transport};
 use tsumugi_server::Mode;
 
 use crate::context::Context;
@@ -122,17 +122,17 @@ impl Sessions {
             None => None,
         };
         let keeping = match &store {
-            Some(_) => Keeping::Store,
+            Some(_) => SessionStorage::Store,
             None => {
                 let signer = worker.mode().signer(worker.secret());
-                Keeping::Cookie(Rc::new(signer.map_err(Error::other)?))
+                SessionStorage::Cookie(Rc::new(signer.map_err(Error::other)?))
             }
         };
         let transport = match worker.mode() {
             Mode::Development => Transport::Any,
             Mode::Production => Transport::TlsOnly,
         };
-        let declared = session::Sessions {
+        let declared = session::SessionSettings {
             name: self.name,
             path: self.path,
             domain: self.domain,
@@ -153,7 +153,7 @@ impl Sessions {
 
 /// The sessions of a loaded application.
 pub(crate) struct SessionStore {
-    pub(crate) declared: session::Sessions,
+    pub(crate) declared: session::SessionSettings,
     store: Option<Kv>,
     cookies_max: usize,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use tsumugi_http::session::{TOKEN, key_of, new_id};
-use tsumugi_kv::{Database, Desired, Expected, SetMode, Write, Written};
+use tsumugi_kv::{Desired, Expected, KvDatabase, SetMode, Write, WriteResult};
 
 use super::{Session, parsed, written};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn find(store: &Database, id: Option<&str>) -> Result<Record> {
+    pub(super) fn find(store: &KvDatabase, id: Option<&str>) -> Result<Record> {
         let Some(id) = id else {
             return Ok(Record::default());
         };
@@ -40,7 +40,7 @@ impl Record {
 impl Session {
     pub(super) async fn change_stored(
         &self,
-        store: &Database,
+        store: &KvDatabase,
         change: impl Fn(&mut Map<String, Value>),
     ) -> Result<()> {
         for _ in 0..SESSION_TRIES_MAX {
@@ -63,22 +63,22 @@ impl Session {
                 desired,
             };
             match (store.submit(exchange).await?, changed) {
-                (Written::Exchanged { .. }, Some(text)) => return self.keep(id, text, data),
-                (Written::Exchanged { .. }, None) => return self.forget(),
+                (WriteResult::Exchanged { .. }, Some(text)) => return self.keep(id, text, data),
+                (WriteResult::Exchanged { .. }, None) => return self.forget(),
                 _ => self.look_again(store, &id)?,
             }
         }
         Err(busy())
     }
 
-    pub(super) async fn end_stored(&self, store: &Database) -> Result<()> {
+    pub(super) async fn end_stored(&self, store: &KvDatabase) -> Result<()> {
         if let Some((id, _)) = self.known() {
             store.submit(Write::remove(key_of(&id))).await?;
         }
         self.forget()
     }
 
-    pub(super) async fn renew_stored(&self, store: &Database) -> Result<()> {
+    pub(super) async fn renew_stored(&self, store: &KvDatabase) -> Result<()> {
         for _ in 0..SESSION_TRIES_MAX {
             let mut data = self.0.data.borrow().clone();
             data.remove(TOKEN);
@@ -99,7 +99,7 @@ impl Session {
                 desired: vec![(old, Desired::Remove), (new, put)],
             };
             match store.submit(exchange).await? {
-                Written::Done => return self.keep(fresh, content, data),
+                WriteResult::Done => return self.keep(fresh, content, data),
                 _ => self.look_again(store, &id)?,
             }
         }
@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// A session with a new id; what another request ended stays ended.
-    async fn begin(&self, store: &Database, data: Map<String, Value>) -> Result<()> {
+    async fn begin(&self, store: &KvDatabase, data: Map<String, Value>) -> Result<()> {
         if self.0.record.borrow().lost {
             *self.0.data.borrow_mut() = data;
             return Ok(());
@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// What another request has made of it.
-    fn look_again(&self, store: &Database, id: &str) -> Result<()> {
+    fn look_again(&self, store: &KvDatabase, id: &str) -> Result<()> {
         let mut record = self.0.record.borrow_mut();
         if record.id.as_deref() != Some(id) {
             return Ok(()); // this request itself has gone on meanwhile

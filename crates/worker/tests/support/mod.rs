@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tsumugi_worker::{
-    Address, BoxError, Config, Connection, Current, Exit, Handle, Result, Server, Service, Worker,
+    BoundServer, BoxError, Config, Connection, Current, Exit, Handle, ListenAddress, Result,
+    WorkerHandle, WorkerService,
 };
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Answers lines: `who` with its worker and application, `policy` with its worker and the number of its thread's scheduling policy,
 /// `sleep N` and `spin N` after N milliseconds, `panic` never.
 pub struct Lines {
-    worker: Worker,
+    worker: WorkerHandle,
     script: Script,
     loads: AtomicUsize,
 }
@@ -60,7 +61,7 @@ impl Script {
         retired
     }
 
-    pub fn service(&self, worker: &Worker) -> Lines {
+    pub fn service(&self, worker: &WorkerHandle) -> Lines {
         Lines {
             worker: worker.clone(),
             script: self.clone(),
@@ -69,7 +70,7 @@ impl Script {
     }
 }
 
-impl Service for Lines {
+impl WorkerService for Lines {
     type App = usize;
 
     async fn load(&self) -> Result<Rc<usize>, BoxError> {
@@ -89,7 +90,7 @@ impl Service for Lines {
             line.clear();
             let read = tokio::select! {
                 read = stream.read_line(&mut line) => read,
-                // A client whose first request is still on its way was told that it is connected.
+                // A client whose first request is still on its way has been accepted by the kernel.
                 () = self.worker.drain_started(), if answered => break,
             };
             if !matches!(read, Ok(1..)) {
@@ -155,13 +156,13 @@ pub fn config(workers: usize, listen: &[&str]) -> Config {
 }
 
 pub struct Running {
-    pub addresses: Vec<Address>,
+    pub addresses: Vec<ListenAddress>,
     pub handle: Handle,
     thread: JoinHandle<Result<Exit>>,
 }
 
 pub fn start(config: Config, script: &Script) -> Running {
-    let server = Server::bind(config).unwrap();
+    let server = BoundServer::bind(config).unwrap();
     let (addresses, handle, script) =
         (server.addresses().to_vec(), server.handle(), script.clone());
     let thread = thread::spawn(move || server.run(move |worker| script.service(worker)));
@@ -177,8 +178,8 @@ impl Running {
         self.addresses
             .iter()
             .find_map(|address| match address {
-                Address::Tcp(address) => Some(*address),
-                Address::Unix(_) => None,
+                ListenAddress::Tcp(address) => Some(*address),
+                ListenAddress::Unix(_) => None,
             })
             .unwrap()
     }

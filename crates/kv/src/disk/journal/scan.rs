@@ -23,7 +23,7 @@ const ITEM_HEAD_BYTES: usize = 21;
 /// The item of a meta record with a seal, which it ends with.
 const META_ITEM_BYTES: usize = ITEM_HEAD_BYTES + META_KEY.len() + META_SEALED_BYTES;
 const SEAL_AT: u64 = (META_ITEM_BYTES - SEAL_BYTES) as u64;
-/// A batch's head and that of its first item, by which most of what is no batch is told from one.
+/// A batch's head and that of its first item, by which most of what is no batch is distinguished from one.
 const HEADS_BYTES: usize = BRACKET_BYTES + ITEM_HEAD_BYTES;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// A run of zeros as long as this is a part of the file that the system never wrote before a crash of the machine.
@@ -39,7 +39,7 @@ pub(super) struct Batch {
 
 /// The meta record of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sealed {
+pub(super) struct CommitSeal {
     /// Where its item begins.
     pub(super) place: u64,
     pub(super) commit: u64,
@@ -47,7 +47,7 @@ pub(super) struct Sealed {
 
 /// What is behind a damaged place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Following {
+pub(super) enum DamageTail {
     /// Nothing that must not be lost.
     Nothing,
     /// A commit, here.
@@ -65,7 +65,7 @@ struct Head {
 
 /// One journal, read from a position on.
 pub(super) struct Scan {
-    file: BufReader<Counted>,
+    file: BufReader<CountingReader>,
     pub(super) position: u64,
     pub(super) length: u64,
     chunk: Vec<u8>,
@@ -74,12 +74,12 @@ pub(super) struct Scan {
 }
 
 /// Counts what is read of a file.
-struct Counted {
+struct CountingReader {
     file: File,
     read: u64,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.read += read as u64;
@@ -87,7 +87,7 @@ impl Read for Counted {
     }
 }
 
-impl io::Seek for Counted {
+impl io::Seek for CountingReader {
     fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
         self.file.seek(place)
     }
@@ -98,7 +98,7 @@ impl Scan {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         Ok(Self {
-            file: BufReader::with_capacity(CHUNK_BYTES, Counted { file, read: 0 }),
+            file: BufReader::with_capacity(CHUNK_BYTES, CountingReader { file, read: 0 }),
             position: 0,
             length,
             chunk: vec![0; CHUNK_BYTES],
@@ -165,7 +165,7 @@ impl Scan {
         written: u64,
         seal: Seal,
         counts: impl Fn(u64) -> bool,
-    ) -> io::Result<Vec<Sealed>> {
+    ) -> io::Result<Vec<CommitSeal>> {
         let finder = Finder::new(&seal.0);
         let mut window = vec![0; CHUNK_BYTES + SEAL_BYTES - 1];
         let mut found = Vec::new();
@@ -182,7 +182,7 @@ impl Scan {
                     continue;
                 };
                 if let Some(commit) = self.meta_at(place)?.filter(|commit| counts(*commit)) {
-                    found.push(Sealed { place, commit });
+                    found.push(CommitSeal { place, commit });
                     if found.len() == 2 {
                         return Ok(found);
                     }
@@ -266,17 +266,17 @@ impl Scan {
         start: u64,
         written: u64,
         is_later: impl Fn(u64) -> bool,
-    ) -> io::Result<Following> {
+    ) -> io::Result<DamageTail> {
         let work_max = self.work() + LOOK_BYTES_MIN + (written - start) * JOURNAL_LOOK_FACTOR;
         // Where the batch seems to end, also when its own last bytes are what is damaged.
         if let Some(end) = self.frame(start, written, |_| {})? {
             self.seek(end)?;
             if self.batch()?.is_some_and(|batch| is_later(batch.commit)) {
-                return Ok(Following::Commit(end));
+                return Ok(DamageTail::Commit(end));
             }
         }
         let finder = Finder::new(&TRAILER);
-        // What a batch is told by may lie across the end of a window: the next one begins before it.
+        // What a batch is recognized by may lie across the end of a window: the next one begins before it.
         let overlap = TRAILER.len() + HEADS_BYTES;
         let mut window = vec![0; CHUNK_BYTES + overlap];
         let mut base = start;
@@ -295,18 +295,18 @@ impl Scan {
                     continue;
                 }
                 if self.work() > work_max {
-                    return Ok(Following::Unclear(place));
+                    return Ok(DamageTail::Unclear(place));
                 }
                 if self.frame(place, written, |_| {})?.is_some() {
                     self.seek(place)?;
                     if self.batch()?.is_some_and(|batch| is_later(batch.commit)) {
-                        return Ok(Following::Commit(place));
+                        return Ok(DamageTail::Commit(place));
                     }
                 }
             }
             base += CHUNK_BYTES as u64;
         }
-        Ok(Following::Nothing)
+        Ok(DamageTail::Nothing)
     }
 
     /// Whether a part of the file was never written.

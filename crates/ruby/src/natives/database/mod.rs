@@ -18,7 +18,7 @@ use tsumugi_db::{
     BatchSize, Database, Executor, Isolation, Names, Options, Savepoint, Session, StatementLog,
     TransactionMode, TransactionOptions, Value as Bind,
 };
-use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::{Natives, text};
 use crate::answer::{Operation, answer, nil};
@@ -301,7 +301,7 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The arguments of `query(sql, *values)`.
-fn sql_and_values<'c, 'a>(call: &'a Call<'c>) -> (Value<'c>, &'a [Value<'c>]) {
+fn sql_and_values<'c, 'a>(call: &'a NativeCall<'c>) -> (Value<'c>, &'a [Value<'c>]) {
     (
         call.argument(0),
         call.arguments().get(1..).unwrap_or_default(),
@@ -311,7 +311,7 @@ fn sql_and_values<'c, 'a>(call: &'a Call<'c>) -> (Value<'c>, &'a [Value<'c>]) {
 fn statement<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
-    call: &Call<'c>,
+    call: &NativeCall<'c>,
 ) -> Result<'c, (Executor, String, Vec<Bind>)> {
     let target = target(host, scope, call.argument(0))?;
     let sql = text(scope, call.argument(1), "the SQL")?;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tsumugi_db::{Atomicity, Rows, SqlText, Value as Bind};
-use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::{bind, failure, sql_and_values, target};
 use crate::answer::{Operation, answer};
@@ -59,7 +59,7 @@ fn collected<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c Co
 }
 
 /// `query(sql, *values)`: the place of the result.
-fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Value<'c>> {
+fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Value<'c>> {
     let collected = collected(scope, call.this)?;
     let (sql, values) = sql_and_values(call);
     let depth_max = host.settings.limits.json_depth_max;

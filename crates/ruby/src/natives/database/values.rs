@@ -2,7 +2,7 @@
 //! Rule: nothing is rounded; what Ruby has no class for is the String that the database prints.
 
 use tsumugi_db::{Rich, ValueKind, ValueRef};
-use tsumugi_mruby::{Field, Result, Scope, Value};
+use tsumugi_mruby::{RecordField, Result, Scope, Value};
 
 use super::raise;
 use crate::natives::standard;
@@ -29,13 +29,13 @@ pub(crate) fn field<'c, 'v>(
     scope: &'c Scope<'c>,
     value: ValueRef<'v>,
     json_depth_max: usize,
-) -> Result<'c, Field<'v>>
+) -> Result<'c, RecordField<'v>>
 where
     'c: 'v,
 {
     Ok(match value {
-        ValueRef::Text(text) => Field::string(text.as_bytes()),
-        ValueRef::Blob(blob) => Field::string(blob),
+        ValueRef::Text(text) => RecordField::string(text.as_bytes()),
+        ValueRef::Blob(blob) => RecordField::string(blob),
         other => self::value(scope, other, json_depth_max)?.into(),
     })
 }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
-use tsumugi_kv::single_flight::{Joined, Lead, Outcome, SingleFlight};
+use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
 use tsumugi_kv::{Computed, SetMode, Write, mark_json, mark_text};
-use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
+use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{key, ttl, with_key};
 use super::failure::{Fault, failure, raise};
@@ -26,7 +26,7 @@ struct Computing {
     store: Rc<Store>,
     key: Bytes,
     /// None when nobody waits for it.
-    lead: Option<Lead>,
+    lead: Option<FlightLease>,
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -38,7 +38,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.define_method(
         embedded_class,
         "__cached",
-        Waits::Never,
+        Suspension::Never,
         move |scope, call| {
             let database = embedded(scope, call.this)?;
             let found = with_key(scope, call.argument(0), |key| database.get(key))?;
@@ -53,7 +53,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 }
                 None => Value::symbol(scope.intern("tsumugi.miss")),
             };
-            Ok(Reply::Value(value))
+            Ok(NativeReply::Value(value))
         },
     )?;
     // Of a store of another server.
@@ -84,7 +84,7 @@ fn duty<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Duty> {
 }
 
 /// The value that another fibre computes, or the duty to compute it.
-fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Maybe<'c>> {
+fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
     let store = Rc::clone(store(scope, call.argument(0))?);
     let key = key(scope, call.argument(1))?;
     let computing = |lead| Computing {
@@ -95,7 +95,7 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
     let flights = SingleFlight::of_process();
     let joined = flights.join(&store.flights, key.clone(), host.lineage());
     match joined.map_err(|error| raise(scope, &error))? {
-        Joined::Lead(lead) => {
+        JoinOutcome::Lead(lead) => {
             let Backend::Embedded(database) = &store.backend else {
                 let host = Rc::downgrade(host);
                 return Ok(Maybe::Wait(Box::pin(led(host, store, key, lead))));
@@ -109,13 +109,13 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
                 None => begin(scope, computing(Some(lead))).map(Maybe::Value),
             }
         }
-        Joined::Alone => begin(scope, computing(None)).map(Maybe::Value),
-        Joined::Wait(waiting) => {
+        JoinOutcome::Alone => begin(scope, computing(None)).map(Maybe::Value),
+        JoinOutcome::Wait(waiting) => {
             let host = Rc::downgrade(host);
             Ok(Maybe::Wait(Box::pin(async move {
                 match waiting.await {
-                    Some(Outcome::Landed(stored)) => shown(host, stored),
-                    Some(Outcome::Lead(lead)) => led(host, store, key, lead).await,
+                    Some(FlightOutcome::Landed(stored)) => shown(host, stored),
+                    Some(FlightOutcome::Lead(lead)) => led(host, store, key, lead).await,
                     None => raised("KV::Closed", "the value's computation has ended"),
                 }
             })))
@@ -128,7 +128,7 @@ fn begin<'c>(scope: &'c Scope<'_>, computing: Computing) -> Result<'c, Value<'c>
 }
 
 /// What a new leader answers: the value, if it was stored meanwhile, or else the duty.
-async fn led(host: Weak<Host>, store: Rc<Store>, key: Bytes, lead: Lead) -> Answer {
+async fn led(host: Weak<Host>, store: Rc<Store>, key: Bytes, lead: FlightLease) -> Answer {
     match value(&store, key.clone()).await {
         Ok(Some(stored)) => {
             lead.land(&stored);
@@ -150,7 +150,7 @@ fn shown(host: Weak<Host>, stored: Bytes) -> Answer {
 }
 
 /// Stores what the block answered, gives it to all who wait, and answers it as a hit would.
-fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Maybe<'c>> {
+fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
     let stored = encoded(host, scope, call.argument(1))?;
     let given = call.argument(2);
     let Some(Computing { store, key, lead }) = duty(scope, call.argument(0))?.borrow_mut().take()

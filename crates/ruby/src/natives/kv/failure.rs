@@ -2,7 +2,7 @@
 
 use tsumugi_kv::Error;
 use tsumugi_mruby::{Raise, Scope};
-use tsumugi_rpc::Code;
+use tsumugi_rpc::TkrzwCode;
 
 use crate::answer::{Answer, answer};
 
@@ -78,10 +78,10 @@ fn service_class(error: &tsumugi_rpc::Error) -> &'static str {
         Error::TooLarge { .. } => "KV::LimitExceeded",
         Error::Target { .. } | Error::Usage(_) | Error::Certificate { .. } => "KV::UsageError",
         Error::Database { code, .. } => match code {
-            Code::InvalidArgument => "KV::UsageError",
-            Code::NotImplemented => "KV::Unsupported",
-            Code::Permission => "KV::Refused",
-            Code::BrokenData => "KV::Broken",
+            TkrzwCode::InvalidArgument => "KV::UsageError",
+            TkrzwCode::NotImplemented => "KV::Unsupported",
+            TkrzwCode::Permission => "KV::Refused",
+            TkrzwCode::BrokenData => "KV::Broken",
             _ => "KV::Error",
         },
         _ => "KV::Error",

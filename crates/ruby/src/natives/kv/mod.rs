@@ -15,7 +15,7 @@ mod writes;
 
 use std::rc::{Rc, Weak};
 
-use tsumugi_kv::{Database, Spec};
+use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use super::{Natives, text, wrong_type};
@@ -39,7 +39,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             return service::open(host, scope, &place, call);
         }
         let spec = spec(scope, place, call.argument(2))?;
-        let opening = host.worker.offload(move || Database::open(&spec));
+        let opening = host.worker.offload(move || KvDatabase::open(&spec));
         let host = Rc::downgrade(host);
         Ok(Box::pin(async move {
             match done(opening.await) {

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tsumugi_kv::{QUEUE_KEY, Write, Written};
-use tsumugi_mruby::{Reply, Result, Scope, Value, Waits};
+use tsumugi_kv::{QUEUE_KEY, Write, WriteResult};
+use tsumugi_mruby::{NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::wait;
 use super::failure::{Fault, failure, raise};
@@ -19,10 +19,10 @@ use crate::natives::Natives;
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
-    scope.define_method(memory, "__shift", Waits::Never, |scope, call| {
+    scope.define_method(memory, "__shift", Suspension::Never, |scope, call| {
         let written = at_once(embedded(scope, call.this)?, Write::PopFirst);
         let written = written.map_err(|error| raise(scope, &error))?;
-        popped(scope, &written).map(Reply::Value)
+        popped(scope, &written).map(NativeReply::Value)
     })?;
     natives.waiting("kv_shift", |_, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
@@ -37,7 +37,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<Written, Fault> {
+async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<WriteResult, Fault> {
     let database = match &store.backend {
         Backend::Embedded(database) => database,
         Backend::Remote { client, .. } => {
@@ -54,8 +54,8 @@ async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<Wr
 }
 
 /// `[key, value]`, or nil when there is nothing.
-fn popped<'c>(scope: &'c Scope<'_>, written: &Written) -> Result<'c, Value<'c>> {
-    let Written::Popped { key, value } = written else {
+fn popped<'c>(scope: &'c Scope<'_>, written: &WriteResult) -> Result<'c, Value<'c>> {
+    let WriteResult::Popped { key, value } = written else {
         return Ok(Value::nil());
     };
     let pair = scope.array(2)?;

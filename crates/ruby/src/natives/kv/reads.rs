@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use tsumugi_kv::{Database, Error};
-use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
+use tsumugi_kv::{Error, KvDatabase};
+use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{key, with_key};
 use super::failure::{Fault, failure, raise};
@@ -20,10 +20,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let embedded_class = scope.constant("KV::Embedded")?;
     let define = |name, native: InPlace| {
-        scope.define_method(embedded_class, name, Waits::Never, move |scope, call| {
-            let database = embedded(scope, call.this)?;
-            native(scope, database, call).map(Reply::Value)
-        })
+        scope.define_method(
+            embedded_class,
+            name,
+            Suspension::Never,
+            move |scope, call| {
+                let database = embedded(scope, call.this)?;
+                native(scope, database, call).map(NativeReply::Value)
+            },
+        )
     };
     for name in ["get", "[]"] {
         define(name, |scope, database, call| {
@@ -55,10 +60,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     let memory = scope.constant("KV::Memory")?;
     for name in ["count", "size", "length"] {
-        scope.define_method(memory, name, Waits::Never, |scope, call| {
+        scope.define_method(memory, name, Suspension::Never, |scope, call| {
             let count = embedded(scope, call.this)?.count();
             let count = count.map_err(|error| raise(scope, &error))?;
-            Ok(Reply::Value(whole(scope, count)))
+            Ok(NativeReply::Value(whole(scope, count)))
         })?;
     }
     many(natives)?;
@@ -77,7 +82,7 @@ fn whole<'c>(scope: &'c Scope<'_>, number: u64) -> Value<'c> {
     scope.integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-type InPlace = for<'c> fn(&'c Scope<'c>, &'c Database, &Call<'c>) -> Result<'c, Value<'c>>;
+type InPlace = for<'c> fn(&'c Scope<'c>, &'c KvDatabase, &NativeCall<'c>) -> Result<'c, Value<'c>>;
 
 /// What `incr` keeps, as an Integer.
 pub(super) fn number<'c>(scope: &'c Scope<'_>, value: &[u8]) -> Result<'c, Value<'c>> {
@@ -118,11 +123,11 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The records that are there, as a Hash.
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
-    scope.define_method(memory, "get_multi", Waits::Never, |scope, call| {
+    scope.define_method(memory, "get_multi", Suspension::Never, |scope, call| {
         let database = embedded(scope, call.this)?;
         let keys = keys(scope, call.arguments())?;
         let found = found(database, keys).map_err(|error| raise(scope, &error))?;
-        hash(scope, &found).map(Reply::Value)
+        hash(scope, &found).map(NativeReply::Value)
     })?;
     natives.waiting("kv_get_multi", |host, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
@@ -146,7 +151,7 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 type Records = Vec<(Bytes, Bytes)>;
 
-fn found(database: &Database, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
+fn found(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
     let mut found = Vec::new();
     for key in keys {
         if let Some(value) = database.get(&key)? {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use tsumugi_kv::{Desired, Direction, Error, Expected, Pair, Range, Write, Written};
-use tsumugi_rpc::client::{Duplex, Exchange, Notice, Rekeyed};
+use tsumugi_kv::{Desired, Error, Expected, KeyRange, Pair, ReadDirection, Write, WriteResult};
+use tsumugi_rpc::client::{CompareExchange, Duplex, NotifyMode, RekeyOutcome};
 use tsumugi_rpc::proto::iterate_request::OpType;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
@@ -15,7 +15,7 @@ use tsumugi_rpc::proto::{
     IterateRequest, IterateResponse, RecordState, RemoveRequest, SetRequest, StatusProto,
     StreamRequest,
 };
-use tsumugi_rpc::{Client, Code};
+use tsumugi_rpc::{Client, TkrzwCode};
 
 use super::failure::Fault;
 use crate::limits::KV_CALLS;
@@ -38,15 +38,15 @@ pub(super) async fn records(client: &Client, keys: Vec<Bytes>) -> Outcome<Vec<Pa
 }
 
 /// Removes the record with the least key, waiting for one for this long.
-pub(super) async fn pop(client: &Client, wait: Duration) -> Outcome<Written> {
+pub(super) async fn pop(client: &Client, wait: Duration) -> Outcome<WriteResult> {
     Ok(match client.pop_first(wait).await? {
-        Some((key, value)) => Written::Popped { key, value },
-        None => Written::Missing,
+        Some((key, value)) => WriteResult::Popped { key, value },
+        None => WriteResult::Missing,
     })
 }
 
 /// Asks for a write.
-pub(super) async fn write(client: &Client, write: Write) -> Outcome<Written> {
+pub(super) async fn write(client: &Client, write: Write) -> Outcome<WriteResult> {
     check(&write)?;
     Ok(match write {
         Write::Set {
@@ -59,14 +59,14 @@ pub(super) async fn write(client: &Client, write: Write) -> Outcome<Written> {
             delimiter,
         } => {
             client.append(key, value, delimiter).await?;
-            Written::Done
+            WriteResult::Done
         }
         Write::Increment { key, by, initial } => {
             match client.increment(key, by, initial).await {
-                Ok(number) => Written::Number(number),
+                Ok(number) => WriteResult::Number(number),
                 // The key was checked: it is the value.
                 Err(tsumugi_rpc::Error::Database {
-                    code: Code::InvalidArgument,
+                    code: TkrzwCode::InvalidArgument,
                     message,
                 }) => return Err(Fault::NotANumber(message)),
                 Err(error) => return Err(error.into()),
@@ -77,12 +77,12 @@ pub(super) async fn write(client: &Client, write: Write) -> Outcome<Written> {
             expected,
             desired,
         } => {
-            let mut exchange = Exchange::new(key, expected, desired);
-            exchange.notice = Notice::Given;
+            let mut exchange = CompareExchange::new(key, expected, desired);
+            exchange.notice = NotifyMode::Given;
             let exchanged = client.compare_exchange(exchange).await?;
             match exchanged.exchanged {
-                true => Written::Exchanged { actual: None },
-                false => Written::Mismatch { actual: None },
+                true => WriteResult::Exchanged { actual: None },
+                false => WriteResult::Mismatch { actual: None },
             }
         }
         Write::CompareExchangeMulti { expected, desired } => {
@@ -93,25 +93,25 @@ pub(super) async fn write(client: &Client, write: Write) -> Outcome<Written> {
             new,
             mode,
             source,
-        } => done_or_missing(client.rekey(old, new, mode, source).await? == Rekeyed::Done),
+        } => done_or_missing(client.rekey(old, new, mode, source).await? == RekeyOutcome::Done),
         Write::PopFirst => pop(client, Duration::ZERO).await?,
         Write::PushLast { value, at } => {
             client.push_last(value, at).await?;
-            Written::Done
+            WriteResult::Done
         }
         Write::Batch(writes) => batch(client, writes).await?,
         Write::Clear => {
             client.clear().await?;
-            Written::Done
+            WriteResult::Done
         }
         _ => return Err(Fault::Unsupported("the service has no such write")),
     })
 }
 
-fn done_or_missing(done: bool) -> Written {
+fn done_or_missing(done: bool) -> WriteResult {
     match done {
-        true => Written::Done,
-        false => Written::Missing,
+        true => WriteResult::Done,
+        false => WriteResult::Missing,
     }
 }
 
@@ -179,7 +179,7 @@ async fn exchange_multi(
     client: &Client,
     expected: Vec<(Bytes, Expected)>,
     desired: Vec<(Bytes, Desired)>,
-) -> Outcome<Written> {
+) -> Outcome<WriteResult> {
     let before = expected.into_iter().map(|(key, expected)| {
         let (existence, any_value, value) = match expected {
             Expected::Absent => (false, false, Bytes::new()),
@@ -209,13 +209,13 @@ async fn exchange_multi(
     });
     let exchanged = client.compare_exchange_multi(before.collect(), after.collect());
     Ok(match exchanged.await? {
-        true => Written::Done,
-        false => Written::Mismatch { actual: None },
+        true => WriteResult::Done,
+        false => WriteResult::Mismatch { actual: None },
     })
 }
 
 /// Each write by itself, on one stream. All are tried, as in a database of this process; then the first that was refused is told.
-async fn batch(client: &Client, writes: Vec<Write>) -> Outcome<Written> {
+async fn batch(client: &Client, writes: Vec<Write>) -> Outcome<WriteResult> {
     let mut stream = client.stream(KV_CALLS).await?;
     let mut each = Vec::with_capacity(writes.len());
     let mut refused = None;
@@ -251,11 +251,11 @@ async fn batch(client: &Client, writes: Vec<Write>) -> Outcome<Written> {
             Err(fault) => refused = refused.or(Some(fault)),
         }
     }
-    refused.map_or(Ok(Written::Each(each)), Err)
+    refused.map_or(Ok(WriteResult::Each(each)), Err)
 }
 
 /// What became of one write of a batch; an error is the stream's, after which nothing comes.
-fn outcome(answer: Option<tsumugi_rpc::proto::StreamResponse>) -> Outcome<Outcome<Written>> {
+fn outcome(answer: Option<tsumugi_rpc::proto::StreamResponse>) -> Outcome<Outcome<WriteResult>> {
     let status = match answer.and_then(|answer| answer.response_oneof) {
         Some(ResponseOneof::SetResponse(answer)) => answer.status,
         Some(ResponseOneof::RemoveResponse(answer)) => answer.status,
@@ -272,9 +272,9 @@ fn broken_off() -> Fault {
 /// Whether a status is success; a missing record or a duplicate is none, and no error.
 fn succeeded(status: Option<StatusProto>) -> Outcome<bool> {
     let StatusProto { code, message } = status.unwrap_or_default();
-    match Code::of(code) {
-        Code::Success => Ok(true),
-        Code::NotFound | Code::Duplication => Ok(false),
+    match TkrzwCode::of(code) {
+        TkrzwCode::Success => Ok(true),
+        TkrzwCode::NotFound | TkrzwCode::Duplication => Ok(false),
         code => Err(Fault::Service(tsumugi_rpc::Error::Database {
             code,
             message,
@@ -283,7 +283,7 @@ fn succeeded(status: Option<StatusProto>) -> Outcome<bool> {
 }
 
 /// The first records of a range, at most `limit`. Several steps are asked for at a time.
-pub(super) async fn page(client: &Client, range: &Range, limit: usize) -> Outcome<Vec<Pair>> {
+pub(super) async fn page(client: &Client, range: &KeyRange, limit: usize) -> Outcome<Vec<Pair>> {
     let mut page = Vec::new();
     if limit == 0 || range.is_empty() {
         return Ok(page);
@@ -300,7 +300,7 @@ pub(super) async fn page(client: &Client, range: &Range, limit: usize) -> Outcom
         }
         for _ in 0..steps {
             let answer = stream.receive().await?.ok_or_else(broken_off)?;
-            if range.direction == Direction::Backward {
+            if range.direction == ReadDirection::Backward {
                 stream.receive().await?.ok_or_else(broken_off)?;
             }
             if !succeeded(answer.status)? || is_beyond(range, &answer.key) {
@@ -322,10 +322,10 @@ fn request(client: &Client, operation: OpType) -> IterateRequest {
     }
 }
 
-fn jump(client: &Client, range: &Range) -> IterateRequest {
+fn jump(client: &Client, range: &KeyRange) -> IterateRequest {
     let (bound, open, closed) = match range.direction {
-        Direction::Forward => (&range.from, OpType::OpFirst, OpType::OpJumpUpper),
-        Direction::Backward => (&range.to, OpType::OpLast, OpType::OpJumpLower),
+        ReadDirection::Forward => (&range.from, OpType::OpFirst, OpType::OpJumpUpper),
+        ReadDirection::Backward => (&range.to, OpType::OpLast, OpType::OpJumpLower),
     };
     match bound {
         Bound::Unbounded => request(client, open),
@@ -339,12 +339,12 @@ fn jump(client: &Client, range: &Range) -> IterateRequest {
 
 async fn step(
     client: &Client,
-    direction: Direction,
+    direction: ReadDirection,
     stream: &mut Duplex<IterateRequest, IterateResponse>,
 ) -> Outcome<()> {
     match direction {
-        Direction::Forward => stream.send(&request(client, OpType::OpStep)).await?,
-        Direction::Backward => {
+        ReadDirection::Forward => stream.send(&request(client, OpType::OpStep)).await?,
+        ReadDirection::Backward => {
             stream.send(&request(client, OpType::OpGet)).await?;
             stream.send(&request(client, OpType::OpPrevious)).await?;
         }
@@ -353,14 +353,14 @@ async fn step(
 }
 
 /// Whether a key comes after the range, in the direction in which it is read.
-fn is_beyond(range: &Range, key: &[u8]) -> bool {
+fn is_beyond(range: &KeyRange, key: &[u8]) -> bool {
     match range.direction {
-        Direction::Forward => match &range.to {
+        ReadDirection::Forward => match &range.to {
             Bound::Unbounded => false,
             Bound::Included(to) => key > to.as_ref(),
             Bound::Excluded(to) => key >= to.as_ref(),
         },
-        Direction::Backward => match &range.from {
+        ReadDirection::Backward => match &range.from {
             Bound::Unbounded => false,
             Bound::Included(from) => key < from.as_ref(),
             Bound::Excluded(from) => key <= from.as_ref(),

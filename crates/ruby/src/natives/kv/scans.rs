@@ -8,8 +8,8 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tsumugi_kv::{Direction, Pair, Range, SearchMode};
-use tsumugi_mruby::{Reply, Result, Scope, Value, Waits};
+use tsumugi_kv::{KeyRange, Pair, ReadDirection, SearchMode};
+use tsumugi_mruby::{NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{integer, key};
 use super::failure::{Fault, failure, raise};
@@ -23,12 +23,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
     // prefix, from, to, reverse, the last key of the page before, how many records at most; pairs in an Array
-    scope.define_method(memory, "__page", Waits::Never, |scope, call| {
+    scope.define_method(memory, "__page", Suspension::Never, |scope, call| {
         let database = embedded(scope, call.this)?;
         let (range, limit) = range(scope, call.arguments())?;
         let page = database.page(&range, limit);
         let page = page.map_err(|error| raise(scope, &error))?;
-        pairs(scope, &page).map(Reply::Value)
+        pairs(scope, &page).map(NativeReply::Value)
     })?;
     natives.waiting("kv_page", |host, scope, call| {
         let (range, limit) = range(scope, call.arguments().get(1..).unwrap_or_default())?;
@@ -136,22 +136,22 @@ fn limit<'c>(scope: &'c Scope<'c>, value: Value<'c>, missing: usize) -> Result<'
     }
 }
 
-fn range<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, (Range, usize)> {
+fn range<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, (KeyRange, usize)> {
     let at = |index: usize| given.get(index).copied().unwrap_or_else(Value::nil);
     let bound = |index: usize| {
         let value = at(index);
         (!value.is_nil()).then(|| key(scope, value)).transpose()
     };
     let whole = match bound(0)? {
-        Some(prefix) => Range::prefix(prefix),
-        None => Range::all(),
+        Some(prefix) => KeyRange::prefix(prefix),
+        None => KeyRange::all(),
     };
-    let mut range = Range {
+    let mut range = KeyRange {
         from: bound(1)?.map_or(Bound::Unbounded, Bound::Included),
         to: bound(2)?.map_or(Bound::Unbounded, Bound::Included),
         direction: match at(3).truthy() {
-            true => Direction::Backward,
-            false => Direction::Forward,
+            true => ReadDirection::Backward,
+            false => ReadDirection::Forward,
         },
     }
     .within(&whole);

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 use tsumugi_rpc::client::{Options, Tls};
-use tsumugi_rpc::{Client, ClientLimits, Target};
+use tsumugi_rpc::{Client, ClientLimits, RpcTarget};
 
 use super::arguments::{integer, wait};
 use super::failure::{Fault, failure};
@@ -22,7 +22,7 @@ pub(super) fn open<'c>(
     host: &Rc<Host>,
     scope: &'c Scope<'c>,
     place: &str,
-    call: &Call<'c>,
+    call: &NativeCall<'c>,
 ) -> Result<'c, Operation> {
     if !call.argument(1).is_nil() {
         return Err(scope.error("KV::Unsupported", super::remote::NO_TTL));
@@ -38,7 +38,7 @@ pub(super) fn open<'c>(
         }
     }
     let (address, index) = split(place);
-    let target: Target = address
+    let target: RpcTarget = address
         .parse()
         .map_err(|error: tsumugi_rpc::Error| scope.error("KV::UsageError", error.to_string()))?;
     let index = integer(scope, scope.keyword(settings, "index")?, "index:", index)?;
@@ -113,7 +113,7 @@ async fn connect(host: &Host, link: &Link) -> std::result::Result<Client, Fault>
         return Ok(client);
     }
     let tls = match (&link.target, link.authority.clone()) {
-        (Target::Tls { .. }, Some(authority)) => {
+        (RpcTarget::Tls { .. }, Some(authority)) => {
             let read = move || Tls::read(&authority, None);
             Some(host.worker.offload(read).await??)
         }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tsumugi_kv::Database;
+use tsumugi_kv::KvDatabase;
 use tsumugi_kv::single_flight::StoreId;
 use tsumugi_mruby::{Result, Scope, Value};
-use tsumugi_rpc::{Client, Target};
+use tsumugi_rpc::{Client, RpcTarget};
 
 use crate::natives::wrong_type;
 
@@ -24,7 +24,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(super) fn embedded(database: Database, ttl: Option<Duration>) -> Store {
+    pub(super) fn embedded(database: KvDatabase, ttl: Option<Duration>) -> Store {
         Store {
             place: database.place(),
             flights: database.flights(),
@@ -47,7 +47,7 @@ impl Store {
 /// Where the records are.
 pub(crate) enum Backend {
     /// A database of this process, the same for all workers.
-    Embedded(Database),
+    Embedded(KvDatabase),
     /// A database of another server. The client is this VM's, whatever the number of stores on that server.
     Remote {
         client: Client,
@@ -59,7 +59,7 @@ pub(crate) enum Backend {
 /// What a client is made of. Not `Debug`: a token is a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Link {
-    pub target: Target,
+    pub target: RpcTarget,
     pub token: Option<String>,
     pub timeout_ms: Option<u64>,
     pub authority: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub(super) fn store<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'
 }
 
 /// The database of an object of `KV::Embedded`.
-pub(super) fn embedded<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Database> {
+pub(super) fn embedded<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c KvDatabase> {
     match &store(scope, value)?.backend {
         Backend::Embedded(database) => Ok(database),
         Backend::Remote { .. } => {

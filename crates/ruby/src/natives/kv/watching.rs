@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_kv::{Changed, Watch};
+use tsumugi_kv::{ChangeEvent, PrefixWatch};
 use tsumugi_mruby::{Result, Scope, Value};
 
 use super::arguments::key;
@@ -13,7 +13,7 @@ use crate::answer::{Operation, answer, raise as raised};
 use crate::natives::{Natives, wrong_type};
 
 /// A watch in Ruby's hands; empty while it is waited for, and once it is over.
-type Holder = Rc<RefCell<Option<Watch>>>;
+type Holder = Rc<RefCell<Option<PrefixWatch>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("KvWatch")?;
@@ -53,17 +53,17 @@ fn holder<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Holder> {
         .ok_or_else(|| wrong_type(scope, value, "the watch", "a watch"))
 }
 
-fn shown<'c>(scope: &'c Scope<'_>, changed: &Changed) -> Result<'c, Value<'c>> {
+fn shown<'c>(scope: &'c Scope<'_>, changed: &ChangeEvent) -> Result<'c, Value<'c>> {
     let kind = match changed {
-        Changed::Put(_) => "put",
-        Changed::Removed(_) => "removed",
-        Changed::Expired(_) => "expired",
-        Changed::Evicted(_) => "evicted",
-        Changed::Cleared => "cleared",
+        ChangeEvent::Put(_) => "put",
+        ChangeEvent::Removed(_) => "removed",
+        ChangeEvent::Expired(_) => "expired",
+        ChangeEvent::Evicted(_) => "evicted",
+        ChangeEvent::Cleared => "cleared",
         _ => "lagged",
     };
     let lost = match changed {
-        Changed::Lagged(lost) => i64::try_from(*lost).unwrap_or(i64::MAX),
+        ChangeEvent::Lagged(lost) => i64::try_from(*lost).unwrap_or(i64::MAX),
         _ => 0,
     };
     let shown = scope.array(3)?;

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tsumugi_kv::{
-    Database, Desired, Error, Expected, QUEUE_KEY, RekeySource, SetMode, Write, Written,
+    Desired, Error, Expected, KvDatabase, QUEUE_KEY, RekeySource, SetMode, Write, WriteResult,
 };
-use tsumugi_mruby::{Kind, Reply, Result, Scope, Value, Waits};
+use tsumugi_mruby::{Kind, NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{Options, Truth, integer, key, ttl, value};
 use super::failure::{Fault, failure, raise};
@@ -26,7 +26,7 @@ struct Verb {
     answer: Answered,
 }
 
-type Answered = for<'c> fn(&'c Scope<'c>, Written) -> Result<'c, Value<'c>>;
+type Answered = for<'c> fn(&'c Scope<'c>, WriteResult) -> Result<'c, Value<'c>>;
 
 const VERBS: [Verb; 11] = [
     Verb {
@@ -106,25 +106,25 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 }
             }) as Operation)
         })?;
-        scope.define_method(memory, verb.name, Waits::Never, move |scope, call| {
+        scope.define_method(memory, verb.name, Suspension::Never, move |scope, call| {
             let store = store(scope, call.this)?;
             let write = (verb.write)(scope, store, call.arguments())?;
             let written = at_once(embedded(scope, call.this)?, write);
             let written = written.map_err(|error| raise(scope, &error))?;
-            (verb.answer)(scope, written).map(Reply::Value)
+            (verb.answer)(scope, written).map(NativeReply::Value)
         })?;
     }
-    scope.define_method(memory, "[]=", Waits::Never, |scope, call| {
+    scope.define_method(memory, "[]=", Suspension::Never, |scope, call| {
         let store = store(scope, call.this)?;
         let write = set(scope, store, call.arguments())?;
         let written = at_once(embedded(scope, call.this)?, write);
         written.map_err(|error| raise(scope, &error))?;
-        Ok(Reply::Value(call.argument(1)))
+        Ok(NativeReply::Value(call.argument(1)))
     })
 }
 
 /// Writes to a database in memory, whose answers are there at once.
-pub(super) fn at_once(database: &Database, write: Write) -> tsumugi_kv::Result<Written> {
+pub(super) fn at_once(database: &KvDatabase, write: Write) -> tsumugi_kv::Result<WriteResult> {
     let written = database.submit(write).now_or_never();
     let written = written.unwrap_or(Err(Error::Closed));
     tell(database, &written);
@@ -132,7 +132,7 @@ pub(super) fn at_once(database: &Database, write: Write) -> tsumugi_kv::Result<W
 }
 
 /// Writes, and waits until it is acknowledged.
-pub(super) async fn submit(store: &Store, write: Write) -> std::result::Result<Written, Fault> {
+pub(super) async fn submit(store: &Store, write: Write) -> std::result::Result<WriteResult, Fault> {
     match &store.backend {
         Backend::Embedded(database) => {
             let written = database.submit(write).await;
@@ -144,8 +144,8 @@ pub(super) async fn submit(store: &Store, write: Write) -> std::result::Result<W
 }
 
 /// Wakes those who wait for what was pushed.
-fn tell(database: &Database, written: &tsumugi_kv::Result<Written>) {
-    if let Ok(Written::Pushed { .. }) = written {
+fn tell(database: &KvDatabase, written: &tsumugi_kv::Result<WriteResult>) {
+    if let Ok(WriteResult::Pushed { .. }) = written {
         database.notify(QUEUE_KEY);
     }
 }
@@ -350,36 +350,36 @@ fn delete_multi<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Res
     ))
 }
 
-fn took_place<'c>(_: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+fn took_place<'c>(_: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c>> {
     Ok(Value::boolean(matches!(
         written,
-        Written::Done | Written::Exchanged { .. }
+        WriteResult::Done | WriteResult::Exchanged { .. }
     )))
 }
 
-fn number<'c>(scope: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+fn number<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c>> {
     match written {
-        Written::Number(number) => Ok(scope.integer(number)),
+        WriteResult::Number(number) => Ok(scope.integer(number)),
         _ => Ok(Value::nil()),
     }
 }
 
-fn pushed<'c>(scope: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
+fn pushed<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c>> {
     match written {
-        Written::Pushed { key } => scope.string(&key),
+        WriteResult::Pushed { key } => scope.string(&key),
         _ => Ok(Value::nil()),
     }
 }
 
 /// How many of several took place. The first that failed is raised once all were tried.
-fn how_many<'c>(scope: &'c Scope<'c>, written: Written) -> Result<'c, Value<'c>> {
-    let Written::Each(each) = written else {
+fn how_many<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c>> {
+    let WriteResult::Each(each) = written else {
         return Ok(scope.integer(0));
     };
     let mut count = 0;
     for written in each {
         match written {
-            Ok(Written::Done) => count += 1,
+            Ok(WriteResult::Done) => count += 1,
             Ok(_) => {}
             Err(error) => return Err(raise(scope, &error)),
         }

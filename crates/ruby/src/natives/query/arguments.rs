@@ -4,7 +4,7 @@
 use std::ops::Bound;
 
 use tsumugi_db::Value as Bind;
-use tsumugi_mruby::{Call, Kind, Result, Scope, Value};
+use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{
     Expr, Item, Name, Operand, Order, Query, Record, Set, Source, Value as Bound_, all, col, raw,
 };
@@ -35,7 +35,7 @@ impl<'c> Reader<'c> {
     /// A query like the receiver.
     pub(super) fn derived(
         &self,
-        call: &Call<'c>,
+        call: &NativeCall<'c>,
         from: &Built,
         query: Query,
     ) -> Result<'c, Value<'c>> {
@@ -213,7 +213,7 @@ impl<'c> Reader<'c> {
 
     /// The condition that the arguments of `where` and its like say:
     /// a Hash, an expression, a column and a value, a column, an operator and a value, SQL and its values; or a block.
-    pub(super) fn condition(&self, call: &Call<'c>) -> Result<'c, Expr> {
+    pub(super) fn condition(&self, call: &NativeCall<'c>) -> Result<'c, Expr> {
         let mut parts = Vec::new();
         if !call.block.is_nil() {
             parts.push(self.group(call)?);
@@ -230,7 +230,7 @@ impl<'c> Reader<'c> {
     }
 
     /// What the block adds to a query without conditions.
-    fn group(&self, call: &Call<'c>) -> Result<'c, Expr> {
+    fn group(&self, call: &NativeCall<'c>) -> Result<'c, Expr> {
         let receiver = built(self.scope, call.this)?;
         let empty = receiver.query.clone().unfiltered();
         let empty = self.derived(call, receiver, empty)?;

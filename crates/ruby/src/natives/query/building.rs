@@ -1,7 +1,7 @@
 //! The methods of `DB::Query` that answer another query: narrowing, joining, grouping, ordering, paging, locking. Nothing is asked
 //! of a database here. Rule: what cannot be meant is refused when the query is run, before any SQL, unless Ruby's types tell.
 
-use tsumugi_mruby::{Call, Kind, Raise, Result, Value};
+use tsumugi_mruby::{Kind, NativeCall, Raise, Result, Value};
 use tsumugi_sql::{Conflict, Expr, Name, Named, Query, Source, all, col, exists, raw, table};
 
 use super::arguments::Reader;
@@ -108,7 +108,7 @@ where
 }
 
 /// Whether another query has a row.
-fn there_is<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, Expr> {
+fn there_is<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, Expr> {
     match reader.query(call.argument(0)) {
         Some(other) => Ok(exists(other.clone())),
         None => reader.usage("whether there is a row is asked of a query"),
@@ -116,7 +116,7 @@ fn there_is<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, Expr> {
 }
 
 /// SQL and the values for it.
-fn sql<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, Expr> {
+fn sql<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, Expr> {
     let sql = reader.name_text(call.argument(0))?;
     let values = call.arguments().get(1..).unwrap_or_default();
     Ok(raw(sql, reader.values(values)?))
@@ -157,7 +157,11 @@ fn joins<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 
 /// What is joined, and on what: a condition, two columns with or without an operator, or a Hash of its columns and the first
 /// table's.
-fn joined<'c>(reader: &Reader<'c>, call: &Call<'c>, query: &Query) -> Result<'c, (Source, Expr)> {
+fn joined<'c>(
+    reader: &Reader<'c>,
+    call: &NativeCall<'c>,
+    query: &Query,
+) -> Result<'c, (Source, Expr)> {
     let source = reader.source(call.argument(0))?;
     let columns = |left, operator: &str, right| -> Result<'c, Expr> {
         let (left, right) = (reader.field(left)?, reader.field(right)?);

@@ -1,7 +1,7 @@
 //! `DB::Expression` and the words that begin one: `col`, `sum`, `sql`, … Not conditions of a query as a whole; those are `building.rs`.
 //! Rule: an operator of Ruby means the operator of SQL of the same name; a value beside it is bound.
 
-use tsumugi_mruby::{Call, Kind, Reply, Result, Scope, Value, Waits};
+use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
 use tsumugi_sql::{
     Expr, Name, avg, call as function, col, count, count_distinct, count_of, excluded, max, min,
     raw, sum,
@@ -37,7 +37,7 @@ impl<'s> Definer<'_, 's> {
     /// A method that begins an expression, wherever a handler, a block or a file asks for one.
     fn beginning<F>(&self, name: &'static str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &Call<'c>) -> Result<'c, Part> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, Part> + 'static,
     {
         self.word(name, move |reader, call| {
             refuse_values(reader.scope, call.this, name)?;
@@ -48,22 +48,22 @@ impl<'s> Definer<'_, 's> {
     /// A method of anything.
     fn word<F>(&self, name: &str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &Call<'c>) -> Result<'c, Part> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, Part> + 'static,
     {
         let host = self.natives.host().clone();
         let scope = self.natives.scope();
-        scope.define_method(self.class, name, Waits::Never, move |scope, call| {
+        scope.define_method(self.class, name, Suspension::Never, move |scope, call| {
             let host = crate::natives::alive(&host, scope)?;
             let part = method(&Reader::new(&host, scope), call)?;
             let class = scope.constant("DB::Expression")?;
-            scope.wrap(class, part).map(Reply::Value)
+            scope.wrap(class, part).map(NativeReply::Value)
         })
     }
 
     /// A method of an expression, which an order or an alias does not have.
     fn method<F>(&self, name: &str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &Call<'c>, Expr) -> Result<'c, Expr> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>, Expr) -> Result<'c, Expr> + 'static,
     {
         self.word(name, move |reader, call| {
             let own = own(reader.scope, call.this)?;
@@ -276,7 +276,7 @@ fn naming<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
 }
 
 /// The receiver as an order.
-fn order<'c>(reader: &Reader<'c>, call: &Call<'c>) -> Result<'c, tsumugi_sql::Order> {
+fn order<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, tsumugi_sql::Order> {
     match reader.part(call.this) {
         Some(Part::Order(order)) => Ok(order.clone()),
         _ => Ok(own(reader.scope, call.this)?.into()),

@@ -9,7 +9,7 @@ mod reading;
 
 use std::rc::Rc;
 
-use tsumugi_mruby::{Call, Raise, Reply, Result, Scope, Value, Waits};
+use tsumugi_mruby::{NativeCall, NativeReply, Raise, Result, Scope, Suspension, Value};
 use tsumugi_sql::{Expr, Item, Order, Query, Source};
 
 use super::Natives;
@@ -59,7 +59,7 @@ impl<'s> Methods<'_, 's> {
     /// A method that answers the query changed.
     fn derive<F>(&self, name: &str, change: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &Call<'c>, Query) -> Result<'c, Query> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>, Query) -> Result<'c, Query> + 'static,
     {
         self.plain(name, move |reader, call, built| {
             let query = change(reader, call, built.query.clone())?;
@@ -70,31 +70,31 @@ impl<'s> Methods<'_, 's> {
     /// A method that returns at once.
     fn plain<F>(&self, name: &str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &Call<'c>, &'c Built) -> Result<'c, Value<'c>> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>, &'c Built) -> Result<'c, Value<'c>> + 'static,
     {
         let host = self.natives.host().clone();
         let scope = self.natives.scope();
-        scope.define_method(self.class, name, Waits::Never, move |scope, call| {
+        scope.define_method(self.class, name, Suspension::Never, move |scope, call| {
             let host = super::alive(&host, scope)?;
             let reader = Reader::new(&host, scope);
-            method(&reader, call, built(scope, call.this)?).map(Reply::Value)
+            method(&reader, call, built(scope, call.this)?).map(NativeReply::Value)
         })
     }
 
     /// A method that starts an operation; Ruby awaits it.
     fn waiting<F>(&self, name: &str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &Reader<'c>, &Call<'c>, &'c Built) -> Result<'c, Operation>
+        F: for<'c> Fn(&Rc<Host>, &Reader<'c>, &NativeCall<'c>, &'c Built) -> Result<'c, Operation>
             + 'static,
     {
         let host = self.natives.host().clone();
         let scope = self.natives.scope();
-        scope.define_method(self.class, name, Waits::Maybe, move |scope, call| {
+        scope.define_method(self.class, name, Suspension::Maybe, move |scope, call| {
             let host = super::alive(&host, scope)?;
             let reader = Reader::new(&host, scope);
             let operation = method(&host, &reader, call, built(scope, call.this)?)?;
             *host.pending.borrow_mut() = Some(operation);
-            Ok(Reply::Yield(Value::nil()))
+            Ok(NativeReply::Yield(Value::nil()))
         })
     }
 }

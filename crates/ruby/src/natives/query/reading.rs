@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tsumugi_db::{
     Atomicity, BatchSize, Executor, PrimaryKeys, Rows, ValueKind, ValueRef, sendable,
 };
-use tsumugi_mruby::{Call, Kind, Result, Scope, Value};
+use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 
 use super::arguments::Reader;
@@ -57,15 +57,17 @@ pub(super) fn wrap<'s>(scope: &'s Scope<'_>, rows: Rows) -> Result<'s, Value<'s>
 }
 
 fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
-    let statement =
-        |reader: &Reader<'_>, call: &Call<'_>, built: &Built| -> tsumugi_sql::Result<Statement> {
-            let dialect = built.face.dialect();
-            match reader.scope.text(call.argument(0)).as_deref() {
-                Some("delete") => built.query.to_delete(dialect),
-                Some("update") => built.query.to_update(dialect),
-                _ => built.query.to_rows(dialect),
-            }
-        };
+    let statement = |reader: &Reader<'_>,
+                     call: &NativeCall<'_>,
+                     built: &Built|
+     -> tsumugi_sql::Result<Statement> {
+        let dialect = built.face.dialect();
+        match reader.scope.text(call.argument(0)).as_deref() {
+            Some("delete") => built.query.to_delete(dialect),
+            Some("update") => built.query.to_update(dialect),
+            _ => built.query.to_rows(dialect),
+        }
+    };
     methods.plain("__sql", move |reader, call, built| {
         let made = reader.checked(statement(reader, call, built))?;
         reader.scope.string(&made.sql)

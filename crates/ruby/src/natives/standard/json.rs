@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use tsumugi_http::json::{Error, Event, Parser};
+use tsumugi_http::json::{Error, JsonEvent, Parser};
 use tsumugi_mruby::{Kind, Raise, Result, Root, Scope, Value};
 
 use crate::host::Host;
@@ -161,7 +161,7 @@ impl<'t> Builder<'t> {
         Ok(scope.array_at(holder, 0))
     }
 
-    fn put(&mut self, scope: &Scope<'_>, place: JsonParent<'_>, event: Event<'t>) -> Built<()> {
+    fn put(&mut self, scope: &Scope<'_>, place: JsonParent<'_>, event: JsonEvent<'t>) -> Built<()> {
         self.values += 1;
         if self.values.is_multiple_of(VALUES_BETWEEN_CHECKS) {
             scope
@@ -169,15 +169,15 @@ impl<'t> Builder<'t> {
                 .map_err(|raise| raised(scope, raise))?;
         }
         let made = match event {
-            Event::Null => Ok(Value::nil()),
-            Event::Boolean(value) => Ok(Value::boolean(value)),
-            Event::Float(value) => Ok(scope.float(value)),
-            Event::Integer(digits) => integer(scope, digits),
+            JsonEvent::Null => Ok(Value::nil()),
+            JsonEvent::Boolean(value) => Ok(Value::boolean(value)),
+            JsonEvent::Float(value) => Ok(scope.float(value)),
+            JsonEvent::Integer(digits) => integer(scope, digits),
             // A name is met only in an object, which takes it.
-            Event::Text(text) | Event::Name(text) => scope.string(&*text),
-            Event::Array => return self.array(scope, place),
-            Event::Object => return self.object(scope, place),
-            Event::End => return Ok(()),
+            JsonEvent::Text(text) | JsonEvent::Name(text) => scope.string(&*text),
+            JsonEvent::Array => return self.array(scope, place),
+            JsonEvent::Object => return self.object(scope, place),
+            JsonEvent::End => return Ok(()),
         };
         place.put(scope, made.map_err(|raise| raised(scope, raise))?)
     }
@@ -201,13 +201,13 @@ impl<'t> Builder<'t> {
     }
 
     /// The next event of the container that is being filled; none at its end.
-    fn inside(&mut self) -> Built<Option<Event<'t>>> {
+    fn inside(&mut self) -> Built<Option<JsonEvent<'t>>> {
         let event = self.parser.event()?;
-        Ok(event.filter(|event| *event != Event::End))
+        Ok(event.filter(|event| *event != JsonEvent::End))
     }
 
-    fn member(&mut self, scope: &Scope<'_>, hash: Value<'_>, name: Event<'t>) -> Built<()> {
-        let Event::Name(name) = name else {
+    fn member(&mut self, scope: &Scope<'_>, hash: Value<'_>, name: JsonEvent<'t>) -> Built<()> {
+        let JsonEvent::Name(name) = name else {
             return Ok(());
         };
         let key = match &self.symbols {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
-use tsumugi_mruby::{Call, Kind, Raise, Reply, Result, Root, Scope, Value, Waits};
+use tsumugi_mruby::{Kind, NativeCall, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
 
 use super::regexp_syntax::translate;
 use crate::host::Host;
@@ -74,14 +74,14 @@ pub(super) fn method<'s, F>(
     native: F,
 ) -> Result<'s, ()>
 where
-    F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &Call<'c>) -> Result<'c, Value<'c>> + 'static,
+    F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Value<'c>> + 'static,
 {
     let host = natives.host().clone();
     natives
         .scope()
-        .define_method(class, name, Waits::Never, move |scope, call| {
+        .define_method(class, name, Suspension::Never, move |scope, call| {
             let host = alive(&host, scope)?;
-            native(&host, scope, call).map(Reply::Value)
+            native(&host, scope, call).map(NativeReply::Value)
         })
 }
 
@@ -91,14 +91,14 @@ fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> 
         let (cache, classes, host) = (Rc::clone(&cache), classes.clone(), natives.host().clone());
         natives
             .scope()
-            .define_singleton(class, name, Waits::Never, move |scope, call| {
+            .define_singleton(class, name, Suspension::Never, move |scope, call| {
                 let host = alive(&host, scope)?;
                 let (given, options) = (call.argument(0), call.argument(1));
                 if scope.data::<Rc<Pattern>>(given).is_some() {
-                    return Ok(Reply::Value(given));
+                    return Ok(NativeReply::Value(given));
                 }
                 let options = options_of(scope, options)?;
-                compiled(&host, scope, &cache, &classes, given, options).map(Reply::Value)
+                compiled(&host, scope, &cache, &classes, given, options).map(NativeReply::Value)
             })?;
     }
     // A block's turn: the globals show its match.

@@ -3,7 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::limits::{CHARACTER_SET_PARTS_MAX, STRING_BYTES_MAX};
 use crate::natives::{Natives, wrong_type};
@@ -297,7 +297,7 @@ impl Replacement {
 }
 
 /// The arguments behind the text.
-fn sets<'s>(scope: &'s Scope<'s>, call: &Call<'s>) -> Result<'s, Vec<Set>> {
+fn sets<'s>(scope: &'s Scope<'s>, call: &NativeCall<'s>) -> Result<'s, Vec<Set>> {
     let given = call.argument(1);
     (0..scope.array_len(given))
         .map(|i| Set::read(scope, &bytes(scope, scope.array_at(given, i))?))

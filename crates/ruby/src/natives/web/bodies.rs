@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 
 use http::header::CONTENT_TYPE;
-use tsumugi_http::upload::{Content, Offload as _, Part};
-use tsumugi_mruby::{Call, Result, Scope, Value};
+use tsumugi_http::upload::{FormPart, Offload as _, PartContent};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::super::parameters::halt;
 use super::super::{Natives, exchange, text, wrong_type};
@@ -13,7 +13,7 @@ use crate::answer::{Answer, Operation, answer, nil, raise};
 use crate::web::incoming::{Failure, OffWorker};
 
 /// A file of a form in Ruby's hands. The request owns the file.
-type Upload = Weak<Part<OffWorker>>;
+type Upload = Weak<FormPart<OffWorker>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Upload")?;
@@ -65,13 +65,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// `[name, text]` for a field, `[name, upload, filename, content type, size]` for a file.
-fn shown<'c>(scope: &'c Scope<'c>, part: &Rc<Part<OffWorker>>) -> Result<'c, Value<'c>> {
+fn shown<'c>(scope: &'c Scope<'c>, part: &Rc<FormPart<OffWorker>>) -> Result<'c, Value<'c>> {
     let row = scope.array(5)?;
     scope.push(row, scope.string(&part.head.name)?)?;
     let (Some(filename), content) = (&part.head.filename, &part.content) else {
         let bytes = match &part.content {
-            Content::Memory(bytes) => bytes.as_ref(),
-            Content::Disk(_) => &[], // only files go to disk
+            PartContent::Memory(bytes) => bytes.as_ref(),
+            PartContent::Disk(_) => &[], // only files go to disk
         };
         scope.push(row, scope.string(bytes)?)?;
         return Ok(row);
@@ -103,11 +103,11 @@ fn uploads<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         Ok(Box::pin(async move {
             let bytes = match &part.content {
-                Content::Memory(bytes) => {
+                PartContent::Memory(bytes) => {
                     let from = offset.min(bytes.len());
                     Ok(bytes.slice(from..from.saturating_add(count).min(bytes.len())))
                 }
-                Content::Disk(spooled) => spooled.read(offset as u64, count).await,
+                PartContent::Disk(spooled) => spooled.read(offset as u64, count).await,
             };
             match bytes {
                 Ok(bytes) => answer(move |scope| scope.string(&bytes)),
@@ -122,8 +122,8 @@ fn uploads<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             let shown = path.display().to_string();
             let saved = match &part.content {
-                Content::Disk(spooled) => spooled.save(path).await,
-                Content::Memory(bytes) => {
+                PartContent::Disk(spooled) => spooled.save(path).await,
+                PartContent::Memory(bytes) => {
                     let bytes = bytes.clone();
                     let write = move || {
                         use std::io::Write as _;
@@ -145,7 +145,7 @@ fn uploads<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn part<'c>(scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c, Rc<Part<OffWorker>>> {
+fn part<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Rc<FormPart<OffWorker>>> {
     let upload = scope
         .data::<Upload>(call.argument(0))
         .ok_or_else(|| wrong_type(scope, call.argument(0), "the upload", "an Upload"))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tsumugi_client::{Call, Error, Reply, Target, append_pair};
+use tsumugi_client::{ClientRequest, ClientResponse, Error, TargetUrl, append_pair};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use super::super::{Natives, text, wrong_type};
@@ -25,7 +25,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let url = text(scope, call.argument(1), "the URL")?;
         let options = call.argument(2);
         let query = pairs(scope, options, "query")?;
-        let target = Target::parse(&url)
+        let target = TargetUrl::parse(&url)
             .and_then(|target| target.with_query(&query))
             .map_err(|error| scope.error(class(&error), error.to_string()))?;
         let mut headers = headers(scope, scope.keyword(options, "headers")?)?;
@@ -39,7 +39,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             scope,
             options,
             client.limits(),
-            Call {
+            ClientRequest {
                 method,
                 target,
                 headers,
@@ -61,9 +61,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn bounds<'c>(
     scope: &'c Scope<'c>,
     options: Value<'c>,
-    limits: &tsumugi_client::Limits,
-    call: Call,
-) -> Result<'c, Call> {
+    limits: &tsumugi_client::CallLimits,
+    call: ClientRequest,
+) -> Result<'c, ClientRequest> {
     let timeout = scope.keyword(options, "timeout")?;
     let timeout = match timeout.kind() {
         Kind::Nil => Some(Duration::from_millis(limits.call_ms_max)),
@@ -85,7 +85,7 @@ fn bounds<'c>(
                 }),
         }
     };
-    Ok(Call {
+    Ok(ClientRequest {
         timeout: timeout.ok_or_else(|| {
             scope.error("ArgumentError", "timeout: is a positive number of seconds")
         })?,
@@ -198,7 +198,7 @@ fn plain<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, V
 }
 
 /// `[status, [[name, value], …], body, url]`
-fn shown(reply: Reply) -> Answer {
+fn shown(reply: ClientResponse) -> Answer {
     answer(move |scope| {
         let headers = scope.array(reply.headers.len())?;
         for (name, value) in &reply.headers {

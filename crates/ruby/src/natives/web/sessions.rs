@@ -1,7 +1,7 @@
 //! Sessions and the tokens of forms. What a session holds, and which store keeps it, is Ruby's business; here it is signed JSON or an id.
 
 use http::header::HeaderMap;
-use tsumugi_http::session::{self, Forms, Keeping, Sessions, Transport};
+use tsumugi_http::session::{self, Forms, SessionSettings, SessionStorage, Transport};
 use tsumugi_mruby::{Result, Scope, Value};
 
 use super::super::{Natives, exchange, text};
@@ -27,7 +27,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .ok_or_else(|| {
                 scope.error("ArgumentError", "max_age: is a positive number of seconds")
             })?;
-        let sessions = Sessions {
+        let sessions = SessionSettings {
             name: option("name")?,
             path: option("path")?,
             domain: scope.text(domain),
@@ -42,8 +42,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 false => Forms::Unchecked,
             },
             keeping: match scope.keyword(options, "stored")?.truthy() {
-                true => Keeping::Store,
-                false => Keeping::Cookie(signer(host, scope)?),
+                true => SessionStorage::Store,
+                false => SessionStorage::Cookie(signer(host, scope)?),
             },
         };
         let wrong = |error: session::WriteError| scope.error("ArgumentError", error.to_string());
@@ -167,12 +167,12 @@ fn tokens<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn declared<'h, 'c>(host: &'h Host, scope: &'c Scope<'c>) -> Result<'c, &'h Sessions> {
+fn declared<'h, 'c>(host: &'h Host, scope: &'c Scope<'c>) -> Result<'c, &'h SessionSettings> {
     let sessions = host.web.sessions.get();
     sessions.ok_or_else(|| scope.error("RuntimeError", UNDECLARED))
 }
 
-fn key(sessions: &Sessions) -> CookieKey {
+fn key(sessions: &SessionSettings) -> CookieKey {
     CookieKey {
         name: sessions.name.clone(),
         path: Some(sessions.path.clone()),

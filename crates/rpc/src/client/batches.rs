@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tsumugi_kv::SetMode;
 
 use super::Client;
-use crate::code::Code;
+use crate::code::TkrzwCode;
 use crate::error::{Error, Result};
 use crate::limits::{CALL_BYTES_MAX, CALL_RECORDS_MAX, CALLS_MAX};
 use crate::proto::*;
@@ -29,10 +29,10 @@ fn groups<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(&T) -> usize) ->
     groups
 }
 
-fn check(status: Option<StatusProto>, expected: Code) -> Result<bool> {
+fn check(status: Option<StatusProto>, expected: TkrzwCode) -> Result<bool> {
     let StatusProto { code, message } = status.unwrap_or_default();
-    match Code::of(code) {
-        Code::Success => Ok(true),
+    match TkrzwCode::of(code) {
+        TkrzwCode::Success => Ok(true),
         code if code == expected => Ok(false),
         code => Err(Error::Database { code, message }),
     }
@@ -50,7 +50,7 @@ impl Client {
                 keys,
             };
             let answer: GetMultiResponse = self.call("GetMulti", &request).await?;
-            check(answer.status, Code::NotFound)?;
+            check(answer.status, TkrzwCode::NotFound)?;
             Ok(answer.records)
         });
         let records: Vec<Vec<BytesPair>> = stream::iter(calls)
@@ -78,7 +78,7 @@ impl Client {
                     overwrite: mode == SetMode::Overwrite,
                 };
                 let answer: SetMultiResponse = self.call("SetMulti", &request).await?;
-                check(answer.status, Code::Duplication)
+                check(answer.status, TkrzwCode::Duplication)
             });
         all(stream::iter(calls)
             .buffered(CALLS_MAX)
@@ -94,7 +94,7 @@ impl Client {
                 keys,
             };
             let answer: RemoveMultiResponse = self.call("RemoveMulti", &request).await?;
-            check(answer.status, Code::NotFound)
+            check(answer.status, TkrzwCode::NotFound)
         });
         all(stream::iter(calls)
             .buffered(CALLS_MAX)
@@ -119,7 +119,7 @@ impl Client {
                     delim: delimiter.clone(),
                 };
                 let answer: AppendMultiResponse = self.call("AppendMulti", &request).await?;
-                check(answer.status, Code::Success)
+                check(answer.status, TkrzwCode::Success)
             });
         // One after the other: two parts for one key stay in order.
         let _: Vec<bool> = stream::iter(calls).buffered(1).try_collect().await?;

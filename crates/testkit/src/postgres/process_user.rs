@@ -13,13 +13,13 @@ const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
 
 /// The account of a server's processes; `None` is the caller's own.
 #[derive(Clone, Copy)]
-pub struct Account(Option<(u32, u32)>);
+pub struct ProcessUser(Option<(u32, u32)>);
 
-impl Account {
+impl ProcessUser {
     /// The caller's own, unless that is root.
-    pub fn choose() -> Account {
+    pub fn choose() -> ProcessUser {
         if !Uid::effective().is_root() {
-            return Account(None);
+            return ProcessUser(None);
         }
         let found = CANDIDATES
             .iter()
@@ -27,7 +27,7 @@ impl Account {
         let user = found.unwrap_or_else(|| {
             panic!("PostgreSQL refuses to run as root and there is neither of the accounts {CANDIDATES:?}")
         });
-        Account(Some((user.uid.as_raw(), user.gid.as_raw())))
+        ProcessUser(Some((user.uid.as_raw(), user.gid.as_raw())))
     }
 
     /// Makes the command run as this account, in `directory`, with nothing of the caller's environment but PATH.

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use tsumugi_http::Tls;
-use tsumugi_rpc::server::{Settings, Store, TokenFile, UnixClients};
+use tsumugi_http::ServerTls;
+use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
 use tsumugi_server::Listen;
-use tsumugi_worker::{Address, Config, Exit, Handle, Scheduling, Server, Signals};
+use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress, Scheduling, Signals};
 
-use super::limit::Limit;
-use super::serve::{Access, limits_for, open, tell};
+use super::limit::LimitSetting;
+use super::serve::{ClientAccess, limits_for, open, tell};
 
 /// Options about the key-value service.
 #[derive(clap::Args)]
@@ -30,43 +30,49 @@ pub struct Options {
     kv_token_file: Option<PathBuf>,
     /// Another value for a limit of --kv-listen, as `tsumugi kv --limit` takes it; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "kv_listen")]
-    kv_limit: Vec<Limit>,
+    kv_limit: Vec<LimitSetting>,
 }
 
 /// A service that is bound and serves nothing yet.
-pub struct Prepared {
-    store: Store,
-    server: Server,
-    tls: Option<Tls>,
+pub struct BoundService {
+    store: ServedStore,
+    server: BoundServer,
+    tls: Option<ServerTls>,
     workers: NonZeroUsize,
 }
 
 /// A service that runs until a signal, as the application does.
-pub struct Running {
+pub struct RunningService {
     handle: Handle,
     thread: JoinHandle<Result<Exit, tsumugi_worker::Error>>,
 }
 
 impl Options {
     /// Opens the databases and binds, when the options ask for it. `tls` is the application's.
-    pub fn prepare(self, tls: Option<Tls>, workers: NonZeroUsize) -> Result<Option<Prepared>> {
+    pub fn prepare(
+        self,
+        tls: Option<ServerTls>,
+        workers: NonZeroUsize,
+    ) -> Result<Option<BoundService>> {
         if self.kv_listen.is_empty() {
             return Ok(None);
         }
         let listen = Listen::addresses(self.kv_listen);
         for address in &listen {
-            let Address::Tcp(tcp) = address else { continue };
+            let ListenAddress::Tcp(tcp) = address else {
+                continue;
+            };
             ensure!(
                 tls.is_some() || tcp.ip().is_loopback(),
                 "{tcp} is reached by other machines and would be served without TLS; give --tls-cert and --tls-key, or a loopback address to --kv-listen"
             );
         }
-        let databases = open(&self.kv_database, Access::Full)?;
+        let databases = open(&self.kv_database, ClientAccess::Full)?;
         let mut config = Config {
             listen,
             signals: Signals::Handle,
             workers,
-            // Its clients wait for it, and it for nobody on this machine.
+            // Its clients wait for it, and it for no process of this machine.
             scheduling: Scheduling::Inherited,
             ..Config::default()
         };
@@ -76,7 +82,7 @@ impl Options {
         for limit in &self.kv_limit {
             limit.apply(&mut config.limits, &mut limits)?;
         }
-        let store = Store::new(Settings {
+        let store = ServedStore::new(ServiceSettings {
             limits,
             databases,
             tls: tls.clone(),
@@ -85,18 +91,18 @@ impl Options {
                 unix: UnixClients::Trusted,
             }),
         })?;
-        Ok(Some(Prepared {
+        Ok(Some(BoundService {
             store,
-            server: Server::bind(config)?,
+            server: BoundServer::bind(config)?,
             tls,
             workers,
         }))
     }
 }
 
-impl Prepared {
+impl BoundService {
     /// Serves on threads of its own. Its end is the application's, too: who relies on both restarts both.
-    pub fn start(self, application: Handle) -> Result<Running> {
+    pub fn start(self, application: Handle) -> Result<RunningService> {
         tell(self.server.addresses(), self.workers, self.tls.as_ref());
         let (handle, store) = (self.server.handle(), self.store);
         let serve = move || {
@@ -111,11 +117,11 @@ impl Prepared {
             .name("kv-control".to_owned())
             .spawn(serve)
             .context("the system gave no thread for --kv-listen")?;
-        Ok(Running { handle, thread })
+        Ok(RunningService { handle, thread })
     }
 }
 
-impl Running {
+impl RunningService {
     /// Lets its calls finish.
     pub fn finish(self) -> Result<Exit> {
         self.handle.drain();

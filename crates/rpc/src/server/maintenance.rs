@@ -1,4 +1,4 @@
-//! What Synchronize and Search are told in words: suffixes of backups, modes of searches. Changes no file.
+//! Words in Synchronize and Search: suffixes of backups, modes of searches. Changes no file.
 //! A word that means nothing is answered with those that do.
 
 use std::io;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use time::UtcDateTime;
-use tsumugi_kv::{Database, SearchMode};
+use tsumugi_kv::{KvDatabase, SearchMode};
 
 use super::outcome::status;
-use crate::code::Code;
+use crate::code::TkrzwCode;
 use crate::limits::PARAMETER_BYTES_MAX;
 use crate::proto::{SearchRequest, StatusProto, StringPair};
 
 /// Where a backup goes, if one is wished for: beside the database, under its name and a suffix.
 pub(crate) fn backup(
-    database: &Database,
+    database: &KvDatabase,
     params: &[StringPair],
 ) -> Result<Option<PathBuf>, StatusProto> {
     let mut folder = None;
@@ -35,10 +35,10 @@ pub(crate) fn backup(
     Ok(folder)
 }
 
-fn beside(database: &Database, suffix: &str) -> Result<PathBuf, StatusProto> {
+fn beside(database: &KvDatabase, suffix: &str) -> Result<PathBuf, StatusProto> {
     if database.is_in_memory() {
         return Err(status(
-            Code::Precondition,
+            TkrzwCode::Precondition,
             "a database in memory has no place for a backup",
         ));
     }
@@ -46,7 +46,7 @@ fn beside(database: &Database, suffix: &str) -> Result<PathBuf, StatusProto> {
     let name = backup_name(suffix, now.unwrap_or_default().as_secs());
     backup_path(&database.spec().path, &name).map_err(|error| {
         status(
-            Code::System,
+            TkrzwCode::System,
             format!("the database's folder has no name: {error}"),
         )
     })
@@ -96,7 +96,7 @@ pub(crate) fn search(request: &SearchRequest) -> Result<(SearchMode, usize), Sta
 }
 
 fn refused(reason: impl Into<String>) -> StatusProto {
-    status(Code::InvalidArgument, reason)
+    status(TkrzwCode::InvalidArgument, reason)
 }
 
 #[cfg(test)]
@@ -105,8 +105,8 @@ mod tests {
 
     use super::*;
 
-    fn check(name: &str, value: &str, expected: Code) {
-        let database = Database::open(&Spec::memory()).unwrap();
+    fn check(name: &str, value: &str, expected: TkrzwCode) {
+        let database = KvDatabase::open(&Spec::memory()).unwrap();
         let pair = StringPair {
             first: name.to_owned(),
             second: value.to_owned(),
@@ -114,7 +114,7 @@ mod tests {
         let code = backup(&database, &[pair])
             .err()
             .map_or(0, |status| status.code);
-        assert_eq!(Code::of(code), expected, "{name}={value}");
+        assert_eq!(TkrzwCode::of(code), expected, "{name}={value}");
     }
 
     #[test]
@@ -156,13 +156,13 @@ mod tests {
 
     #[test]
     fn parameters_that_mean_nothing_are_refused() {
-        check("reducer", "last", Code::Success);
-        check("make_backup", ".copy", Code::Precondition);
-        check("speed", "1", Code::InvalidArgument);
+        check("reducer", "last", TkrzwCode::Success);
+        check("make_backup", ".copy", TkrzwCode::Precondition);
+        check("speed", "1", TkrzwCode::InvalidArgument);
         check(
             "make_backup",
             &"x".repeat(PARAMETER_BYTES_MAX),
-            Code::InvalidArgument,
+            TkrzwCode::InvalidArgument,
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of a request when it is over. Plain data; who writes it down is not decided here.
+//! What is known of a request when it is over. Plain data; where it is written down is decided elsewhere.
 
 use std::{
     sync::Arc,
@@ -7,9 +7,9 @@ use std::{
 
 use http::{Method, StatusCode};
 
-use crate::compress::Packing;
+use crate::encoding::CompressionPolicy;
 
-/// What the handler tells about its own work. It travels with the response.
+/// What the handler reports of its own work. It travels with the response.
 #[derive(Clone, Debug, Default)]
 pub struct RequestSummary {
     /// The pattern of the route, when there was one.
@@ -19,12 +19,12 @@ pub struct RequestSummary {
     /// The time spent in the handler's own code.
     pub ran: Duration,
     /// Whether the body may be compressed.
-    pub packing: Packing,
+    pub compression: CompressionPolicy,
 }
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The whole response was given to the connection.
     Complete,
     /// The response was broken off: its sender aborted, or the client went away while it was sent.
@@ -35,17 +35,17 @@ pub enum Outcome {
 
 /// A request that is over.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedRequest {
     /// The request's method.
     pub method: Method,
     /// The response's status; 200 for a request that ended unanswered.
     pub status: StatusCode,
-    /// What the handler told.
-    pub account: RequestSummary,
+    /// What the handler reported.
+    pub summary: RequestSummary,
     /// When the request's header was complete.
     pub received_at: Instant,
     /// The bytes of the response's body that were given to the connection.
     pub body_bytes: u64,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
 }

@@ -6,34 +6,34 @@ use std::ffi::c_int;
 
 /// What outer scopes took while inner ones were open.
 #[derive(Clone, Copy)]
-struct Taken {
+struct OuterValues {
     /// Of the outermost of them.
     level: u32,
     /// The end of what they took, a place in the arena.
     end: c_int,
 }
 
-const NOTHING: Taken = Taken {
+const NOTHING: OuterValues = OuterValues {
     level: u32::MAX,
     end: 0,
 };
 
 /// The open scopes of a VM.
-pub(crate) struct Held {
+pub(crate) struct OpenScopes {
     innermost: Cell<u32>,
-    taken: Cell<Taken>,
+    taken: Cell<OuterValues>,
 }
 
-impl Default for Held {
+impl Default for OpenScopes {
     fn default() -> Self {
-        Held {
+        OpenScopes {
             innermost: Cell::new(0),
             taken: Cell::new(NOTHING),
         }
     }
 }
 
-impl Held {
+impl OpenScopes {
     /// Opens a scope; answers its level.
     pub fn enter(&self) -> u32 {
         let level = self.innermost.get() + 1;
@@ -50,7 +50,7 @@ impl Held {
     #[cold]
     pub fn extend(&self, level: u32, end: c_int) {
         let level = level.min(self.taken.get().level);
-        self.taken.set(Taken { level, end });
+        self.taken.set(OuterValues { level, end });
     }
 
     /// Closes the scope of this level; answers the place below which outer scopes hold something.
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_scope_that_took_nothing_from_outside_releases_all_of_its_own() {
-        let held = Held::default();
+        let held = OpenScopes::default();
         let outer = held.enter();
         let inner = held.enter();
         assert_eq!(held.leave(inner), 0);
@@ -79,8 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn what_an_outer_scope_took_outlives_the_inner_ones() {
-        let held = Held::default();
+    fn value_of_an_outer_scope_outlives_the_inner_ones() {
+        let held = OpenScopes::default();
         let outer = held.enter();
         let middle = held.enter();
         let inner = held.enter();

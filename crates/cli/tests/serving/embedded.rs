@@ -70,7 +70,7 @@ fn both_read_their_settings_again_at_a_reload() {
 }
 
 #[test]
-fn what_other_machines_reach_is_not_served_without_tls() {
+fn address_of_other_machines_without_tls_is_refused() {
     let options = ["--kv-listen", "0.0.0.0:0", "--kv-database", "casket"];
     let mut served = serve(folder(&[("app.rb", APP.as_bytes())]), &options);
     served.word_after("is reached by other machines and would be served without TLS");
@@ -97,7 +97,7 @@ fn policies(process: u32, name: &str) -> Vec<u32> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn workers_of_the_application_alone_let_others_finish_unless_told_otherwise() {
+fn workers_of_the_application_alone_let_others_finish_by_default() {
     const NORMAL: u32 = 0;
     const BATCH: u32 = 3;
     let own = policies(std::process::id(), "")[0];

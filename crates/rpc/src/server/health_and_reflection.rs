@@ -1,5 +1,5 @@
 //! The services beside the databases: health and reflection, as tonic's crates serve them. Knows no database.
-//! Both kinds of reflection are there, because older tools only know the first. Streams end with the server: nobody ends a Watch.
+//! Both kinds of reflection are there, because older tools only know the first. Streams end with the server: a client does not end a Watch.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -119,7 +119,7 @@ impl http_body::Body for Ending {
         let Some(drain) = &mut this.drain else {
             return Poll::Ready(None);
         };
-        // What there is to tell is told first.
+        // What there is to send is sent first.
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             return Poll::Ready(frame);
         }

@@ -15,10 +15,10 @@ use tonic::body::Body;
 use tonic::codegen::Service as _;
 
 use super::calls::Calls;
-use super::inbound::{Bounds, Inbound, Keeps};
-use super::lane::Lane;
-use super::outbound::Reply;
-use super::side::HealthAndReflection;
+use super::health_and_reflection::HealthAndReflection;
+use super::inbound::{BodyBounds, Inbound, RetainedBytes};
+use super::lane::ServiceLane;
+use super::outbound::CallReply;
 use super::token::Tokens;
 use super::unary;
 use crate::method::{Method, SERVICE};
@@ -29,18 +29,18 @@ pub(crate) struct CallGate {
     pub calls: Calls,
     /// The generated service, for streams.
     pub streams: RefCell<DbmServiceServer<Calls>>,
-    pub lane: Arc<Lane>,
+    pub lane: Arc<ServiceLane>,
     pub side: Arc<HealthAndReflection>,
-    pub bounds: Bounds,
+    pub bounds: BodyBounds,
     /// Who enters shows one of these; none are asked of whom the system has let in already.
     pub tokens: Option<Arc<Tokens>>,
 }
 
 /// Counts a call for as long as it is being answered, however that ends.
-struct Active<'a>(&'a Lane);
+struct Active<'a>(&'a ServiceLane);
 
 impl<'a> Active<'a> {
-    fn begin(lane: &'a Lane) -> Active<'a> {
+    fn begin(lane: &'a ServiceLane) -> Active<'a> {
         lane.figures.call_begun();
         Active(lane)
     }
@@ -54,7 +54,7 @@ impl Drop for Active<'_> {
 
 impl CallGate {
     /// Answers one call.
-    pub(crate) async fn answer(&self, request: Request<RecvStream>) -> Reply {
+    pub(crate) async fn answer(&self, request: Request<RecvStream>) -> CallReply {
         let begun = Instant::now();
         let _active = Active::begin(&self.lane);
         let (head, body) = request.into_parts();
@@ -71,30 +71,30 @@ impl CallGate {
     }
 
     /// Why a call is not let in.
-    fn refusal(&self, head: &Parts) -> Option<Reply> {
+    fn refusal(&self, head: &Parts) -> Option<CallReply> {
         if head.method != Verb::POST {
-            return Some(Reply::Http(StatusCode::METHOD_NOT_ALLOWED));
+            return Some(CallReply::Http(StatusCode::METHOD_NOT_ALLOWED));
         }
         let media_type = head.headers.get(CONTENT_TYPE);
         if !media_type.is_some_and(is_grpc) {
-            return Some(Reply::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+            return Some(CallReply::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
         // Who looks after the server's health is no client, and learns nothing but that it serves.
         let tokens = self
             .tokens
             .as_ref()
             .filter(|_| !HealthAndReflection::is_health(head.uri.path()))?;
-        tokens.admit(&head.headers).err().map(Reply::Refused)
+        tokens.admit(&head.headers).err().map(CallReply::Refused)
     }
 
-    async fn route(&self, method: Method, head: Parts, body: RecvStream) -> Reply {
+    async fn route(&self, method: Method, head: Parts, body: RecvStream) -> CallReply {
         if unary::has(method) {
             return match self.one(method, &head.headers, body).await {
                 Ok(reply) => reply,
-                Err(status) => Reply::Refused(status),
+                Err(status) => CallReply::Refused(status),
             };
         }
-        let inbound = Inbound::new(body, self.bounds.clone(), Keeps::Nothing);
+        let inbound = Inbound::new(body, self.bounds.clone(), RetainedBytes::Nothing);
         let request = Request::from_parts(head, inbound);
         let answer: Result<Response<Body>, Infallible> =
             if request.uri().path().starts_with(SERVICE) {
@@ -105,7 +105,7 @@ impl CallGate {
                 self.side.answer(request, self.lane.drain()).await
             };
         match answer {
-            Ok(response) => Reply::Other(Box::new(response)),
+            Ok(response) => CallReply::Other(Box::new(response)),
             Err(never) => match never {},
         }
     }
@@ -116,7 +116,7 @@ impl CallGate {
         method: Method,
         headers: &HeaderMap,
         body: RecvStream,
-    ) -> Result<Reply, Status> {
+    ) -> Result<CallReply, Status> {
         if let Some(encoding) = headers.get("grpc-encoding")
             && encoding != "identity"
         {
@@ -125,7 +125,7 @@ impl CallGate {
             ));
         }
         // Until the call is answered, who waits pays for the message that is held.
-        let mut inbound = Inbound::new(body, self.bounds.clone(), Keeps::Largest);
+        let mut inbound = Inbound::new(body, self.bounds.clone(), RetainedBytes::Largest);
         let message = inbound.message().await?;
         unary::answer(&self.calls, method, message).await
     }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tsumugi_http::version_hint;
 
-use super::target::Target;
+use super::target::RpcTarget;
 use super::tls::Tls;
 use crate::error::{Error, Result};
 use crate::limits::{
@@ -27,8 +27,8 @@ use crate::limits::{
 trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
-pub(crate) struct Link {
-    pub(crate) target: Target,
+pub(crate) struct RpcChannel {
+    pub(crate) target: RpcTarget,
     tls: Option<Tls>,
     limits: ClientLimits,
     state: RefCell<State>,
@@ -39,12 +39,12 @@ pub(crate) struct Link {
 enum State {
     Closed(Failures),
     Connecting,
-    Open(Opened),
+    Open(OpenChannel),
 }
 
 /// A connection and which one it is, so that the loss of an old one is not taken for that of its successor.
 #[derive(Clone)]
-pub(crate) struct Opened {
+pub(crate) struct OpenChannel {
     pub(crate) sender: SendRequest<Bytes>,
     number: u64,
 }
@@ -82,7 +82,7 @@ fn jitter() -> u8 {
 
 /// Gives the attempt to the next caller when this one goes away in the middle of it.
 struct Attempt<'a> {
-    link: &'a Link,
+    link: &'a RpcChannel,
     failures: Failures,
 }
 
@@ -97,9 +97,9 @@ impl Drop for Attempt<'_> {
     }
 }
 
-impl Link {
-    pub(crate) fn new(target: Target, tls: Option<Tls>, limits: ClientLimits) -> Rc<Link> {
-        Rc::new(Link {
+impl RpcChannel {
+    pub(crate) fn new(target: RpcTarget, tls: Option<Tls>, limits: ClientLimits) -> Rc<RpcChannel> {
+        Rc::new(RpcChannel {
             target,
             tls,
             limits,
@@ -109,7 +109,7 @@ impl Link {
     }
 
     /// The connection, made if there is none.
-    pub(crate) async fn open(self: &Rc<Link>) -> Result<Opened> {
+    pub(crate) async fn open(self: &Rc<RpcChannel>) -> Result<OpenChannel> {
         if let State::Open(opened) = &*self.state.borrow() {
             return Ok(opened.clone());
         }
@@ -156,7 +156,7 @@ impl Link {
     }
 
     /// The connection is of no more use; the next call makes another.
-    pub(crate) fn lost(&self, opened: &Opened) {
+    pub(crate) fn lost(&self, opened: &OpenChannel) {
         let mut state = self.state.borrow_mut();
         if let State::Open(current) = &*state
             && current.number == opened.number
@@ -168,7 +168,11 @@ impl Link {
         }
     }
 
-    async fn attempt(self: &Rc<Link>, failures: Failures, deadline: Instant) -> io::Result<Opened> {
+    async fn attempt(
+        self: &Rc<RpcChannel>,
+        failures: Failures,
+        deadline: Instant,
+    ) -> io::Result<OpenChannel> {
         *self.state.borrow_mut() = State::Connecting;
         let mut attempt = Attempt {
             link: self,
@@ -193,7 +197,7 @@ impl Link {
         }
     }
 
-    async fn connect(self: &Rc<Link>, number: u64) -> io::Result<Opened> {
+    async fn connect(self: &Rc<RpcChannel>, number: u64) -> io::Result<OpenChannel> {
         let io = self.dial().await?;
         let mut builder = Builder::new();
         builder
@@ -202,7 +206,7 @@ impl Link {
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_send_buffer_size(usize::try_from(CONNECTION_WINDOW_BYTES).unwrap_or(usize::MAX));
         let (sender, connection) = builder.handshake(io).await.map_err(io::Error::other)?;
-        let opened = Opened { sender, number };
+        let opened = OpenChannel { sender, number };
         let (link, own) = (Rc::downgrade(self), opened.number);
         drop(tokio::task::spawn_local(async move {
             if let Err(error) = connection.await {
@@ -215,12 +219,12 @@ impl Link {
 
     async fn dial(&self) -> io::Result<Pin<Box<dyn Io>>> {
         let (host, port) = match &self.target {
-            Target::Unix(path) => return Ok(Box::pin(UnixStream::connect(path).await?)),
-            Target::Tcp { host, port } | Target::Tls { host, port } => (host, *port),
+            RpcTarget::Unix(path) => return Ok(Box::pin(UnixStream::connect(path).await?)),
+            RpcTarget::Tcp { host, port } | RpcTarget::Tls { host, port } => (host, *port),
         };
         let stream = TcpStream::connect((host.as_str(), port)).await?;
         stream.set_nodelay(true)?;
-        let Target::Tls { .. } = self.target else {
+        let RpcTarget::Tls { .. } = self.target else {
             return Ok(Box::pin(stream));
         };
         let Some(tls) = &self.tls else {
@@ -238,7 +242,7 @@ impl Link {
 }
 
 /// A connection has ended by itself.
-fn ended(link: &Weak<Link>, number: u64) {
+fn ended(link: &Weak<RpcChannel>, number: u64) {
     if let Some(link) = link.upgrade() {
         let mut state = link.state.borrow_mut();
         if let State::Open(current) = &*state

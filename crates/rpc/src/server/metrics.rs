@@ -1,4 +1,4 @@
-//! Counts calls: one set of figures for each worker, written by that worker alone, read by whoever exports them. Knows no connection.
+//! Counts calls: one set of figures for each worker, written by that worker alone, read by exporters. Knows no connection.
 //! Counting is a plain load and store on the worker's own cache lines.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tonic::Code as Refusal;
-use tsumugi_http::exposition::{Exposition, Kind};
-use tsumugi_kv::{DURATIONS, Database, FIGURES, Snapshot as DatabaseFigures};
+use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_kv::{DURATIONS, FIGURES, KvDatabase, KvSnapshot as DatabaseFigures};
 
 use super::budget::Budget;
-use crate::code::Code;
+use crate::code::TkrzwCode;
 use crate::method::{METHODS, Method};
 
 /// Upper bounds of the durations, with their names in seconds.
@@ -38,7 +38,7 @@ const REFUSALS: usize = 17;
 /// The figures of one worker. Alone on its cache lines (two, because processors fetch lines in pairs).
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Figures {
+pub(crate) struct RpcMetrics {
     begun: AtomicU64,
     ended: AtomicU64,
     messages: AtomicU64,
@@ -49,7 +49,7 @@ pub(crate) struct Figures {
     durations: [AtomicU64; BOUNDS_US.len() + 1],
 }
 
-impl Figures {
+impl RpcMetrics {
     pub(crate) fn call_begun(&self) {
         add(&self.begun, 1);
     }
@@ -110,7 +110,7 @@ pub(crate) struct ServiceMetrics(Arc<Mutex<Vec<Column>>>);
 #[derive(Clone, Debug)]
 struct Column {
     worker: usize,
-    figures: Arc<Figures>,
+    figures: Arc<RpcMetrics>,
     inbound: Arc<Budget>,
     outbound: Arc<Budget>,
 }
@@ -122,7 +122,7 @@ impl ServiceMetrics {
         worker: usize,
         inbound: &Arc<Budget>,
         outbound: &Arc<Budget>,
-    ) -> Arc<Figures> {
+    ) -> Arc<RpcMetrics> {
         let column = Column {
             worker,
             figures: Arc::default(),
@@ -156,11 +156,15 @@ impl ServiceMetrics {
     /// Writes the figures: sums of what is counted, one gauge a worker.
     pub(crate) fn write(&self, text: &mut Exposition) {
         let columns = self.columns().clone();
-        let sum = |of: &dyn Fn(&Figures) -> u64| -> u64 {
+        let sum = |of: &dyn Fn(&RpcMetrics) -> u64| -> u64 {
             columns.iter().map(|column| of(&column.figures)).sum()
         };
         let name = "tsumugi_rpc_calls_total";
-        text.family(name, Kind::Counter, "Calls that were answered, by method.");
+        text.family(
+            name,
+            MetricKind::Counter,
+            "Calls that were answered, by method.",
+        );
         for (index, method) in METHODS.iter().enumerate() {
             let count = sum(&|figures| at(&figures.methods, index));
             if count > 0 {
@@ -170,20 +174,20 @@ impl ServiceMetrics {
         let name = "tsumugi_rpc_statuses_total";
         text.family(
             name,
-            Kind::Counter,
+            MetricKind::Counter,
             "Answers of databases, by status; messages of streams count each.",
         );
         for index in 0..STATUSES {
             let count = sum(&|figures| at(&figures.statuses, index));
             if count > 0 {
-                let code = Code::of(i32::try_from(index).unwrap_or(1)).to_string();
+                let code = TkrzwCode::of(i32::try_from(index).unwrap_or(1)).to_string();
                 text.sample(name, &[("status", &code)], count);
             }
         }
         let name = "tsumugi_rpc_refused_total";
         text.family(
             name,
-            Kind::Counter,
+            MetricKind::Counter,
             "Calls that reached no database, by gRPC's code.",
         );
         for index in 0..REFUSALS {
@@ -195,7 +199,7 @@ impl ServiceMetrics {
         }
         text.single(
             "tsumugi_rpc_messages_total",
-            Kind::Counter,
+            MetricKind::Counter,
             "Messages of streams that were handled.",
             sum(&|figures| figures.messages.load(Relaxed)),
         );
@@ -205,13 +209,13 @@ impl ServiceMetrics {
 }
 
 /// Adds up a figure of all workers.
-type Sum<'a> = &'a dyn Fn(&dyn Fn(&Figures) -> u64) -> u64;
+type Sum<'a> = &'a dyn Fn(&dyn Fn(&RpcMetrics) -> u64) -> u64;
 
 fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
     let name = "tsumugi_rpc_call_duration_seconds";
     text.family(
         name,
-        Kind::Histogram,
+        MetricKind::Histogram,
         "Time from a call's metadata to its answer; of streams, to the beginning of it.",
     );
     let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
@@ -224,7 +228,7 @@ fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
 
 fn write_gauges(columns: &[Column], text: &mut Exposition) {
     let mut gauge = |name: &str, help: &str, of: &dyn Fn(&Column) -> u64| {
-        text.family(name, Kind::Gauge, help);
+        text.family(name, MetricKind::Gauge, help);
         for column in columns {
             text.sample(name, &[("worker", &column.worker.to_string())], of(column));
         }
@@ -247,7 +251,7 @@ fn write_gauges(columns: &[Column], text: &mut Exposition) {
 }
 
 /// Writes what the databases count.
-pub(crate) fn write_databases(databases: &[Database], text: &mut Exposition) {
+pub(crate) fn write_databases(databases: &[KvDatabase], text: &mut Exposition) {
     let figures: Vec<(String, DatabaseFigures)> = databases
         .iter()
         .enumerate()
@@ -257,11 +261,11 @@ pub(crate) fn write_databases(databases: &[Database], text: &mut Exposition) {
         let rows = figures
             .iter()
             .map(|(index, of)| (&**index, (figure.of)(of)));
-        let kind = Kind::of_name(figure.name);
+        let kind = MetricKind::of_name(figure.name);
         text.rows((figure.name, kind, figure.help), "database", rows);
     }
     for (name, help, of) in DURATIONS {
-        text.family(name, Kind::Histogram, help);
+        text.family(name, MetricKind::Histogram, help);
         for (index, figures) in &figures {
             let durations = of(figures);
             let sum_seconds = durations.sum.as_secs_f64();

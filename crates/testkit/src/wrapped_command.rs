@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
 /// What a rig's program was called with.
-pub enum Asked {
+pub enum ProgramRequest {
     /// A command and its arguments.
     Command(Vec<OsString>),
     /// Everything was said that was asked for.
@@ -13,23 +13,23 @@ pub enum Asked {
 }
 
 /// Looks at the arguments of this program: a command, or a question for `usage`.
-pub fn asked(usage: &str) -> Asked {
+pub fn read_arguments(usage: &str) -> ProgramRequest {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     match words.first() {
         None => {
             eprintln!("{usage}");
-            Asked::Ended(ExitCode::from(2))
+            ProgramRequest::Ended(ExitCode::from(2))
         }
         Some(word) if word == "--help" || word == "-h" => {
             println!("{usage}");
-            Asked::Ended(ExitCode::SUCCESS)
+            ProgramRequest::Ended(ExitCode::SUCCESS)
         }
-        Some(_) => Asked::Command(words),
+        Some(_) => ProgramRequest::Command(words),
     }
 }
 
 /// Runs a command to its end with a server's address in `DATABASE_URL`.
-pub fn beside(words: &[OsString], url: &str) -> ExitCode {
+pub fn run_beside(words: &[OsString], url: &str) -> ExitCode {
     let [program, arguments @ ..] = words else {
         return ExitCode::from(2);
     };

@@ -1,20 +1,20 @@
-//! Counts requests: one set of figures per worker, written by that worker alone, read by whoever exports them. Knows no server.
+//! Counts requests: one set of figures per worker, written by that worker alone, read by exporters. Knows no server.
 //! Counting is a plain load and store on the worker's own cache lines. A registry of named metrics would look up or lock, or share a
-//! line between workers, for every request; here the names come in only when somebody reads.
+//! line between workers, for every request; here the names come in only when they are read.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use http::{Method, StatusCode};
 
 use crate::{
-    account::{Finished, Outcome},
-    exposition::{Exposition, Kind},
+    exposition::{Exposition, MetricKind},
+    summary::{FinishedRequest, RequestOutcome},
 };
 
 /// The figures of one worker. Alone on its cache lines (two, because processors fetch lines in pairs).
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Figures {
+pub struct HttpMetrics {
     begun: AtomicU64,
     ended: AtomicU64,
     body_bytes: AtomicU64,
@@ -49,14 +49,14 @@ const BOUNDS_US: [(u64, &str); 14] = [
     (30_000_000, "30"),
 ];
 
-impl Figures {
+impl HttpMetrics {
     /// A request has begun.
     pub fn request_begun(&self) {
         add(&self.begun, 1);
     }
 
     /// A request is over, `duration_us` after its header was complete.
-    pub fn request_finished(&self, finished: &Finished, duration_us: u64) {
+    pub fn request_finished(&self, finished: &FinishedRequest, duration_us: u64) {
         add(&self.ended, 1);
         add(&self.body_bytes, finished.body_bytes);
         add(&self.duration_us, duration_us);
@@ -84,9 +84,9 @@ impl Figures {
     }
 
     /// Writes the figures of all workers: sums of what is counted, one gauge a worker.
-    pub fn write(workers: &[&Figures], text: &mut Exposition) {
+    pub fn write(workers: &[&HttpMetrics], text: &mut Exposition) {
         let name = "tsumugi_http_requests_total";
-        text.family(name, Kind::Counter, "Requests that are over, by method and class of status; broken_off and unanswered ones are counted there only.");
+        text.family(name, MetricKind::Counter, "Requests that are over, by method and class of status; broken_off and unanswered ones are counted there only.");
         for (method, method_name) in METHODS.iter().enumerate() {
             for (class, class_name) in CLASSES.iter().enumerate() {
                 let count = sum(workers, |figures| {
@@ -104,15 +104,19 @@ impl Figures {
                 }
             }
         }
-        Figures::write_durations(workers, text);
+        HttpMetrics::write_durations(workers, text);
         text.single(
             "tsumugi_http_response_body_bytes_total",
-            Kind::Counter,
+            MetricKind::Counter,
             "Bytes of response bodies given to connections.",
             sum(workers, |figures| figures.body_bytes.load(Relaxed)),
         );
         let name = "tsumugi_http_requests_in_flight";
-        text.family(name, Kind::Gauge, "Requests that have begun and not ended.");
+        text.family(
+            name,
+            MetricKind::Gauge,
+            "Requests that have begun and not ended.",
+        );
         for (worker, figures) in workers.iter().enumerate() {
             text.sample(
                 name,
@@ -122,13 +126,13 @@ impl Figures {
         }
     }
 
-    fn write_durations(workers: &[&Figures], text: &mut Exposition) {
+    fn write_durations(workers: &[&HttpMetrics], text: &mut Exposition) {
         let name = "tsumugi_http_request_duration_seconds";
         let help = "Time from a request's header to the end of its response.";
-        text.family(name, Kind::Histogram, help);
+        text.family(name, MetricKind::Histogram, help);
         let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
         let buckets = bounds.enumerate().map(|(bucket, bound)| {
-            let count = |figures: &Figures| {
+            let count = |figures: &HttpMetrics| {
                 let count = figures.durations.get(bucket);
                 count.map_or(0, |count| count.load(Relaxed))
             };
@@ -139,7 +143,7 @@ impl Figures {
     }
 }
 
-fn sum(workers: &[&Figures], of: impl Fn(&Figures) -> u64) -> u64 {
+fn sum(workers: &[&HttpMetrics], of: impl Fn(&HttpMetrics) -> u64) -> u64 {
     workers.iter().map(|figures| of(figures)).sum()
 }
 
@@ -153,14 +157,14 @@ fn method(method: &Method) -> usize {
     known.unwrap_or(METHODS.len() - 1)
 }
 
-fn class(status: StatusCode, outcome: Outcome) -> usize {
+fn class(status: StatusCode, outcome: RequestOutcome) -> usize {
     match (outcome, status.as_u16() / 100) {
-        (Outcome::Unanswered, _) => 5,
-        (Outcome::BrokenOff, _) => 4,
-        (Outcome::Complete, 5) => 3,
-        (Outcome::Complete, 4) => 2,
-        (Outcome::Complete, 3) => 1,
-        (Outcome::Complete, _) => 0,
+        (RequestOutcome::Unanswered, _) => 5,
+        (RequestOutcome::BrokenOff, _) => 4,
+        (RequestOutcome::Complete, 5) => 3,
+        (RequestOutcome::Complete, 4) => 2,
+        (RequestOutcome::Complete, 3) => 1,
+        (RequestOutcome::Complete, _) => 0,
     }
 }
 
@@ -169,13 +173,13 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::account::RequestSummary;
+    use crate::summary::RequestSummary;
 
-    fn finished(method: &str, status: u16, outcome: Outcome) -> Finished {
-        Finished {
+    fn finished(method: &str, status: u16, outcome: RequestOutcome) -> FinishedRequest {
+        FinishedRequest {
             method: method.parse().unwrap(),
             status: StatusCode::from_u16(status).unwrap(),
-            account: RequestSummary::default(),
+            summary: RequestSummary::default(),
             received_at: Instant::now(),
             body_bytes: 10,
             outcome,
@@ -184,18 +188,18 @@ mod tests {
 
     #[test]
     fn figures_of_all_workers_are_summed_and_durations_accumulate() {
-        let workers = [Figures::default(), Figures::default()];
+        let workers = [HttpMetrics::default(), HttpMetrics::default()];
         for figures in &workers {
             figures.request_begun();
-            figures.request_finished(&finished("GET", 200, Outcome::Complete), 99);
+            figures.request_finished(&finished("GET", 200, RequestOutcome::Complete), 99);
         }
         workers[0].request_begun();
-        workers[0].request_finished(&finished("BREW", 418, Outcome::Complete), 60_000_000);
+        workers[0].request_finished(&finished("BREW", 418, RequestOutcome::Complete), 60_000_000);
         workers[1].request_begun();
-        workers[1].request_finished(&finished("GET", 200, Outcome::Unanswered), 900);
+        workers[1].request_finished(&finished("GET", 200, RequestOutcome::Unanswered), 900);
         workers[1].request_begun();
         let mut text = Exposition::default();
-        Figures::write(&[&workers[0], &workers[1]], &mut text);
+        HttpMetrics::write(&[&workers[0], &workers[1]], &mut text);
         let text = text.into_text();
         for line in [
             "tsumugi_http_requests_total{method=\"GET\",status=\"2xx\"} 2",

@@ -5,9 +5,9 @@ use std::fmt;
 
 /// Several runs of the same thing.
 #[derive(Clone, Debug, Default)]
-pub struct Figures(Vec<f64>);
+pub struct Samples(Vec<f64>);
 
-impl Figures {
+impl Samples {
     /// Adds a run.
     pub fn push(&mut self, figure: f64) {
         self.0.push(figure);
@@ -36,15 +36,15 @@ impl Figures {
     }
 
     /// This over `peer`, run by run.
-    pub fn ratios(&self, peer: &Figures) -> Vec<f64> {
+    pub fn ratios(&self, peer: &Samples) -> Vec<f64> {
         let pairs = self.0.iter().zip(&peer.0);
         pairs.map(|(ours, peer)| ours / peer).collect()
     }
 }
 
-impl From<&[f64]> for Figures {
-    fn from(runs: &[f64]) -> Figures {
-        Figures(runs.to_vec())
+impl From<&[f64]> for Samples {
+    fn from(runs: &[f64]) -> Samples {
+        Samples(runs.to_vec())
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Ratio {
 impl Ratio {
     /// The middle of several ratios, and their range.
     pub fn of(ratios: &[f64]) -> Ratio {
-        let ratios = Figures::from(ratios);
+        let ratios = Samples::from(ratios);
         Ratio {
             median: ratios.median(),
             min: ratios.min(),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn check(ours: &[f64], peer: &[f64], expected: &str) {
-        let ratio = Ratio::of(&Figures(ours.to_vec()).ratios(&Figures(peer.to_vec())));
+        let ratio = Ratio::of(&Samples(ours.to_vec()).ratios(&Samples(peer.to_vec())));
         assert_eq!(ratio.to_string(), expected);
     }
 

@@ -1,0 +1,321 @@
+//! What a client accepts as `content-encoding`, and the encoders: gzip and brotli, whole bodies and streams. Knows no response.
+//! Small pieces of a large body are encoded at a time, and a stream is flushed after each piece, so that nothing waits for more.
+
+use std::{
+    cell::Cell,
+    io::{self, Write},
+    rc::Rc,
+};
+
+use bytes::{Buf, Bytes};
+use flate2::write::GzEncoder;
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT_ENCODING, VARY},
+};
+
+use crate::limits::{COMPRESSED_STREAMS_MAX, COMPRESSED_TURN_BYTES};
+
+/// A way to encode a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coding {
+    /// RFC 1952.
+    Gzip,
+    /// RFC 7932.
+    Brotli,
+}
+
+impl Coding {
+    /// As in `content-encoding`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Brotli => "br",
+        }
+    }
+}
+
+/// What a client accepts, each with its weight in thousandths; 0 is not at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AcceptedCodings {
+    gzip: u16,
+    brotli: u16,
+}
+
+impl AcceptedCodings {
+    /// Of a request's header fields.
+    pub fn of(headers: &HeaderMap) -> AcceptedCodings {
+        let mut accepted = AcceptedCodings::default();
+        let (mut any, mut gzip, mut brotli) = (0, None, None);
+        for value in headers.get_all(ACCEPT_ENCODING) {
+            for item in value.to_str().unwrap_or_default().split(',') {
+                let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+                let weight = weight(parameters);
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "gzip" | "x-gzip" => gzip = Some(weight),
+                    "br" => brotli = Some(weight),
+                    "*" => any = weight,
+                    _ => {}
+                }
+            }
+        }
+        accepted.gzip = gzip.unwrap_or(any);
+        accepted.brotli = brotli.unwrap_or(any);
+        accepted
+    }
+
+    /// Whether this one is accepted.
+    pub fn takes(self, coding: Coding) -> bool {
+        match coding {
+            Coding::Gzip => self.gzip > 0,
+            Coding::Brotli => self.brotli > 0,
+        }
+    }
+
+    /// The coding that the client likes best, ours where it does not mind.
+    pub fn best(self, ours: Coding) -> Option<Coding> {
+        match (self.gzip, self.brotli) {
+            (0, 0) => None,
+            (gzip, brotli) if gzip > brotli => Some(Coding::Gzip),
+            (gzip, brotli) if brotli > gzip => Some(Coding::Brotli),
+            _ => Some(ours),
+        }
+    }
+}
+
+/// The `q` of `;q=0.5`. What cannot be read is not accepted.
+fn weight(parameters: &str) -> u16 {
+    let q = parameters
+        .split(';')
+        .find_map(|parameter| parameter.trim().strip_prefix("q="));
+    match q.map(str::parse::<f32>) {
+        None => 1000,
+        Some(Ok(q)) if (0.0..=1.0).contains(&q) => (q * 1000.0) as u16,
+        Some(_) => 0,
+    }
+}
+
+/// Whether a response may be compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompressionPolicy {
+    /// It may.
+    #[default]
+    Free,
+    /// It is sent as it is.
+    AsIs,
+}
+
+/// Tells caches that the response depends on what is accepted.
+pub(crate) fn vary(headers: &mut HeaderMap) {
+    let is_named = headers.get_all(VARY).iter().any(|value| {
+        let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
+        text.contains("accept-encoding") || text.trim() == "*"
+    });
+    if !is_named {
+        headers.append(VARY, HeaderValue::from_static("accept-encoding"));
+    }
+}
+
+/// Fast rather than small: the time is the worker's.
+const GZIP_LEVEL: u32 = 5;
+const BROTLI_QUALITY: u32 = 4;
+/// Logarithm of the window of whole bodies.
+const BROTLI_WINDOW: u32 = 20;
+/// Logarithm of the window of streams, which keep it while they last.
+const BROTLI_STREAM_WINDOW: u32 = 16;
+
+pub(crate) fn encode(coding: Coding, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = Encoder::new(coding, BROTLI_WINDOW);
+    encoder.write(bytes)?;
+    encoder.finish()
+}
+
+enum Encoder {
+    Gzip(Box<GzEncoder<Vec<u8>>>),
+    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+}
+
+impl Encoder {
+    fn new(coding: Coding, window: u32) -> Encoder {
+        match coding {
+            Coding::Gzip => Encoder::Gzip(Box::new(GzEncoder::new(
+                Vec::new(),
+                flate2::Compression::new(GZIP_LEVEL),
+            ))),
+            Coding::Brotli => Encoder::Brotli(Box::new(brotli::CompressorWriter::new(
+                Vec::new(),
+                4096,
+                BROTLI_QUALITY,
+                window,
+            ))),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Encoder::Gzip(encoder) => encoder.write_all(bytes),
+            Encoder::Brotli(encoder) => encoder.write_all(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Brotli(encoder) => encoder.flush(),
+        }
+    }
+
+    /// What has come out so far.
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Encoder::Gzip(encoder) => std::mem::take(encoder.get_mut()),
+            Encoder::Brotli(encoder) => std::mem::take(encoder.get_mut()),
+        }
+    }
+
+    fn finish(self) -> io::Result<Vec<u8>> {
+        match self {
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Brotli(encoder) => Ok(encoder.into_inner()),
+        }
+    }
+}
+
+/// A stream on its way through an encoder.
+pub(crate) struct Encoding {
+    /// None at the end.
+    encoder: Option<Encoder>,
+    /// Of the present piece, what has not been encoded.
+    rest: Bytes,
+    streams: Rc<Cell<usize>>,
+}
+
+impl Encoding {
+    /// None when as many streams as allowed are being encoded.
+    pub(crate) fn begin(coding: Coding, streams: &Rc<Cell<usize>>) -> Option<Box<Encoding>> {
+        if streams.get() >= COMPRESSED_STREAMS_MAX {
+            return None;
+        }
+        streams.set(streams.get() + 1);
+        Some(Box::new(Encoding {
+            encoder: Some(Encoder::new(coding, BROTLI_STREAM_WINDOW)),
+            rest: Bytes::new(),
+            streams: Rc::clone(streams),
+        }))
+    }
+
+    pub(crate) fn feed(&mut self, piece: Bytes) {
+        self.rest = piece;
+    }
+
+    /// What comes of the present piece: of a large one a part at a time. None when it has all been encoded and flushed.
+    pub(crate) fn next(&mut self) -> Option<Bytes> {
+        while !self.rest.is_empty() {
+            let encoder = self.encoder.as_mut()?;
+            let now = self.rest.len().min(COMPRESSED_TURN_BYTES);
+            // Writing into memory cannot fail.
+            let _ = encoder.write(self.rest.get(..now)?);
+            self.rest.advance(now);
+            if self.rest.is_empty() {
+                let _ = encoder.flush();
+            }
+            let out = encoder.take();
+            if !out.is_empty() {
+                return Some(out.into());
+            }
+        }
+        None
+    }
+
+    /// The end of the encoded stream, once.
+    pub(crate) fn finish(&mut self) -> Option<Bytes> {
+        let out = self.encoder.take()?.finish().unwrap_or_default();
+        Some(Bytes::from(out)).filter(|out| !out.is_empty())
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.encoder.is_none()
+    }
+}
+
+impl Drop for Encoding {
+    fn drop(&mut self) {
+        self.streams.set(self.streams.get().saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// `expected` is the coding for a whole body and for a stream.
+    fn check(accept: &str, expected: [Option<Coding>; 2]) {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_str(accept).unwrap());
+        let accepted = AcceptedCodings::of(&headers);
+        let best = [Coding::Brotli, Coding::Gzip].map(|ours| accepted.best(ours));
+        assert_eq!(best, expected, "{accept}");
+    }
+
+    #[test]
+    fn the_clients_weights_decide_and_ours_where_they_are_equal() {
+        let (gzip, brotli) = (Some(Coding::Gzip), Some(Coding::Brotli));
+        check("gzip, deflate, br, zstd", [brotli, gzip]);
+        check("gzip;q=1.0, br;q=0.5", [gzip, gzip]);
+        check("br;q=1.0, gzip;q=0.8, *;q=0.1", [brotli, brotli]);
+        check("GZIP", [gzip, gzip]);
+        check("*", [brotli, gzip]);
+        check("*;q=1, br;q=0", [gzip, gzip]);
+        for none in ["identity", "gzip;q=0", "br;q=2", "gzip;q=x", ""] {
+            check(none, [None, None]);
+        }
+    }
+
+    fn decode(coding: Coding, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        match coding {
+            Coding::Gzip => flate2::read::GzDecoder::new(bytes)
+                .read_to_end(&mut out)
+                .unwrap(),
+            Coding::Brotli => brotli::Decompressor::new(bytes, 4096)
+                .read_to_end(&mut out)
+                .unwrap(),
+        };
+        out
+    }
+
+    #[test]
+    fn encoded_body_decodes_to_the_same_whole_or_in_pieces() {
+        let text: Vec<u8> = (0..50_000u32)
+            .flat_map(|n| n.to_string().into_bytes())
+            .collect();
+        for coding in [Coding::Gzip, Coding::Brotli] {
+            assert_eq!(decode(coding, &encode(coding, &text).unwrap()), text);
+            let mut encoding = Encoding::begin(coding, &Rc::default()).unwrap();
+            let mut out = Vec::new();
+            for piece in text.chunks(30_000) {
+                encoding.feed(Bytes::copy_from_slice(piece));
+                while let Some(bytes) = encoding.next() {
+                    out.extend_from_slice(&bytes);
+                }
+            }
+            assert!(!encoding.is_finished());
+            out.extend_from_slice(&encoding.finish().unwrap_or_default());
+            assert_eq!(decode(coding, &out), text);
+        }
+    }
+
+    #[test]
+    fn one_stream_more_than_the_limit_is_not_encoded() {
+        let streams = Rc::default();
+        let begun: Vec<_> = (0..COMPRESSED_STREAMS_MAX)
+            .filter_map(|_| Encoding::begin(Coding::Gzip, &streams))
+            .collect();
+        assert_eq!(begun.len(), COMPRESSED_STREAMS_MAX);
+        assert!(Encoding::begin(Coding::Gzip, &streams).is_none());
+        drop(begun);
+        assert!(Encoding::begin(Coding::Gzip, &streams).is_some());
+    }
+}
