@@ -11,6 +11,7 @@ pub mod firebird;
 pub mod growth;
 mod guard;
 mod limits;
+mod log_buffer;
 pub mod poll;
 pub mod postgres;
 mod process;
@@ -22,6 +23,7 @@ use std::process::Output;
 pub use self::beside::{Asked, asked, beside};
 pub use self::dice::Dice;
 pub use self::guard::Guard;
+pub use self::log_buffer::LogBuffer;
 pub use self::process::{Process, crash, freeze, log_of, thaw};
 
 /// A port of 127.0.0.1 that nobody has at this moment. Somebody else may take it before it is used.
