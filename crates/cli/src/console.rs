@@ -9,7 +9,7 @@ use anyhow::Result;
 use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tsumugi_ruby::{App, Console, Reply};
+use tsumugi_ruby::{App, Console, ConsoleReply};
 use tsumugi_worker::WorkerLimits;
 
 use crate::application::{self, Data};
@@ -127,11 +127,11 @@ enum Shown {
     Unfinished,
 }
 
-fn show(reply: &Reply) -> Shown {
+fn show(reply: &ConsoleReply) -> Shown {
     match reply {
-        Reply::Unfinished => return Shown::Unfinished,
-        Reply::Value(value) => println!("=> {value}"),
-        Reply::Rows {
+        ConsoleReply::Unfinished => return Shown::Unfinished,
+        ConsoleReply::Value(value) => println!("=> {value}"),
+        ConsoleReply::Rows {
             columns,
             rows,
             more,
@@ -143,9 +143,9 @@ fn show(reply: &Reply) -> Shown {
                 (shown, true) => println!("the first {shown} rows"),
             }
         }
-        Reply::Interrupted => println!("interrupted"),
-        Reply::Syntax(error) => println!("SyntaxError: {error}"),
-        Reply::Raised(report) => {
+        ConsoleReply::Interrupted => println!("interrupted"),
+        ConsoleReply::Syntax(error) => println!("SyntaxError: {error}"),
+        ConsoleReply::Raised(report) => {
             println!("{report}");
             let own = report
                 .backtrace

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use tsumugi_ruby::{Trial, Verdict};
+use tsumugi_ruby::{TestOutcome, Trial};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::application::{self, Data};
@@ -139,8 +139,8 @@ async fn run_one(
         }
         Some(name) => {
             let started = Instant::now();
-            let verdict = trial.run(index, Duration::from_millis(TEST_MS_MAX)).await;
-            report(name, &verdict, started.elapsed(), file)
+            let outcome = trial.run(index, Duration::from_millis(TEST_MS_MAX)).await;
+            report(name, &outcome, started.elapsed(), file)
         }
     };
     application::retire(&app).await;
@@ -148,19 +148,19 @@ async fn run_one(
 }
 
 /// Prints one line for the test, and for a failure where and why.
-fn report(name: &str, verdict: &Verdict, took: Duration, file: &Path) -> Outcome {
+fn report(name: &str, outcome: &TestOutcome, took: Duration, file: &Path) -> Outcome {
     let ms = took.as_millis();
-    match verdict {
-        Verdict::Passed { .. } => {
+    match outcome {
+        TestOutcome::Passed { .. } => {
             println!("  ok   {name} ({ms} ms)");
             Outcome::Passed
         }
-        Verdict::Failed { report } => {
+        TestOutcome::Failed { report } => {
             println!("  FAIL {name} ({ms} ms)");
             println!("{}", indented(&reason(report, file)));
             Outcome::Failed
         }
-        Verdict::Overdue => {
+        TestOutcome::Overdue => {
             println!("  FAIL {name} ({ms} ms)");
             println!("       cancelled: test_ms_max ({TEST_MS_MAX} ms) is over");
             Outcome::Failed

@@ -242,7 +242,7 @@ class DB
     end
   end
 
-  # Notifies whoever listens to the channel; in a transaction when it commits.
+  # Notifies the listeners of the channel; in a transaction when it commits.
   def notify(channel, payload = "")
     raise Unsupported, "#{@scheme == "sqlite" ? "SQLite" : "Firebird"} has no NOTIFY" unless @scheme == "postgres"
 
@@ -290,7 +290,7 @@ class DB
     end
   end
 
-  # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash, or with `values` an Array, when it is asked for; returned
+  # The result of a query: an Enumerable of Hashes with Symbol keys. A row becomes a Hash, or with `values` an Array, when it is read; returned
   # from a handler, the rows become JSON without becoming Hashes.
   class Rows
     include Enumerable

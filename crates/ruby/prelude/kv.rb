@@ -1,4 +1,4 @@
-# Key-value stores: `KV.open`. A store of this process is one for all its workers; another server's is asked over its service.
+# Key-value stores: `KV.open`. A store of this process is one for all its workers; another server's is reached through its service.
 # Keys are Strings or Symbols (which stand for their names), values are Strings. Reads of a store of this process never park a
 # fibre, nor do writes to one in memory; everything else does, and other requests run meanwhile.
 class KV
@@ -88,7 +88,7 @@ class KV
     return value unless value == MISS
 
     value = Tsumugi::Native.kv_join(self, key)
-    return value unless value.is_a?(Duty)
+    return value unless value.is_a?(Lead)
 
     begin
       Tsumugi::Native.kv_land(value, yield, ttl)
@@ -110,7 +110,7 @@ class KV
     end
   end
 
-  # What `watch` tells. +lost+ is the number of changes that nobody was told of, with :lagged.
+  # A change that `watch` reports. +lost+ is the number of changes that were dropped, with :lagged.
   class Change
     attr_reader :kind, :key, :lost
 
@@ -147,7 +147,7 @@ class KV
     alias length count
   end
 
-  # A store of another server, asked over its service (`tkrzw://host:port/index`). It knows no time to live and tells no changes.
+  # A store of another server, reached through its service (`tkrzw://host:port/index`). It has no time to live and reports no changes.
   class Remote
     def get(key) = Tsumugi::Native.kv_get(self, key)
     alias [] get

@@ -1,117 +1,120 @@
 # What `tsumugi migrate` and `tsumugi seed` run. Loaded only there; what is shown of it, and how, is not decided here.
 module Tsumugi
-  # Tells the command how far the work is, and what is run.
-  class ToldWork
-    attr_writer :tells
+  # Reports to the command how far the work is, and which statements run.
+  class ReportedWork
+    attr_writer :shows_statements
 
-    def began(file, direction, place, count) = Native.news(:began, file, direction.to_s, place, count)
-    def ended(file, direction) = Native.news(:ended, file, direction.to_s, 0, 0)
-    def skipped(file) = Native.news(:skipped, file, "", 0, 0)
-    def progress(title, done, total) = Native.news(:progress, title.to_s, "", done, total)
+    def began(file, direction, place, count) = Native.maintenance_event(:began, file, direction.to_s, place, count)
+    def ended(file, direction) = Native.maintenance_event(:ended, file, direction.to_s, 0, 0)
+    def skipped(file) = Native.maintenance_event(:skipped, file, "", 0, 0)
+    def progress(title, done, total) = Native.maintenance_event(:progress, title.to_s, "", done, total)
 
-    # Statements are told while the block runs, when they are wanted.
+    # Reports the statements of the block, if the command shows them.
     def listening
-      Tsumugi.told = ->(sql) { Native.news(:statement, sql, "", 0, 0) } if @tells
+      Tsumugi.on_statement = ->(sql) { Native.maintenance_event(:statement, sql, "", 0, 0) } if @shows_statements
       yield
     ensure
-      Tsumugi.told = nil
+      Tsumugi.on_statement = nil
     end
   end
 
-  # Who is told what a database is asked to change; nil while nobody listens.
+  # The block that gets each statement of an author; nil while no author's code runs.
   class << self
-    attr_accessor :told
+    attr_writer :on_statement
 
-    # What is asked on the way was not the author's to say.
-    def quietly
-      told = self.told
-      self.told = nil
+    # Runs the block without reports: its statements are not the author's.
+    def without_reports
+      listener = @on_statement
+      @on_statement = nil
       yield
     ensure
-      self.told = told
+      @on_statement = listener
     end
+
+    # Reports +sql+, or what the block makes of it, which is not called without a listener.
+    def report_statement(sql = nil) = @on_statement&.call(sql || yield)
   end
 
-  # A database that tells.
-  module ToldDatabase
+  # Reports the statements of a database.
+  module StatementReports
     def query(sql, *values)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
     def execute(sql, *values)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
     def insert(sql, *values)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
     def execute_script(sql)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
     def __run_schema(statements)
-      statements.each { |sql| Tsumugi.told&.call(sql) }
+      statements.each { |sql| Tsumugi.report_statement(sql) }
       super
     end
 
     def stream(sql, *values)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
     def pipeline(atomic: false)
       super(atomic: atomic) do |pipeline|
         yield pipeline
-        pipeline.statements.each { |sql, _| Tsumugi.told&.call(sql) }
+        pipeline.statements.each { |sql, _| Tsumugi.report_statement(sql) }
       end
     end
 
     def copy_in(sql)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
     def copy_out(sql)
-      Tsumugi.told&.call(sql)
+      Tsumugi.report_statement(sql)
       super
     end
 
-    def __held?(sql) = Tsumugi.quietly { super(sql) }
-    def __refuse_rebuild(table) = Tsumugi.quietly { super(table) }
-    def __referring_to(table) = Tsumugi.quietly { super(table) }
+    def __held?(sql) = Tsumugi.without_reports { super(sql) }
+    def __refuse_rebuild(table) = Tsumugi.without_reports { super(table) }
+    def __referring_to(table) = Tsumugi.without_reports { super(table) }
   end
 
-  # What the builder changes.
-  module ToldQuery
+  # Reports the statements of the builder that change rows.
+  module QueryReports
     def insert(row = {}, **columns)
       row = columns if row == {}
-      __tell_rows(row)
+      __report_rows(row)
       super(row)
     end
 
     def insert_id(row, key = nil)
-      __tell_rows(row)
+      __report_rows(row)
       super
     end
     alias insertId insert_id
 
     def update(columns)
-      Tsumugi.told&.call(update_sql(columns))
+      Tsumugi.report_statement { update_sql(columns) }
       super
     end
 
     def delete
-      Tsumugi.told&.call(delete_sql)
+      Tsumugi.report_statement { delete_sql }
       super
     end
 
-    def __tell_rows(rows)
-      (rows.is_a?(Array) ? rows : [rows]).each { |row| Tsumugi.told&.call(insert_sql(row)) }
+    def __report_rows(rows)
+      (rows.is_a?(Array) ? rows : [rows]).each { |row| Tsumugi.report_statement { insert_sql(row) } }
     end
   end
 
@@ -132,16 +135,16 @@ module Tsumugi
     # The job of one command.
     def self.job(task, url, steps, trial)
       Task.new do
-        work = ToldWork.new
+        work = ReportedWork.new
         if trial
-          DB.prepend(ToldDatabase)
-          DB::Query.prepend(ToldQuery)
+          DB.prepend(StatementReports)
+          DB::Query.prepend(QueryReports)
         end
         url ||= DB.default_url
         # Another process's turn on SQLite is waited for as a connection; a server that is not there is not.
         acquire = url.start_with?("sqlite:") ? { acquire: PATIENCE_SECONDS } : {}
         db = DB.connect(url, pool: 2, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false, **acquire)
-        work.tells = trial
+        work.shows_statements = trial
         task == :seed ? seed(db, work) : migrate(Migrations.new(db, "migrations", work), task, steps, trial)
       end
     end

@@ -1,4 +1,4 @@
-# Migrations and seeds: files beside the application, `up { … }` and `down { … }`, each applied once, whoever comes first. What tables
+# Migrations and seeds: files beside the application, `up { … }` and `down { … }`, each applied once, by the first process that comes. What tables
 # look like is theirs. Rule: a migration is applied and noted in one transaction, or nothing of it is kept.
 class DB
   # A migration or seed failed. The message says which, why, and what was kept.
@@ -24,7 +24,7 @@ class DB
 end
 
 module Tsumugi
-  # How work on a schema is told of where nobody looks on: in the log.
+  # Reports on work on a schema in the log, for applications that migrate at their start.
   class LoggedWork
     def began(_file, _direction, _place, _count) = nil
     def ended(file, direction) = log.info("migrated #{direction}", file: file)
@@ -35,7 +35,7 @@ module Tsumugi
     def listening = yield
   end
 
-  # What is there for the author of a file.
+  # What the code of a migration or of seeds can call.
   class SchemaFile
     attr_reader :db
 
@@ -68,7 +68,7 @@ module Tsumugi
     NAME = /\A(\d{1,32})_\w+\.rb\z/
 
     def version = name.split("_").first
-    # By which it is told from others and put in order: 007 is 7.
+    # Identifies the migration and orders it: 007 is 7.
     def ordinal = @ordinal ||= Native.schema_ordinal(version)
     def checksum = @checksum ||= Digest::SHA256.hexdigest(@text)
 
@@ -188,7 +188,7 @@ module Tsumugi
     # What is noted, by its ordinal.
     def found = @tried || @db[TABLE].all.to_h { |row| [Native.schema_ordinal(row[:version]), row] }
 
-    # Answers how many it ran: what another process was faster with is left out.
+    # Answers how many it ran: without those that another process applied first.
     def run(files, direction)
       ran = 0
       files.each_with_index do |file, place|

@@ -153,7 +153,7 @@ class Nginx
   end
 
   # Variables of nginx that have a meaning here. `arg_NAME`, `http_NAME` and `cookie_NAME` are made of the request's own
-  # names, which is why this class alone answers to names that nobody defined, as it does in ngx_mruby.
+  # names, which is why this class alone answers to names that are not defined, as it does in ngx_mruby.
   class Var
     def initialize
       @context = Tsumugi::Native.here

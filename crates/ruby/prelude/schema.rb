@@ -183,7 +183,7 @@ class DB
     end
   end
 
-  # A transaction in which nobody else changes the schema. Who has to wait for that waits outside of it: an open transaction would
+  # A transaction that alone changes the schema. Waiting for that happens outside of it: an open transaction would
   # hold up `create index concurrently`. In the caller's own transaction there is no outside.
   def __change_schema(mode = :schema)
     if Tsumugi::Native.db_in_transaction?(@native)
@@ -197,7 +197,7 @@ class DB
     answer
   end
 
-  # Runs the block in a transaction if nobody else changes the schema, and answers whether it did.
+  # Runs the block in a transaction if no other transaction changes the schema, and answers whether it did.
   def __schema_tried?(mode)
     begun = false
     # What another process noted while this one waited has to be seen, whatever the database does by default.
@@ -208,7 +208,7 @@ class DB
       held
     end
   rescue PoolTimeout, SerializationFailure => e
-    # A file has one writer: that it has another now, of this process or not, is the same as a lock that somebody holds.
+    # A file has one writer: that it has another now, of this process or not, is the same as a lock that is held.
     raise e if begun || !__embedded?
 
     false

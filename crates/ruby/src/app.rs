@@ -17,10 +17,10 @@ use crate::driver::{self, Bounds, Parked, Signal, Started};
 use crate::error::Error;
 use crate::exchange::{Capture, Captured, Exchange};
 use crate::finish::{self, Finished};
-use crate::host::{Ended, Host, Settings};
-use crate::program::Shared;
+use crate::host::{Ended, Host};
 use crate::public::Public;
 use crate::routes::{self, Route, RouteLine, Routes};
+use crate::settings::{Settings, SharedDatabases};
 use crate::{load, streaming, timers};
 
 /// One application file, loaded on one worker.
@@ -35,17 +35,17 @@ pub struct App {
 impl App {
     /// Loads the application of `settings` on this worker; its plugins may wait.
     pub async fn load(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<App>, Error> {
-        App::load_sharing(worker, settings, Shared::default()).await
+        App::load_sharing(worker, settings, SharedDatabases::default()).await
     }
 
     /// The same, with databases for `DB.shared`.
     pub(crate) async fn load_sharing(
         worker: &WorkerHandle,
         settings: Rc<Settings>,
-        shared: Shared,
+        shared: SharedDatabases,
     ) -> Result<Rc<App>, Error> {
         let path = settings.app.clone();
-        let host = Host::open(worker, settings)?;
+        let host = load::host(worker, settings)?;
         *host.shared.borrow_mut() = shared;
         load::program(&host, &path).await?;
         let routes = host.vm.enter(routes::read)?;
@@ -87,6 +87,15 @@ impl App {
     /// The VM that the application runs in.
     pub(crate) fn host(&self) -> &Rc<Host> {
         &self.host
+    }
+
+    /// Lets Ruby beside the application send requests to it.
+    pub(crate) fn offer_client(self: &Rc<Self>) -> Result<(), Error> {
+        let app = Rc::downgrade(self);
+        crate::natives::offer_client(&self.host, move |request| {
+            let app = app.upgrade();
+            async move { Some(app?.answer(request).await) }
+        })
     }
 
     /// Whether responses may be compressed: `compress false` in the application file says no.

@@ -13,8 +13,8 @@ use crate::app::App;
 use crate::driver::{self, Bounds, Signal};
 use crate::error::Error;
 use crate::host::Ended;
+use crate::load;
 use crate::trial::CLIENT;
-use crate::{load, natives};
 
 const CONSOLE: (&str, &str) = ("tsumugi/console.rb", include_str!("../prelude/console.rb"));
 
@@ -34,7 +34,7 @@ pub struct Console {
 
 /// What became of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum ConsoleReply {
     /// It ran; its value, inspected.
     Value(String),
     /// It ran; its value is rows, of which these are the first.
@@ -59,7 +59,7 @@ pub enum Reply {
 impl Console {
     /// Opens a console on a loaded application.
     pub fn open(app: &Rc<App>) -> Result<Console, Error> {
-        natives::offer_client(app)?;
+        app.offer_client()?;
         load::own(app.host(), &[CLIENT, CONSOLE])?;
         Ok(Console {
             app: Rc::clone(app),
@@ -68,7 +68,7 @@ impl Console {
     }
 
     /// Runs a text of one or more lines. It is cancelled when `interrupted` resolves.
-    pub async fn run(&self, text: &str, interrupted: impl Future<Output = ()>) -> Reply {
+    pub async fn run(&self, text: &str, interrupted: impl Future<Output = ()>) -> ConsoleReply {
         let host = self.app.host();
         let line = self.line.get();
         if let Some(reply) = host.vm.enter(|scope| parse(scope, text, line)) {
@@ -99,24 +99,24 @@ impl Console {
 }
 
 /// Why the text cannot run; `None` when it can.
-fn parse(scope: &Scope<'_>, text: &str, line: u16) -> Option<Reply> {
+fn parse(scope: &Scope<'_>, text: &str, line: u16) -> Option<ConsoleReply> {
     let error = scope.compile(text.as_bytes(), "console", line).err()?;
     let unfinished =
         |error: &SyntaxError| UNFINISHED.iter().any(|words| error.message.contains(words));
     if error.iter().any(unfinished) {
-        return Some(Reply::Unfinished);
+        return Some(ConsoleReply::Unfinished);
     }
-    error.into_iter().next().map(Reply::Syntax)
+    error.into_iter().next().map(ConsoleReply::Syntax)
 }
 
-fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Reply {
+fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> ConsoleReply {
     match ended {
         Ended::Value(value) => match scope.text(value) {
-            Some(text) => Reply::Value(text),
+            Some(text) => ConsoleReply::Value(text),
             None => {
                 let rows = elements(scope, scope.array_at(value, 1));
                 let row = |row: &Value<'_>| texts(scope, *row);
-                Reply::Rows {
+                ConsoleReply::Rows {
                     columns: texts(scope, scope.array_at(value, 0)),
                     rows: rows.iter().map(row).collect(),
                     more: scope.array_at(value, 2).truthy(),
@@ -126,9 +126,9 @@ fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Reply {
         Ended::Raised(exception) => {
             let report = scope.report(Raise(exception));
             if report.class == "Tsumugi::Cancelled" {
-                Reply::Interrupted
+                ConsoleReply::Interrupted
             } else {
-                Reply::Raised(report)
+                ConsoleReply::Raised(report)
             }
         }
     }

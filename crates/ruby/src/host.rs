@@ -3,17 +3,14 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tsumugi_db::{Database, Watched};
-use tsumugi_http::secret::Secret;
 use tsumugi_kv::single_flight::Runner;
 use tsumugi_mruby::{ExceptionReport, Interrupter, Kind, Options, Result, Root, Scope, Value, Vm};
-pub use tsumugi_server::Mode;
 use tsumugi_worker::{Observer, ObserverGuard, Sample, WorkerHandle};
 
 use crate::admission::Admission;
@@ -21,31 +18,10 @@ use crate::answer::Operation;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::frames;
-use crate::limits::Limits;
-use crate::natives::kv::Store;
+use crate::natives::kv::KvStore;
 use crate::natives::standard::last_match::LastMatch;
-use crate::program::Shared;
+use crate::settings::{Settings, SharedDatabases};
 use crate::web::Web;
-
-/// How an application is run.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The application file.
-    pub app: PathBuf,
-    /// `Tsumugi.data_dir`.
-    pub data_dir: PathBuf,
-    /// Development or production.
-    pub mode: Mode,
-    /// The limits of Ruby.
-    pub limits: Limits,
-    /// The limits of HTTP that handlers meet: bodies, parameters, streams.
-    pub http: tsumugi_http::HttpLimits,
-    /// What signs sessions and cookies; `None` takes it from the environment's `TSUMUGI_SECRET`.
-    pub secret: Option<Secret>,
-    /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
-    /// system's.
-    pub certificates: Option<PathBuf>,
-}
 
 /// The VM of one application on one worker.
 pub(crate) struct Host {
@@ -82,11 +58,11 @@ pub(crate) struct Host {
     /// Names that JSON made Symbols of.
     pub json_symbols: RefCell<HashSet<String>>,
     /// Key-value stores that the application opened.
-    stores: RefCell<Vec<Weak<Store>>>,
+    stores: RefCell<Vec<Weak<KvStore>>>,
     /// Databases that the application connected to.
     databases: RefCell<Vec<Watched>>,
     /// What `DB.shared` finds.
-    pub shared: RefCell<Shared>,
+    pub shared: RefCell<SharedDatabases>,
     pub web: Web,
     pub admission: Admission,
     _watch: ObserverGuard,
@@ -132,14 +108,14 @@ impl Host {
     }
 
     /// The application has opened one more key-value store.
-    pub fn keep_store(&self, store: &Rc<Store>) {
+    pub fn keep_store(&self, store: &Rc<KvStore>) {
         let mut stores = self.stores.borrow_mut();
         stores.retain(|store| store.strong_count() > 0);
         stores.push(Rc::downgrade(store));
     }
 
     /// The stores that the application still has.
-    pub fn stores(&self) -> Vec<Rc<Store>> {
+    pub fn stores(&self) -> Vec<Rc<KvStore>> {
         self.stores
             .borrow()
             .iter()
@@ -154,7 +130,7 @@ impl Host {
         jobs.map(|job| self.runner.member(job)).collect()
     }
 
-    /// Opens a VM and loads the prelude into it.
+    /// Opens a VM, with nothing loaded into it.
     pub fn open(
         worker: &WorkerHandle,
         settings: Rc<Settings>,
@@ -170,7 +146,7 @@ impl Host {
             seen: AtomicU64::new(0),
             stopped: AtomicU64::new(0),
         });
-        let host = Rc::new(Host {
+        Ok(Rc::new(Host {
             vm,
             worker: worker.clone(),
             settings,
@@ -196,12 +172,7 @@ impl Host {
             web: Web::default(),
             admission: Admission::default(),
             _watch: worker.watch(watchdog),
-        });
-        crate::load::prelude(&host)?;
-        // From here on it runs what the author wrote.
-        host.vm
-            .on_slow(|file, line| tracing::warn!("a handler at {file}:{line} holds its worker"));
-        Ok(host)
+        }))
     }
 
     /// An idle fibre, or a new one; the exception when there is no memory for one.

@@ -1,12 +1,12 @@
 //! Ruby values as JSON text: compact, UTF-8 unescaped, integers exact. Not a parser.
-//! Hashes and arrays are walked in Rust; any other object is asked for `to_json`, else `to_h`, else `to_s`.
+//! Hashes and arrays are walked in Rust; of any other object `to_json` is called, else `to_h`, else `to_s`.
 
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value, text};
 
 use crate::limits::JSON_BYTES_MAX;
-use crate::natives::{database, rows};
+use crate::natives::database::{failure, packed};
 
-/// Values written, or made, before the watchdog is asked again.
+/// Values written, or made, before the next look at the watchdog.
 pub(crate) const VALUES_BETWEEN_CHECKS: usize = 1_024;
 
 /// Appends `value` to `out`. Raises for what JSON cannot hold and for nesting beyond `depth_max`.
@@ -111,7 +111,7 @@ impl Writer<'_> {
     ) -> Result<'s, ()> {
         self.out.push(b'[');
         let mut i = 0;
-        // The length is asked for anew: an element's to_json may change the array.
+        // The length is read anew: an element's to_json may change the array.
         while i < scope.array_len(array) {
             if i > 0 {
                 self.out.push(b',');
@@ -169,10 +169,10 @@ impl Writer<'_> {
         value: Value<'_>,
         depth: usize,
     ) -> Result<'s, ()> {
-        if let Some(rows) = rows::packed(scope, value) {
+        if let Some(rows) = packed::packed(scope, value) {
             return rows
                 .write_json(self.out)
-                .map_err(|error| database::raise(scope, &error));
+                .map_err(|error| failure::raise(scope, &error));
         }
         if value.kind() == Kind::BigInteger {
             let text = scope.call(value, "to_s", &[])?;

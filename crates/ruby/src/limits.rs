@@ -44,7 +44,7 @@ pub(crate) const SORTED_MAX: usize = 100_000;
 /// Bytes of strings that are sorted at one go.
 pub(crate) const SORTED_BYTES_MAX: usize = 64 << 20;
 
-/// Records that a store is asked for or given by one call of `get_multi`, `set_multi`, `delete_multi` or `cas_multi`.
+/// Records that one call reads or writes of `get_multi`, `set_multi`, `delete_multi` or `cas_multi`.
 pub(crate) const KV_MULTI_MAX: usize = 10_000;
 
 /// Records that `kv.scan` asks a store for at a time.

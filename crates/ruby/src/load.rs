@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tsumugi_mruby::{Root, Scope};
+use tsumugi_server::Mode;
+use tsumugi_worker::WorkerHandle;
 
 use crate::driver::{self, Bounds};
 use crate::error::Error;
-use crate::host::{Ended, Host, Known, Mode};
+use crate::host::{Ended, Host, Known};
 use crate::natives;
+use crate::settings::Settings;
 
 /// The product's own Ruby, in the order of loading.
 const PRELUDE: &[(&str, &str)] = &[
@@ -89,8 +92,18 @@ const PRELUDE: &[(&str, &str)] = &[
     ),
 ];
 
+/// Opens a VM and loads the prelude into it.
+pub(crate) fn host(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<Host>, Error> {
+    let host = Host::open(worker, settings)?;
+    prelude(&host)?;
+    // From here on it runs what the author wrote.
+    host.vm
+        .on_slow(|file, line| tracing::warn!("a handler at {file}:{line} holds its worker"));
+    Ok(host)
+}
+
 /// Defines the natives, runs the prelude.
-pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
+fn prelude(host: &Rc<Host>) -> Result<(), Error> {
     let known = host.vm.enter(|scope| -> Result<Known, Error> {
         let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
         natives::install(host, scope).map_err(wrong)?;
@@ -114,7 +127,7 @@ pub(crate) fn prelude(host: &Rc<Host>) -> Result<(), Error> {
         set("@mode", tsumugi_mruby::Value::symbol(scope.intern(mode)))?;
         let id = scope.integer(i64::try_from(host.worker.id()).unwrap_or(0));
         let count = scope.integer(i64::try_from(host.worker.count()).unwrap_or(1));
-        let worker = scope.constant("Tsumugi::Worker").map_err(wrong)?;
+        let worker = scope.constant("Tsumugi::WorkerHandle").map_err(wrong)?;
         let worker = scope.call(worker, "new", &[id, count]).map_err(wrong)?;
         let name = tsumugi_mruby::Value::symbol(scope.intern("WORKER"));
         scope

@@ -11,8 +11,11 @@ use tsumugi_worker::WorkerHandle;
 use crate::answer::answer;
 use crate::driver::{self, Bounds, Signal};
 use crate::error::Error;
-use crate::host::{Ended, Host, Settings};
+use crate::host::{Ended, Host};
+use crate::settings::Settings;
 use crate::{load, natives};
+
+pub use crate::natives::maintenance_event::MaintenanceEvent;
 
 const MAINTENANCE: (&str, &str) = (
     "tsumugi/maintenance.rb",
@@ -39,59 +42,19 @@ pub enum Task {
     Seed,
 }
 
-/// Whether something is done or only tried.
+/// Whether the work is committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// It stays.
-    Kept,
-    /// It is undone at the end, and every statement is told.
-    Undone,
-}
-
-/// What is told while the work goes on.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
-    /// A file, or the seeds of a table, begin.
-    Began {
-        /// Its name.
-        name: String,
-        /// `up`, `down` or nothing.
-        direction: String,
-        /// How many came before it.
-        place: u64,
-        /// How many there are.
-        count: u64,
-    },
-    /// It has done what it says.
-    Ended {
-        /// Its name.
-        name: String,
-        /// `up`, `down` or nothing.
-        direction: String,
-    },
-    /// It cannot be tried, because it could not be undone.
-    Skipped {
-        /// Its name.
-        name: String,
-    },
-    /// A statement is going to run that is to be undone.
-    Statement(String),
-    /// Long work goes on.
-    Progress {
-        /// What its author calls it.
-        title: String,
-        /// How much is done.
-        done: u64,
-        /// Of how much.
-        total: u64,
-    },
+pub enum RunMode {
+    /// It is committed.
+    Commit,
+    /// It is rolled back at the end, and every statement is reported.
+    DryRun,
 }
 
 /// What became of a task.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MaintenanceOutcome {
     /// So many files did what they say.
     Done(u64),
     /// The migrations, each with number, name, state and when it was applied.
@@ -122,27 +85,27 @@ impl Task {
 }
 
 impl Maintenance {
-    /// Opens a VM beside the application file of `settings`, which is not loaded; `hear` is told of the work.
+    /// Opens a VM beside the application file of `settings`, which is not loaded; `report` gets the events of the work.
     pub fn open(
         worker: &WorkerHandle,
         settings: Rc<Settings>,
-        hear: impl Fn(News) + 'static,
+        report: impl Fn(MaintenanceEvent) + 'static,
     ) -> Result<Maintenance, Error> {
-        let host = Host::open(worker, settings)?;
-        natives::offer_news(&host, hear)?;
+        let host = load::host(worker, settings)?;
+        natives::offer_maintenance_events(&host, report)?;
         load::own(&host, &[MAINTENANCE])?;
         Ok(Maintenance { host })
     }
 
-    /// Does it on the database at `url`, or else on the one that applications have when they are not told either. What runs is cancelled
+    /// Runs the task on the database at `url`, or else on the one that applications have without a URL. What runs is cancelled
     /// when `interrupted` resolves.
     pub async fn run(
         &self,
         task: Task,
-        effect: Effect,
+        mode: RunMode,
         url: Option<String>,
         interrupted: impl Future<Output = ()>,
-    ) -> Outcome {
+    ) -> MaintenanceOutcome {
         let signal = Rc::new(Signal::default());
         let bounds = Bounds {
             signal: Some(Rc::clone(&signal)),
@@ -155,7 +118,7 @@ impl Maintenance {
                 Value::symbol(scope.intern(task.word())),
                 url,
                 steps.unwrap_or_else(Value::nil),
-                Value::boolean(effect == Effect::Undone),
+                Value::boolean(mode == RunMode::DryRun),
             ];
             scope.call(scope.constant("Tsumugi::Maintenance")?, "job", &arguments)
         });
@@ -171,18 +134,18 @@ impl Maintenance {
     }
 }
 
-fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> Outcome {
+fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> MaintenanceOutcome {
     match ended {
         Ended::Value(value) => match value.as_integer() {
-            Some(count) => Outcome::Done(u64::try_from(count).unwrap_or_default()),
-            None => Outcome::Status(rows(scope, value)),
+            Some(count) => MaintenanceOutcome::Done(u64::try_from(count).unwrap_or_default()),
+            None => MaintenanceOutcome::Status(rows(scope, value)),
         },
         Ended::Raised(exception) => {
             let report = scope.report(Raise(exception));
             if report.class == "Tsumugi::Cancelled" {
-                Outcome::Interrupted
+                MaintenanceOutcome::Interrupted
             } else {
-                Outcome::Raised(report)
+                MaintenanceOutcome::Raised(report)
             }
         }
     }

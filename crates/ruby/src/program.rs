@@ -3,36 +3,32 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::Database;
 use tsumugi_http::{HttpResponse, Request};
 use tsumugi_server::{Application, Shown, VmFigures};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
-use crate::host::Settings;
 use crate::natives::kv::Backend;
+use crate::settings::{Settings, SharedDatabases};
 
 /// An application file, to be loaded on one worker.
 pub struct Program {
     settings: Rc<Settings>,
-    shared: Shared,
+    shared: SharedDatabases,
 }
-
-/// Databases that something else on this worker has opened, by name.
-pub type Shared = Rc<[(Box<str>, Database)]>;
 
 impl Program {
     /// The file of these settings.
     pub fn new(settings: Settings) -> Program {
         Program {
             settings: Rc::new(settings),
-            shared: Shared::default(),
+            shared: SharedDatabases::default(),
         }
     }
 
     /// The same, with databases for `DB.shared`.
     #[must_use]
-    pub fn sharing(self, shared: Shared) -> Program {
+    pub fn sharing(self, shared: SharedDatabases) -> Program {
         Program { shared, ..self }
     }
 }

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::Ended;
-use crate::{load, natives};
+use crate::load;
 
 /// The Ruby of the client in the same process, for tests and consoles.
 pub(crate) const CLIENT: (&str, &str) = ("tsumugi/client.rb", include_str!("../prelude/client.rb"));
@@ -28,7 +28,7 @@ pub struct Trial {
 
 /// How a test ended.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum TestOutcome {
     /// It came to its end with so many assertions.
     Passed {
         /// Assertions made.
@@ -47,7 +47,7 @@ impl Trial {
     /// Loads a file of tests beside the application.
     pub async fn load(app: &Rc<App>, file: &Path) -> Result<Trial, Error> {
         let host = app.host();
-        natives::offer_client(app)?;
+        app.offer_client()?;
         load::own(host, &[CLIENT, TEST])?;
         load::program(host, file).await?;
         let names = host.vm.enter(names).map_err(Error::Prelude)?;
@@ -63,7 +63,7 @@ impl Trial {
     }
 
     /// Runs one test to its end, or cancels it after `limit`.
-    pub async fn run(&self, index: usize, limit: Duration) -> Verdict {
+    pub async fn run(&self, index: usize, limit: Duration) -> TestOutcome {
         let deadline = Instant::now() + limit;
         let bounds = Bounds {
             deadline: Some(deadline),
@@ -74,15 +74,15 @@ impl Trial {
             scope.call(scope.constant("Tsumugi::Tests")?, "job", &[index])
         });
         let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-            Ended::Value(assertions) => Verdict::Passed {
+            Ended::Value(assertions) => TestOutcome::Passed {
                 assertions: assertions.as_integer().unwrap_or_default(),
             },
             Ended::Raised(exception) => {
                 let report = scope.report(Raise(exception));
                 if report.class == "Tsumugi::Cancelled" {
-                    Verdict::Overdue
+                    TestOutcome::Overdue
                 } else {
-                    Verdict::Failed { report }
+                    TestOutcome::Failed { report }
                 }
             }
         };

@@ -10,6 +10,7 @@ pub mod firebird;
 pub mod growth;
 mod guard;
 mod limits;
+mod log_buffer;
 pub mod poll;
 pub mod postgres;
 mod process;
@@ -21,6 +22,7 @@ use std::process::Output;
 
 pub use self::dice::Dice;
 pub use self::guard::Guard;
+pub use self::log_buffer::LogBuffer;
 pub use self::process::{ServerProcess, crash, freeze, log_of, thaw};
 pub use self::wrapped_command::{ProgramRequest, read_arguments, run_beside};
 

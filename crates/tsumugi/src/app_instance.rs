@@ -2,10 +2,8 @@
 //! Rule: the plugin stops after the last request, stream and tick that can use it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -15,39 +13,22 @@ use http::{Method, StatusCode, Uri};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tsumugi_http::compress::CompressionPolicy;
-use tsumugi_http::secret::Secret;
 use tsumugi_http::{Allow, Files, Folder, HttpBody, Match, OnWorker, Request};
 use tsumugi_server::{Mode, Shown};
 
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, story};
-use crate::handler::{Endpoint, Local};
+use crate::handler::Endpoint;
 use crate::layer::{self, Mapper};
 use crate::ledger::Ledger;
-use crate::limits::Limits;
+use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
 use crate::router::{Mounted, Placed, RouteLine, Router, translated};
 use crate::session::{RequestSession, SessionStore};
+use crate::settings::Settings;
 use crate::streaming::{Output, until_gone};
 use crate::timers;
-
-/// How an application is run.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Where its data lives.
-    pub data_dir: PathBuf,
-    /// Development or production.
-    pub mode: Mode,
-    /// What signs sessions; none takes it from the environment's `TSUMUGI_SECRET`.
-    pub secret: Option<Secret>,
-    /// Variables that [`Worker::env`] looks for before those of the process's environment.
-    pub environment: HashMap<String, String>,
-    /// The limits of handlers.
-    pub limits: Limits,
-    /// The limits of HTTP that handlers meet: bodies, parameters, streams.
-    pub http: tsumugi_http::HttpLimits,
-}
 
 /// One application with its plugin, on one worker.
 pub struct AppInstance<S> {
@@ -151,7 +132,9 @@ impl<S: Plugin> AppInstance<S> {
         });
         let started = declared.timers.into_iter().filter_map(|timer| {
             let stop = Rc::clone(&loaded.stop_timers);
-            timers::start(&loaded, timer, async move { stop.given().await })
+            timers::start(&loaded.worker, &loaded.state, timer, async move {
+                stop.given().await
+            })
         });
         loaded.timers.borrow_mut().extend(started);
         Ok(loaded)
@@ -299,7 +282,13 @@ impl<S: 'static> AppInstance<S> {
             let refused = self.mapped(&subject, Error::Busy { max });
             (refused, Duration::ZERO)
         } else {
-            let context = Context::new(request, captures, Rc::clone(self), visit.clone());
+            let context = Context::new(
+                request,
+                captures,
+                Rc::clone(&self.state),
+                self.worker.clone(),
+                visit.clone(),
+            );
             let mut future = endpoint(context);
             match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
                 Poll::Ready(outcome) => (outcome, Duration::ZERO),
@@ -568,7 +557,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_ends_at_a_slash() {
+    fn prefix_ends_at_a_slash() {
         assert_eq!(below("/a/b", "/a"), Some("/b"));
         assert_eq!(below("/a", "/a"), Some("/"));
         assert_eq!(below("/ab", "/a"), None);
@@ -576,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_target_keeps_its_query() {
+    fn moved_target_keeps_its_query() {
         let uri: Uri = "/a/b?x=1".parse().unwrap();
         assert_eq!(moved(&uri, "/b").unwrap(), "/b?x=1");
     }

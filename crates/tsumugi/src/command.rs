@@ -1,7 +1,7 @@
 //! The command line of a native application: `serve` with the options of `tsumugi serve`, `check`, `routes`, `migrate` and `seed`.
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,7 +13,8 @@ use clap::{Parser, Subcommand};
 use tsumugi_server::{Limited, Options, Row, limited, table};
 use tsumugi_worker::ERRORS;
 
-use crate::maintain::{Maintained, MaintenanceTarget, Word};
+use crate::maintain::{DatabaseCommands, MaintenanceTarget, MigrateCommand};
+use crate::stdout::print;
 
 /// The limits of an application in Rust.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +69,7 @@ enum Command {
     /// Change the tables of the database step by step
     Migrate {
         #[command(subcommand)]
-        word: Word,
+        command: MigrateCommand,
     },
     /// Fill the database with what it begins with
     Seed(MaintenanceTarget),
@@ -86,7 +87,7 @@ where
 /// The command line of an application that has more to say than its routes.
 pub struct Commands<F> {
     routes: F,
-    maintained: Maintained,
+    database: DatabaseCommands,
 }
 
 impl<F> Commands<F> {
@@ -94,7 +95,7 @@ impl<F> Commands<F> {
     pub fn new(routes: F) -> Commands<F> {
         Commands {
             routes,
-            maintained: Maintained::default(),
+            database: DatabaseCommands::default(),
         }
     }
 
@@ -105,7 +106,7 @@ impl<F> Commands<F> {
         C: AsyncFn(&Worker) -> crate::Result<Db> + 'static,
     {
         let connect = Rc::new(connect);
-        self.maintained.connect = Some(Box::new(move |worker| {
+        self.database.connect = Some(Box::new(move |worker| {
             let connect = Rc::clone(&connect);
             Box::pin(async move { connect(&worker).await })
         }));
@@ -115,7 +116,7 @@ impl<F> Commands<F> {
     /// What `migrate` applies and undoes.
     #[must_use]
     pub fn migrations(mut self, migrations: fn() -> Vec<Migration>) -> Commands<F> {
-        self.maintained.migrations = Some(migrations);
+        self.database.migrations = Some(migrations);
         self
     }
 
@@ -126,7 +127,7 @@ impl<F> Commands<F> {
         R: AsyncFn(&Db) -> crate::Result<()> + 'static,
     {
         let seeds = Rc::new(seeds);
-        self.maintained.seeds = Some(Box::new(move |db| {
+        self.database.seeds = Some(Box::new(move |db| {
             let seeds = Rc::clone(&seeds);
             Box::pin(async move { seeds(&db).await })
         }));
@@ -139,11 +140,11 @@ impl<F> Commands<F> {
         S: Plugin,
         F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
     {
-        run(self.routes, self.maintained)
+        run(self.routes, self.database)
     }
 }
 
-fn run<S, F>(routes: F, maintained: Maintained) -> ExitCode
+fn run<S, F>(routes: F, database: DatabaseCommands) -> ExitCode
 where
     S: Plugin,
     F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
@@ -158,11 +159,11 @@ where
         Command::Serve(options) => serve(*options, routes),
         Command::Check { data } => check(data, routes),
         Command::Routes => list(&routes()),
-        Command::Migrate { word } => maintained.migrate(word),
-        Command::Seed(place) => maintained.seed(place),
+        Command::Migrate { command } => database.migrate(command),
+        Command::Seed(target) => database.seed(target),
     };
     let code = result.unwrap_or_else(|error| {
-        // Nobody is left to tell when it cannot be written.
+        // A failure to write the error cannot be reported either.
         let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(&error));
         ExitCode::FAILURE
     });
@@ -202,7 +203,7 @@ fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result
     });
     let routes = outcome??;
     let plural = if routes == 1 { "route" } else { "routes" };
-    say(&format!("ok: {routes} {plural}\n"))
+    print(&format!("ok: {routes} {plural}\n"))
 }
 
 fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
@@ -210,17 +211,5 @@ fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
     let rows: Vec<[String; 3]> = lines
         .map(|line| [line.method.to_string(), line.pattern, line.location])
         .collect();
-    say(&table::aligned(&rows))
-}
-
-/// Writes to standard output. Who reads no further, as `head` does, has what it wants.
-pub(crate) fn say(text: &str) -> Result<ExitCode> {
-    let mut output = io::stdout().lock();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    print(&table::aligned(&rows))
 }

@@ -1,5 +1,5 @@
 //! A request on its way through middleware and extractors to its handler. Knows no connection.
-//! Rule: the body is taken at most once, and whoever comes second is told so.
+//! Rule: the body is taken at most once; a second attempt is an error that says so.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -9,7 +9,6 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use smallvec::SmallVec;
 use tsumugi_http::{Match, Request, RequestBody};
 
-use crate::app_instance::AppInstance;
 use crate::error::{Error, Result};
 use crate::plugin::Worker;
 use crate::session::{RequestSession, Session};
@@ -19,10 +18,11 @@ pub struct Context<S> {
     request: Box<Request>,
     body: Ownership,
     captures: Captures,
-    server: Rc<AppInstance<S>>,
+    state: Rc<S>,
+    worker: Worker,
     extensions: Vec<Box<dyn Any>>,
     /// None when the application declares no sessions.
-    visit: Option<Rc<RequestSession>>,
+    session: Option<Rc<RequestSession>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,16 +38,18 @@ impl<S> Context<S> {
     pub(crate) fn new(
         request: Box<Request>,
         captures: Captures,
-        server: Rc<AppInstance<S>>,
-        visit: Option<Rc<RequestSession>>,
+        state: Rc<S>,
+        worker: Worker,
+        session: Option<Rc<RequestSession>>,
     ) -> Context<S> {
         Context {
             request,
             body: Ownership::Here,
             captures,
-            server,
+            state,
+            worker,
             extensions: Vec::new(),
-            visit,
+            session,
         }
     }
 
@@ -56,14 +58,14 @@ impl<S> Context<S> {
         let undeclared = Error::Usage(
             "this application has no sessions: declare them with Router::sessions".into(),
         );
-        let visit = self.visit.as_ref().ok_or(undeclared)?;
-        visit.session(&self.request).await
+        let session = self.session.as_ref().ok_or(undeclared)?;
+        session.session(&self.request).await
     }
 
-    /// Must this request show its session's token?
-    pub(crate) fn is_to_be_checked(&self) -> bool {
-        let visit = self.visit.as_ref();
-        visit.is_some_and(|visit| visit.kept.guards(&self.request))
+    /// Whether this request must show its session's token.
+    pub(crate) fn needs_token(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.sessions.guards(&self.request))
     }
 
     /// The method.
@@ -88,15 +90,15 @@ impl<S> Context<S> {
 
     /// The plugin of this worker.
     pub fn state(&self) -> &Rc<S> {
-        self.server.state()
+        &self.state
     }
 
     /// The worker.
     pub fn worker(&self) -> &Worker {
-        self.server.worker()
+        &self.worker
     }
 
-    /// Leaves a value for whoever comes later: middleware for the handler. One of each type is kept.
+    /// Leaves a value for later extractors: middleware for the handler. A value of the same type is replaced.
     pub fn put<T: 'static>(&mut self, value: T) {
         self.extensions.retain(|known| !known.is::<T>());
         self.extensions.push(Box::new(value));
@@ -120,7 +122,7 @@ impl<S> Context<S> {
                 let empty = RequestBody::in_memory(Bytes::new());
                 Ok(std::mem::replace(&mut self.request.body, empty))
             }
-            Ownership::Taken => Err(taken()),
+            Ownership::Taken => Err(body_taken_error()),
         }
     }
 
@@ -149,12 +151,12 @@ impl<S> Context<S> {
     pub(crate) fn into_request(self) -> Result<Box<Request>> {
         match self.body {
             Ownership::Here => Ok(self.request),
-            Ownership::Taken => Err(taken()),
+            Ownership::Taken => Err(body_taken_error()),
         }
     }
 }
 
-fn taken() -> Error {
+fn body_taken_error() -> Error {
     Error::Usage(
         "two arguments of a handler, or a layer and what is mounted behind it, want the body of the request; only one can have it"
             .into(),
@@ -175,7 +177,7 @@ pub(crate) fn captures<T>(found: &Match<'_, '_, T>, names: &[Rc<str>]) -> Captur
     pairs.collect()
 }
 
-/// What is told of a value of the request that has another form than the handler expects.
+/// The refusal of a value of the request that has another form than the handler expects.
 pub(crate) fn unfit(status: StatusCode, what: &str, reason: impl std::fmt::Display) -> Error {
     Error::refused(status, format!("{what}: {reason}"))
 }

@@ -1,4 +1,4 @@
-//! Why a value has not the form that a type asks for, as serde wants it told; and what deserializers of several values do alike: those
+//! The error of a value that does not fit a type, as serde reports it; and what deserializers of several values have alike: those
 //! of captures and those of rows. Rule: a type of one value gets the one value, and its name is never guessed.
 
 use std::fmt;
@@ -29,8 +29,8 @@ impl ser::Error for DeserializeError {
     }
 }
 
-/// Methods of a `Deserializer` that hand over to the one value that `$one` gives.
-macro_rules! handed {
+/// Methods of a `Deserializer` that delegate to the single value of `$one`.
+macro_rules! delegate_to {
     ($one:ident: $($method:ident)*) => {
         $(fn $method<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             self.$one()?.$method(visitor)
@@ -38,10 +38,10 @@ macro_rules! handed {
     };
 }
 
-/// The methods that several values answer alike: nothing is nothing, a struct is a map, a type around another is the other.
-macro_rules! of_several {
+/// The methods that all sequences of values have alike: unit is accepted, a struct is a map, a newtype is its content.
+macro_rules! sequence_methods {
     ($one:ident) => {
-        crate::deserialize_error::handed! {
+        crate::deserialize_error::delegate_to! {
             $one: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
             deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char
             deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_identifier
@@ -103,4 +103,4 @@ macro_rules! of_several {
     };
 }
 
-pub(crate) use {handed, of_several};
+pub(crate) use {delegate_to, sequence_methods};

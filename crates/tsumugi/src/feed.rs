@@ -8,7 +8,7 @@ use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
 
 use crate::builder::Feed;
 use crate::error::Result;
-use crate::handler::Local;
+use crate::local::Local;
 use crate::response::{Answer, Response};
 use crate::streaming::Output;
 
@@ -26,19 +26,19 @@ pub struct NdJson(pub Feed);
 
 impl Answer for Csv {
     async fn answer(self) -> Result<Response> {
-        sent(self.0, Format::Csv).await
+        stream_response(self.0, Format::Csv).await
     }
 }
 
 impl Answer for JsonRows {
     async fn answer(self) -> Result<Response> {
-        sent(self.0, Format::Json).await
+        stream_response(self.0, Format::Json).await
     }
 }
 
 impl Answer for NdJson {
     async fn answer(self) -> Result<Response> {
-        sent(self.0, Format::NdJson).await
+        stream_response(self.0, Format::NdJson).await
     }
 }
 
@@ -52,7 +52,7 @@ impl Answer for Rows {
     }
 }
 
-async fn sent(feed: Feed, format: Format) -> Result<Response> {
+async fn stream_response(feed: Feed, format: Format) -> Result<Response> {
     let rows = feed.open().await?;
     let producer = move |output| -> Local<Result<()>> { Box::pin(send(rows, format, output)) };
     Ok(Response::produced(

@@ -1,8 +1,7 @@
 //! Handlers: async functions whose arguments are extractors, and the methods of a path that they answer.
-//! Rule: what a handler's arguments must be is asked of each argument, so that the compiler names the one that is wrong.
+//! Rule: each argument has its own bound, so that the compiler names the one that is wrong.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 
 use http::Method;
@@ -10,10 +9,8 @@ use http::Method;
 use crate::context::Context;
 use crate::error::Result;
 use crate::extract::Extract;
+use crate::local::Local;
 use crate::response::{Answer, Response};
-
-/// A future that stays on its worker.
-pub type Local<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// What answers a request of one route, middleware included.
 pub(crate) type Endpoint<S> = Rc<dyn Fn(Context<S>) -> Local<Result<Response>>>;

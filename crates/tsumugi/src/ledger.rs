@@ -1,5 +1,5 @@
 //! What the applications of this worker have opened, for the admin pages: databases and key-value stores. Keeps none of them open.
-//! Rule: a worker is one thread, so the list is that thread's, and whoever opens something writes it down without being handed a worker.
+//! Rule: a worker is one thread, so the list is that thread's, and a database or store is added without a worker at hand.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};

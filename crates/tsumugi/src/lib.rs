@@ -29,6 +29,7 @@ mod app_instance;
 pub mod builder;
 mod command;
 mod context;
+mod csrf;
 mod deserialize_error;
 mod error;
 mod extract;
@@ -38,6 +39,7 @@ mod layer;
 mod ledger;
 mod limits;
 mod lineage;
+mod local;
 mod maintain;
 mod plugin;
 mod program;
@@ -46,34 +48,40 @@ mod router;
 #[cfg(feature = "ruby")]
 mod ruby;
 mod session;
+mod settings;
+mod stdout;
 mod store;
+mod stream_response;
 mod streaming;
 mod timers;
 pub mod trial;
 mod websocket;
 
-pub use app_instance::{AppInstance, Settings};
+pub use app_instance::AppInstance;
 pub use builder::{Db, Migration, Table, Tx};
 pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
-    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,
-    Query, State, Upload,
+    Accepted, BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers,
+    Multipart, Path, Query, State, Upload, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
-pub use handler::{Handler, Local, Methods, any, delete, get, head, options, patch, post, put};
+pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
 pub use layer::{Next, Verdict};
 pub use limits::Limits;
-pub use plugin::{Named, Plugin, Worker, alone};
+pub use local::Local;
+pub use plugin::{Plugin, SharedDatabase, Worker, alone};
 pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
 pub use router::{Mount, Mounted, RouteLine, Router};
 #[cfg(feature = "ruby")]
 pub use ruby::Ruby;
 pub use session::{Session, Sessions};
+pub use settings::Settings;
 pub use store::Kv;
-pub use streaming::{Event, Events, Output, Sse, Streamed};
+pub use stream_response::{Event, Events, Sse, Streamed};
+pub use streaming::Output;
 pub use timers::{On, Ticked};
 pub use tsumugi_http::cookie::SameSite;
 pub use tsumugi_http::secret::Secret;
@@ -81,7 +89,6 @@ pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
 pub use tsumugi_http::{HttpResponse, Request};
 pub use tsumugi_server::{Mode, Shown};
-pub use websocket::{Accepted, WebSocketUpgrade};
 
 pub use tsumugi_db as db;
 pub use tsumugi_kv as kv;

@@ -10,14 +10,14 @@ use std::task::{Context, Poll};
 use tsumugi_kv::single_flight::{Lineage, Runner};
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<Line>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Rc<Computation>>> = const { RefCell::new(None) };
 }
 
-/// A computation, and those that wait for it.
+/// A computation of `Kv::fetch`, and the one that it is a part of.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct Computation {
     runner: Runner,
-    outer: Option<Rc<Line>>,
+    outer: Option<Rc<Computation>>,
     wait: Wait,
 }
 
@@ -29,14 +29,14 @@ enum Wait {
     Possible,
 }
 
-impl Line {
+impl Computation {
     /// A new computation within those of now.
-    pub(crate) fn begin() -> Rc<Line> {
-        Line::new(Wait::Certain)
+    pub(crate) fn begin() -> Rc<Computation> {
+        Computation::new(Wait::Certain)
     }
 
-    fn new(wait: Wait) -> Rc<Line> {
-        Rc::new(Line {
+    fn new(wait: Wait) -> Rc<Computation> {
+        Rc::new(Computation {
             runner: Runner::unique(),
             outer: current(),
             wait,
@@ -45,54 +45,61 @@ impl Line {
 
     /// This computation and all it is a part of.
     pub(crate) fn lineage(&self) -> Lineage {
-        let lines = || std::iter::successors(Some(self), |line| line.outer.as_deref());
-        let is_certain = |line: &&Line| line.wait == Wait::Certain;
-        // What was spawned waits for what is within it, but for nobody else for certain.
-        let certain = lines().take_while(is_certain).count();
+        let computations =
+            || std::iter::successors(Some(self), |computation| computation.outer.as_deref());
+        let is_certain = |computation: &&Computation| computation.wait == Wait::Certain;
+        // A spawned computation waits for what is within it; whether it waits for more is not known.
+        let certain = computations().take_while(is_certain).count();
         Lineage {
-            runners: lines().map(|line| line.runner).collect(),
+            runners: computations()
+                .map(|computation| computation.runner)
+                .collect(),
             certain,
         }
     }
 }
 
-fn current() -> Option<Rc<Line>> {
+fn current() -> Option<Rc<Computation>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
 /// A future that runs as a part of a computation.
-pub(crate) struct Within<F> {
-    line: Rc<Line>,
+pub(crate) struct ComputationFuture<F> {
+    computation: Rc<Computation>,
     future: Pin<Box<F>>,
 }
 
-impl<F: Future> Within<F> {
-    pub(crate) fn new(line: Rc<Line>, future: F) -> Within<F> {
+impl<F: Future> ComputationFuture<F> {
+    pub(crate) fn new(computation: Rc<Computation>, future: F) -> ComputationFuture<F> {
         let future = Box::pin(future);
-        Within { line, future }
+        ComputationFuture {
+            computation,
+            future,
+        }
     }
 }
 
-impl<F: Future> Future for Within<F> {
+impl<F: Future> Future for ComputationFuture<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let line = Some(Rc::clone(&self.line));
-        let _back = Back(CURRENT.with_borrow_mut(|current| std::mem::replace(current, line)));
+        let computation = Some(Rc::clone(&self.computation));
+        let _restore =
+            Restore(CURRENT.with_borrow_mut(|current| std::mem::replace(current, computation)));
         self.future.as_mut().poll(context)
     }
 }
 
-/// Puts the computations of before back, also when the future panics.
-struct Back(Option<Rc<Line>>);
+/// Restores the computation of before, also when the future panics.
+struct Restore(Option<Rc<Computation>>);
 
-impl Drop for Back {
+impl Drop for Restore {
     fn drop(&mut self) {
         CURRENT.set(self.0.take());
     }
 }
 
-/// What a task is to carry that is spawned now; `None` outside of computations.
-pub(crate) fn spawned() -> Option<Rc<Line>> {
-    current().map(|_| Line::new(Wait::Possible))
+/// The computation for a task that is spawned now; none outside of computations.
+pub(crate) fn for_spawned_task() -> Option<Rc<Computation>> {
+    current().map(|_| Computation::new(Wait::Possible))
 }

@@ -10,7 +10,7 @@ use clap::Subcommand;
 use tsumugi_db::schema::{Applied, News};
 use tsumugi_server::table;
 
-use crate::command::say;
+use crate::stdout::print;
 
 /// How to reach the database.
 pub(crate) type Connect = Box<dyn Fn(Worker) -> Local<crate::Result<Db>>>;
@@ -18,9 +18,9 @@ pub(crate) type Connect = Box<dyn Fn(Worker) -> Local<crate::Result<Db>>>;
 /// What fills it.
 pub(crate) type Seeds = Box<dyn Fn(Db) -> Local<crate::Result<()>>>;
 
-/// What an application declares of its database.
+/// What an application declares for `migrate` and `seed`.
 #[derive(Default)]
-pub(crate) struct Maintained {
+pub(crate) struct DatabaseCommands {
     pub(crate) connect: Option<Connect>,
     pub(crate) migrations: Option<fn() -> Vec<Migration>>,
     pub(crate) seeds: Option<Seeds>,
@@ -28,13 +28,13 @@ pub(crate) struct Maintained {
 
 /// What `migrate` does.
 #[derive(Subcommand)]
-pub(crate) enum Word {
+pub(crate) enum MigrateCommand {
     /// Apply what is pending
-    Up(Work),
+    Up(MigrateOptions),
     /// Undo the last migration
-    Down(Work),
+    Down(MigrateOptions),
     /// Undo the last migration and apply it again
-    Redo(Work),
+    Redo(MigrateOptions),
     /// Say which migrations are applied
     Status(MaintenanceTarget),
 }
@@ -49,53 +49,59 @@ pub(crate) struct MaintenanceTarget {
 
 /// What is worked on, and how much.
 #[derive(clap::Args)]
-pub(crate) struct Work {
+pub(crate) struct MigrateOptions {
     #[command(flatten)]
-    place: MaintenanceTarget,
+    target: MaintenanceTarget,
     /// How many migrations; all for up, 1 for down and redo by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     steps: Option<u32>,
 }
 
-impl Maintained {
-    pub(crate) fn migrate(self, word: Word) -> Result<ExitCode> {
-        say(&self.migrated(&word)?)
+impl DatabaseCommands {
+    pub(crate) fn migrate(self, command: MigrateCommand) -> Result<ExitCode> {
+        print(&self.outcome(&command)?)
     }
 
     /// How it ended, in a line or a table.
-    fn migrated(self, word: &Word) -> Result<String> {
+    fn outcome(self, command: &MigrateCommand) -> Result<String> {
         let Some(migrations) = self.migrations else {
-            return Err(anyhow!("this application declares no migrations"));
+            return Err(anyhow!(
+                "this application declares no migrations: give them to Commands::migrations"
+            ));
         };
-        let place = match word {
-            Word::Up(work) | Word::Down(work) | Word::Redo(work) => &work.place,
-            Word::Status(place) => place,
+        let target = match command {
+            MigrateCommand::Up(work) | MigrateCommand::Down(work) | MigrateCommand::Redo(work) => {
+                &work.target
+            }
+            MigrateCommand::Status(target) => target,
         };
-        on_database(self.connect, place.data.clone(), async |db| {
-            let migrator = db.migrator(migrations())?.telling(tell);
-            let steps = |work: &Work| work.steps.map(|steps| steps as usize);
+        on_database(self.connect, target.data.clone(), async |db| {
+            let migrator = db.migrator(migrations())?.telling(report);
+            let steps = |work: &MigrateOptions| work.steps.map(|steps| steps as usize);
             let done = |count: usize, what: &str| match count {
                 0 => "nothing to do\n".to_owned(),
                 1 => format!("1 migration {what}\n"),
                 _ => format!("{count} migrations {what}\n"),
             };
-            Ok(match word {
-                Word::Up(work) => done(migrator.up(steps(work)).await?, "applied"),
-                Word::Down(work) => done(migrator.down(steps(work)).await?, "undone"),
-                Word::Redo(work) => {
+            Ok(match command {
+                MigrateCommand::Up(work) => done(migrator.up(steps(work)).await?, "applied"),
+                MigrateCommand::Down(work) => done(migrator.down(steps(work)).await?, "undone"),
+                MigrateCommand::Redo(work) => {
                     done(migrator.redo(steps(work)).await? / 2, "undone and applied")
                 }
-                Word::Status(_) => status(migrator.status().await?),
+                MigrateCommand::Status(_) => status(migrator.status().await?),
             })
         })
     }
 
-    pub(crate) fn seed(self, place: MaintenanceTarget) -> Result<ExitCode> {
+    pub(crate) fn seed(self, target: MaintenanceTarget) -> Result<ExitCode> {
         let Some(seeds) = self.seeds else {
-            return Err(anyhow!("this application declares no seeds"));
+            return Err(anyhow!(
+                "this application declares no seeds: give them to Commands::seeds"
+            ));
         };
-        on_database(self.connect, place.data, async |db| seeds(db).await)?;
-        say("ran the seeds\n")
+        on_database(self.connect, target.data, async |db| seeds(db).await)?;
+        print("ran the seeds\n")
     }
 }
 
@@ -105,7 +111,7 @@ fn on_database<T>(
     data_dir: PathBuf,
     run: impl AsyncFnOnce(Db) -> crate::Result<T>,
 ) -> Result<T> {
-    let connect = connect.context("this application does not say how to reach its database")?;
+    let connect = connect.context("this application does not say how to reach its database: give Commands::database a function that connects")?;
     std::fs::create_dir_all(&data_dir)
         .with_context(|| format!("cannot make the folder {}", data_dir.display()))?;
     let settings = Settings {
@@ -121,10 +127,10 @@ fn on_database<T>(
     outcome?.map_err(|error| anyhow!("{}", crate::story(&error)))
 }
 
-/// A line for each migration that has run. The work goes on when nobody reads it.
-fn tell(news: News) {
+/// A line for each migration that has run. A closed standard output does not stop the work.
+fn report(news: News) {
     if let News::Ended { name, direction } = news {
-        let _ = say(&format!("{direction:<4}  {name}\n"));
+        let _ = print(&format!("{direction:<4}  {name}\n"));
     }
 }
 
@@ -156,14 +162,14 @@ mod tests {
         vec![Migration::new("1_users", "users", up).down(down)]
     }
 
-    fn maintained() -> Maintained {
+    fn commands() -> DatabaseCommands {
         let connect: Connect = Box::new(|worker| {
             Box::pin(async move {
                 let url = format!("sqlite:{}/test.db", worker.data_dir().display());
                 Db::connect(&url, Default::default()).await
             })
         });
-        Maintained {
+        DatabaseCommands {
             connect: Some(connect),
             migrations: Some(migrations),
             seeds: Some(Box::new(|db| {
@@ -178,46 +184,51 @@ mod tests {
     #[test]
     fn migrations_and_seeds_run_on_the_database_of_the_application() {
         let folder = tempfile::tempdir().unwrap();
-        let place = || MaintenanceTarget {
+        let target = || MaintenanceTarget {
             data: folder.path().join("data"),
         };
-        let work = |steps| Work {
-            place: place(),
+        let work = |steps| MigrateOptions {
+            target: target(),
             steps,
         };
-        let status = Word::Status(place());
-        for (word, expected) in [
+        let status = MigrateCommand::Status(target());
+        for (command, expected) in [
             (&status, "pending"),
-            (&Word::Up(work(None)), "1 migration applied"),
-            (&Word::Up(work(None)), "nothing to do"),
+            (&MigrateCommand::Up(work(None)), "1 migration applied"),
+            (&MigrateCommand::Up(work(None)), "nothing to do"),
             (&status, "applied"),
-            (&Word::Redo(work(Some(1))), "1 migration undone and applied"),
+            (
+                &MigrateCommand::Redo(work(Some(1))),
+                "1 migration undone and applied",
+            ),
         ] {
-            let told = maintained().migrated(word).unwrap();
-            assert!(told.starts_with(expected), "{told}");
+            let outcome = commands().outcome(command).unwrap();
+            assert!(outcome.starts_with(expected), "{outcome}");
         }
-        maintained().seed(place()).unwrap();
-        let told = maintained().migrated(&Word::Down(work(None))).unwrap();
-        assert_eq!(told, "1 migration undone\n");
-        let error = maintained().seed(place()).unwrap_err().to_string();
+        commands().seed(target()).unwrap();
+        let outcome = commands()
+            .outcome(&MigrateCommand::Down(work(None)))
+            .unwrap();
+        assert_eq!(outcome, "1 migration undone\n");
+        let error = commands().seed(target()).unwrap_err().to_string();
         assert!(error.contains("users"), "{error}");
     }
 
     #[test]
-    fn what_is_not_declared_is_said() {
-        let place = || MaintenanceTarget {
+    fn command_without_its_declaration_is_refused() {
+        let target = || MaintenanceTarget {
             data: "data".into(),
         };
-        let error = Maintained::default().seed(place()).unwrap_err();
+        let error = DatabaseCommands::default().seed(target()).unwrap_err();
         assert!(error.to_string().contains("declares no seeds"));
-        let word = Word::Status(place());
-        let error = Maintained::default().migrated(&word).unwrap_err();
+        let command = MigrateCommand::Status(target());
+        let error = DatabaseCommands::default().outcome(&command).unwrap_err();
         assert!(error.to_string().contains("declares no migrations"));
-        let unreachable = Maintained {
+        let unreachable = DatabaseCommands {
             connect: None,
-            ..maintained()
+            ..commands()
         };
-        let error = unreachable.migrated(&word).unwrap_err();
+        let error = unreachable.outcome(&command).unwrap_err();
         assert!(error.to_string().contains("how to reach its database"));
     }
 }

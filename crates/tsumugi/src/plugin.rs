@@ -11,10 +11,10 @@ use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_server::Mode;
 
-use crate::app_instance::Settings;
 use crate::builder::Db;
 use crate::error::{Error, Result};
-use crate::lineage::{self, Within};
+use crate::lineage::{self, ComputationFuture};
+use crate::settings::Settings;
 
 /// The value that every worker makes for itself before its first request: connections, caches, counters. `Rc` and `Cell` are fine.
 #[diagnostic::on_unimplemented(
@@ -40,51 +40,54 @@ impl Plugin for () {
 
 /// The worker that a plugin lives on. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Worker {
+pub struct Worker(Rc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     inner: tsumugi_worker::WorkerHandle,
     settings: Rc<Settings>,
     /// For applications that are mounted.
-    shared: Rc<RefCell<Vec<Named>>>,
+    shared: RefCell<Vec<SharedDatabase>>,
 }
 
-/// A database that is shared, and under which name.
-pub type Named = (Box<str>, Database);
+/// A database that mounted applications can use, with its name.
+pub type SharedDatabase = (Box<str>, Database);
 
 impl Worker {
     pub(crate) fn new(inner: tsumugi_worker::WorkerHandle, settings: Rc<Settings>) -> Worker {
-        Worker {
+        Worker(Rc::new(Parts {
             inner,
             settings,
-            shared: Rc::default(),
-        }
+            shared: RefCell::default(),
+        }))
     }
 
     /// Lets applications that are mounted have this database, under a name: in Ruby `DB.shared(:name)`. For [`Plugin::start`], after
     /// which they are loaded. Another database of the same name is replaced.
     pub fn share(&self, name: &str, database: &Db) {
-        let mut shared = self.shared.borrow_mut();
+        let mut shared = self.0.shared.borrow_mut();
         shared.retain(|(known, _)| **known != *name);
         shared.push((name.into(), Database::clone(database)));
     }
 
     /// The databases that are shared.
-    pub fn shared(&self) -> Rc<[Named]> {
-        self.shared.borrow().iter().cloned().collect()
+    pub fn shared(&self) -> Rc<[SharedDatabase]> {
+        self.0.shared.borrow().iter().cloned().collect()
     }
 
-    /// Its number, from 0.
+    /// The number of the worker, from 0.
     pub fn id(&self) -> usize {
-        self.inner.id()
+        self.0.inner.id()
     }
 
     /// How many workers there are.
     pub fn count(&self) -> usize {
-        self.inner.count()
+        self.0.inner.count()
     }
 
     /// A variable of the environment.
     pub fn env(&self, name: &str) -> Result<String> {
-        if let Some(value) = self.settings.environment.get(name) {
+        if let Some(value) = self.0.settings.environment.get(name) {
             return Ok(value.clone());
         }
         std::env::var(name).map_err(|_| Error::Environment {
@@ -94,22 +97,22 @@ impl Worker {
 
     /// The folder for the application's data.
     pub fn data_dir(&self) -> &Path {
-        &self.settings.data_dir
+        &self.0.settings.data_dir
     }
 
     /// Development or production.
     pub fn mode(&self) -> Mode {
-        self.settings.mode
+        self.0.settings.mode
     }
 
     /// What signs sessions, when it is not the environment's.
     pub fn secret(&self) -> Option<&Secret> {
-        self.settings.secret.as_ref()
+        self.0.settings.secret.as_ref()
     }
 
     /// The limits of HTTP that handlers meet.
     pub fn http_limits(&self) -> &tsumugi_http::HttpLimits {
-        &self.settings.http
+        &self.0.settings.http
     }
 
     /// Runs blocking work on a thread of the process-wide pool: file I/O, hashing, a client that blocks.
@@ -117,29 +120,32 @@ impl Worker {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        self.inner.offload(work).await.map_err(Error::other)
+        self.0.inner.offload(work).await.map_err(Error::other)
     }
 
     /// Runs a future on this worker, beside requests. It is dropped when the worker ends.
     pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
-        match lineage::spawned() {
-            Some(line) => self.inner.spawn(Within::new(line, future)),
-            None => self.inner.spawn(future),
+        match lineage::for_spawned_task() {
+            Some(computation) => self
+                .0
+                .inner
+                .spawn(ComputationFuture::new(computation, future)),
+            None => self.0.inner.spawn(future),
         }
     }
 
-    /// Waits without keeping anybody else from running.
+    /// Waits; other requests run meanwhile.
     pub async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
     }
 
-    /// The worker of the crate below, for what is not told here.
+    /// The worker of the crate below, for what has no method here.
     pub fn inner(&self) -> &tsumugi_worker::WorkerHandle {
-        &self.inner
+        &self.0.inner
     }
 
     pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
+        &self.0.settings
     }
 }
 

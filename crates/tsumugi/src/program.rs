@@ -8,10 +8,11 @@ use tsumugi_http::{HttpResponse, Request};
 use tsumugi_server::{Application, Shown};
 use tsumugi_worker::BoxError;
 
-use crate::app_instance::{AppInstance, Settings};
+use crate::app_instance::AppInstance;
 use crate::error::story;
 use crate::plugin::Plugin;
 use crate::router::Router;
+use crate::settings::Settings;
 
 /// Routes to be loaded on one worker.
 pub struct Program<S, F> {

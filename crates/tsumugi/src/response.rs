@@ -10,7 +10,7 @@ use serde::Serialize;
 use tsumugi_http::HttpBody;
 
 use crate::error::{Error, Result};
-use crate::handler::Local;
+use crate::local::Local;
 use crate::streaming::Output;
 use crate::websocket::WebSocketTask;
 

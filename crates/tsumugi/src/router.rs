@@ -11,13 +11,15 @@ use http::{HeaderValue, Method};
 use tsumugi_server::Shown;
 
 use crate::context::Context;
+use crate::csrf::guard;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
-use crate::handler::{Endpoint, Handler, Local, Methods, endpoint};
+use crate::handler::{Endpoint, Handler, Methods, endpoint};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
+use crate::local::Local;
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
-use crate::session::{Sessions, guarded};
+use crate::session::Sessions;
 use crate::timers::{self, On, Ticked, Timer};
 
 /// Routes with what stands around them. Made anew on each worker by the function given to the server.
@@ -309,7 +311,7 @@ impl<S: 'static> Router<S> {
         match self.sessions {
             Some(_) => {
                 let layered = compose(&self.layers, None, endpoint);
-                compose(&[], self.mapper.as_ref(), guarded(layered))
+                compose(&[], self.mapper.as_ref(), guard(layered))
             }
             None => self.around_endpoint(endpoint),
         }

@@ -1,5 +1,5 @@
 //! The embedded key-value store as handlers use it: text, JSON, and values that are computed once and kept for a time.
-//! Knows no engine. Rule: of all of the process that miss the same key, one computes and the others wait for what it gives.
+//! Knows no engine. Rule: Of all callers in the process that miss the same key, one computes and the others wait for its value.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use tsumugi_kv::{Computed, KvDatabase, SetMode, Spec, Write, WriteResult, mark_j
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
-use crate::lineage::{Line, Within};
+use crate::lineage::{Computation, ComputationFuture};
 use crate::plugin::Worker;
 
 /// A store, which all workers of the process have together. Cheap to clone. What is not here is on [`KvDatabase`], which it
@@ -53,7 +53,7 @@ impl Kv {
     /// The value of a key, which is JSON.
     pub async fn json<T: DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Result<Option<T>> {
         let bytes = self.database.get(key.as_ref())?;
-        bytes.map(|bytes| parsed(&bytes)).transpose()
+        bytes.map(|bytes| parse(&bytes)).transpose()
     }
 
     /// Stores a value, for a time or for ever.
@@ -113,19 +113,19 @@ impl Kv {
     {
         let key = key.into();
         if let Some(bytes) = self.database.get(&key)? {
-            return parsed(&bytes);
+            return parse(&bytes);
         }
-        let line = Line::begin();
-        let lead = match self.join(&key, &line).await? {
-            Turn::Value(bytes) => return parsed(&bytes),
-            Turn::Compute(lead) => lead,
+        let computation = Computation::begin();
+        let lead = match self.join(&key, &computation).await? {
+            FetchTurn::Value(bytes) => return parse(&bytes),
+            FetchTurn::Compute(lead) => lead,
         };
-        let value = Within::new(line, async { compute().await }).await?;
+        let value = ComputationFuture::new(computation, async { compute().await }).await?;
         let mut json = serde_json::to_vec(&value).map_err(Error::other)?;
         mark_json(&mut json);
         let json = Bytes::from(json);
         if let Err(error) = self.set(key, json.clone(), Some(ttl)).await {
-            tracing::warn!(target: "app", "fetch could not store what its block answered: {error}");
+            tracing::warn!(target: "app", "fetch could not store its value: {error}");
         }
         if let Some(lead) = lead {
             lead.land(&json);
@@ -133,16 +133,16 @@ impl Kv {
         Ok(value)
     }
 
-    /// The value that another computes, or the duty to compute it.
-    async fn join(&self, key: &Bytes, line: &Line) -> Result<Turn> {
+    /// The value that another caller computes, or the lead to compute it.
+    async fn join(&self, key: &Bytes, computation: &Computation) -> Result<FetchTurn> {
         let flights = SingleFlight::of_process();
-        let joined = flights.join(&self.database.flights(), key.clone(), line.lineage());
+        let joined = flights.join(&self.database.flights(), key.clone(), computation.lineage());
         let lead = match joined {
             Ok(JoinOutcome::Lead(lead)) => lead,
-            Ok(JoinOutcome::Alone) => return Ok(Turn::Compute(None)),
+            Ok(JoinOutcome::Alone) => return Ok(FetchTurn::Compute(None)),
             Err(error) => return Err(error.into()),
             Ok(JoinOutcome::Wait(waiting)) => match waiting.await {
-                Some(FlightOutcome::Landed(bytes)) => return Ok(Turn::Value(bytes)),
+                Some(FlightOutcome::Landed(bytes)) => return Ok(FetchTurn::Value(bytes)),
                 Some(FlightOutcome::Lead(lead)) => lead,
                 None => return Err(tsumugi_kv::Error::Closed.into()),
             },
@@ -151,17 +151,17 @@ impl Kv {
         Ok(match self.database.get(key)? {
             Some(bytes) => {
                 lead.land(&bytes);
-                Turn::Value(bytes)
+                FetchTurn::Value(bytes)
             }
-            None => Turn::Compute(Some(lead)),
+            None => FetchTurn::Compute(Some(lead)),
         })
     }
 }
 
-/// What a caller of `fetch` gets that found no value.
-enum Turn {
+/// What follows for a caller of `fetch` that found no value.
+enum FetchTurn {
     Value(Bytes),
-    /// The duty, unless nobody waits for it.
+    /// The lead of the others, if there are any.
     Compute(Option<FlightLease>),
 }
 
@@ -173,7 +173,7 @@ impl Deref for Kv {
     }
 }
 
-fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let json = |json| serde_json::from_slice(json).map_err(Error::other);
     let text = |text| {
         let text = std::str::from_utf8(text).ok()?;

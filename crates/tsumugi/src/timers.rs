@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::app_instance::AppInstance;
 use crate::error::{Error, Result, story};
-use crate::handler::Local;
+use crate::local::Local;
+use crate::plugin::Worker;
 
 /// Where a timer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,15 +69,15 @@ where
 
 /// Starts a timer, if it is one of this worker. It ends when `stop` resolves.
 pub(crate) fn start<S: 'static>(
-    loaded: &Rc<AppInstance<S>>,
+    worker: &Worker,
+    state: &Rc<S>,
     timer: Timer<S>,
     stop: impl Future<Output = ()> + 'static,
 ) -> Option<JoinHandle<()>> {
-    let worker = loaded.worker();
     if timer.on == On::OneWorker && worker.id() != 0 {
         return None;
     }
-    let state = Rc::clone(loaded.state());
+    let state = Rc::clone(state);
     Some(worker.spawn(async move {
         tokio::select! { () = run(timer, state) => {}, () = stop => {} }
     }))

@@ -1,4 +1,4 @@
-//! A client in the same process, for tests of applications: no socket, no thread, the same answers. Serves nobody else.
+//! A client in the same process, for tests of applications: no socket, no thread, the same answers. Serves no other client.
 //! Rule: what a request meets here is what it meets on a worker of a server, but connections and their limits.
 
 use std::future::IntoFuture;
@@ -17,10 +17,11 @@ use tsumugi_http::{
 };
 use tsumugi_server::Mode;
 
-use crate::app_instance::{AppInstance, Settings};
+use crate::app_instance::AppInstance;
 use crate::limits::SOCKET_BYTES;
 use crate::plugin::Plugin;
 use crate::router::Router;
+use crate::settings::Settings;
 
 /// Loads the application in development mode on a worker of its own, runs the test and stops the plugin.
 ///

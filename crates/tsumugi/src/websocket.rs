@@ -1,117 +1,42 @@
-//! WebSockets of handlers: the extractor that asks for one, and the conversation once it is granted. The protocol is the HTTP crate's.
-//! Rule: a conversation keeps its plugin from being stopped, like a stream; pages of other origins are refused unless they are named.
+//! The conversation over a WebSocket that a handler granted, for the connection that its response is sent on. The protocol is the
+//! HTTP crate's. Rule: a conversation keeps its plugin from being stopped, like a stream.
 
 use std::pin::Pin;
 
-use tsumugi_http::websocket::{WebSocket, WebSocketOffer, converse};
-use tsumugi_http::{HttpResponse, Switch};
+use tsumugi_http::Switch;
+use tsumugi_http::websocket::{WebSocket, converse};
 
 use crate::app_instance::{Job, Subject};
-use crate::context::Context;
 use crate::error::Result;
-use crate::extract::Extract;
 use crate::plugin::Worker;
-use crate::response::{Answer, Response, ResponseTail};
-
-/// A client's wish for a WebSocket: `upgrade.accept(async |socket| { … })` grants it. Another request is answered 426.
-#[derive(Clone, Debug)]
-pub struct WebSocketUpgrade {
-    offer: WebSocketOffer,
-    protocols: Vec<String>,
-    origins: Origins,
-}
-
-#[derive(Clone, Debug)]
-enum Origins {
-    /// That of the host itself, and these.
-    Named(Vec<String>),
-    Any,
-}
-
-impl<S> Extract<S> for WebSocketUpgrade {
-    async fn extract(context: &mut Context<S>) -> Result<WebSocketUpgrade> {
-        Ok(WebSocketUpgrade {
-            offer: WebSocketOffer::of(context.request())?,
-            protocols: Vec::new(),
-            origins: Origins::Named(Vec::new()),
-        })
-    }
-}
-
-impl WebSocketUpgrade {
-    /// Speaks the first of these that the client knows; [`WebSocket::protocol`] says which. Without one of them it speaks none.
-    #[must_use]
-    pub fn protocols(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.protocols = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Lets pages of these origins (`https://example.com`) in too. A browser sends the user's cookies with a WebSocket whatever page
-    /// opens it, so others get 403.
-    #[must_use]
-    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.origins = Origins::Named(origins.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Lets pages of every origin in: for what needs no cookie.
-    #[must_use]
-    pub fn any_origin(mut self) -> Self {
-        self.origins = Origins::Any;
-        self
-    }
-
-    /// Grants it and talks. When the function returns, the WebSocket is closed: with 1000, or with 1011 after an error, which is logged when
-    /// its status is 500 or more. Once the conversation is over for another reason, the function has `websocket_close_ms` to return and is
-    /// dropped then.
-    pub fn accept<F>(self, talk: F) -> Accepted
-    where
-        F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
-    {
-        Accepted {
-            upgrade: self,
-            run: boxed(move |socket| Box::pin(async move { talk(socket).await })),
-        }
-    }
-}
-
-/// A WebSocket that is granted: what a handler returns.
-pub struct Accepted {
-    upgrade: WebSocketUpgrade,
-    run: Run,
-}
-
-type Run = Box<dyn for<'w> FnOnce(&'w WebSocket) -> Talking<'w>>;
-
-type Talking<'w> = Pin<Box<dyn Future<Output = Result<()>> + 'w>>;
-
-/// Tells a closure its type.
-fn boxed(run: impl for<'w> FnOnce(&'w WebSocket) -> Talking<'w> + 'static) -> Run {
-    Box::new(run)
-}
 
 /// What follows the response that grants a WebSocket.
 pub(crate) struct WebSocketTask {
     protocol: Option<String>,
-    run: Run,
+    run: Conversation,
 }
 
-impl Answer for Accepted {
-    async fn answer(self) -> Result<Response> {
-        let Accepted { upgrade, run } = self;
-        if let Origins::Named(origins) = &upgrade.origins {
-            upgrade.offer.check_origin(origins)?;
-        }
-        let protocol = upgrade.offer.agreed(&upgrade.protocols);
-        let response: HttpResponse = upgrade.offer.accept(protocol.as_deref());
-        Ok(Response::followed(
-            response,
-            ResponseTail::Talk(WebSocketTask { protocol, run }),
-        ))
-    }
-}
+/// The function of the handler that talks.
+type Conversation = Box<dyn for<'w> FnOnce(&'w WebSocket) -> ConversationFuture<'w>>;
+
+type ConversationFuture<'w> = Pin<Box<dyn Future<Output = Result<()>> + 'w>>;
 
 impl WebSocketTask {
+    pub(crate) fn new<F>(protocol: Option<String>, run: F) -> WebSocketTask
+    where
+        F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
+    {
+        WebSocketTask {
+            protocol,
+            run: Box::new(move |socket| Box::pin(async move { run(socket).await })),
+        }
+    }
+
+    /// The subprotocol that client and handler agree on.
+    pub(crate) fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
+    }
+
     /// The conversation, for the connection that the response is sent on.
     pub(crate) fn switch<S: 'static>(
         self,

@@ -73,7 +73,7 @@ fn nothing_need_be_send() {
 }
 
 #[test]
-fn a_wrong_argument_is_named() {
+fn wrong_argument_is_named() {
     let expected = [
         "error[E0277]: `Visitor` cannot be an argument of a handler",
         "extractors are `State<App>`, `Path<T>`",
@@ -82,7 +82,7 @@ fn a_wrong_argument_is_named() {
 }
 
 #[test]
-fn the_state_of_another_plugin_is_named() {
+fn state_of_another_plugin_is_named() {
     check(
         "wrong_state.rs",
         &["expected `Methods<()>`, found `Methods<Other>`"],
@@ -90,7 +90,7 @@ fn the_state_of_another_plugin_is_named() {
 }
 
 #[test]
-fn a_wrong_result_is_named() {
+fn wrong_result_is_named() {
     check(
         "wrong_result.rs",
         &["`Page` cannot be returned by a handler"],
@@ -98,7 +98,7 @@ fn a_wrong_result_is_named() {
 }
 
 #[test]
-fn a_function_that_is_not_async_is_no_handler() {
+fn function_that_is_not_async_is_no_handler() {
     check(
         "not_async.rs",
         &["is no handler", "expected an async function"],

@@ -106,7 +106,7 @@ fn two_workers_that_need_each_others_keys_both_end() {
 }
 
 #[test]
-fn a_task_that_a_block_spawns_and_awaits_ends() {
+fn task_that_a_block_spawns_and_awaits_ends() {
     alone("spawned", async |worker, kv| {
         let computed = kv.fetch("k", TTL, async || {
             let inner = kv.clone();
@@ -191,7 +191,7 @@ fn second_computes(store: &str, first: impl AsyncFnOnce(&Worker, Kv)) {
 }
 
 #[test]
-fn a_block_that_fails_panics_or_is_dropped_hands_its_duty_on() {
+fn failed_panicked_or_dropped_block_passes_the_computation_on() {
     let pause = Duration::from_millis(30);
     second_computes("failing", async |worker, kv| {
         let failed = kv.fetch("k", TTL, async || {
@@ -226,7 +226,7 @@ fn a_block_that_fails_panics_or_is_dropped_hands_its_duty_on() {
 }
 
 #[test]
-fn a_value_is_computed_again_once_it_has_expired() {
+fn value_is_computed_again_once_it_has_expired() {
     alone("expiring", async |worker, kv| {
         let runs = Cell::new(0);
         for _ in 0..2 {

@@ -223,7 +223,7 @@ fn until_none(counter: &AtomicUsize, what: &str) {
 }
 
 #[test]
-fn what_is_held_comes_back_to_nothing_under_load_with_clients_that_go() {
+fn resources_return_to_zero_under_load_with_clients_that_leave() {
     let folder = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let (certificate, key) = (

@@ -196,7 +196,7 @@ fn two_arguments_cannot_have_the_body() {
 }
 
 #[test]
-fn what_a_handler_returns_is_a_response() {
+fn handler_result_is_a_response() {
     let routes = || {
         Router::<()>::new()
             .route("/text", get(async || "text"))
@@ -370,7 +370,7 @@ fn layers_of_nested_routers_stand_before_their_mounts() {
 }
 
 #[test]
-fn a_mounted_application_is_not_given_a_request_without_its_body() {
+fn mounted_application_is_not_given_a_request_without_its_body() {
     let routes = || {
         let greedy = Router::<()>::new().before(async |_: Bytes| ());
         greedy.mount("/", Echo)
@@ -383,7 +383,7 @@ fn a_mounted_application_is_not_given_a_request_without_its_body() {
 }
 
 #[test]
-fn the_innermost_mapper_has_the_last_word_on_an_error() {
+fn innermost_mapper_has_the_last_word_on_an_error() {
     let fails = || get(async || Err::<(), _>(Error::not_found("x")));
     let routes = move || {
         let inside = Router::new()
@@ -401,7 +401,7 @@ fn the_innermost_mapper_has_the_last_word_on_an_error() {
 }
 
 #[test]
-fn a_handler_that_takes_too_long_is_dropped() {
+fn handler_that_takes_too_long_is_dropped() {
     struct Dropped(Rc<Cell<bool>>);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -505,7 +505,7 @@ fn bodies_are_written_while_they_are_sent() {
 }
 
 #[test]
-fn a_plugin_stops_after_timers_and_streams() {
+fn plugin_stops_after_timers_and_streams() {
     thread_local!(static LOG: RefCell<Vec<String>> = RefCell::default());
     fn log(what: impl Into<String>) {
         LOG.with_borrow_mut(|log| log.push(what.into()));
@@ -570,7 +570,7 @@ fn files_are_served_where_no_route_is() {
 
 #[test]
 #[should_panic(expected = "tests/routes.rs")]
-fn a_wrong_pattern_is_told_with_its_line() {
+fn wrong_pattern_is_reported_with_its_line() {
     let routes = || Router::<()>::new().route("/{a}x", get(async || ""));
     trial::run(routes, async |_| {});
 }

@@ -53,7 +53,7 @@ fn bytes_come_back_and_what_is_not_finite_is_refused() {
 }
 
 #[test]
-fn a_tuple_has_as_many_values_as_the_row() {
+fn tuple_has_as_many_values_as_the_row() {
     trial::run(Router::<App>::new, async |client| {
         let pictures = client.state().db.table("pictures");
         pictures.insert(picture(&[1], None)).await.unwrap();
@@ -66,7 +66,7 @@ fn a_tuple_has_as_many_values_as_the_row() {
 }
 
 #[test]
-fn rows_come_in_batches_of_as_many_as_was_said() {
+fn rows_come_in_batches_of_the_given_size() {
     trial::run(Router::<App>::new, async |client| {
         let pictures = client.state().db.table("pictures");
         for n in 0..5 {

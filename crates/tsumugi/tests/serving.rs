@@ -311,7 +311,7 @@ fn requests_for_the_server_or_for_no_host_never_reach_the_application() {
 }
 
 #[test]
-fn a_reload_makes_plugins_anew_and_stops_the_old_ones() {
+fn reload_makes_plugins_anew_and_stops_the_old_ones() {
     let rig = Rig::start(2);
     rig.ask("/who");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -351,7 +351,7 @@ fn websockets_of_clients_that_go_end_and_a_drain_says_that_the_server_leaves() {
 }
 
 #[test]
-fn a_conversation_goes_on_over_a_reload_with_its_plugin() {
+fn conversation_goes_on_over_a_reload_with_its_plugin() {
     let rig = Rig::start(1);
     let mut socket = rig.socket();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -371,7 +371,7 @@ fn a_conversation_goes_on_over_a_reload_with_its_plugin() {
 }
 
 #[test]
-fn what_is_mounted_says_whether_it_is_compressed() {
+fn mounted_application_decides_whether_it_is_compressed() {
     let rig = Rig::start(1);
     assert!(rig.head("/long").contains("content-encoding: gzip"));
     let plain = rig.head("/plain");

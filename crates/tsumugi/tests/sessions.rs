@@ -24,8 +24,8 @@ async fn show(session: Session) -> Result<String> {
 
 async fn late(session: Session) -> Streamed {
     Streamed::new("text/plain", async move |out| {
-        let told = session.set("count", 9).await.unwrap_err().to_string();
-        out.write(told).await
+        let error = session.set("count", 9).await.unwrap_err().to_string();
+        out.write(error).await
     })
 }
 
@@ -107,7 +107,7 @@ fn values_are_there_at_the_next_request() {
 }
 
 #[test]
-fn an_error_of_the_handler_keeps_what_was_stored() {
+fn error_of_the_handler_keeps_what_was_stored() {
     check(async |client| {
         let reply = client.get("/fail").await;
         assert_eq!(reply.status, 409);
@@ -117,7 +117,7 @@ fn an_error_of_the_handler_keeps_what_was_stored() {
 }
 
 #[test]
-fn a_session_ends_when_it_is_cleared_or_empty() {
+fn session_ends_when_it_is_cleared_or_empty() {
     check(async |client| {
         for path in ["/clear", "/forget"] {
             let session = begun(client).await;
@@ -130,7 +130,7 @@ fn a_session_ends_when_it_is_cleared_or_empty() {
 }
 
 #[test]
-fn what_was_changed_or_made_up_is_no_session() {
+fn forged_cookie_is_no_session() {
     check(async |client| {
         let session = begun(client).await;
         let last = if session.ends_with('A') { 'E' } else { 'A' };
@@ -146,7 +146,7 @@ fn what_was_changed_or_made_up_is_no_session() {
 }
 
 #[test]
-fn a_stored_session_that_is_renewed_or_ended_is_gone_under_its_old_id() {
+fn stored_session_that_is_renewed_or_ended_is_gone_under_its_old_id() {
     let sessions = || routes(Sessions::in_store("#capacity=1m"));
     trial::run(sessions, async |client| {
         let old = begun(client).await;
@@ -260,19 +260,19 @@ fn production_needs_a_secret_and_sends_the_cookie_over_tls_only() {
 }
 
 #[test]
-fn a_session_is_written_before_the_response_begins() {
+fn session_is_written_before_the_response_begins() {
     check(async |client| {
-        let told = client.get("/late").await;
+        let reply = client.get("/late").await;
         assert!(
-            told.text().contains("the response has begun"),
+            reply.text().contains("the response has begun"),
             "{}",
-            told.text()
+            reply.text()
         );
     });
 }
 
 #[test]
-fn a_cookie_has_a_limit_that_is_named() {
+fn cookie_has_a_limit_that_is_named() {
     async fn fill(session: Session) -> Result<String> {
         let error = session.set("x", "y".repeat(5000)).await.unwrap_err();
         Ok(error.to_string())
@@ -283,13 +283,13 @@ fn a_cookie_has_a_limit_that_is_named() {
             .route("/", get(fill))
     };
     trial::run(routes, async |client| {
-        let told = client.get("/").await;
+        let reply = client.get("/").await;
         assert!(
-            told.text().contains("session_cookie_bytes_max"),
+            reply.text().contains("session_cookie_bytes_max"),
             "{}",
-            told.text()
+            reply.text()
         );
-        assert!(cookie(&told).is_none());
+        assert!(cookie(&reply).is_none());
     });
 }
 

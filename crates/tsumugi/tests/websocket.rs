@@ -120,7 +120,7 @@ async fn until_open(client: &Client<App>, count: usize) {
 }
 
 #[test]
-fn a_conversation_has_the_plugin_and_ends_with_its_client() {
+fn conversation_has_the_plugin_and_ends_with_its_client() {
     trial::run(routes, async |client| {
         let mut socket = open(client, "/echo").await;
         for message in [Message::from("a"), vec![1, 2].into()] {
@@ -137,7 +137,7 @@ fn a_conversation_has_the_plugin_and_ends_with_its_client() {
 }
 
 #[test]
-fn a_handler_that_waits_for_something_else_is_dropped_when_it_is_over() {
+fn handler_that_waits_for_something_else_is_dropped_when_it_is_over() {
     let mut settings = Settings::default();
     settings.http.websocket_close_ms = 50;
     trial::run_with(settings, routes, async |client| {
@@ -149,7 +149,7 @@ fn a_handler_that_waits_for_something_else_is_dropped_when_it_is_over() {
 }
 
 #[test]
-fn an_error_of_the_handler_closes_with_1011() {
+fn error_of_the_handler_closes_with_1011() {
     trial::run(routes, async |client| {
         let mut socket = open(client, "/broken").await;
         let close = heard(&mut socket, "the close").await.unwrap_err();
@@ -200,13 +200,13 @@ fn check_errors(path: &str, expected: usize) {
 }
 
 #[test]
-fn the_log_has_what_is_not_the_doing_of_the_client() {
+fn log_has_what_is_not_the_doing_of_the_client() {
     check_errors("/broken", 1);
     check_errors("/refusing", 0);
 }
 
 #[test]
-fn a_protocol_is_agreed_on() {
+fn protocol_is_agreed_on() {
     trial::run(routes, async |client| {
         for (offered, expected) in [("v1, v2", "v2"), ("v1", "v1"), ("v3", "none")] {
             let call = client
@@ -246,7 +246,7 @@ fn pages_of_other_origins_are_let_in_by_name_only() {
 }
 
 #[test]
-fn a_request_for_something_else_is_told_to_upgrade() {
+fn plain_request_is_answered_426() {
     let plain = || Router::<App>::new().route("/echo", get(echo));
     trial::run(plain, async |client| {
         let reply = client.get("/echo").await;

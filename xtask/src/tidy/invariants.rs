@@ -82,7 +82,12 @@ const INVARIANTS: &[Invariant] = &[
     Invariant {
         folder: "crates/values",
         sentence: "knows no database",
-        words: &["tsumugi_pg_proto", "tsumugi_firebird_proto", "tsumugi_sql", "rusqlite"],
+        words: &[
+            "tsumugi_pg_proto",
+            "tsumugi_firebird_proto",
+            "tsumugi_sql",
+            "rusqlite",
+        ],
     },
     Invariant {
         folder: "crates/sql",

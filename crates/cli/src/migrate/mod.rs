@@ -10,7 +10,9 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use clap::Subcommand;
-use tsumugi_ruby::{Effect, ExceptionReport, Maintenance, Mode, Outcome, Settings, Task};
+use tsumugi_ruby::{
+    ExceptionReport, Maintenance, MaintenanceOutcome, Mode, RunMode, Settings, Task,
+};
 use tsumugi_worker::WorkerLimits;
 
 use crate::console::interrupted;
@@ -95,25 +97,25 @@ struct Work {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (work, task) = match &arguments.word {
         Word::New(arguments) => return skeleton::run(arguments),
-        Word::Status(place) => return perform(place, Task::Status, Effect::Kept),
+        Word::Status(place) => return perform(place, Task::Status, RunMode::Commit),
         Word::Up(work) => (work, Task::Up(work.steps)),
         Word::Down(work) => (work, Task::Down(work.steps)),
         Word::Redo(work) => (work, Task::Redo(work.steps)),
     };
-    let effect = if work.dry_run {
-        Effect::Undone
+    let mode = if work.dry_run {
+        RunMode::DryRun
     } else {
-        Effect::Kept
+        RunMode::Commit
     };
-    perform(&work.place, task, effect)
+    perform(&work.place, task, mode)
 }
 
 /// Runs the seeds.
 pub fn seed(place: &MigrateTarget) -> Result<ExitCode> {
-    perform(place, Task::Seed, Effect::Kept)
+    perform(place, Task::Seed, RunMode::Commit)
 }
 
-fn perform(place: &MigrateTarget, task: Task, effect: Effect) -> Result<ExitCode> {
+fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode> {
     if place.database.is_none() {
         crate::application::Data::of(Some(&place.data))?;
     }
@@ -124,23 +126,23 @@ fn perform(place: &MigrateTarget, task: Task, effect: Effect) -> Result<ExitCode
         ..Settings::default()
     });
     let outcome = tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
-        let show = Rc::new(RefCell::new(Show::new(effect)));
+        let show = Rc::new(RefCell::new(Show::new(mode)));
         let shown = Rc::clone(&show);
         let maintenance =
             Maintenance::open(&worker, settings, move |news| shown.borrow_mut().hear(news))?;
         let url = place.database.clone();
-        let outcome = maintenance.run(task, effect, url, interrupted()).await;
+        let outcome = maintenance.run(task, mode, url, interrupted()).await;
         show.borrow_mut().end();
         anyhow::Ok(outcome)
     })??;
     match outcome {
-        Outcome::Raised(report) => Err(anyhow::anyhow!(describe(&report))),
-        Outcome::Status(rows) => {
+        MaintenanceOutcome::Raised(report) => Err(anyhow::anyhow!(describe(&report))),
+        MaintenanceOutcome::Status(rows) => {
             show::line(show::status(&rows).trim_end_matches('\n'));
             Ok(ExitCode::SUCCESS)
         }
-        Outcome::Done(count) => {
-            show::line(show::summary(task, effect, count));
+        MaintenanceOutcome::Done(count) => {
+            show::line(show::summary(task, mode, count));
             Ok(ExitCode::SUCCESS)
         }
         _ => anyhow::bail!(

@@ -6,38 +6,38 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use tsumugi_ruby::{Effect, News, Task};
+use tsumugi_ruby::{MaintenanceEvent, RunMode, Task};
 
 use crate::progress::{self, Extent};
 use crate::table;
 
 /// What is shown now.
 pub struct Show {
-    effect: Effect,
+    mode: RunMode,
     begun: Option<Instant>,
     bar: Option<(String, ProgressBar)>,
 }
 
 impl Show {
-    /// Nothing yet, of work with this effect.
-    pub fn new(effect: Effect) -> Show {
+    /// Nothing yet, of work with this mode.
+    pub fn new(mode: RunMode) -> Show {
         Show {
-            effect,
+            mode,
             begun: None,
             bar: None,
         }
     }
 
     /// Shows it.
-    pub fn hear(&mut self, news: News) {
+    pub fn hear(&mut self, news: MaintenanceEvent) {
         match news {
-            News::Began {
+            MaintenanceEvent::Began {
                 name, direction, ..
-            } if self.effect == Effect::Undone => {
+            } if self.mode == RunMode::DryRun => {
                 line(format_args!("-- {direction} {name}"));
             }
-            News::Ended { .. } if self.effect == Effect::Undone => {}
-            News::Began {
+            MaintenanceEvent::Ended { .. } if self.mode == RunMode::DryRun => {}
+            MaintenanceEvent::Began {
                 name, place, count, ..
             } => {
                 self.begun = Some(Instant::now());
@@ -48,7 +48,7 @@ impl Show {
                 self.end();
                 self.bar = Some((title.clone(), progress::bar(Extent::Once, title)));
             }
-            News::Ended { name, direction } => {
+            MaintenanceEvent::Ended { name, direction } => {
                 self.end();
                 let ms = self.begun.map_or(0, |begun| begun.elapsed().as_millis());
                 match direction.as_str() {
@@ -56,15 +56,15 @@ impl Show {
                     direction => line(format_args!("{direction:<4}  {name} ({ms} ms)")),
                 }
             }
-            News::Skipped { .. } => {
+            MaintenanceEvent::Skipped { .. } => {
                 self.end();
                 line("-- not tried: it runs outside of a transaction");
             }
-            News::Statement(sql) => {
+            MaintenanceEvent::Statement(sql) => {
                 self.end();
                 line(format_args!("{};", sql.trim().trim_end_matches(';')));
             }
-            News::Progress { title, done, total } => self.progress(title, done, total),
+            MaintenanceEvent::Progress { title, done, total } => self.progress(title, done, total),
             _ => {}
         }
     }
@@ -94,13 +94,13 @@ pub fn line(text: impl Display) {
 }
 
 /// The last line.
-pub fn summary(task: Task, effect: Effect, count: u64) -> String {
+pub fn summary(task: Task, mode: RunMode, count: u64) -> String {
     let plural = |one: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{count} {one}s"),
     };
-    match (effect, task) {
-        (Effect::Undone, _) => format!("tried {}; nothing was kept", plural("migration")),
+    match (mode, task) {
+        (RunMode::DryRun, _) => format!("tried {}; nothing was kept", plural("migration")),
         (_, Task::Seed) => format!("ran {} of seeds", plural("file")),
         (_, Task::Redo(_)) => format!("{} undone and applied", count / 2),
         (_, _) if count == 0 => "nothing to do".to_owned(),
@@ -123,20 +123,20 @@ pub fn status(rows: &[[String; 4]]) -> String {
 mod tests {
     use super::*;
 
-    fn check(task: Task, effect: Effect, count: u64, expected: &str) {
-        assert_eq!(summary(task, effect, count), expected);
+    fn check(task: Task, mode: RunMode, count: u64, expected: &str) {
+        assert_eq!(summary(task, mode, count), expected);
     }
 
     #[test]
     fn the_last_line_says_what_was_done() {
-        check(Task::Up(None), Effect::Kept, 2, "2 migrations applied");
-        check(Task::Up(None), Effect::Kept, 0, "nothing to do");
-        check(Task::Down(None), Effect::Kept, 1, "1 migration undone");
-        check(Task::Redo(None), Effect::Kept, 2, "1 undone and applied");
-        check(Task::Seed, Effect::Kept, 1, "ran 1 file of seeds");
+        check(Task::Up(None), RunMode::Commit, 2, "2 migrations applied");
+        check(Task::Up(None), RunMode::Commit, 0, "nothing to do");
+        check(Task::Down(None), RunMode::Commit, 1, "1 migration undone");
+        check(Task::Redo(None), RunMode::Commit, 2, "1 undone and applied");
+        check(Task::Seed, RunMode::Commit, 1, "ran 1 file of seeds");
         check(
             Task::Up(None),
-            Effect::Undone,
+            RunMode::DryRun,
             1,
             "tried 1 migration; nothing was kept",
         );

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use tsumugi_pg::Column;
 use tsumugi_pg_proto::types::json::{self, Style};
-use tsumugi_pg_proto::types::{
-    Decode as _, DecodeError, Format, Kind, Type, print,
-};
+use tsumugi_pg_proto::types::{Decode as _, DecodeError, Format, Kind, Type, print};
 use tsumugi_values::json::write_string;
 use tsumugi_values::{Timestamp, TimestampTz};
 

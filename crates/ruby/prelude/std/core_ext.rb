@@ -139,7 +139,7 @@ class Array
   def sum(total = 0, &block) = super
   def deconstruct = self
 
-  # As Enumerable has them, but without an Array for the arguments of each call. The size, which the block may change, is asked
+  # As Enumerable has them, but without an Array for the arguments of each call. The size, which the block may change, is read
   # for only where an element says nothing of it.
   def each(&block)
     return to_enum(:each) unless block
@@ -357,7 +357,7 @@ class String
     self
   end
 
-  # Only UTF-8 can be asked for; bytes stay as they are.
+  # UTF-8 is the only encoding; bytes stay as they are.
   def force_encoding(encoding)
     return self if %w[UTF-8 UTF8].include?(encoding.to_s.upcase)
 

@@ -102,7 +102,7 @@ end
 HMAC = OpenSSL::HMAC
 
 module Tsumugi
-  # Equality in a time that tells nothing about where two secrets differ.
+  # Equality in a time that does not depend on where two secrets differ.
   def self.secure_compare(a, b) = Native.secure_compare(a, b)
 end
 

@@ -2,7 +2,7 @@
 class LoadError < ScriptError; end
 
 module Tsumugi
-  # The environment as it was when this worker loaded the application. Workers share one process, so nobody changes it.
+  # The environment as it was when this worker loaded the application. Workers share one process, so it cannot be changed.
   class Environment
     include Enumerable
 

@@ -1,4 +1,4 @@
-# The body of a request: text, JSON, forms with files, or pieces. It is read when it is first asked for; reading parks the fibre.
+# The body of a request: text, JSON, forms with files, or pieces. The first use reads it; reading parks the fibre.
 # Not the parsing, which is Rust's.
 
 # A file of a form. It is gone when the request ends: `save` it before.

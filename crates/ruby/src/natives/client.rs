@@ -1,8 +1,8 @@
-//! The client in the same process: a request is answered by the application itself, on the worker that asked. No socket.
-//! The fibre that asks parks like in any other wait, so the handler that answers runs meanwhile.
+//! The client in the same process: a request is answered by the application itself, on the same worker. No socket.
+//! The fibre of the request parks as in any other wait, so the handler runs meanwhile.
 
 use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -10,9 +10,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use tsumugi_http::{HttpBody, HttpResponse, Receiver, Request, RequestBody};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use super::{Natives, text, wrong_type};
 use crate::answer::{Answer, answer, operation, raise};
-use crate::app::App;
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 /// What is left of a response's body. Taken while a piece is waited for.
 struct Incoming(RefCell<Rest>);
@@ -25,9 +25,14 @@ enum Rest {
     Taken,
 }
 
-pub(crate) fn install<'s>(natives: &Natives<'s>, app: &Rc<App>) -> Result<'s, ()> {
+pub(super) fn install<'s, A>(
+    natives: &Natives<'s>,
+    answer: impl Fn(Box<Request>) -> A + 'static,
+) -> Result<'s, ()>
+where
+    A: Future<Output = Option<HttpResponse>> + 'static,
+{
     natives.data_class("Incoming")?;
-    let app: Weak<App> = Rc::downgrade(app);
     natives.waiting("client_request", move |_, scope, call| {
         let request = request(
             scope,
@@ -36,10 +41,10 @@ pub(crate) fn install<'s>(natives: &Natives<'s>, app: &Rc<App>) -> Result<'s, ()
             call.argument(2),
             call.argument(3),
         )?;
-        let app = app.upgrade();
+        let answered = answer(Box::new(request));
         Ok(Box::pin(async move {
-            match app {
-                Some(app) => received(app.answer(Box::new(request)).await),
+            match answered.await {
+                Some(response) => response_value(response),
                 None => raise("RuntimeError", "the application is gone"),
             }
         }))
@@ -116,7 +121,7 @@ fn request<'c>(
 }
 
 /// `[status, [[name, value], …], body]`
-fn received(response: HttpResponse) -> Answer {
+fn response_value(response: HttpResponse) -> Answer {
     answer(move |scope| {
         let pairs = scope.array(response.headers.len())?;
         for (name, value) in &response.headers {

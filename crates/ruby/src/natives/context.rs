@@ -8,10 +8,11 @@ use http::{StatusCode, Version};
 use tsumugi_db::Format;
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
-use super::standard::pages::Page;
-use super::{Natives, exchange, text, wrong_type};
+use super::standard::pages::TemplatePage;
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::{Natives, exchange};
 use crate::streaming::{SharedSender, StreamPlan};
 use crate::{finish, json};
 
@@ -22,7 +23,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.carries_data(context);
     natives.data_class("Sender")?;
     response(natives)?;
-    rescued(natives)?;
+    install_error_natives(natives)?;
     bodies(natives)?;
     request(natives)
 }
@@ -82,7 +83,7 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn rescued<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+fn install_error_natives<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // An answer of 500 says that something is broken, however friendly its page: the log has to say what.
     natives.plain("handled", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
@@ -184,7 +185,7 @@ fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("text", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let bytes = match scope.data::<Page>(call.argument(1)) {
+        let bytes = match scope.data::<TemplatePage>(call.argument(1)) {
             Some(page) => page.take(),
             None => scope.bytes(call.argument(1)).unwrap_or_default(),
         };

@@ -1,12 +1,13 @@
-//! The response to an exception nobody handled: a bare 500 in production, the whole story in development.
+//! The response to an unhandled exception: a bare 500 in production, all details in development.
 
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use tsumugi_http::HttpResponse;
 use tsumugi_mruby::{ExceptionReport, Raise, Scope};
+use tsumugi_server::Mode;
 
 use crate::frames;
-use crate::host::{Host, Mode};
+use crate::host::Host;
 
 /// Lines of source shown before and after the one that raised.
 const SOURCE_LINES_AROUND: usize = 4;

@@ -2,7 +2,8 @@
 
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::{Natives, text};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("version", |_, scope, _| {
@@ -35,7 +36,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("print", |_, scope, call| {
         let text = text(scope, call.argument(0), "the text")?;
-        // A closed standard output ends nothing, and one that nobody reads costs only the lines.
+        // A closed standard output ends nothing, and one without a reader costs only the lines.
         let _ = tsumugi_worker::OUTPUT.write(text.as_bytes());
         Ok(Value::nil())
     })

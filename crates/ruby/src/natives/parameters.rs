@@ -3,14 +3,14 @@
 use tsumugi_http::{Error, query};
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::{Natives, exchange};
+use crate::natives::definitions::{Natives, exchange};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("query", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         let text = exchange.request.uri.query().unwrap_or_default();
         let found = query::pairs(text, host.settings.http.parameters_max);
-        let found = found.map_err(|error| refused(scope, &error))?;
+        let found = found.map_err(|error| refusal(scope, &error))?;
         pairs(
             scope,
             found
@@ -21,7 +21,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("form", |host, scope, call| {
         let bytes = scope.bytes(call.argument(0)).unwrap_or_default();
         let found = query::form(&bytes, host.settings.http.parameters_max);
-        let found = found.map_err(|error| refused(scope, &error))?;
+        let found = found.map_err(|error| refusal(scope, &error))?;
         pairs(
             scope,
             found
@@ -31,7 +31,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn refused<'c>(scope: &'c Scope<'c>, error: &Error) -> tsumugi_mruby::Raise<'c> {
+fn refusal<'c>(scope: &'c Scope<'c>, error: &Error) -> tsumugi_mruby::Raise<'c> {
     halt(scope, error.status().as_u16(), &error.to_string())
 }
 

@@ -1,5 +1,5 @@
-//! Results of queries in Ruby: a `DB::Rows` carries the packed rows; a row becomes a Hash or an Array only when it is asked
-//! for.
+//! Results of queries in Ruby: a `DB::Rows` carries the packed rows; a row becomes a Hash or an Array only when it is
+//! read.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,16 +9,11 @@ use tsumugi_db::{Columns, Row, RowStream, Rows};
 use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
-use super::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 use crate::streaming::RowSource;
 
-/// The rows of a `DB::Rows`.
-pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c Rows> {
-    if value.kind() != tsumugi_mruby::Kind::Data {
-        return None;
-    }
-    scope.data::<Rows>(value)
-}
+pub(crate) use super::database::packed::packed;
 
 /// Rows that become Hashes or Arrays by one entry into the VM.
 const ROWS_AT_ONCE: usize = 64;
@@ -26,8 +21,8 @@ const ROWS_AT_ONCE: usize = 64;
 /// Rows whose one value becomes an element between two looks at the watchdog.
 const ROWS_UNINTERRUPTED: usize = 1_024;
 
-/// A row stream that has not been read yet.
-pub(crate) type Unread = RefCell<Option<RowStream>>;
+/// A row stream, until it is read.
+pub(crate) type RowStreamSlot = RefCell<Option<RowStream>>;
 
 /// What is sent as a body: rows that are there, or a stream of them.
 pub(super) fn source<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowSource> {
@@ -39,7 +34,7 @@ pub(super) fn source<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, R
 
 pub(super) fn take_stream<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowStream> {
     scope
-        .data::<Unread>(value)
+        .data::<RowStreamSlot>(value)
         .and_then(|unread| unread.borrow_mut().take())
         .ok_or_else(|| {
             wrong_type(
@@ -71,13 +66,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let mut out = Vec::new();
         rows(scope, call.argument(0))?
             .write_json(&mut out)
-            .map_err(|error| super::database::raise(scope, &error))?;
+            .map_err(|error| super::database::failure::raise(scope, &error))?;
         scope.string(out)
     })
 }
 
 fn as_objects<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
-    let known = Rc::new(Known::default());
+    let known = Rc::new(SymbolCache::default());
     let shared = Rc::clone(&known);
     natives.method(class, "to_a", 0..=0, move |host, scope, call| {
         let rows = rows(scope, call.this)?;
@@ -129,22 +124,22 @@ fn as_objects<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
 /// The first so many rows as Hashes.
 fn hashes<'c>(
     scope: &'c Scope<'c>,
-    known: &Known,
+    known: &SymbolCache,
     rows: &Rows,
     count: usize,
     depth_max: usize,
 ) -> Result<'c, Value<'c>> {
     let names = symbols(scope, known, rows.columns());
-    filled(scope, rows, count, Some(&names), depth_max)
+    rows_array(scope, rows, count, Some(&names), depth_max)
 }
 
 /// All rows as Arrays of their values.
 fn arrays<'c>(scope: &'c Scope<'c>, rows: &Rows, depth_max: usize) -> Result<'c, Value<'c>> {
-    filled(scope, rows, rows.len(), None, depth_max)
+    rows_array(scope, rows, rows.len(), None, depth_max)
 }
 
 /// An Array of the first so many rows: as Hashes of these names, or as Arrays.
-fn filled<'c>(
+fn rows_array<'c>(
     scope: &'c Scope<'c>,
     rows: &Rows,
     count: usize,
@@ -201,7 +196,7 @@ where
 /// A row as a Hash; nil if there is no such row.
 pub(super) fn hash_at<'c>(
     scope: &'c Scope<'c>,
-    known: &Known,
+    known: &SymbolCache,
     rows: &Rows,
     index: usize,
     depth_max: usize,
@@ -242,9 +237,9 @@ pub(super) fn values_at<'c>(
 }
 
 /// The columns that were met last, with their names as Symbols: rows of one result, and results of one statement, come together.
-pub(super) type Known = RefCell<Option<(Arc<Columns>, Rc<[Symbol]>)>>;
+pub(super) type SymbolCache = RefCell<Option<(Arc<Columns>, Rc<[Symbol]>)>>;
 
-fn symbols(scope: &Scope<'_>, known: &Known, columns: &Arc<Columns>) -> Rc<[Symbol]> {
+fn symbols(scope: &Scope<'_>, known: &SymbolCache, columns: &Arc<Columns>) -> Rc<[Symbol]> {
     if let Some((met, names)) = &*known.borrow()
         && Arc::ptr_eq(met, columns)
     {

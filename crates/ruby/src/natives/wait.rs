@@ -9,11 +9,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tsumugi_mruby::{Kind, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
 
-use super::{Natives, wrong_type};
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds, Signal};
 use crate::host::{Ended, Host};
 use crate::limits::SLEEP_SECONDS_MAX;
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();

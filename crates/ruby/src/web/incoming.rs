@@ -11,7 +11,7 @@ use tsumugi_http::{Error, HttpLimits, RequestBody};
 use tsumugi_worker::WorkerHandle;
 
 /// The parts of a multipart form.
-pub(crate) type Form = Rc<[Rc<FormPart<OffWorker>>]>;
+pub(crate) type MultipartForm = Rc<[Rc<FormPart<OffWorker>>]>;
 
 /// The body on its way to the handler.
 pub(crate) struct Incoming(Mutex<State>);
@@ -21,24 +21,24 @@ enum State {
     /// Some of it was read piece by piece.
     InPieces(RequestBody),
     Whole(Bytes),
-    Form(Form),
-    Failed(Failure),
+    Form(MultipartForm),
+    Failed(BodyError),
     /// Its reader was cancelled.
     Interrupted,
 }
 
 /// Why there is no body.
 #[derive(Clone, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum BodyError {
     /// The client's fault: it is answered with this status.
     Refused { status: u16, message: String },
     /// The handler's.
     Misuse(&'static str),
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Refused {
+impl From<Error> for BodyError {
+    fn from(error: Error) -> BodyError {
+        BodyError::Refused {
             status: error.status().as_u16(),
             message: error.to_string(),
         }
@@ -51,14 +51,14 @@ impl Incoming {
     }
 
     /// All bytes.
-    pub async fn whole(&self) -> Result<Bytes, Failure> {
+    pub async fn whole(&self) -> Result<Bytes, BodyError> {
         let mut state = self.0.lock().await;
         let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
             State::Unread(body) => body,
             other => {
                 let found = match &other {
                     State::Whole(bytes) => Ok(bytes.clone()),
-                    State::Form(_) => Err(Failure::Misuse("the body has been read as a form")),
+                    State::Form(_) => Err(BodyError::Misuse("the body has been read as a form")),
                     other => Err(other.failure()),
                 };
                 *state = other;
@@ -80,7 +80,7 @@ impl Incoming {
         content_type: &str,
         limits: &HttpLimits,
         worker: &WorkerHandle,
-    ) -> Result<Form, Failure> {
+    ) -> Result<MultipartForm, BodyError> {
         let mut state = self.0.lock().await;
         let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
             State::Unread(body) => body,
@@ -98,7 +98,7 @@ impl Incoming {
         let offload = OffWorker::new(worker);
         match upload::read_form(&mut body, content_type, limits, &directory, &offload).await {
             Ok(parts) => {
-                let form: Form = parts.into_iter().map(Rc::new).collect();
+                let form: MultipartForm = parts.into_iter().map(Rc::new).collect();
                 *state = State::Form(Rc::clone(&form));
                 Ok(form)
             }
@@ -107,7 +107,7 @@ impl Incoming {
     }
 
     /// The next piece, `None` at the end. A body that was read whole comes in one piece.
-    pub async fn piece(&self) -> Result<Option<Bytes>, Failure> {
+    pub async fn piece(&self) -> Result<Option<Bytes>, BodyError> {
         let mut state = self.0.lock().await;
         if let State::Unread(_) = *state
             && let State::Unread(body) = std::mem::replace(&mut *state, State::Interrupted)
@@ -121,7 +121,7 @@ impl Incoming {
                 *state = State::InPieces(RequestBody::in_memory(Bytes::new()));
                 return Ok(Some(bytes).filter(|bytes| !bytes.is_empty()));
             }
-            State::Form(_) => return Err(Failure::Misuse("the body has been read as a form")),
+            State::Form(_) => return Err(BodyError::Misuse("the body has been read as a form")),
             other => return Err(other.failure()),
         };
         piece.map_err(|error| state.fail(error))
@@ -129,17 +129,17 @@ impl Incoming {
 }
 
 impl State {
-    fn fail(&mut self, error: Error) -> Failure {
-        let failure = Failure::from(error);
+    fn fail(&mut self, error: Error) -> BodyError {
+        let failure = BodyError::from(error);
         *self = State::Failed(failure.clone());
         failure
     }
 
-    fn failure(&self) -> Failure {
+    fn failure(&self) -> BodyError {
         match self {
             State::Failed(failure) => failure.clone(),
-            State::InPieces(_) => Failure::Misuse("the body has been read piece by piece"),
-            _ => Failure::Misuse("the fibre that read the body was cancelled"),
+            State::InPieces(_) => BodyError::Misuse("the body has been read piece by piece"),
+            _ => BodyError::Misuse("the fibre that read the body was cancelled"),
         }
     }
 }

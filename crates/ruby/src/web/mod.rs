@@ -11,7 +11,7 @@ use tsumugi_http::secret::{SecretError, Signer};
 use tsumugi_http::session::SessionSettings;
 use tsumugi_worker::WorkerHandle;
 
-use crate::host::Settings;
+use crate::settings::Settings;
 
 /// The state of one VM.
 #[derive(Default)]

@@ -41,7 +41,7 @@ fn rows_go_in_and_come_out() {
 }
 
 #[test]
-fn a_copy_that_is_left_or_refused_copies_nothing() {
+fn copy_that_is_left_or_refused_copies_nothing() {
     check_on(
         Engine::Postgres,
         TABLE,
@@ -79,7 +79,7 @@ fn a_copy_that_is_left_or_refused_copies_nothing() {
 }
 
 #[test]
-fn a_table_streams_to_a_client() {
+fn table_streams_to_a_client() {
     let served = Served::new(
         Engine::Postgres,
         "",

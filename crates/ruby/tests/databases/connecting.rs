@@ -55,7 +55,7 @@ fn options_are_known_or_listed() {
 }
 
 #[test]
-fn a_password_may_have_what_means_something_in_a_url() {
+fn password_may_have_what_means_something_in_a_url() {
     let url = Server::shared().url(User::CLEARTEXT);
     assert!(url.contains("%40") && url.contains("%3A"), "{url}");
     let app = format!(
@@ -66,7 +66,7 @@ fn a_password_may_have_what_means_something_in_a_url() {
 }
 
 #[test]
-fn a_missing_url_asks_for_it() {
+fn missing_url_asks_for_it() {
     check("nil", "", &["DATABASE_URL"]);
     check(
         "'mysql://x'",
@@ -76,7 +76,7 @@ fn a_missing_url_asks_for_it() {
 }
 
 #[test]
-fn a_server_that_is_not_there_or_refuses_says_what_to_do() {
+fn server_that_is_not_there_or_refuses_says_what_to_do() {
     check(
         "'postgres://postgres@127.0.0.1:1/x'",
         ", acquire: 0.5",
@@ -100,7 +100,7 @@ fn a_server_that_is_not_there_or_refuses_says_what_to_do() {
 }
 
 #[test]
-fn a_connection_of_postgresql_keeps_as_many_statements_as_it_may() {
+fn connection_of_postgresql_keeps_as_many_statements_as_it_may() {
     let served = Served::new(
         crate::Engine::Postgres,
         "pool: 1, statements: 10",
@@ -114,7 +114,7 @@ fn a_connection_of_postgresql_keeps_as_many_statements_as_it_may() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
-fn a_pool_keeps_as_many_connections_as_it_is_told_and_replaces_old_ones() {
+fn pool_keeps_its_minimum_and_replaces_old_connections() {
     let served = Served::new(
         crate::Engine::Postgres,
         "pool: 4, min: 3, lifetime: 1",

@@ -13,7 +13,7 @@ const TABLES: &str = "
 ";
 
 #[test]
-fn what_went_wrong_is_the_class() {
+fn error_kind_decides_its_class() {
     check(
         TABLES,
         &[
@@ -88,7 +88,7 @@ fn postgresql_names_constraint_code_and_position() {
 }
 
 #[test]
-fn a_statement_that_takes_too_long_is_stopped() {
+fn statement_that_takes_too_long_is_stopped() {
     let app = "get('/') { begin; db.query('select pg_sleep(60)'); rescue DB::QueryCanceled => e; e.message; end }
                get('/next') { db.query('select 7 as n').first[:n].to_s }";
     let served = crate::Served::new(Engine::Postgres, "timeout: 0.2, pool: 1", app);
@@ -98,7 +98,7 @@ fn a_statement_that_takes_too_long_is_stopped() {
 }
 
 #[test]
-fn a_pool_that_is_used_up_says_so_in_time() {
+fn pool_that_is_used_up_says_so_in_time() {
     let app = "get('/') {
                  held = Channel.new 1
                  parallel(

@@ -146,7 +146,7 @@ fn texts_may_be_longer_than_what_they_are_compared_with() {
 }
 
 #[test]
-fn a_database_of_one_handler_can_be_closed() {
+fn database_of_one_handler_can_be_closed() {
     let database = Server::shared().database();
     let url = database.url();
     let rig = Rig::serve(&format!(
@@ -156,7 +156,7 @@ fn a_database_of_one_handler_can_be_closed() {
            streamed = db.stream 'select 2 as two from rdb$database'
            db.close
            db.close
-           refused = told {{ db.query 'select 1 as one from rdb$database' }}
+           refused = error_text {{ db.query 'select 1 as one from rdb$database' }}
            two = nil
            streamed.each {{ |row| two = row[:two] }}
            \"#{{rows.first[:one]}} #{{two}} #{{refused}}\"
@@ -176,24 +176,24 @@ fn serializable_transactions_take_turns() {
 }
 
 #[test]
-fn what_firebird_does_not_have_is_refused() {
+fn feature_that_firebird_lacks_is_refused() {
     check(
         "",
         &[
             (
-                "told { db.copy_out('copy users to stdout') { } }",
+                "error_text { db.copy_out('copy users to stdout') { } }",
                 "DB::Unsupported: Firebird has no COPY",
             ),
             (
-                "told { db.listen('a') { } }",
+                "error_text { db.listen('a') { } }",
                 "DB::Unsupported: Firebird has no LISTEN",
             ),
             (
-                "told { db.notify('a') }",
+                "error_text { db.notify('a') }",
                 "DB::Unsupported: Firebird has no NOTIFY",
             ),
             (
-                "told { db.connection { } }",
+                "error_text { db.connection { } }",
                 "DB::Unsupported: Firebird has no connections of one's own here: use a transaction",
             ),
         ],

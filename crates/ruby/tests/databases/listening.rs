@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use crate::{Engine, Served, check_on};
 
 #[test]
-fn what_is_notified_is_heard_in_order() {
+fn notifications_arrive_in_order() {
     check_on(
         Engine::Postgres,
         "def hear(*channels, count)
@@ -25,7 +25,7 @@ fn what_is_notified_is_heard_in_order() {
 }
 
 #[test]
-fn a_lost_connection_is_opened_again_and_the_gap_told() {
+fn lost_listener_reconnects_and_reports_the_gap() {
     let served = Served::new(
         Engine::Postgres,
         "",
@@ -63,7 +63,7 @@ fn a_lost_connection_is_opened_again_and_the_gap_told() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
-fn a_client_that_leaves_ends_the_listening() {
+fn client_that_leaves_ends_the_listening() {
     let served = Served::new(
         Engine::Postgres,
         "",

@@ -1,29 +1,14 @@
-//! What the log shows of statements, wherever they run: nothing unless it is asked for; then the SQL, the values, the rows and the
+//! What the log shows of statements, wherever they run: nothing without the option; with it the SQL, the values, the rows and the
 //! time.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+use tsumugi_testkit::LogBuffer;
 
 use crate::{BOTH, Engine, Served};
 
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
-fn statements_are_logged_only_when_asked_for() {
-    let kept = Kept::default();
-    let writer = kept.clone();
+fn statements_are_logged_only_with_the_option() {
+    let log = LogBuffer::default();
+    let writer = log.clone();
     tracing_subscriber::fmt()
         .with_ansi(false)
         .with_max_level(tracing::Level::DEBUG)
@@ -34,15 +19,15 @@ fn statements_are_logged_only_when_asked_for() {
             "get('/') {{ db.query('select cast(? as text) as {engine:?}_MARK', 'secret_bind').size.to_s }}"
         );
         Served::new(engine, "log: false", &app.replace("MARK", "quiet")).check("/", "1");
-        Served::new(engine, "log: true", &app.replace("MARK", "asked")).check("/", "1");
+        Served::new(engine, "log: true", &app.replace("MARK", "logged")).check("/", "1");
         // The rig serves in development mode.
         Served::new(engine, "", &app.replace("MARK", "development")).check("/", "1");
     }
-    for (log, mark) in [("false", "hushed"), ("true", "told")] {
+    for (log, mark) in [("false", "hushed"), ("true", "shown")] {
         let served = Served::new(Engine::Postgres, &format!("log: {log}"), &everywhere(mark));
         served.check("/", "done");
     }
-    let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+    let text = log.take();
     for engine in BOTH {
         let lines = |mark: &str| -> Vec<&str> {
             let name = format!("{engine:?}_{mark}");
@@ -50,7 +35,7 @@ fn statements_are_logged_only_when_asked_for() {
             ours.filter(|line| line.contains(&name)).collect()
         };
         assert_eq!(lines("quiet"), [""; 0]);
-        for mark in ["asked", "development"] {
+        for mark in ["logged", "development"] {
             let line = lines(mark).join("\n");
             for part in ["secret_bind", "rows=1", "ms="] {
                 assert!(line.contains(part), "{engine:?} {mark}: {line}");
@@ -63,16 +48,16 @@ fn statements_are_logged_only_when_asked_for() {
     };
     assert_eq!(lines("hushed"), [""; 0]);
     for (part, rows) in [
-        ("insert into told_t", "rows=1"),
-        ("as told_session", "rows=1"),
-        ("as told_script", ""),
-        ("as told_piped_a", "rows=1"),
-        ("as told_piped_b", "rows=0"),
-        ("as told_stream", ""),
-        ("copy told_t from", "rows=2"),
-        ("copy told_t to", "rows=3"),
-        ("copy told_missing", "fault="),
-        ("as told_transaction", "rows=1"),
+        ("insert into shown_t", "rows=1"),
+        ("as shown_session", "rows=1"),
+        ("as shown_script", ""),
+        ("as shown_piped_a", "rows=1"),
+        ("as shown_piped_b", "rows=0"),
+        ("as shown_stream", ""),
+        ("copy shown_t from", "rows=2"),
+        ("copy shown_t to", "rows=3"),
+        ("copy shown_missing", "fault="),
+        ("as shown_transaction", "rows=1"),
     ] {
         let found = lines(part);
         assert_eq!(found.len(), 1, "{part}: {found:?}");

@@ -99,7 +99,7 @@ pub(crate) const HELPERS: &str = "
   end
   def failed(&block) = exception(&block).class.to_s
   def said(&block) = exception(&block).message
-  def told(&block) = exception(&block).then { |e| \"#{e.class}: #{e.message}\" }
+  def error_text(&block) = exception(&block).then { |e| \"#{e.class}: #{e.message}\" }
 ";
 
 /// Serves each line of Ruby below a path of its own, after `setup`, and checks what it answers.

@@ -27,7 +27,7 @@ fn results_come_in_order() {
 }
 
 #[test]
-fn each_is_for_itself_unless_they_are_atomic() {
+fn pipelined_statements_are_independent_unless_atomic() {
     check(
         TABLE,
         &[
@@ -50,7 +50,7 @@ fn each_is_for_itself_unless_they_are_atomic() {
 }
 
 #[test]
-fn in_a_transaction_they_belong_to_it() {
+fn pipeline_in_a_transaction_belongs_to_it() {
     check(
         TABLE,
         &[
@@ -116,7 +116,7 @@ fn one_more_than_pipeline_max_is_refused() {
 }
 
 #[test]
-fn a_table_that_changed_since_the_last_time_is_no_error() {
+fn table_that_changed_since_the_last_time_is_no_error() {
     check_on(
         Engine::Postgres,
         &format!(
@@ -137,7 +137,7 @@ fn a_table_that_changed_since_the_last_time_is_no_error() {
 }
 
 #[test]
-fn a_procedure_that_commits_and_fails_like_a_stale_statement_has_run_once() {
+fn procedure_that_commits_and_fails_like_a_stale_statement_runs_once() {
     check_on(
         Engine::Postgres,
         "db.execute_script \"create table ran(n int); create procedure p() language plpgsql as

@@ -29,7 +29,7 @@ const USERS: &str = "
 ";
 
 #[test]
-fn a_table_is_made_once_and_a_different_one_is_named() {
+fn table_is_made_once_and_a_different_one_is_named() {
     check(
         USERS,
         &[
@@ -107,7 +107,7 @@ fn every_kind_and_modifier_makes_a_table_that_compares_as_the_same() {
 }
 
 #[test]
-fn a_table_is_altered_renamed_and_dropped() {
+fn table_is_altered_renamed_and_dropped() {
     crate::check(
         USERS,
         &[
@@ -201,7 +201,7 @@ fn firebird_changes_what_it_can_and_refuses_the_rest_before_there_is_sql() {
 }
 
 #[test]
-fn a_transaction_of_firebird_sees_its_own_tables_after_its_end() {
+fn transaction_of_firebird_sees_its_own_tables_after_its_end() {
     check_on(
         Engine::Firebird,
         USERS,
@@ -220,7 +220,7 @@ fn a_transaction_of_firebird_sees_its_own_tables_after_its_end() {
 }
 
 #[test]
-fn the_primary_key_of_a_table_that_was_made_again_is_the_new_one() {
+fn primary_key_of_a_recreated_table_is_the_new_one() {
     check(
         "",
         &[
@@ -237,7 +237,7 @@ fn the_primary_key_of_a_table_that_was_made_again_is_the_new_one() {
 }
 
 #[test]
-fn what_refers_to_a_table_that_is_made_anew_stays() {
+fn references_to_a_rebuilt_table_stay() {
     let setup = "
       db.create(:owners) { increments :id; string :name, 20 }
       db.create(:pets) { increments :id; foreign :owner_id, on: :owners, on_delete: :cascade }
@@ -297,7 +297,7 @@ fn what_refers_to_a_table_that_is_made_anew_stays() {
 }
 
 #[test]
-fn what_is_no_table_is_refused_with_what_would_be() {
+fn invalid_table_is_refused_with_a_valid_form() {
     check(
         USERS,
         &[
@@ -334,7 +334,7 @@ fn what_is_no_table_is_refused_with_what_would_be() {
 }
 
 #[test]
-fn a_schema_that_fails_in_the_middle_is_as_it_was() {
+fn schema_that_fails_in_the_middle_is_as_it_was() {
     check(
         "db.create(:t) { increments :id; integer :a }; db.execute 'insert into t(a) values (1)'; db.execute 'insert into t(a) values (1)'",
         &[
@@ -348,7 +348,7 @@ fn a_schema_that_fails_in_the_middle_is_as_it_was() {
 }
 
 #[test]
-fn what_would_wait_for_its_own_transaction_is_refused_at_once() {
+fn schema_change_beside_its_own_transaction_is_refused() {
     check(
         USERS,
         &[

@@ -8,7 +8,7 @@ use crate::{Engine, HELPERS, check_on};
 const SHOW: &str = "def shown = db.query('show work_mem').first[:work_mem]";
 
 #[test]
-fn what_a_session_keeps_is_there_in_the_block_and_gone_after_it() {
+fn session_state_lasts_for_its_block() {
     check_on(
         Engine::Postgres,
         SHOW,
@@ -52,7 +52,7 @@ fn what_a_session_keeps_is_there_in_the_block_and_gone_after_it() {
 }
 
 #[test]
-fn a_transaction_on_a_connection_of_ones_own_ends_before_what_comes_next() {
+fn transaction_on_a_connection_of_ones_own_ends_before_what_comes_next() {
     check_on(
         Engine::Postgres,
         "db.execute_script 'create table t(n int)'\ndef count = db.query('select count(*) as n from t').first[:n]",
@@ -112,13 +112,13 @@ fn shared_connections_refuse_what_would_change_them() {
 }
 
 #[test]
-fn behind_a_pooler_of_transactions_there_are_no_connections_of_ones_own() {
+fn transaction_pooler_has_no_connections_for_a_block() {
     let pooler = Pooler::start(Server::shared());
     let rig = Rig::serve(&format!(
         "{HELPERS}
          plugin(:db) {{ DB.connect '{}?pooler=transaction' }}
-         get('/connection') {{ told {{ db.connection {{ }} }} }}
-         get('/listen') {{ told {{ db.listen('a') {{ }} }} }}
+         get('/connection') {{ error_text {{ db.connection {{ }} }} }}
+         get('/listen') {{ error_text {{ db.listen('a') {{ }} }} }}
          get('/pinned') {{ db.transaction {{ db.execute(\"set local work_mem = '7MB'\"); db.query('show work_mem').first[:work_mem] }} }}",
         pooler.url("postgres")
     ));
@@ -138,25 +138,25 @@ fn behind_a_pooler_of_transactions_there_are_no_connections_of_ones_own() {
 }
 
 #[test]
-fn sqlite_has_no_connections_of_ones_own() {
+fn sqlite_has_no_connections_for_a_block() {
     check_on(
         Engine::Sqlite,
         "",
         &[
             (
-                "told { db.connection { } }",
+                "error_text { db.connection { } }",
                 "DB::Unsupported: SQLite has no connections of one's own: all callers share its connections",
             ),
             (
-                "told { db.copy_in('copy t from stdin') { } }",
+                "error_text { db.copy_in('copy t from stdin') { } }",
                 "DB::Unsupported: SQLite has no COPY",
             ),
             (
-                "told { db.listen('a') { } }",
+                "error_text { db.listen('a') { } }",
                 "DB::Unsupported: SQLite has no LISTEN",
             ),
             (
-                "told { db.notify 'a' }",
+                "error_text { db.notify 'a' }",
                 "DB::Unsupported: SQLite has no NOTIFY",
             ),
             (

@@ -40,7 +40,7 @@ fn rows_are_sent_in_each_format() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
-fn a_slow_client_gets_every_row_while_others_are_served() {
+fn slow_client_gets_every_row_while_others_are_served() {
     let numbers = "with recursive t(n) as (select 1 union all select n + 1 from t where n < 200000) select n from t";
     let app = format!(
         "get('/') {{ stream db.stream('{numbers}'), as: :ndjson }}
@@ -65,7 +65,7 @@ fn a_slow_client_gets_every_row_while_others_are_served() {
 }
 
 #[test]
-fn a_client_that_leaves_frees_the_connection() {
+fn client_that_leaves_frees_the_connection() {
     let numbers = "with recursive t(n) as (select 1 union all select n + 1 from t where n < 3000000) select n from t";
     let app = format!(
         "get('/') {{ stream db.stream('{numbers}'), as: :ndjson }}
@@ -105,7 +105,7 @@ fn rows_on_their_way_are_an_enumerable() {
 }
 
 #[test]
-fn a_stream_that_is_left_gives_its_connection_back_at_once() {
+fn stream_that_is_left_gives_its_connection_back_at_once() {
     let app = "ROWS = 'with recursive t(n) as (select 1 union all select n + 1 from t where n < 30000) select n from t'
          get('/left') { 5.times.map { db.stream(ROWS).first[:n] }.uniq }
          get('/raised') { 5.times.map { db.stream(ROWS).each { raise 'no' } rescue 2 }.uniq }

@@ -8,7 +8,7 @@ use crate::{ALL, BOTH, Engine, Served, check, check_on};
 const TABLE: &str = "db.execute_script 'create table t(n integer primary key)'\n";
 
 #[test]
-fn what_the_block_did_stands_unless_it_raised() {
+fn transaction_commits_unless_its_block_raises() {
     check(
         &format!("{TABLE}def count = db.query('select count(*) as n from t').first[:n]"),
         &[
@@ -42,9 +42,9 @@ fn what_the_block_did_stands_unless_it_raised() {
 }
 
 #[test]
-fn a_transaction_that_the_database_undid_is_no_lost_connection() {
+fn transaction_that_the_database_undid_is_no_lost_connection() {
     let count = format!("{TABLE}def count = db.query('select count(*) as n from t').first[:n]");
-    let rescued = "told { db.transaction { db.execute 'insert into t values (1)'; db.query('selec 1') rescue 0 } }";
+    let rescued = "error_text { db.transaction { db.execute 'insert into t values (1)'; db.query('selec 1') rescue 0 } }";
     check_on(
         Engine::Postgres,
         &count,
@@ -82,7 +82,7 @@ fn a_transaction_that_the_database_undid_is_no_lost_connection() {
 }
 
 #[test]
-fn a_nested_transaction_joins_the_outer_one() {
+fn nested_transaction_joins_the_outer_one() {
     check(
         &format!("{TABLE}def count = db.query('select count(*) as n from t').first[:n]"),
         &[
@@ -125,7 +125,7 @@ fn statements_of_other_fibres_are_outside() {
 }
 
 #[test]
-fn a_statement_that_failed_ends_a_transaction_of_postgresql_only() {
+fn statement_that_failed_ends_a_transaction_of_postgresql_only() {
     let line = "db.transaction do
                   db.execute 'insert into t values (1)'
                   db.execute('insert into t values (1)') rescue 0
@@ -178,7 +178,7 @@ fn parallel_in_a_transaction_is_refused() {
         TABLE,
         &[
             (
-                "told { db.transaction { parallel(-> { 1 }) } }",
+                "error_text { db.transaction { parallel(-> { 1 }) } }",
                 "DB::UsageError: parallel in a transaction would run its branches outside: run it before or after",
             ),
             ("db.transaction { 1 }; parallel(-> { 1 })", "[1]"),
@@ -187,7 +187,7 @@ fn parallel_in_a_transaction_is_refused() {
 }
 
 #[test]
-fn a_savepoint_is_undone_alone() {
+fn savepoint_is_undone_alone() {
     check(
         &format!("{TABLE}def all = db[:t].order(:n).pluck(:n)"),
         &[
@@ -210,7 +210,7 @@ fn a_savepoint_is_undone_alone() {
 }
 
 #[test]
-fn a_savepoint_left_while_a_stream_is_open_is_undone() {
+fn savepoint_left_while_a_stream_is_open_is_undone() {
     let setup = "db.create(:t) { integer :n }
         def all = db[:t].order(:n).pluck(:n)
         20.times { |n| db[:t].insert(n: 100 + n) }";
@@ -273,7 +273,7 @@ fn several_rows_go_in_together_or_not_at_all() {
 }
 
 #[test]
-fn what_waits_for_a_commit_runs_after_it_and_only_then() {
+fn after_commit_block_runs_once_it_is_committed() {
     check(
         &format!("{TABLE}def all = db[:t].order(:n).pluck(:n)"),
         &[
@@ -299,7 +299,7 @@ fn what_waits_for_a_commit_runs_after_it_and_only_then() {
 }
 
 #[test]
-fn what_was_committed_is_not_run_again_for_what_came_after_it() {
+fn committed_block_is_not_repeated_for_a_later_error() {
     check(
         TABLE,
         &[(
@@ -318,7 +318,7 @@ fn what_was_committed_is_not_run_again_for_what_came_after_it() {
 }
 
 #[test]
-fn a_transaction_that_could_not_be_serialized_is_run_again() {
+fn transaction_that_could_not_be_serialized_is_run_again() {
     let line = |retries| {
         format!(
             "tries = 0
@@ -339,7 +339,7 @@ fn a_transaction_that_could_not_be_serialized_is_run_again() {
 }
 
 #[test]
-fn two_transactions_that_wait_for_each_other_are_told_apart() {
+fn deadlock_of_two_transactions_is_an_error_of_one() {
     let app = "
         get('/') {
           db.execute_script 'create table d(n integer primary key, v integer); insert into d values (1, 0), (2, 0)'
@@ -445,7 +445,7 @@ fn sixty_four_fibres_never_mix_with_the_builder() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
-fn a_client_that_goes_away_undoes_its_transaction() {
+fn client_that_goes_away_undoes_its_transaction() {
     let app = format!(
         "{TABLE}
         get('/slow') {{ db.transaction {{ db.execute 'insert into t values (1)'; sleep 60 }} }}
@@ -471,7 +471,7 @@ fn a_client_that_goes_away_undoes_its_transaction() {
 }
 
 #[test]
-fn a_deadline_in_a_statement_undoes_the_transaction() {
+fn deadline_in_a_statement_undoes_the_transaction() {
     let database = tsumugi_testkit::postgres::Server::shared().database();
     let app = format!(
         "plugin(:db) {{ DB.connect '{}', pool: 1 }}
@@ -486,7 +486,7 @@ fn a_deadline_in_a_statement_undoes_the_transaction() {
 }
 
 #[test]
-fn an_insert_answers_its_id_on_both() {
+fn insert_answers_its_id_on_both() {
     for (engine, table) in [
         (
             Engine::Sqlite,

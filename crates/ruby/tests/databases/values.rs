@@ -282,11 +282,11 @@ fn dates_count_in_days() {
 }
 
 #[test]
-fn a_value_that_cannot_be_bound_says_what_would_work() {
+fn value_that_cannot_be_bound_says_what_would_work() {
     check(
         "",
         &[(
-            "told { db.query('select ?', Object.new) }",
+            "error_text { db.query('select ?', Object.new) }",
             "TypeError: a value of class Object cannot be bound: convert it to a String or a number",
         )],
     );

@@ -292,7 +292,7 @@ fn alone(work: impl AsyncFnOnce(tsumugi_worker::WorkerHandle)) {
 }
 
 #[test]
-fn a_request_that_runs_out_of_memory_anywhere_is_answered_and_the_next_as_before() {
+fn request_that_runs_out_of_memory_anywhere_is_answered_and_the_next_as_before() {
     with_faults(async |app, faults| {
         for one in VISITS {
             check(app, faults, *one).await;
@@ -335,7 +335,7 @@ fn timers_and_requests_together_outlive_failures_by_chance() {
 }
 
 #[test]
-fn an_application_that_runs_out_of_memory_while_it_loads_is_refused_and_loads_later() {
+fn application_that_runs_out_of_memory_while_it_loads_is_refused_and_loads_later() {
     let folder = folder();
     alone(async |worker| {
         let faults = Faults::default();

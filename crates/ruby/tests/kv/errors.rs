@@ -11,27 +11,27 @@ fn wrong_types_say_what_is_right() {
         "types",
         "",
         &[
-            ("told { kv.get 1 }", &format!("{key}Integer")),
-            ("told { kv.get nil }", &format!("{key}NilClass")),
-            ("told { kv[['a']] }", &format!("{key}Array")),
-            ("told { kv.set 1, '' }", &format!("{key}Integer")),
-            ("told { kv.set 'a', 1 }", &format!("{value}Integer")),
-            ("told { kv['a'] = nil }", &format!("{value}NilClass")),
-            ("told { kv['a'] = { a: 1 } }", &format!("{value}Hash")),
+            ("error_text { kv.get 1 }", &format!("{key}Integer")),
+            ("error_text { kv.get nil }", &format!("{key}NilClass")),
+            ("error_text { kv[['a']] }", &format!("{key}Array")),
+            ("error_text { kv.set 1, '' }", &format!("{key}Integer")),
+            ("error_text { kv.set 'a', 1 }", &format!("{value}Integer")),
+            ("error_text { kv['a'] = nil }", &format!("{value}NilClass")),
+            ("error_text { kv['a'] = { a: 1 } }", &format!("{value}Hash")),
             (
-                "told { kv.set_multi 1 }",
+                "error_text { kv.set_multi 1 }",
                 "TypeError: what is set must be a Hash of keys and values, not Integer",
             ),
             (
-                "told { kv.incr 'a', 1.5 }",
+                "error_text { kv.incr 'a', 1.5 }",
                 "TypeError: what is added must be an Integer of 64 bits, not Float",
             ),
             (
-                "told { kv.cas 'a', 1, nil }",
+                "error_text { kv.cas 'a', 1, nil }",
                 "TypeError: what is expected must be a String, nil for none, or :any, not Integer",
             ),
             (
-                "told { kv.set 'a', '1', tll: 5 }",
+                "error_text { kv.set 'a', '1', tll: 5 }",
                 "ArgumentError: unknown keyword: tll; known are ttl:, overwrite:",
             ),
             ("failed { kv.set 'a', '1', 5 }", "ArgumentError"),
@@ -51,7 +51,7 @@ fn limits_name_themselves() {
                 r#"["KV::InvalidKey","KV::InvalidKey"]"#,
             ),
             (
-                "told { kv.get 'k' * 65_520 }",
+                "error_text { kv.get 'k' * 65_520 }",
                 "KV::InvalidKey: the key has 65520 bytes, at most 65519 (KEY_BYTES_MAX)",
             ),
             ("kv.set 'k' * 65_519, 'x'", "true"),
@@ -60,7 +60,7 @@ fn limits_name_themselves() {
 }
 
 #[test]
-fn a_full_store_refuses_or_makes_room() {
+fn full_store_refuses_or_makes_room() {
     let app = |when_full: &str| {
         format!(
             "plugin(:kv) {{ KV.open 'memory:full-{when_full}', capacity: '64k', when_full: :{when_full}, value_max: 10_000 }}\n{HELPERS}

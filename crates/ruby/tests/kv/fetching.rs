@@ -6,7 +6,7 @@ use crate::rig::{Answer, Rig};
 use crate::{ALL, HELPERS, check, check_embedded, opening};
 
 #[test]
-fn a_hit_is_as_a_miss_was() {
+fn hit_equals_its_miss() {
     check(
         "shapes",
         "def twice(key, &block) = [kv.fetch(key, &block), kv.fetch(key) { raise 'again' }].then { |a, b| [a, a == b, a.class == b.class] }",
@@ -49,7 +49,7 @@ fn a_hit_is_as_a_miss_was() {
 }
 
 #[test]
-fn what_is_kept_expires() {
+fn fetched_value_expires() {
     check_embedded(
         "expiring",
         "",
@@ -69,13 +69,13 @@ fn what_is_kept_expires() {
 }
 
 #[test]
-fn a_block_that_is_left_stores_nothing() {
+fn block_that_is_left_stores_nothing() {
     check(
         "left",
         "",
         &[
             (
-                "[told { kv.fetch('a') { raise ArgumentError, 'no' } }, kv.key?('a')]",
+                "[error_text { kv.fetch('a') { raise ArgumentError, 'no' } }, kv.key?('a')]",
                 r#"["ArgumentError: no",false]"#,
             ),
             ("kv.fetch('a') { break 'out' }", "out"),
@@ -103,7 +103,7 @@ fn blocks_may_fetch_other_keys_but_not_their_own() {
                 "3",
             ),
             (
-                "told { kv.fetch('x') { kv.fetch('x') { 1 } } }",
+                "error_text { kv.fetch('x') { kv.fetch('x') { 1 } } }",
                 "KV::UsageError: the block of fetch fetches the same key again: it would wait for itself",
             ),
             (
@@ -152,7 +152,7 @@ const STAMPEDE: &str = "
 ";
 
 #[test]
-fn of_many_at_once_one_computes() {
+fn many_callers_compute_once() {
     for store in ALL {
         let app = format!("{}{HELPERS}{STAMPEDE}", opening(store, "stampede", ""));
         let rig = Rig::serve(&app);
@@ -181,7 +181,7 @@ fn two_spellings_of_a_path_are_one_store() {
 }
 
 #[test]
-fn of_many_workers_one_computes() {
+fn many_workers_compute_once() {
     for store in ALL {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("store");
@@ -211,7 +211,7 @@ fn of_many_workers_one_computes() {
 }
 
 #[test]
-fn after_an_exception_or_a_halt_the_next_one_computes() {
+fn exception_or_halt_passes_the_computation_on() {
     for store in ALL {
         let app = format!("{}{HELPERS}{STAMPEDE}", opening(store, "next", ""));
         let rig = Rig::serve(&app);
@@ -236,7 +236,7 @@ fn after_an_exception_or_a_halt_the_next_one_computes() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
-fn when_the_one_who_computes_is_cancelled_another_computes() {
+fn cancelled_computation_passes_to_a_waiter() {
     for store in ALL {
         let rig = Rig::serve(&format!(
             "{}runs = 0; ensured = 0

@@ -51,7 +51,7 @@ pub(crate) const HELPERS: &str = "
   rescue StandardError => e
     e
   end
-  def told(&block) = exception(&block).then { |e| \"#{e.class}: #{e.message}\" }
+  def error_text(&block) = exception(&block).then { |e| \"#{e.class}: #{e.message}\" }
   def failed(&block) = exception(&block).class.to_s
 ";
 

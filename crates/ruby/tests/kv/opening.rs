@@ -12,7 +12,7 @@ fn refused(line: &str, expected: &str) {
 }
 
 #[test]
-fn what_cannot_be_opened_stops_the_start() {
+fn store_that_cannot_open_stops_the_start() {
     refused(
         "KV.open 'memory:x', colour: 1",
         "ArgumentError: KV.open knows no colour:",
@@ -36,7 +36,7 @@ fn what_cannot_be_opened_stops_the_start() {
 }
 
 #[test]
-fn a_name_is_one_store() {
+fn name_is_one_store() {
     let app = "plugin(:kv) { KV.open 'memory:one' }
         get('/set') { KV.open('memory:one')['a'] = '1' }
         get('/get') { kv['a'] }
@@ -63,7 +63,7 @@ fn a_name_is_one_store() {
 }
 
 #[test]
-fn a_store_may_have_a_time_to_live_of_its_own() {
+fn store_may_have_a_time_to_live_of_its_own() {
     let rig = Rig::serve(
         "plugin(:kv) { KV.open 'memory:ttl', ttl: 0.05 }
          get('/') { kv['a'] = '1'; kv.set('b', '1', ttl: nil); kv.fetch('c') { 1 }; kv.fetch('d', ttl: nil) { 1 }
@@ -82,11 +82,15 @@ fn counters_texts_and_queues_take_no_time_to_live() {
              get('/') {{ kv.incr('n'); kv.append('a', 'x'); kv.push('p'); kv['s'] = '1'; sleep 0.1
                [kv.number('n'), kv['a'], kv.key?('s'), kv.pop] }}
              get('/begun') {{ kv.cas('m', nil, [0].pack('Q>')); kv.incr('m'); n = kv.number('m'); sleep 0.1; [n, kv.key?('m')] }}
-             get('/told') {{ [failed {{ kv.incr('n', ttl: 5) }}, failed {{ kv.append('a', 'y', ttl: 5) }},
+             get('/refused') {{ [failed {{ kv.incr('n', ttl: 5) }}, failed {{ kv.append('a', 'y', ttl: 5) }},
                failed {{ kv.append('a', 'y', ',', ttl: 5) }}].uniq }}"
         ));
         assert_eq!(rig.get("/").text(), r#"[1,"x",false,"p"]"#, "{store:?}");
         assert_eq!(rig.get("/begun").text(), "[1,false]", "{store:?}");
-        assert_eq!(rig.get("/told").text(), r#"["ArgumentError"]"#, "{store:?}");
+        assert_eq!(
+            rig.get("/refused").text(),
+            r#"["ArgumentError"]"#,
+            "{store:?}"
+        );
     }
 }

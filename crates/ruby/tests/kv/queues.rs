@@ -3,7 +3,7 @@
 use crate::{check, check_embedded};
 
 #[test]
-fn what_was_pushed_first_is_popped_first() {
+fn queue_pops_in_the_order_of_pushes() {
     check(
         "queue",
         "",
@@ -23,7 +23,7 @@ fn what_was_pushed_first_is_popped_first() {
 }
 
 #[test]
-fn who_waits_is_woken_by_a_push() {
+fn waiting_pop_is_woken_by_a_push() {
     check(
         "waiting",
         "",
@@ -38,7 +38,7 @@ fn who_waits_is_woken_by_a_push() {
 }
 
 #[test]
-fn a_push_answers_the_key() {
+fn push_answers_the_key() {
     check_embedded(
         "keys",
         "",
@@ -50,7 +50,7 @@ fn a_push_answers_the_key() {
 }
 
 #[test]
-fn a_push_takes_no_keyword() {
+fn push_takes_no_keyword() {
     check_embedded(
         "keywords",
         "",

@@ -3,7 +3,7 @@
 use crate::{check, check_embedded};
 
 #[test]
-fn a_value_is_stored_read_and_removed() {
+fn value_is_stored_read_and_removed() {
     check(
         "records",
         "",
@@ -52,7 +52,7 @@ fn keys_and_values_are_text_or_bytes() {
 }
 
 #[test]
-fn numbers_count() {
+fn numbers_are_compared_by_value() {
     check(
         "numbers",
         "",

@@ -48,7 +48,7 @@ fn serve(listen: &str, change: impl FnOnce(&mut ServiceSettings)) -> (Vec<Listen
 }
 
 #[test]
-fn what_a_service_cannot_do_is_refused_before_it_is_asked() {
+fn call_that_a_service_lacks_is_refused_before_it_is_sent() {
     check_on(
         Store::Remote,
         "",
@@ -77,7 +77,7 @@ fn what_a_service_cannot_do_is_refused_before_it_is_asked() {
 }
 
 #[test]
-fn what_cannot_be_reached_stops_the_start() {
+fn unreachable_service_stops_the_start() {
     let address = serve_tcp(|_| {});
     for (line, expected) in [
         (
@@ -106,7 +106,7 @@ fn what_cannot_be_reached_stops_the_start() {
 }
 
 #[test]
-fn a_lost_server_is_said_and_found_again() {
+fn lost_server_is_reported_and_found_again() {
     // A socket's path is free again when the server is gone; a port may be somebody else's by then.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kv.sock");
@@ -145,7 +145,7 @@ fn indexes_are_stores_of_their_own() {
 }
 
 #[test]
-fn of_several_records_all_are_tried_when_one_is_refused() {
+fn refused_record_does_not_stop_the_others() {
     let address = serve_tcp(|settings| {
         let mut small = Spec::memory();
         small.value_max = 16;

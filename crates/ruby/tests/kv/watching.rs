@@ -6,15 +6,15 @@ use crate::rig::Rig;
 use crate::{EMBEDDED, check_embedded, opening};
 
 #[test]
-fn changes_are_told_in_order() {
+fn changes_arrive_in_order() {
     check_embedded(
         "watch",
         "def changes(prefix, count)
-           told = []
+           seen = []
            parallel(
-             -> { kv.watch(prefix, ready: -> { ready }) { |c| told << [c.kind, c.key]; break if told.size == count } },
+             -> { kv.watch(prefix, ready: -> { ready }) { |c| seen << [c.kind, c.key]; break if seen.size == count } },
              -> { sleep 0.02; yield })
-           told
+           seen
          end
          def ready = nil",
         &[
@@ -25,21 +25,21 @@ fn changes_are_told_in_order() {
 }
 
 #[test]
-fn a_watcher_that_does_not_listen_is_told_that_it_lost_some() {
+fn slow_watcher_gets_the_number_of_lost_changes() {
     check_embedded(
         "lagging",
         "",
         &[(
-            "told = nil
-             kv.watch('', ready: -> { 1_500.times { kv['a'] = '1' } }) { |c| (told = [c.kind, c.lost]; break) if c.kind == :lagged }
-             told",
+            "seen = nil
+             kv.watch('', ready: -> { 1_500.times { kv['a'] = '1' } }) { |c| (seen = [c.kind, c.lost]; break) if c.kind == :lagged }
+             seen",
             r#"["lagged",476]"#,
         )],
     );
 }
 
 #[test]
-fn a_stream_of_events_tells_a_browser() {
+fn stream_of_events_tells_a_browser() {
     for store in EMBEDDED {
         let rig = Rig::serve(&format!(
             "{}get('/') {{ events {{ |out| kv.watch('news:', ready: -> {{ out.comment 'ready' }}) {{ |c| out.event kv[c.key].to_s, event: c.kind }} }} }}

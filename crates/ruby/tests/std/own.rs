@@ -7,7 +7,7 @@ fn check(program: &str, expected: &str) {
 }
 
 #[test]
-fn a_parked_fibre_keeps_its_own_match() {
+fn parked_fibre_keeps_its_own_match() {
     check(
         "f = ->(s, t) { s =~ /(\\w)-(\\w)/; sleep t; [$1, $2, $~ && $~[0]] }
          none = -> { sleep 0.002; $1 }
@@ -27,7 +27,7 @@ fn blocks_of_gsub_and_scan_may_wait() {
 }
 
 #[test]
-fn a_match_beyond_the_limit_of_steps_is_an_error() {
+fn match_beyond_the_limit_of_steps_is_an_error() {
     check(
         "begin; ('a' * 40 + 'yz') =~ /\\A(a|aa)+\\1z/; rescue Regexp::TimeoutError => e; puts e.message[0, 24]; end",
         "the match takes too long",
@@ -84,7 +84,7 @@ fn limits_of_single_calls_are_named() {
 }
 
 #[test]
-fn the_environment_is_read_only() {
+fn environment_is_read_only() {
     check(
         "begin; ENV['X'] = '1'; rescue => e; puts e.class; end",
         "FrozenError",
@@ -138,7 +138,7 @@ fn many_rows_become_hashes_in_order() {
 }
 
 #[test]
-fn a_statement_without_its_text_is_an_argument_error() {
+fn statement_without_its_text_is_an_argument_error() {
     check(
         "db = DB.connect('sqlite::memory:?name=none')
          refused = ->(&call) { begin; call.call; rescue => e; puts \"#{e.class}: #{e.message}\"; end }

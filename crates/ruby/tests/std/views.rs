@@ -60,7 +60,7 @@ fn layouts_hold_pages_and_pages_hold_partials() {
 }
 
 #[test]
-fn what_a_value_writes_itself_comes_before_it() {
+fn output_of_a_value_comes_before_its_text() {
     check(
         &[
             ("app.rb", "get('/') { render 'page' }"),
@@ -91,7 +91,7 @@ fn locals_of_other_names_are_another_method() {
 }
 
 #[test]
-fn a_template_may_wait() {
+fn template_may_wait() {
     check(
         &[
             ("app.rb", "get('/') { render 'page' }"),
@@ -132,7 +132,7 @@ fn errors_name_the_line_of_the_template() {
 }
 
 #[test]
-fn a_name_stays_in_the_folder() {
+fn name_stays_in_the_folder() {
     check(
         &[(
             "app.rb",
@@ -157,7 +157,7 @@ fn endless_nesting_is_an_error() {
 }
 
 #[test]
-fn files_are_required_once_and_relative_to_who_asks() {
+fn files_are_required_once_and_relative_to_the_requiring_file() {
     check(
         &[
             (

@@ -82,7 +82,7 @@ fn fields_of_json_must_have_their_types() {
 }
 
 #[test]
-fn an_upload_has_its_bytes_and_what_the_client_says_of_them() {
+fn upload_has_its_bytes_and_what_the_client_says_of_them() {
     let app = "post('/') { f = body[:file]; [body[:title], f.filename, f.content_type, f.size, f.read, f.read(2, 1)] }
 post('/needs') { f = body.require(file: Upload, title: String); [f[:file].size, f[:title]] }
 post('/saves') { body[:file].save(Tsumugi.data_dir + '/kept'); body[:file].save(Tsumugi.data_dir + '/kept') }";
@@ -115,7 +115,7 @@ post('/saves') { body[:file].save(Tsumugi.data_dir + '/kept'); body[:file].save(
 }
 
 #[test]
-fn a_large_upload_goes_through_disk_and_comes_back_whole() {
+fn large_upload_goes_through_disk_and_comes_back_whole() {
     let app = "post('/') do
   f = body[:file]
   f.save(Tsumugi.data_dir + '/kept')
@@ -150,7 +150,7 @@ get('/keeps') { KEPT[0].read }";
 }
 
 #[test]
-fn a_body_beyond_a_limit_is_refused_before_it_is_read() {
+fn body_beyond_a_limit_is_refused_before_it_is_read() {
     let app = "post('/form') { body.data; 'read' }\npost('/text') { body.text; 'read' }\npost('/pieces') { body.each_chunk(max: 10) { |_| }; 'read' }";
     let rig = Rig::with(app, |settings| {
         settings.http.body_bytes_max = 1_000;
@@ -239,7 +239,7 @@ post('/form') { parallel(-> { body[:a] }, -> { sleep 0.01; body[:a] }, -> { body
 }
 
 #[test]
-fn a_reader_that_is_cancelled_leaves_an_error_and_not_a_part_of_the_body() {
+fn reader_that_is_cancelled_leaves_an_error_and_not_a_part_of_the_body() {
     let app = "post('/') do
   begin
     parallel(-> { body.text }, -> { sleep 0.02; raise 'enough' })
@@ -262,7 +262,7 @@ end";
 }
 
 #[test]
-fn a_body_comes_in_pieces_as_it_arrives() {
+fn body_comes_in_pieces_as_it_arrives() {
     let app = "post('/') { stream('text/plain') { |out| body.each_chunk { |piece| out << \"[#{piece}]\" } } }
 post('/whole') { body.text; pieces = []; body.each_chunk { |piece| pieces << piece }; pieces }
 post('/both') { body.each_chunk { |_| }; body.text }";
@@ -299,7 +299,7 @@ post('/both') { body.each_chunk { |_| }; body.text }";
 }
 
 #[test]
-fn a_body_nobody_reads_does_not_hold_its_connection() {
+fn unread_body_does_not_hold_its_connection() {
     let rig = Rig::serve("post('/') { 'not read' }");
     let mut stream = rig.connect();
     stream

@@ -33,7 +33,7 @@ fn check_error(upstream: &Upstream, line: &str, expected: &str) {
 }
 
 #[test]
-fn a_response_has_status_headers_and_body() {
+fn response_has_status_headers_and_body() {
     let upstream = Upstream::new(|_| {
         let text = "HTTP/1.1 201 Created\r\nX-A: 1\r\nx-a: 2\r\ncontent-length: 7\r\n\r\n[1,2.5]";
         (text.to_owned(), After::Stay)
@@ -203,7 +203,7 @@ fn credentials_do_not_follow_a_redirect_to_another_host() {
 }
 
 #[test]
-fn a_slow_server_is_a_timeout_and_others_answer_meanwhile() {
+fn slow_server_is_a_timeout_and_others_answer_meanwhile() {
     let upstream = Upstream::new(|_| {
         #[expect(
             clippy::disallowed_methods,
@@ -223,7 +223,7 @@ fn a_slow_server_is_a_timeout_and_others_answer_meanwhile() {
 }
 
 #[test]
-fn nobody_there_is_a_failed_connection() {
+fn refused_connection_is_a_failed_connection() {
     let upstream = Upstream::absent();
     check_error(&upstream, "http.get('URL')", "HTTP::ConnectionFailed");
     check_error(
@@ -239,7 +239,7 @@ fn nobody_there_is_a_failed_connection() {
 }
 
 #[test]
-fn an_answer_beyond_the_limit_is_not_taken() {
+fn answer_beyond_the_limit_is_not_taken() {
     let upstream = Upstream::saying("12345678901");
     check_error(
         &upstream,
@@ -269,7 +269,7 @@ fn an_answer_beyond_the_limit_is_not_taken() {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_an_error_of_its_own() {
+fn protocol_violation_has_an_error_of_its_own() {
     for text in [
         "nonsense\r\n\r\n",
         "",
@@ -289,7 +289,7 @@ fn what_breaks_the_protocol_is_an_error_of_its_own() {
 }
 
 #[test]
-fn a_call_of_a_cancelled_request_is_given_up() {
+fn call_of_a_cancelled_request_is_given_up() {
     let (sender, gone) = std::sync::mpsc::channel();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -317,7 +317,7 @@ fn a_call_of_a_cancelled_request_is_given_up() {
 }
 
 #[test]
-fn an_application_can_call_itself() {
+fn application_can_call_itself() {
     let rig = Rig::serve(
         "get('/a') { http.get(\"http://#{headers['host']}/b\").text + '!' }\nget('/b') { sleep 0.01; 'b' }",
     );
@@ -424,7 +424,7 @@ fn certificate_out_of_its_dates_is_refused_though_it_is_trusted() {
 }
 
 #[test]
-fn a_redirect_from_https_to_http_is_not_followed() {
+fn redirect_from_https_to_http_is_not_followed() {
     let plain = Upstream::saying("plain");
     let directory = tempfile::tempdir().unwrap();
     let answer = format!(

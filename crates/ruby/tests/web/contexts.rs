@@ -21,14 +21,14 @@ fn check(paths: &[&str], expected: &str) {
 }
 
 #[test]
-fn a_context_that_outlives_its_request_says_so() {
+fn context_that_outlives_its_request_says_so() {
     let message =
         "RuntimeError: the request is over: read what is needed of it before it is answered\n";
     check(&["/keep", "/late"], message);
 }
 
 #[test]
-fn the_block_of_a_stream_still_has_the_request() {
+fn block_of_a_stream_still_has_the_request() {
     check(&["/stream?q=here"], "here");
 }
 

@@ -11,7 +11,7 @@ fn check(line: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_cookie_is_set_with_careful_defaults() {
+fn cookie_is_set_with_careful_defaults() {
     check(
         "cookies[:a] = 'x'",
         &["a=x; Path=/; HttpOnly; SameSite=Lax"],
@@ -55,7 +55,7 @@ fn several_cookies_are_several_headers_and_the_last_of_a_name_counts() {
 }
 
 #[test]
-fn a_value_that_no_cookie_can_hold_comes_back_as_it_was() {
+fn value_that_no_cookie_can_hold_comes_back_as_it_was() {
     let app = "get('/set') { cookies[:a] = \"日 本;%\\r\\nx\"; status 204 }\nget('/') { cookies[:a] + cookies['b'].to_s }";
     let rig = Rig::serve(app);
     let cookie = rig.get("/set").cookie("a").unwrap();
@@ -65,7 +65,7 @@ fn a_value_that_no_cookie_can_hold_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_was_set_is_read_and_what_was_deleted_is_gone() {
+fn cookie_is_read_once_set_and_gone_once_deleted() {
     let app = "get('/') { was = cookies[:a]; cookies[:a] = 2; now = cookies[:a]; gone = cookies.delete(:a); [was, now, gone, cookies[:a], cookies.key?(:b)] }";
     let rig = Rig::serve(app);
     let answer = rig.send("GET", "/", &["cookie: a=1; b="], b"");
@@ -73,7 +73,7 @@ fn what_was_set_is_read_and_what_was_deleted_is_gone() {
 }
 
 #[test]
-fn a_name_or_attribute_cannot_smuggle_in_another() {
+fn name_or_attribute_cannot_smuggle_in_another() {
     for line in [
         "cookies['a; b'] = 1",
         "cookies[\"a\\r\\nx: y\"] = 1",
@@ -96,7 +96,7 @@ fn a_name_or_attribute_cannot_smuggle_in_another() {
 }
 
 #[test]
-fn a_signed_cookie_cannot_be_changed_or_used_under_another_name() {
+fn signed_cookie_cannot_be_changed_or_used_under_another_name() {
     let app = "get('/set') { cookies.signed[:id] = 7; status 204 }
 get('/') { [cookies.signed[:id], cookies.signed[:other]] }
 get('/old') { cookies.signed.set :id, 7, expires: Time.at(1_000); status 204 }";
@@ -115,7 +115,7 @@ get('/old') { cookies.signed.set :id, 7, expires: Time.at(1_000); status 204 }";
 }
 
 #[test]
-fn a_header_can_have_several_values_and_no_line_break() {
+fn header_can_have_several_values_and_no_line_break() {
     let app = "get('/') { header 'x-a', ['1', '2']; header 'x-a', '3', add: true; status 204 }
 get('/go') { redirect \"/x\\r\\nset-cookie: a=b\" }";
     let rig = Rig::serve(app);

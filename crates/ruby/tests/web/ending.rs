@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use crate::rig::Rig;
 
 #[test]
-fn what_waits_under_ensure_ends_with_the_server() {
+fn wait_under_ensure_ends_with_the_server() {
     let rig = Rig::serve(
         r#"
         plugin(:parked) { [] }

@@ -173,7 +173,7 @@ fn parked_bodies_beyond_their_limit_are_refused_by_its_name() {
 }
 
 #[test]
-fn a_body_that_never_finds_room_is_too_large() {
+fn body_that_never_finds_room_is_too_large() {
     let rig = serve(|settings| settings.http.bodies_bytes_max = 1_000);
     Gate::close(&rig).open();
     assert_eq!(rig.send("POST", "/park", &[], &[b'x'; 1_000]).status, 200);

@@ -1,5 +1,5 @@
 //! The client's connections: used again, replaced, bounded in number, closed after their time. Not what calls say.
-//! Servers count; what a call waits for is told by how many of its connections exist at once.
+//! Servers count; how many connections exist at once shows what a call waits for.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -44,7 +44,7 @@ impl Busy {
 }
 
 #[test]
-fn a_connection_is_used_again() {
+fn connection_is_used_again() {
     let upstream = Upstream::saying("ok");
     check(
         &upstream,
@@ -55,7 +55,7 @@ fn a_connection_is_used_again() {
 }
 
 #[test]
-fn a_connection_that_the_server_closed_meanwhile_is_replaced() {
+fn connection_that_the_server_closed_meanwhile_is_replaced() {
     let upstream = Upstream::new(|_| (ok("ok"), After::Close));
     check(
         &upstream,
@@ -119,7 +119,7 @@ fn one_connection_more_than_idle_max_is_not_kept() {
 }
 
 #[test]
-fn a_connection_that_nobody_uses_is_closed_after_its_time() {
+fn idle_connection_is_closed_after_its_time() {
     let (sender, gone) = std::sync::mpsc::channel();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -44,7 +44,7 @@ fn fill(rig: &Rig) {
 }
 
 #[test]
-fn what_frees_memory_is_let_in_beside_a_stream_that_never_ends() {
+fn request_that_frees_memory_runs_beside_an_endless_stream() {
     let rig = Rig::with(APP, |settings| settings.limits.vm_bytes_max = 16_000_000);
     let streams: Vec<TcpStream> = (0..3).map(|_| events(&rig)).collect();
     fill(&rig);
@@ -57,7 +57,7 @@ fn what_frees_memory_is_let_in_beside_a_stream_that_never_ends() {
 }
 
 #[test]
-fn beyond_the_room_one_request_runs_and_each_second_one_more() {
+fn request_beyond_the_memory_runs_alone_and_one_more_each_second() {
     let rig = Rig::with(APP, |settings| settings.limits.vm_bytes_max = 16_000_000);
     let stream = events(&rig);
     fill(&rig);

@@ -22,7 +22,7 @@ fn with(rig: &Rig, path: &str, cookie: &str) -> Answer {
 }
 
 #[test]
-fn what_is_stored_comes_back() {
+fn stored_session_comes_back() {
     let rig = Rig::serve(APP);
     let answer = rig.get("/in");
     let header = answer.header("set-cookie").unwrap();
@@ -68,7 +68,7 @@ fn options_reach_the_cookie() {
 }
 
 #[test]
-fn a_changed_or_expired_cookie_is_an_empty_session() {
+fn changed_or_expired_cookie_is_an_empty_session() {
     let rig = Rig::serve(APP);
     let cookie = rig.get("/in").cookie("session").unwrap();
     let mut changed = cookie.clone().into_bytes();
@@ -124,7 +124,7 @@ fn secrets_can_be_replaced_without_losing_sessions() {
 }
 
 #[test]
-fn a_session_larger_than_a_cookie_is_an_error_that_names_the_limit() {
+fn session_larger_than_a_cookie_is_an_error_that_names_the_limit() {
     let rig = Rig::serve(APP);
     let answer = rig.get("/large");
     assert_eq!(answer.status, 500);
@@ -136,7 +136,7 @@ fn a_session_larger_than_a_cookie_is_an_error_that_names_the_limit() {
 }
 
 #[test]
-fn an_application_with_sessions_does_not_start_without_a_good_secret() {
+fn application_with_sessions_does_not_start_without_a_good_secret() {
     // The variable is not set where tests run.
     assert!(
         std::env::var("TSUMUGI_SECRET").is_err(),
@@ -162,7 +162,7 @@ fn an_application_with_sessions_does_not_start_without_a_good_secret() {
 }
 
 #[test]
-fn a_session_that_was_not_declared_is_an_error_that_says_how() {
+fn session_that_was_not_declared_is_an_error_that_says_how() {
     let rig = Rig::serve("get('/') { session[:a] }");
     let answer = rig.get("/");
     assert_eq!(answer.status, 500);
@@ -221,7 +221,7 @@ impl<'r> Visitor<'r> {
 }
 
 #[test]
-fn a_form_with_a_session_needs_the_token() {
+fn form_with_a_session_needs_the_token() {
     let rig = Rig::serve(APP);
     let visitor = Visitor::of(&rig);
     let form = format!("content-type: {FORM}");
@@ -273,7 +273,7 @@ fn a_form_with_a_session_needs_the_token() {
 }
 
 #[test]
-fn a_token_of_another_session_does_not_count() {
+fn token_of_another_session_does_not_count() {
     let rig = Rig::serve(APP);
     let (one, other) = (Visitor::of(&rig), Visitor::of(&rig));
     let form = format!("content-type: {FORM}");
@@ -287,7 +287,7 @@ fn a_token_of_another_session_does_not_count() {
 }
 
 #[test]
-fn what_a_browser_says_of_itself_counts() {
+fn fetch_metadata_of_the_browser_counts() {
     let rig = Rig::serve(APP);
     let visitor = Visitor::of(&rig);
     let form = format!("content-type: {FORM}");
@@ -327,7 +327,7 @@ fn json_and_requests_without_a_session_are_not_checked() {
 }
 
 #[test]
-fn the_check_can_be_switched_off() {
+fn check_can_be_switched_off() {
     let rig = Rig::serve(&APP.replacen("sessions", "sessions csrf: false", 1));
     let visitor = Visitor::of(&rig);
     visitor.check("POST", "/do", &["content-type: text/plain"], "x", 200);

@@ -25,7 +25,7 @@ fn with(rig: &Rig, path: &str, cookie: &str) -> Answer {
 }
 
 #[test]
-fn the_cookie_is_an_id_and_the_store_has_the_rest() {
+fn cookie_is_an_id_and_the_store_has_the_rest() {
     let rig = Rig::serve(&app("plain", ""));
     let answer = rig.get("/in");
     let header = answer.header("set-cookie").unwrap();
@@ -60,7 +60,7 @@ fn the_cookie_is_an_id_and_the_store_has_the_rest() {
 }
 
 #[test]
-fn an_id_that_the_store_does_not_know_is_not_taken_up() {
+fn id_that_the_store_does_not_know_is_not_taken_up() {
     let rig = Rig::serve(&app("fixation", ""));
     let foreign = format!("session={}", "A".repeat(43));
     let answer = with(&rig, "/in", &foreign);
@@ -74,7 +74,7 @@ fn an_id_that_the_store_does_not_know_is_not_taken_up() {
 }
 
 #[test]
-fn a_renewed_session_has_another_id_and_the_old_one_is_void() {
+fn renewed_session_has_another_id_and_the_old_one_is_void() {
     let rig = Rig::serve(&app("renewed", ""));
     let cookie = rig.get("/in").cookie("session").unwrap();
     let renewed = with(&rig, "/renew", &cookie);
@@ -89,7 +89,7 @@ fn a_renewed_session_has_another_id_and_the_old_one_is_void() {
 }
 
 #[test]
-fn a_signed_session_can_be_renewed_too() {
+fn signed_session_can_be_renewed_too() {
     let rig = Rig::serve(
         "sessions
          get('/in') { session[:a] = 1; csrf_token }
@@ -103,7 +103,7 @@ fn a_signed_session_can_be_renewed_too() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
-fn a_session_expires_in_the_store() {
+fn session_expires_in_the_store() {
     let rig = Rig::serve(&app("expiring", ", max_age: 1"));
     let cookie = rig.get("/in").cookie("session").unwrap();
     assert_eq!(
@@ -154,7 +154,7 @@ fn serve_slow(store: &str) -> Rig {
 }
 
 #[test]
-fn a_session_that_was_ended_does_not_come_back() {
+fn session_that_was_ended_does_not_come_back() {
     for slow in ["write", "delete", "renew"] {
         let rig = serve_slow(&format!("ended-{slow}"));
         let (answer, _, cookie) = overlapped(&rig, &format!("/slow/{slow}"), "/out");
@@ -171,7 +171,7 @@ fn a_session_that_was_ended_does_not_come_back() {
 }
 
 #[test]
-fn a_session_that_was_renewed_has_no_second_life_under_its_old_id() {
+fn session_that_was_renewed_has_no_second_life_under_its_old_id() {
     let rig = serve_slow("renewed-meanwhile");
     let (answer, renewed, cookie) = overlapped(&rig, "/slow/write", "/renew");
     // What the request wrote after that is its own, and the client keeps the new cookie.

@@ -42,8 +42,8 @@ impl Db {
 
     /// The rows of a table.
     pub fn table(&self, source: impl Into<Source>) -> Table {
-        let place = KeyedExecutor::new(Executor::Database(self.database.clone()), &self.keys);
-        Table::new(source.into(), place)
+        let keyed = KeyedExecutor::new(Executor::Database(self.database.clone()), &self.keys);
+        Table::new(source.into(), keyed)
     }
 
     /// Runs this in a transaction: committed when it gives `Ok`, rolled back when it gives an error or is dropped.
@@ -122,7 +122,7 @@ impl Tx {
         Table::new(source.into(), KeyedExecutor::new(executor, &self.keys))
     }
 
-    /// A place to come back to. See [`Transaction::savepoint`].
+    /// Sets a savepoint. See [`Transaction::savepoint`].
     pub async fn savepoint(&self) -> tsumugi_db::Result<Savepoint> {
         self.keys.savepoint();
         self.transaction.savepoint().await
@@ -137,7 +137,7 @@ impl Deref for Tx {
     }
 }
 
-/// Where a query runs, and the keys that are known there.
+/// The executor of a query, with the primary keys that are known there.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyedExecutor {
     executor: Executor,

@@ -32,7 +32,7 @@ pub(super) enum Node {
 
 /// The tree of a value.
 pub(super) fn node<T: Serialize + ?Sized>(value: &T) -> Result<Node, DeserializeError> {
-    Ok(match value.serialize(Planting)? {
+    Ok(match value.serialize(NodeSerializer)? {
         // Without elements only the name of the type says of what there are none; with another name it is a list as any other.
         Node::List(list) if list.is_empty() && is_of_bytes(type_name::<T>()) => {
             Node::Bytes(Vec::new())
@@ -46,8 +46,8 @@ fn is_of_bytes(name: &str) -> bool {
 }
 
 impl Node {
-    /// As it is bound.
-    pub(super) fn bound(self) -> Result<Value, DeserializeError> {
+    /// The value that is bound to a statement.
+    pub(super) fn into_value(self) -> Result<Value, DeserializeError> {
         Ok(match self {
             Node::Null => Value::Null,
             Node::Boolean(boolean) => Value::Boolean(boolean),
@@ -61,15 +61,15 @@ impl Node {
             Node::Text(text) => Value::Text(text),
             Node::Bytes(bytes) => Value::Blob(bytes),
             Node::List(list) => {
-                let bound = list.into_iter().map(Node::bound);
+                let bound = list.into_iter().map(Node::into_value);
                 Value::List(bound.collect::<Result<_, _>>()?)
             }
-            Node::Structure(_) => Value::Json(self.json().to_string()),
+            Node::Structure(_) => Value::Json(self.into_json().to_string()),
         })
     }
 
-    /// As it is written into JSON.
-    fn json(self) -> Json {
+    /// The tree as JSON.
+    fn into_json(self) -> Json {
         match self {
             Node::Null => Json::Null,
             Node::Boolean(boolean) => boolean.into(),
@@ -79,16 +79,18 @@ impl Node {
             Node::Real(real) => real.into(),
             Node::Text(text) => text.into(),
             Node::Bytes(bytes) => bytes.into(),
-            Node::List(list) => list.into_iter().map(Node::json).collect(),
+            Node::List(list) => list.into_iter().map(Node::into_json).collect(),
             Node::Structure(fields) => {
-                let fields = fields.into_iter().map(|(name, node)| (name, node.json()));
+                let fields = fields
+                    .into_iter()
+                    .map(|(name, node)| (name, node.into_json()));
                 Json::Object(fields.collect())
             }
         }
     }
 
-    /// As the name of a field.
-    fn key(self) -> Result<String, DeserializeError> {
+    /// The name of a field.
+    fn into_key(self) -> Result<String, DeserializeError> {
         match self {
             Node::Text(text) => Ok(text),
             Node::Boolean(boolean) => Ok(boolean.to_string()),
@@ -120,8 +122,8 @@ impl Node {
     }
 }
 
-/// Makes the tree.
-struct Planting;
+/// Serializes a value as a tree.
+struct NodeSerializer;
 
 macro_rules! integers {
     ($($method:ident $type:ty),*) => {
@@ -131,7 +133,7 @@ macro_rules! integers {
     };
 }
 
-impl Serializer for Planting {
+impl Serializer for NodeSerializer {
     type Ok = Node;
     type Error = DeserializeError;
     type SerializeSeq = Sequence;
@@ -269,7 +271,7 @@ impl Serializer for Planting {
     }
 }
 
-/// A list in the making. While all of its elements are bytes they are kept as such: a picture is no tree.
+/// A list in the making. While all elements are bytes they stay bytes, so that a picture does not become a tree.
 #[derive(Default)]
 struct Sequence {
     bytes: Vec<u8>,
@@ -315,7 +317,7 @@ impl Fields {
         name: String,
         value: &T,
     ) -> Result<(), DeserializeError> {
-        let node = node(value).map_err(|unfit| DeserializeError(format!("{name}: {}", unfit.0)))?;
+        let node = node(value).map_err(|error| DeserializeError(format!("{name}: {}", error.0)))?;
         self.fields.insert(name, node);
         Ok(())
     }
@@ -381,7 +383,7 @@ impl SerializeMap for Fields {
     type Error = DeserializeError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), DeserializeError> {
-        self.key = Some(node(key)?.key()?);
+        self.key = Some(node(key)?.into_key()?);
         Ok(())
     }
 

@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 /// map as JSON. Numbers that are not finite are refused.
 pub fn to_record(row: &impl Serialize) -> Result<Record> {
     let wrong = |reason: String| Error::Usage(format!("this is no row: {reason}").into());
-    let Node::Structure(fields) = node(row).map_err(|unfit| wrong(unfit.0))? else {
+    let Node::Structure(fields) = node(row).map_err(|error| wrong(error.0))? else {
         return Err(wrong("it is neither a struct nor a map".to_owned()));
     };
     let mut record = Record::new();
     for (name, node) in fields {
         let value = node
-            .bound()
-            .map_err(|unfit| wrong(format!("{name}: {}", unfit.0)))?;
+            .into_value()
+            .map_err(|error| wrong(format!("{name}: {}", error.0)))?;
         record = record.set(Name::exact(&name), value);
     }
     Ok(record)
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_is_a_row_of_its_fields() {
+    fn struct_is_a_row_of_its_fields() {
         let expected = Record::new()
             .set("id", 7)
             .set("name", Value::Null)
@@ -89,18 +89,18 @@ mod tests {
         check(numbered, Value::Json(format!("{{\"1\":{}}}", u64::MAX)));
     }
 
-    fn refused(row: impl Serialize, reason: &str) {
+    fn check_refusal(row: impl Serialize, reason: &str) {
         let error = to_record(&row).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
 
     #[test]
-    fn what_is_no_row_is_refused() {
-        refused(7, "neither a struct nor a map");
-        refused(row(u64::MAX), "id: 18446744073709551615");
-        refused(HashMap::from([("ratio", f64::NAN)]), "ratio: NaN");
-        refused(HashMap::from([("ratio", [f32::INFINITY])]), "ratio: inf");
+    fn value_that_is_no_row_is_refused() {
+        check_refusal(7, "neither a struct nor a map");
+        check_refusal(row(u64::MAX), "id: 18446744073709551615");
+        check_refusal(HashMap::from([("ratio", f64::NAN)]), "ratio: NaN");
+        check_refusal(HashMap::from([("ratio", [f32::INFINITY])]), "ratio: inf");
         let nested = HashMap::from([("ratio", HashMap::from([("of", f64::NAN)]))]);
-        refused(nested, "of: NaN");
+        check_refusal(nested, "of: NaN");
     }
 }

@@ -6,16 +6,16 @@ use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use tsumugi_db::{Rich, Row, Rows, ValueKind, ValueRef};
 
-use crate::deserialize_error::{DeserializeError, of_several};
+use crate::deserialize_error::{DeserializeError, sequence_methods};
 use crate::error::{Error, Result};
 
 /// A row as a value.
 pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
-    T::deserialize(RowDeserializer(row)).map_err(|unfit| {
+    T::deserialize(RowDeserializer(row)).map_err(|error| {
         let names: Vec<&str> = row.columns().names().collect();
         let name = std::any::type_name::<T>();
         let columns = names.join(", ");
-        Error::Usage(format!("the row ({columns}) is no {name}: {}", unfit.0).into())
+        Error::Usage(format!("the row ({columns}) is no {name}: {}", error.0).into())
     })
 }
 
@@ -49,7 +49,7 @@ impl<'a> RowDeserializer<'a> {
 impl<'de> de::Deserializer<'de> for RowDeserializer<'de> {
     type Error = DeserializeError;
 
-    of_several!(first);
+    sequence_methods!(first);
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_map(visitor)
@@ -101,22 +101,22 @@ impl<'de> IntoDeserializer<'de, DeserializeError> for Cell<'de> {
 }
 
 /// A value as its database prints it.
-fn printed(rich: &Rich<'_>) -> Result<String, DeserializeError> {
+fn print(rich: &Rich<'_>) -> Result<String, DeserializeError> {
     let mut text = Vec::new();
     rich.write_text(&mut text)
         .map_err(|error| DeserializeError(error.to_string()))?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Exact numbers are numbers for who asks for one.
+/// An exact decimal becomes the number type that is asked for.
 macro_rules! numbers {
     ($($method:ident $visit:ident $type:ty;)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0 {
                 ValueRef::Rich(rich) if rich.nature() == ValueKind::Decimal => {
-                    let text = printed(&rich)?;
-                    let unfit = |_| DeserializeError(format!("{text} is no {}", stringify!($type)));
-                    visitor.$visit(text.parse::<$type>().map_err(unfit)?)
+                    let text = print(&rich)?;
+                    let error = |_| DeserializeError(format!("{text} is no {}", stringify!($type)));
+                    visitor.$visit(text.parse::<$type>().map_err(error)?)
                 }
                 _ => self.deserialize_any(visitor),
             }
@@ -145,7 +145,7 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
                     .deserialize_any(visitor)
                     .map_err(|error| DeserializeError(error.to_string()))
             }
-            ValueRef::Rich(rich) => visitor.visit_string(printed(&rich)?),
+            ValueRef::Rich(rich) => visitor.visit_string(print(&rich)?),
             _ => Err(DeserializeError(
                 "a value of a kind that is not known here".to_owned(),
             )),
@@ -205,7 +205,7 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
     ) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Text(text) => visitor.visit_enum(text.into_deserializer()),
-            ValueRef::Rich(rich) => visitor.visit_enum(printed(&rich)?.into_deserializer()),
+            ValueRef::Rich(rich) => visitor.visit_enum(print(&rich)?.into_deserializer()),
             _ => Err(DeserializeError("a variant is named by text".to_owned())),
         }
     }

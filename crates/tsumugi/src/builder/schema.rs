@@ -1,5 +1,5 @@
 //! Tables, migrations and seeds of applications in Rust, where the builder is at hand. What they do is done in `tsumugi_db::schema`.
-//! Rule: whoever changes tables here forgets what was known of their keys.
+//! Rule: a change of tables drops what was known of their primary keys.
 
 use std::rc::Rc;
 
@@ -11,32 +11,35 @@ use tsumugi_sql::schema::{Alteration, Table};
 use super::{Db, Tx};
 use crate::error::{Error, Result, story};
 
-/// One step of a schema's history: `up` and `down`, with a name such as `20260131120000_create_users`, whose number says when its turn is.
+/// One step of a schema's history: `up` and `down`, with a name such as `20260131120000_create_users`, whose number decides the order.
 #[derive(Clone, Debug)]
 pub struct Migration(tsumugi_db::schema::Migration);
 
 impl Migration {
-    /// A migration whose text, its source by `include_str!` as a rule, tells when it is no longer what was applied.
+    /// A migration whose text, its source by `include_str!` as a rule, shows whether it is still what was applied.
     /// [`migrations!`](crate::migrations) makes them of modules.
     pub fn new(name: &str, text: &str, up: impl AsyncFn(&Tx) -> Result<()> + 'static) -> Migration {
-        let run = async move |tx| told(&up, tx).await;
+        let run = async move |tx| run_author_code(&up, tx).await;
         Migration(tsumugi_db::schema::Migration::new(name, text, run))
     }
 
     /// What undoes it.
     #[must_use]
     pub fn down(self, down: impl AsyncFn(&Tx) -> Result<()> + 'static) -> Migration {
-        Migration(self.0.down(async move |tx| told(&down, tx).await))
+        Migration(
+            self.0
+                .down(async move |tx| run_author_code(&down, tx).await),
+        )
     }
 
-    /// As the migrator takes it.
+    /// The migration of the database crate.
     pub fn into_inner(self) -> tsumugi_db::schema::Migration {
         self.0
     }
 }
 
 /// Runs an author's code. Its keys are its own: what it makes may be undone.
-async fn told(
+async fn run_author_code(
     run: &impl AsyncFn(&Tx) -> Result<()>,
     transaction: Rc<Transaction>,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
@@ -124,28 +127,28 @@ impl Db {
         let _ending = keys.ending();
         let seed = async |transaction| {
             let tx = Tx::new(transaction, &keys);
-            run(&tx).await.map_err(Seeding::Own)
+            run(&tx).await.map_err(SeedError::Application)
         };
         let seeded = self.database.seed(table, seed).await;
         if seeded.is_ok() {
             keys.kept();
         }
         seeded.map_err(|error| match error {
-            Seeding::Own(error) => error,
-            Seeding::Database(error) => Error::from(error).into(),
+            SeedError::Application(error) => error,
+            SeedError::Database(error) => Error::from(error).into(),
         })
     }
 }
 
-/// Why seeds are not there.
-enum Seeding<E> {
-    Own(E),
+/// Why a seed failed.
+enum SeedError<E> {
+    Application(E),
     Database(DbError),
 }
 
-impl<E> From<DbError> for Seeding<E> {
-    fn from(error: DbError) -> Seeding<E> {
-        Seeding::Database(error)
+impl<E> From<DbError> for SeedError<E> {
+    fn from(error: DbError) -> SeedError<E> {
+        SeedError::Database(error)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Table {
     query: Query,
-    place: KeyedExecutor,
+    keyed: KeyedExecutor,
 }
 
 macro_rules! builds {
@@ -36,10 +36,10 @@ macro_rules! builds {
 }
 
 impl Table {
-    pub(super) fn new(source: Source, place: KeyedExecutor) -> Table {
+    pub(super) fn new(source: Source, keyed: KeyedExecutor) -> Table {
         Table {
             query: tsumugi_sql::table(source),
-            place,
+            keyed,
         }
     }
 
@@ -48,7 +48,7 @@ impl Table {
     pub fn with(self, change: impl FnOnce(Query) -> Query) -> Table {
         Table {
             query: change(self.query),
-            place: self.place,
+            keyed: self.keyed,
         }
     }
 
@@ -58,7 +58,7 @@ impl Table {
     }
 
     fn dialect(&self) -> &'static Dialect {
-        self.place.executor.dialect()
+        self.keyed.executor.dialect()
     }
 
     builds! {
@@ -121,7 +121,7 @@ impl Table {
     /// The rows, undecoded: as a response they are an array of JSON without a value in between.
     pub async fn rows(&self) -> Result<Rows> {
         let statement = self.query.to_rows(self.dialect())?;
-        Ok(self.place.executor.fetch(statement).await?)
+        Ok(self.keyed.executor.fetch(statement).await?)
     }
 
     /// The rows as values.
@@ -132,7 +132,7 @@ impl Table {
     /// The first row as a value.
     pub async fn first<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         let statement = self.query.to_first(self.dialect())?;
-        let rows = self.place.executor.fetch(statement).await?;
+        let rows = self.keyed.executor.fetch(statement).await?;
         rows.first().map(from_row).transpose()
     }
 
@@ -146,7 +146,7 @@ impl Table {
     /// Whether there is a row.
     pub async fn exists(&self) -> Result<bool> {
         let statement = self.query.to_exists(self.dialect())?;
-        Ok(!self.place.executor.fetch(statement).await?.is_empty())
+        Ok(!self.keyed.executor.fetch(statement).await?.is_empty())
     }
 
     /// A number about the rows; none when there are no rows to tell it of.
@@ -173,14 +173,14 @@ impl Table {
     /// The same with at most so many rows at a time, 1 to [`BATCH_MAX_ROWS`](tsumugi_db::limits::BATCH_MAX_ROWS).
     ///
     /// # Errors
-    /// [`Error::Db`] of any other number; nothing is asked of the database then.
+    /// [`Error::Db`] of any other number; nothing is sent to the database then.
     pub async fn batches_of(&self, rows: i64) -> Result<RowStream> {
         self.follow(BatchSize::of(rows)?).await
     }
 
     async fn follow(&self, by: BatchSize) -> Result<RowStream> {
         let statement = self.query.to_rows(self.dialect())?;
-        Ok(self.place.executor.follow_by(statement, by).await?)
+        Ok(self.keyed.executor.follow_by(statement, by).await?)
     }
 
     /// Inserts a row, a struct or a map, and gives its primary key, which is a whole number. Of any other key: [`Table::insert_key`].
@@ -214,7 +214,7 @@ impl Table {
         let Some(key) = key.filter(|key| !key.columns().is_empty()) else {
             let record = to_record(&row)?;
             let statement = self.query.to_insert(&record, self.dialect())?;
-            self.place.executor.run(statement).await?;
+            self.keyed.executor.run(statement).await?;
             return Ok(None);
         };
         self.insert_with_key(row, &key).await
@@ -228,7 +228,7 @@ impl Table {
         let Some(table) = self.query.table_name() else {
             return Err(Error::Usage("rows are inserted into a table".into()));
         };
-        let key = self.place.key(table).await?;
+        let key = self.keyed.key(table).await?;
         Ok((table.clone(), key))
     }
 
@@ -241,7 +241,7 @@ impl Table {
         let items: Vec<Item> = columns.map(Item::from).collect();
         let inserted = self.clone().returning(items).insert_returning(row).await;
         if let (Err(Error::Db(error)), Some(table)) = (&inserted, self.query.table_name()) {
-            self.place.keys.failed(table, error);
+            self.keyed.keys.failed(table, error);
         }
         inserted
     }
@@ -261,26 +261,26 @@ impl Table {
         let records = rows.into_iter().map(|row| to_record(&row));
         let records: Vec<Record> = records.collect::<Result<_>>()?;
         let statements = self.query.to_insert_all(&records, self.dialect())?;
-        Ok(self.place.executor.run_all(statements).await?)
+        Ok(self.keyed.executor.run_all(statements).await?)
     }
 
-    /// Sets what [`Table::set`] said and tells how many rows there were.
+    /// Sets the columns of [`Table::set`] and returns the number of rows.
     pub async fn update(&self) -> Result<u64> {
         let statement = self.query.to_update(self.dialect())?;
-        Ok(self.place.executor.run(statement).await?.affected)
+        Ok(self.keyed.executor.run(statement).await?.affected)
     }
 
-    /// Deletes the rows and tells how many there were.
+    /// Deletes the rows and returns their number.
     pub async fn delete(&self) -> Result<u64> {
         let statement = self.query.to_delete(self.dialect())?;
-        Ok(self.place.executor.run(statement).await?.affected)
+        Ok(self.keyed.executor.run(statement).await?.affected)
     }
 
     async fn one<T: DeserializeOwned>(
         &self,
         statement: tsumugi_sql::Statement,
     ) -> Result<Option<T>> {
-        let rows = self.place.executor.fetch(statement).await?;
+        let rows = self.keyed.executor.fetch(statement).await?;
         rows.first().map(from_row).transpose()
     }
 }

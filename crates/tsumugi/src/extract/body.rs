@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use tsumugi_http::upload::{FormPart, PartContent, read_form};
 use tsumugi_http::{OnWorker, Request, RequestBody, query};
 
-use super::words::from_pairs;
+use super::texts::from_pairs;
 use super::{Extract, bad};
 use crate::context::{Context, unfit};
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ impl BodyStream {
         Ok(self.0.piece().await?)
     }
 
-    /// The bytes still to come, when the client has told.
+    /// The bytes still to come, when the client has sent its length.
     pub fn length(&self) -> Option<u64> {
         self.0.length()
     }

@@ -7,7 +7,7 @@ use http::{HeaderMap, header::COOKIE};
 use serde::de::DeserializeOwned;
 use tsumugi_http::{cookie, query};
 
-use super::words::{Captured, from_pairs};
+use super::texts::{CapturedTexts, from_pairs};
 use super::{Extract, bad};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub struct Path<T>(pub T);
 
 impl<S, T: DeserializeOwned> Extract<S> for Path<T> {
     async fn extract(context: &mut Context<S>) -> Result<Path<T>> {
-        match T::deserialize(Captured(context.captures())) {
+        match T::deserialize(CapturedTexts(context.captures())) {
             Ok(value) => Ok(Path(value)),
             Err(reason) => {
                 tracing::debug!("{}: {reason}", context.uri().path());

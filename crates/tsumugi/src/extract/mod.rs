@@ -3,7 +3,8 @@
 
 mod body;
 mod head;
-mod words;
+mod texts;
+mod websocket;
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -13,9 +14,11 @@ use http::StatusCode;
 use crate::context::{Context, unfit};
 use crate::error::{Error, Result};
 use crate::plugin::Worker;
+use crate::session::Session;
 
 pub use body::{BodyStream, Form, Multipart, Upload};
 pub use head::{Cookies, FromHeader, Header, Headers, Path, Query};
+pub use websocket::{Accepted, WebSocketUpgrade};
 
 /// A type that can be made from a request.
 #[diagnostic::on_unimplemented(
@@ -60,6 +63,12 @@ impl<S> Extract<S> for Worker {
     }
 }
 
+impl<S> Extract<S> for Session {
+    async fn extract(context: &mut Context<S>) -> Result<Session> {
+        context.session().await
+    }
+}
+
 /// A value that middleware left with [`Context::put`].
 #[derive(Clone, Debug)]
 pub struct Extension<T>(pub T);
@@ -69,7 +78,7 @@ impl<S, T: Clone + 'static> Extract<S> for Extension<T> {
         let value = context.find::<T>().cloned().map(Extension);
         value.ok_or_else(|| {
             let name = std::any::type_name::<T>();
-            Error::Usage(format!("no middleware has left a {name} for this request").into())
+            Error::Usage(format!("no middleware has left a {name} for this request: add one that calls Context::put").into())
         })
     }
 }

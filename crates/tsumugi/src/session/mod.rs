@@ -1,16 +1,13 @@
 //! Sessions of handlers: what an application declares, and the session of a request. The cookie, its signature and the key of a stored
 //! session are the HTTP crate's, the same that applications in Ruby have.
-//! Rule: a change is stored when it is made; the cookie that tells of it goes with the response, whatever the handler returns.
+//! Rule: a change is stored when it is made; its cookie goes with the response, whatever the handler returns.
 
-mod guard;
+mod state;
 mod stored;
 
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -18,14 +15,12 @@ use tsumugi_http::cookie::SameSite;
 use tsumugi_http::session::{self, Forms, SessionStorage, TOKEN, Transport};
 use tsumugi_server::Mode;
 
-use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::extract::Extract;
 use crate::plugin::Worker;
 use crate::store::Kv;
 
-pub(crate) use guard::guarded;
-use stored::Record;
+pub use state::Session;
+pub(crate) use state::{RequestSession, SessionStore};
 
 /// The sessions that [`Router::sessions`](crate::Router::sessions) declares. An application in Ruby that says the same of its own (the
 /// name, and the place of the store) has the same sessions.
@@ -143,162 +138,15 @@ impl Sessions {
             keeping,
         };
         declared.check().map_err(Error::other)?;
-        Ok(SessionStore {
-            declared,
-            store,
-            cookies_max: worker.http_limits().parameters_max,
-        })
-    }
-}
-
-/// The sessions of a loaded application.
-pub(crate) struct SessionStore {
-    pub(crate) declared: session::SessionSettings,
-    store: Option<Kv>,
-    cookies_max: usize,
-}
-
-impl SessionStore {
-    /// Must this request show the session's token?
-    pub(crate) fn guards(&self, request: &tsumugi_http::Request) -> bool {
-        self.declared
-            .guards(&request.method, &request.headers, self.cookies_max)
-    }
-}
-
-/// What a request has to do with sessions.
-pub(crate) struct RequestSession {
-    pub(crate) kept: Rc<SessionStore>,
-    session: RefCell<Option<Session>>,
-    /// What the response tells the client; none when its cookie stays as it is.
-    cookie: RefCell<Option<HeaderValue>>,
-    begun: Cell<ResponseState>,
-}
-
-/// Whether the response has left, after which no cookie goes with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ResponseState {
-    No,
-    Yes,
-}
-
-impl RequestSession {
-    pub(crate) fn new(kept: &Rc<SessionStore>) -> Rc<RequestSession> {
-        Rc::new(RequestSession {
-            kept: Rc::clone(kept),
-            session: RefCell::default(),
-            cookie: RefCell::default(),
-            begun: Cell::new(ResponseState::No),
-        })
-    }
-
-    /// The cookie for the response, which leaves now.
-    pub(crate) fn leave(&self) -> Option<HeaderValue> {
-        self.begun.set(ResponseState::Yes);
-        self.cookie.take()
-    }
-
-    /// The session of this request, one for all who ask.
-    pub(crate) async fn session(
-        self: &Rc<Self>,
-        request: &tsumugi_http::Request,
-    ) -> Result<Session> {
-        if let Some(session) = &*self.session.borrow() {
-            return Ok(session.clone());
-        }
-        let session = Session::read(self, request)?;
-        *self.session.borrow_mut() = Some(session.clone());
-        Ok(session)
-    }
-
-    fn tell(&self, content: &[u8]) -> Result<()> {
-        self.check_begun()?;
-        let header = self.kept.declared.write(content).map_err(Error::other)?;
-        *self.cookie.borrow_mut() = Some(header);
-        Ok(())
-    }
-
-    /// The client is to forget its cookie, if it has one.
-    fn tell_end(&self, sent: Sent) -> Result<()> {
-        self.check_begun()?;
-        *self.cookie.borrow_mut() = match sent {
-            Sent::Yes => Some(self.kept.declared.end().map_err(Error::other)?),
-            Sent::No => None,
-        };
-        Ok(())
-    }
-
-    fn check_begun(&self) -> Result<()> {
-        match self.begun.get() {
-            ResponseState::No => Ok(()),
-            ResponseState::Yes => Err(Error::Usage(
-                "the response has begun, and no cookie can go with it: write the session before the stream or WebSocket"
-                    .into(),
-            )),
-        }
-    }
-}
-
-/// Whether the request came with a cookie of the session's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
-    No,
-    Yes,
-}
-
-/// The session of a request: values of JSON by name. Cheap to clone; all clones are the request's one.
-///
-/// In a cookie the client can read it: no secrets in it. Kept in a store, requests that overlap change their own names and leave each
-/// other's alone.
-#[derive(Clone)]
-pub struct Session(Rc<Inner>);
-
-struct Inner {
-    visit: Rc<RequestSession>,
-    sent: Sent,
-    data: RefCell<Map<String, Value>>,
-    /// The record in the store; nothing of it is used for a session in a cookie.
-    record: RefCell<Record>,
-}
-
-impl<S> Extract<S> for Session {
-    async fn extract(context: &mut Context<S>) -> Result<Session> {
-        context.session().await
+        let cookies_max = worker.http_limits().parameters_max;
+        Ok(SessionStore::new(declared, store, cookies_max))
     }
 }
 
 impl Session {
-    fn read(visit: &Rc<RequestSession>, request: &tsumugi_http::Request) -> Result<Session> {
-        let SessionStore {
-            declared,
-            store,
-            cookies_max,
-        } = &*visit.kept;
-        let (text, record) = match store {
-            Some(store) => {
-                let id = declared.read_id(&request.headers, *cookies_max);
-                let record = Record::find(store, id)?;
-                (record.text.clone(), record)
-            }
-            None => {
-                let text = declared.read(&request.headers, *cookies_max);
-                (text.map(Bytes::from), Record::default())
-            }
-        };
-        Ok(Session(Rc::new(Inner {
-            visit: Rc::clone(visit),
-            sent: match declared.is_sent(&request.headers, *cookies_max) {
-                true => Sent::Yes,
-                false => Sent::No,
-            },
-            data: RefCell::new(parsed(text.as_deref())?),
-            record: RefCell::new(record),
-        })))
-    }
-
     /// The value of this name, if there is one; an error when it has another type.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let Some(value) = self.0.data.borrow().get(name).cloned() else {
+        let Some(value) = self.content().borrow().get(name).cloned() else {
             return Ok(None);
         };
         serde_json::from_value(value).map_err(|error| {
@@ -309,7 +157,7 @@ impl Session {
 
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.0.data.borrow().keys().all(|name| name == TOKEN)
+        self.content().borrow().keys().all(|name| name == TOKEN)
     }
 
     /// Stores a value under this name. An error when the cookie gets larger than browsers keep (4,096 bytes).
@@ -326,7 +174,7 @@ impl Session {
 
     /// Removes a value and says whether it was there.
     pub async fn remove(&self, name: &str) -> Result<bool> {
-        if !self.0.data.borrow().contains_key(name) {
+        if !self.content().borrow().contains_key(name) {
             return Ok(false);
         }
         self.change(|data| {
@@ -338,8 +186,7 @@ impl Session {
 
     /// Ends the session.
     pub async fn clear(&self) -> Result<()> {
-        self.0.visit.check_begun()?;
-        match &self.0.visit.kept.store {
+        match self.store_for_change()? {
             Some(store) => self.end_stored(store).await,
             None => self.write_cookie(Map::new()),
         }
@@ -348,11 +195,10 @@ impl Session {
     /// Goes on as a new session with the same content: at a login, or whenever a user may do more than before. What a store kept under
     /// the old id is gone; an old cookie that holds its session by itself stays readable until it expires.
     pub async fn renew(&self) -> Result<()> {
-        self.0.visit.check_begun()?;
-        match &self.0.visit.kept.store {
+        match self.store_for_change()? {
             Some(store) => self.renew_stored(store).await,
             None => {
-                let mut data = self.0.data.borrow().clone();
+                let mut data = self.content().borrow().clone();
                 data.remove(TOKEN);
                 self.write_cookie(data)
             }
@@ -373,49 +219,14 @@ impl Session {
         ))
     }
 
-    fn is_token(&self, sent: &str) -> bool {
-        let data = self.0.data.borrow();
-        let token = data.get(TOKEN).and_then(Value::as_str);
-        token.is_some_and(|token| session::is_token(token, sent))
-    }
-
-    /// Whether there is one, in the cookie or in the store.
-    fn is_stored(&self) -> bool {
-        match &self.0.visit.kept.store {
-            Some(_) => self.0.record.borrow().id.is_some(),
-            None => !self.0.data.borrow().is_empty(),
-        }
-    }
-
     async fn change(&self, change: impl Fn(&mut Map<String, Value>)) -> Result<()> {
-        self.0.visit.check_begun()?;
-        match &self.0.visit.kept.store {
+        match self.store_for_change()? {
             Some(store) => self.change_stored(store, change).await,
             None => {
-                let mut data = self.0.data.borrow().clone();
+                let mut data = self.content().borrow().clone();
                 change(&mut data);
                 self.write_cookie(data)
             }
         }
     }
-
-    fn write_cookie(&self, data: Map<String, Value>) -> Result<()> {
-        match data.is_empty() {
-            true => self.0.visit.tell_end(self.0.sent)?,
-            false => self.0.visit.tell(&written(&data)?)?,
-        }
-        *self.0.data.borrow_mut() = data;
-        Ok(())
-    }
-}
-
-fn parsed(text: Option<&[u8]>) -> Result<Map<String, Value>> {
-    match text {
-        Some(text) => serde_json::from_slice(text).map_err(Error::other),
-        None => Ok(Map::new()),
-    }
-}
-
-fn written(data: &Map<String, Value>) -> Result<Vec<u8>> {
-    serde_json::to_vec(data).map_err(Error::other)
 }

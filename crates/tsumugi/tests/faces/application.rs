@@ -1,4 +1,4 @@
-//! The same application twice: handlers in Rust below `/rust`, in Ruby below `/ruby`. What they are asked is in the files beside.
+//! The same application twice: handlers in Rust below `/rust`, in Ruby below `/ruby`. The requests are in the files beside.
 //! Rule: neither does what the other does not.
 
 use std::ops::Bound;
@@ -73,13 +73,13 @@ async fn counted(app: &App, failed: bool) -> Result<String> {
 
 /// A statement and the value for its `?`.
 #[derive(Deserialize)]
-struct Asked {
+struct StatementBody {
     sql: String,
     value: JsonValue,
 }
 
-async fn ask(app: State<App>, Json(asked): Json<Asked>) -> Result<()> {
-    let value = match asked.value {
+async fn ask(app: State<App>, Json(statement): Json<StatementBody>) -> Result<()> {
+    let value = match statement.value {
         JsonValue::Bool(truth) => DbValue::from(truth),
         JsonValue::Number(number) => match number.as_i64() {
             Some(integer) => DbValue::from(integer),
@@ -88,7 +88,7 @@ async fn ask(app: State<App>, Json(asked): Json<Asked>) -> Result<()> {
         JsonValue::String(text) => DbValue::from(text),
         other => DbValue::Json(other.to_string()),
     };
-    app.db.query(asked.sql, vec![value]).await?;
+    app.db.query(statement.sql, vec![value]).await?;
     Ok(())
 }
 
@@ -221,8 +221,8 @@ post "/insert_all_alone/:count" do |count|
   counted(failed? { db[:numbers].insert(rows) })
 end
 post "/ask" do
-  asked = body.json
-  db.query(asked["sql"], asked["value"])
+  statement = body.json
+  db.query(statement["sql"], statement["value"])
   status 204
 end
 post "/occupy/:ms" do |ms|

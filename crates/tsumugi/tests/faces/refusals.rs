@@ -17,9 +17,10 @@ fn request_for_which_no_connection_becomes_free_is_answered_503() {
                 let occupy = async { client.post(&path).await.status.as_u16() };
                 let ask = async {
                     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-                    let asked = json!({ "sql": "insert into numbers (id) values (?)", "value": 1 });
+                    let statement =
+                        json!({ "sql": "insert into numbers (id) values (?)", "value": 1 });
                     let call = client.post(&format!("/{face}/ask"));
-                    let reply = call.body("application/json", asked.to_string()).await;
+                    let reply = call.body("application/json", statement.to_string()).await;
                     let later = reply.header("retry-after").map(str::to_owned);
                     (reply.status.as_u16(), reply.text().to_owned(), later)
                 };
@@ -59,9 +60,9 @@ fn text_longer_than_its_column_is_answered_422() {
                         "name" => "insert into people (name) values (?)",
                         _ => "insert into people (name, age) values ('bo', ?)",
                     };
-                    let asked = json!({ "sql": sql, "value": value });
+                    let statement = json!({ "sql": sql, "value": value });
                     let call = client.post(&format!("/{face}/ask"));
-                    let reply = call.body("application/json", asked.to_string()).await;
+                    let reply = call.body("application/json", statement.to_string()).await;
                     assert_eq!(
                         reply.status.as_u16(),
                         status,

@@ -43,7 +43,7 @@ fn statements() -> Vec<Cell> {
     cells.collect()
 }
 
-/// What only one database can be asked.
+/// Statements that only one database has.
 fn own(engine: Engine) -> Vec<(&'static str, Json)> {
     match engine {
         Sqlite => vec![
@@ -130,9 +130,9 @@ fn value_that_the_database_does_not_take_is_answered_422() {
                 false => (204, String::new()),
             };
             for face in ["rust", "ruby"] {
-                let asked = json!({ "sql": sql, "value": value }).to_string();
+                let statement = json!({ "sql": sql, "value": value }).to_string();
                 let call = client.post(&format!("/{face}/ask"));
-                let reply = call.body("application/json", asked).await;
+                let reply = call.body("application/json", statement).await;
                 let answer = (reply.status.as_u16(), reply.text().to_owned());
                 if answer != expected {
                     wrong.push(format!("{face} {sql} {value}: {answer:?}"));

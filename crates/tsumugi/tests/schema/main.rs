@@ -55,7 +55,7 @@ fn modules_are_migrations_that_are_applied_once() {
 }
 
 #[test]
-fn an_insert_gives_the_key_that_the_table_has() {
+fn insert_gives_the_key_that_the_table_has() {
     with_db(async |db| {
         let numbered = Table::new("numbered")
             .column(increments("number"))
@@ -84,7 +84,7 @@ fn an_insert_gives_the_key_that_the_table_has() {
 }
 
 #[test]
-fn an_insert_whose_key_is_no_number_is_refused_before_it_is_one() {
+fn insert_whose_key_is_no_number_is_refused_before_it_is_one() {
     with_db(async |db| {
         for (name, key) in [("named", true), ("bare", false)] {
             let column = string("name", 9);
@@ -105,7 +105,7 @@ fn an_insert_whose_key_is_no_number_is_refused_before_it_is_one() {
 }
 
 #[test]
-fn the_key_of_a_table_that_was_made_again_is_the_new_one() {
+fn key_of_a_recreated_table_is_the_new_one() {
     with_db(async |db| {
         let name = string("name", 9).nullable();
         let first = Table::new("t")
@@ -159,7 +159,7 @@ fn migrations_of_a_file_that_is_no_root_are_in_its_folder() {
 }
 
 #[test]
-fn a_key_that_was_learned_from_tables_that_are_undone_is_forgotten() {
+fn key_of_a_rolled_back_table_is_dropped() {
     with_db(async |db| {
         let named = string("name", 9).nullable();
         let with = |key: &str| {
@@ -188,7 +188,7 @@ fn a_key_that_was_learned_from_tables_that_are_undone_is_forgotten() {
 }
 
 #[test]
-fn a_key_of_a_table_of_ones_own_sql_goes_with_the_transaction() {
+fn key_of_a_table_made_by_sql_ends_with_the_transaction() {
     with_db(async |db| {
         db.execute_script("create table t(name text)")
             .await
@@ -209,7 +209,7 @@ fn a_key_of_a_table_of_ones_own_sql_goes_with_the_transaction() {
 }
 
 #[test]
-fn what_would_wait_for_its_own_transaction_is_refused_at_once() {
+fn schema_change_beside_its_own_transaction_is_refused() {
     with_db(async |db| {
         let refused = db
             .tx(async |tx: &Tx| {
@@ -254,7 +254,7 @@ fn keys_are_forgotten_as_a_migrator_applies_and_undoes() {
 }
 
 #[test]
-fn an_insert_into_a_table_that_is_not_there_says_so() {
+fn insert_into_a_table_that_is_not_there_says_so() {
     with_db(async |db| {
         let missing = db.table("taks").insert(AN).await.unwrap_err().to_string();
         assert!(missing.contains("no such table: taks"), "{missing}");

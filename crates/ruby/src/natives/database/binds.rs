@@ -72,22 +72,3 @@ fn at<'c>(
         }
     })
 }
-
-/// What an exception shows of a value.
-pub(crate) fn shown<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Value<'c>> {
-    match bind {
-        Bind::Boolean(truth) => Ok(Value::boolean(*truth)),
-        Bind::Integer(integer) => Ok(scope.integer(*integer)),
-        Bind::Real(real) => Ok(scope.float(*real)),
-        Bind::Text(text) | Bind::Json(text) => scope.string(text),
-        Bind::Blob(blob) => scope.string(blob),
-        Bind::List(binds) => {
-            let list = scope.array(binds.len())?;
-            for bind in binds {
-                scope.push(list, shown(scope, bind)?)?;
-            }
-            Ok(list)
-        }
-        _ => Ok(Value::nil()),
-    }
-}

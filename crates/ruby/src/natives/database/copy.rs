@@ -1,19 +1,15 @@
 //! COPY: data in bulk between Ruby's strings and a table. Knows no format.
 //! Rule: what Ruby holds is empty while a piece is on its way and after the end, so an interrupted COPY is dropped with its wait.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use tsumugi_db::{CopyIn, CopyOut};
-use tsumugi_mruby::{Raise, Result, Scope, Value};
+use tsumugi_mruby::{Result, Scope, Value};
 
 use super::failure::failure;
-use super::target::target;
+use super::handles::{ExclusiveHandle, exclusive_handle, take};
+use super::vm_database::executor;
 use crate::answer::{Operation, answer, nil};
-use crate::natives::{Natives, text, wrong_type};
-
-/// A COPY, or whatever else waits again and again, in Ruby's hands.
-pub(super) type Holder<T> = Rc<RefCell<Option<T>>>;
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Copy")?;
@@ -21,10 +17,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     reading(natives)?;
     natives.plain("db_copy_abandon", |_, scope, call| {
         let holder = call.argument(0);
-        if let Some(copy) = scope.data::<Holder<CopyIn>>(holder) {
+        if let Some(copy) = scope.data::<ExclusiveHandle<CopyIn>>(holder) {
             copy.borrow_mut().take();
         }
-        if let Some(copy) = scope.data::<Holder<CopyOut>>(holder) {
+        if let Some(copy) = scope.data::<ExclusiveHandle<CopyOut>>(holder) {
             copy.borrow_mut().take();
         }
         Ok(Value::nil())
@@ -33,10 +29,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn writing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_copy_in", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
+        let executor = executor(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
-            match target.copy_in(sql).await {
+            match executor.copy_in(sql).await {
                 Ok(copy) => answer(move |scope| wrap(scope, copy)),
                 Err(error) => failure(error),
             }
@@ -77,10 +73,10 @@ fn writing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn reading<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_copy_out", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
+        let executor = executor(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
-            match target.copy_out(sql).await {
+            match executor.copy_out(sql).await {
                 Ok(copy) => answer(move |scope| wrap(scope, copy)),
                 Err(error) => failure(error),
             }
@@ -102,23 +98,8 @@ fn reading<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn wrap<'c, T: 'static>(scope: &'c Scope<'_>, copy: T) -> Result<'c, Value<'c>> {
-    scope.wrap(scope.constant("Tsumugi::Native::Copy")?, hold(copy))
-}
-
-pub(super) fn hold<T>(value: T) -> Holder<T> {
-    Rc::new(RefCell::new(Some(value)))
-}
-
-/// What Ruby holds, for one wait.
-pub(super) fn take<'c, T: 'static>(
-    scope: &'c Scope<'c>,
-    value: Value<'c>,
-) -> Result<'c, (Holder<T>, T)> {
-    let over = || -> Raise<'c> {
-        let message = "this is over, or another fibre waits for it";
-        scope.error("DB::UsageError", message)
-    };
-    let holder = scope.data::<Holder<T>>(value).cloned().ok_or_else(over)?;
-    let copy = holder.borrow_mut().take().ok_or_else(over)?;
-    Ok((holder, copy))
+    scope.wrap(
+        scope.constant("Tsumugi::Native::Copy")?,
+        exclusive_handle(copy),
+    )
 }

@@ -1,9 +1,8 @@
 //! Errors of the database as exceptions of Ruby's `DB::…` classes. Decides nothing.
 
-use tsumugi_db::Error;
+use tsumugi_db::{Error, Value as Bind};
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 
-use super::binds::shown;
 use crate::answer::{Answer, answer};
 
 /// The answer to an operation that failed.
@@ -40,7 +39,7 @@ fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>>
         set("@sql", scope.string(sql)?)?;
         let binds = scope.array(error.binds().len())?;
         for bind in error.binds() {
-            scope.push(binds, shown(scope, bind)?)?;
+            scope.push(binds, bind_value(scope, bind)?)?;
         }
         set("@binds", binds)?;
     }
@@ -49,4 +48,23 @@ fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>>
         set("@position", scope.integer(position))?;
     }
     Ok(Raise(exception))
+}
+
+/// What an exception shows of a value.
+pub(crate) fn bind_value<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Value<'c>> {
+    match bind {
+        Bind::Boolean(truth) => Ok(Value::boolean(*truth)),
+        Bind::Integer(integer) => Ok(scope.integer(*integer)),
+        Bind::Real(real) => Ok(scope.float(*real)),
+        Bind::Text(text) | Bind::Json(text) => scope.string(text),
+        Bind::Blob(blob) => scope.string(blob),
+        Bind::List(binds) => {
+            let list = scope.array(binds.len())?;
+            for bind in binds {
+                scope.push(list, bind_value(scope, bind)?)?;
+            }
+            Ok(list)
+        }
+        _ => Ok(Value::nil()),
+    }
 }

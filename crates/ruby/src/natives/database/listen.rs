@@ -3,16 +3,17 @@
 use tsumugi_db::{Heard, Listener};
 use tsumugi_mruby::{Result, Value};
 
-use super::copy::{Holder, hold, take};
-use super::face::face;
 use super::failure::failure;
+use super::handles::{ExclusiveHandle, exclusive_handle, take};
+use super::vm_database::vm_database;
 use crate::answer::{Operation, answer, nil};
-use crate::natives::{Natives, text};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Listener")?;
     natives.waiting("db_listen", |_, scope, call| {
-        let database = face(scope, call.argument(0))?.database().clone();
+        let database = vm_database(scope, call.argument(0))?.database().clone();
         let names = call.argument(1);
         let names = (0..scope.array_len(names)).map(|i| scope.array_at(names, i));
         let channels = names.map(|name| text(scope, name, "the channel"));
@@ -20,7 +21,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             match database.listen(&channels).await {
                 Ok(listener) => answer(move |scope| {
-                    scope.wrap(scope.constant("Tsumugi::Native::Listener")?, hold(listener))
+                    scope.wrap(
+                        scope.constant("Tsumugi::Native::Listener")?,
+                        exclusive_handle(listener),
+                    )
                 }),
                 Err(error) => failure(error),
             }
@@ -50,7 +54,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }) as Operation)
     })?;
     natives.plain("db_stop_listening", |_, scope, call| {
-        if let Some(listener) = scope.data::<Holder<Listener>>(call.argument(0)) {
+        if let Some(listener) = scope.data::<ExclusiveHandle<Listener>>(call.argument(0)) {
             listener.borrow_mut().take();
         }
         Ok(Value::nil())

@@ -2,32 +2,36 @@
 
 pub(super) mod binds;
 mod copy;
-pub(super) mod face;
-pub(super) mod failure;
+pub(crate) mod failure;
+mod handles;
 mod listen;
+pub(crate) mod packed;
 mod pipeline;
 mod schema;
-pub(super) mod target;
+mod statement;
 pub(super) mod values;
+pub(super) mod vm_database;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    BatchSize, Database, Executor, Isolation, Names, Options, Savepoint, Session, StatementLog,
+    BatchSize, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
     TransactionMode, TransactionOptions, Value as Bind,
 };
-use tsumugi_mruby::{NativeCall, Result, Scope, Value};
+use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_server::Mode;
 
-use super::{Natives, text};
 use crate::answer::{Operation, answer, nil};
-use crate::host::{Host, Mode};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 use binds::bind;
-use face::{Begun, Face, face};
 use failure::failure;
 pub(crate) use failure::raise;
-use target::{Running, own, target};
+use handles::{SharedHandle, shared_handle};
+use statement::{sql_and_values, statement};
+use vm_database::{TransactionHandle, VmDatabase, executor, vm_database};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -54,8 +58,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                         host.watch(database.watch());
                     }
                     answer(move |scope| {
-                        let face = Rc::new(Face::new(database));
-                        scope.wrap(scope.constant("Tsumugi::Native::Database")?, face)
+                        let database = Rc::new(VmDatabase::new(database));
+                        scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
                     })
                 }
                 Err(error) => failure(error),
@@ -74,17 +78,17 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let message = format!("no database is shared under the name {name}: {there}");
             return Err(scope.error("DB::UsageError", message));
         };
-        let face = Rc::new(Face::new(database.clone()));
-        scope.wrap(scope.constant("Tsumugi::Native::Database")?, face)
+        let database = Rc::new(VmDatabase::new(database.clone()));
+        scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
     })?;
     natives.plain("db_scheme", |_, scope, call| {
-        scope.string(face(scope, call.argument(0))?.database().scheme())
+        scope.string(vm_database(scope, call.argument(0))?.database().scheme())
     })?;
     natives.plain("db_close", |_, scope, call| {
-        face(scope, call.argument(0))?.database().close();
+        vm_database(scope, call.argument(0))?.database().close();
         Ok(Value::nil())
     })?;
-    face::install(natives)?;
+    vm_database::install(natives)?;
     statements(natives, db)?;
     streams(natives)?;
     pipeline::install(natives, db)?;
@@ -99,7 +103,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     natives.waiting_method(db, "query", 1.., |host, scope, call| {
         let native = scope.ivar(call.this, scope.intern("@native"));
-        let target = target(host, scope, native)?;
+        let executor = executor(host, scope, native)?;
         let (sql, values) = sql_and_values(call);
         let sql = text(scope, sql, "the SQL")?;
         let depth_max = host.settings.limits.json_depth_max;
@@ -107,16 +111,16 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
         let binds = binds.collect::<Result<'_, Vec<Bind>>>()?;
         let host = Rc::clone(host);
         Ok(Box::pin(async move {
-            match target.query(sql, binds).await {
+            match executor.query(sql, binds).await {
                 Ok(rows) => answer(move |scope| scope.wrap(scope.rooted(&host.known().rows), rows)),
                 Err(error) => failure(error),
             }
         }) as Operation)
     })?;
     natives.waiting("db_execute", |host, scope, call| {
-        let (target, sql, binds) = statement(host, scope, call)?;
+        let (executor, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
-            match target.execute(sql, binds).await {
+            match executor.execute(sql, binds).await {
                 Ok(executed) => answer(move |scope| {
                     let pair = scope.array(2)?;
                     scope.push(
@@ -134,9 +138,9 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
         }) as Operation)
     })?;
     natives.waiting("db_script", |host, scope, call| {
-        let (target, sql, _) = statement(host, scope, call)?;
+        let (executor, sql, _) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
-            target
+            executor
                 .execute_script(sql)
                 .await
                 .map_or_else(failure, |()| nil())
@@ -146,11 +150,11 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
 
 fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_stream", |host, scope, call| {
-        let (target, sql, binds) = statement(host, scope, call)?;
+        let (executor, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
-            match target.stream_by(sql, binds, BatchSize::default()).await {
+            match executor.stream_by(sql, binds, BatchSize::default()).await {
                 Ok(stream) => answer(move |scope| {
-                    let unread: super::rows::Unread = RefCell::new(Some(stream));
+                    let unread: super::rows::RowStreamSlot = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
                 }),
                 Err(error) => failure(error),
@@ -164,7 +168,9 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             match stream.next().await {
                 Ok(None) => nil(),
                 Ok(Some(rows)) => answer(move |scope| {
-                    if let Some(unread) = scope.data::<super::rows::Unread>(scope.rooted(&holder)) {
+                    if let Some(unread) =
+                        scope.data::<super::rows::RowStreamSlot>(scope.rooted(&holder))
+                    {
                         *unread.borrow_mut() = Some(stream);
                     }
                     scope.wrap(scope.constant("DB::Rows")?, rows)
@@ -174,7 +180,7 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }) as Operation)
     })?;
     natives.plain("db_leave_stream", |_, scope, call| {
-        if let Some(unread) = scope.data::<super::rows::Unread>(call.argument(0)) {
+        if let Some(unread) = scope.data::<super::rows::RowStreamSlot>(call.argument(0)) {
             unread.borrow_mut().take();
         }
         Ok(Value::nil())
@@ -183,11 +189,14 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_session", |_, scope, call| {
-        let database = face(scope, call.argument(0))?.database().clone();
+        let database = vm_database(scope, call.argument(0))?.database().clone();
         Ok(Box::pin(async move {
             match database.session().await {
                 Ok(session) => answer(move |scope| {
-                    scope.wrap(scope.constant("Tsumugi::Native::Session")?, own(session))
+                    scope.wrap(
+                        scope.constant("Tsumugi::Native::Session")?,
+                        shared_handle(session),
+                    )
                 }),
                 Err(error) => failure(error),
             }
@@ -195,7 +204,7 @@ fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     // For `ensure`: the pool makes it clean once nothing runs on it.
     natives.plain("db_give_back", |_, scope, call| {
-        if let Some(session) = scope.data::<Running<Session>>(call.argument(0)) {
+        if let Some(session) = scope.data::<SharedHandle<Session>>(call.argument(0)) {
             session.borrow_mut().take();
         }
         Ok(Value::nil())
@@ -204,8 +213,8 @@ fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_begin", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
-        let keys = face(scope, call.argument(0))?.keys(host.job.get());
+        let executor = executor(host, scope, call.argument(0))?;
+        let keys = vm_database(scope, call.argument(0))?.keys(host.job.get());
         let mut options = match scope.text(call.argument(1)).as_deref() {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
@@ -230,10 +239,10 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         };
         Ok(Box::pin(async move {
-            match target.begin(options).await {
+            match executor.begin(options).await {
                 Ok(transaction) => answer(move |scope| {
-                    let begun = Begun::new(transaction, &keys);
-                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, begun)
+                    let handle = TransactionHandle::new(transaction, &keys);
+                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, handle)
                 }),
                 Err(error) => failure(error),
             }
@@ -241,17 +250,17 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     for (name, commits) in [("db_commit", true), ("db_rollback", false)] {
         natives.waiting(name, move |_, scope, call| {
-            let begun = scope.data::<Begun>(call.argument(0)).cloned();
-            let transaction = begun
+            let handle = scope.data::<TransactionHandle>(call.argument(0)).cloned();
+            let transaction = handle
                 .as_ref()
-                .and_then(|begun| begun.running.borrow_mut().take());
+                .and_then(|handle| handle.running.borrow_mut().take());
             Ok(Box::pin(async move {
-                let (Some(begun), Some(transaction)) = (begun, transaction) else {
+                let (Some(handle), Some(transaction)) = (handle, transaction) else {
                     return nil();
                 };
                 let ended = if commits {
                     let committed = transaction.commit().await;
-                    committed.map(|()| begun.kept())
+                    committed.map(|()| handle.committed())
                 } else {
                     transaction.roll_back().await
                 };
@@ -261,8 +270,8 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     }
     // For `ensure` of a cancelled request, which should not wait: dropping rolls back.
     natives.plain("db_abandon", |_, scope, call| {
-        if let Some(begun) = scope.data::<Begun>(call.argument(0)) {
-            begun.abandon();
+        if let Some(handle) = scope.data::<TransactionHandle>(call.argument(0)) {
+            handle.abandon();
         }
         Ok(Value::nil())
     })
@@ -270,22 +279,22 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_savepoint", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
-        face(scope, call.argument(0))?
+        let executor = executor(host, scope, call.argument(0))?;
+        vm_database(scope, call.argument(0))?
             .keys(host.job.get())
             .savepoint();
         Ok(Box::pin(async move {
-            match target.savepoint().await {
+            match executor.savepoint().await {
                 Ok(savepoint) => answer(move |scope| {
                     let class = scope.constant("Tsumugi::Native::Savepoint")?;
-                    scope.wrap(class, copy::hold(savepoint))
+                    scope.wrap(class, handles::exclusive_handle(savepoint))
                 }),
                 Err(error) => failure(error),
             }
         }) as Operation)
     })?;
     natives.waiting("db_release", |_, scope, call| {
-        let (_, savepoint) = copy::take::<Savepoint>(scope, call.argument(0))?;
+        let (_, savepoint) = handles::take::<Savepoint>(scope, call.argument(0))?;
         Ok(
             Box::pin(async move { savepoint.release().await.map_or_else(failure, |()| nil()) })
                 as Operation,
@@ -293,33 +302,11 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     // Dropped, the transaction is rolled back to it before its next statement.
     natives.plain("db_forsake", |_, scope, call| {
-        if let Some(holder) = scope.data::<copy::Holder<Savepoint>>(call.argument(0)) {
+        if let Some(holder) = scope.data::<handles::ExclusiveHandle<Savepoint>>(call.argument(0)) {
             drop(holder.borrow_mut().take());
         }
         Ok(Value::nil())
     })
-}
-
-/// The arguments of `query(sql, *values)`.
-fn sql_and_values<'c, 'a>(call: &'a NativeCall<'c>) -> (Value<'c>, &'a [Value<'c>]) {
-    (
-        call.argument(0),
-        call.arguments().get(1..).unwrap_or_default(),
-    )
-}
-
-fn statement<'c>(
-    host: &Host,
-    scope: &'c Scope<'c>,
-    call: &NativeCall<'c>,
-) -> Result<'c, (Executor, String, Vec<Bind>)> {
-    let target = target(host, scope, call.argument(0))?;
-    let sql = text(scope, call.argument(1), "the SQL")?;
-    let values = call.argument(2);
-    let depth_max = host.settings.limits.json_depth_max;
-    let binds = (0..scope.array_len(values))
-        .map(|index| bind(scope, scope.array_at(values, index), depth_max));
-    Ok((target, sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
 }
 
 fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options> {

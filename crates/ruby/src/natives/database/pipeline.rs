@@ -6,11 +6,15 @@ use std::rc::Rc;
 use tsumugi_db::{Atomicity, Rows, SqlText, Value as Bind};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use super::{bind, failure, sql_and_values, target};
+use super::binds::bind;
+use super::failure::failure;
+use super::statement::sql_and_values;
+use super::vm_database::executor;
 use crate::answer::{Operation, answer};
 use crate::host::Host;
 use crate::limits::PIPELINE_MAX;
-use crate::natives::{Natives, text, wrong_type};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 /// What a `DB::Pipeline` carries: texts with their values.
 type Collected = RefCell<Vec<(SqlText, Vec<Bind>)>>;
@@ -24,7 +28,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         scope.wrap(scope.rooted(&class), Collected::default())
     })?;
     natives.plain("db_pipeline_empty?", |_, scope, call| {
-        let is_empty = collected(scope, call.argument(0))?.borrow().is_empty();
+        let is_empty = statements(scope, call.argument(0))?.borrow().is_empty();
         Ok(Value::boolean(is_empty))
     })?;
     for name in ["query", "execute"] {
@@ -33,8 +37,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         })?;
     }
     natives.waiting("db_pipeline", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
-        let statements = collected(scope, call.argument(1))?.take();
+        let executor = executor(host, scope, call.argument(0))?;
+        let statements = statements(scope, call.argument(1))?.take();
         let atomicity = if call.argument(2).truthy() {
             Atomicity::All
         } else {
@@ -42,7 +46,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         };
         let host = Rc::clone(host);
         Ok(Box::pin(async move {
-            match target.pipeline(statements, atomicity).await {
+            match executor.pipeline(statements, atomicity).await {
                 Err(error) => failure(error),
                 Ok(outcomes) => match first_failure(outcomes) {
                     Err(error) => failure(error),
@@ -53,14 +57,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
     })
 }
 
-fn collected<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c Collected> {
+fn statements<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c Collected> {
     let collected = scope.data::<Collected>(pipeline);
     collected.ok_or_else(|| wrong_type(scope, pipeline, "the pipeline", "what db.pipeline yields"))
 }
 
 /// `query(sql, *values)`: the place of the result.
 fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Value<'c>> {
-    let collected = collected(scope, call.this)?;
+    let collected = statements(scope, call.this)?;
     let (sql, values) = sql_and_values(call);
     let depth_max = host.settings.limits.json_depth_max;
     // Ruby may run in what follows, and come here again: nothing is borrowed meanwhile.

@@ -4,7 +4,7 @@
 use tsumugi_db::{Rich, ValueKind, ValueRef};
 use tsumugi_mruby::{RecordField, Result, Scope, Value};
 
-use super::raise;
+use super::failure::raise;
 use crate::natives::standard;
 
 /// One value.
@@ -68,13 +68,13 @@ fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Resu
                 f64::INFINITY
             }))
         }
-        ValueKind::Decimal => built(scope, "DB::Decimal", "parse", &text),
-        ValueKind::Date => built(scope, "DB::Date", "__read", &text),
+        ValueKind::Decimal => new_object(scope, "DB::Decimal", "parse", &text),
+        ValueKind::Date => new_object(scope, "DB::Date", "__read", &text),
         _ => scope.string(&text),
     }
 }
 
-fn built<'c>(
+fn new_object<'c>(
     scope: &'c Scope<'c>,
     class: &str,
     constructor: &str,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::limits::{COPIED_UNCHECKED_BYTES_MAX, SLEEP_SECONDS_MAX};
-use crate::natives::wrong_type;
+use crate::natives::arguments::wrong_type;
 
 const KEY: &str = "a String (or a Symbol, which stands for its name)";
 
@@ -27,7 +27,7 @@ pub(super) fn with_key<'c, R>(
 
 /// A copy of a key.
 pub(super) fn key<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {
-    copied(scope, with_key(scope, value, Bytes::copy_from_slice)?)
+    copy(scope, with_key(scope, value, Bytes::copy_from_slice)?)
 }
 
 /// A copy of a value.
@@ -37,10 +37,10 @@ pub(super) fn value<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, By
         let wanted = "a String: JSON.generate makes one of anything, and fetch does it by itself";
         wrong_type(scope, value, "a value", wanted)
     })?;
-    copied(scope, bytes)
+    copy(scope, bytes)
 }
 
-fn copied<'c>(scope: &'c Scope<'c>, bytes: Bytes) -> Result<'c, Bytes> {
+fn copy<'c>(scope: &'c Scope<'c>, bytes: Bytes) -> Result<'c, Bytes> {
     if bytes.len() > COPIED_UNCHECKED_BYTES_MAX {
         scope.check_interrupt()?;
     }
@@ -134,7 +134,7 @@ impl<'c> Options<'c> {
     }
 
     /// The value of a keyword that was given.
-    pub(super) fn given(&self, scope: &Scope<'_>, name: &str) -> Option<Value<'c>> {
+    pub(super) fn find(&self, scope: &Scope<'_>, name: &str) -> Option<Value<'c>> {
         let is_it = |key: Value<'_>| {
             key.as_symbol().is_some_and(|symbol| {
                 scope.with_symbol_name(symbol, |bytes| bytes == name.as_bytes())
@@ -146,12 +146,12 @@ impl<'c> Options<'c> {
 
     /// The value of a keyword, or nil.
     pub(super) fn value(&self, scope: &Scope<'_>, name: &str) -> Value<'c> {
-        self.given(scope, name).unwrap_or_else(Value::nil)
+        self.find(scope, name).unwrap_or_else(Value::nil)
     }
 
     /// A keyword that is true or false.
     pub(super) fn is_set(&self, scope: &Scope<'_>, name: &str, missing: Truth) -> bool {
-        match self.given(scope, name) {
+        match self.find(scope, name) {
             Some(value) => value.truthy(),
             None => missing == Truth::Yes,
         }

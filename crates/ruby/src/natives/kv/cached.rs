@@ -12,26 +12,27 @@ use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Va
 use super::arguments::{key, ttl, with_key};
 use super::failure::{Fault, failure, raise};
 use super::reads::value;
-use super::store::{Backend, Store, embedded, store};
+use super::store::{Backend, KvStore, embedded, store};
 use super::writes::{at_once, submit};
 use crate::answer::{Answer, answer, raise as raised};
 use crate::host::Host;
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::{Maybe, Natives};
 use crate::natives::standard::read_json_with_symbols;
-use crate::natives::{Maybe, Natives, wrong_type};
 
-/// The duty to compute a value, in Ruby's hands. Empty once it was landed or given up.
-type Duty = RefCell<Option<Computing>>;
+/// The lead of a computation, as Ruby holds it. Empty once it has landed or was given up.
+type LeadHandle = RefCell<Option<Computation>>;
 
-struct Computing {
-    store: Rc<Store>,
+struct Computation {
+    store: Rc<KvStore>,
     key: Bytes,
-    /// None when nobody waits for it.
+    /// None without a waiter.
     lead: Option<FlightLease>,
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
-    scope.carries_data(scope.define_class(scope.constant("KV")?, "Duty", scope.object_class())?);
+    scope.carries_data(scope.define_class(scope.constant("KV")?, "Lead", scope.object_class())?);
     let host = natives.host().clone();
     let embedded_class = scope.constant("KV::Embedded")?;
     // The value, or :"tsumugi.miss".
@@ -49,7 +50,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                             scope.error("RuntimeError", "the application is being replaced")
                         );
                     };
-                    decoded(&host, scope, &stored)?
+                    decode(&host, scope, &stored)?
                 }
                 None => Value::symbol(scope.intern("tsumugi.miss")),
             };
@@ -63,7 +64,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let host = Rc::downgrade(host);
         Ok(Box::pin(async move {
             match value(&store, key).await {
-                Ok(Some(stored)) => shown(host, stored),
+                Ok(Some(stored)) => hit_answer(host, stored),
                 Ok(None) => answer(|scope| Ok(Value::symbol(scope.intern("tsumugi.miss")))),
                 Err(fault) => failure(fault),
             }
@@ -72,22 +73,22 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.maybe_waiting("kv_join", join)?;
     natives.maybe_waiting("kv_land", land)?;
     natives.plain("kv_give_up", |_, scope, call| {
-        drop(duty(scope, call.argument(0))?.borrow_mut().take());
+        drop(lead_handle(scope, call.argument(0))?.borrow_mut().take());
         Ok(Value::nil())
     })
 }
 
-fn duty<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Duty> {
+fn lead_handle<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c LeadHandle> {
     scope
-        .data::<Duty>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the duty", "a KV::Duty"))
+        .data::<LeadHandle>(value)
+        .ok_or_else(|| wrong_type(scope, value, "the computation", "a KV::Lead"))
 }
 
-/// The value that another fibre computes, or the duty to compute it.
+/// The value that another fibre computes, or the lead to compute it.
 fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
     let store = Rc::clone(store(scope, call.argument(0))?);
     let key = key(scope, call.argument(1))?;
-    let computing = |lead| Computing {
+    let computation = |lead| Computation {
         store: Rc::clone(&store),
         key: key.clone(),
         lead,
@@ -98,24 +99,24 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
         JoinOutcome::Lead(lead) => {
             let Backend::Embedded(database) = &store.backend else {
                 let host = Rc::downgrade(host);
-                return Ok(Maybe::Wait(Box::pin(led(host, store, key, lead))));
+                return Ok(Maybe::Wait(Box::pin(lead_value(host, store, key, lead))));
             };
             match database.get(&key).map_err(|error| raise(scope, &error))? {
                 // It was stored after this fibre had looked for it.
                 Some(stored) => {
                     lead.land(&stored);
-                    decoded(host, scope, &stored).map(Maybe::Value)
+                    decode(host, scope, &stored).map(Maybe::Value)
                 }
-                None => begin(scope, computing(Some(lead))).map(Maybe::Value),
+                None => begin(scope, computation(Some(lead))).map(Maybe::Value),
             }
         }
-        JoinOutcome::Alone => begin(scope, computing(None)).map(Maybe::Value),
+        JoinOutcome::Alone => begin(scope, computation(None)).map(Maybe::Value),
         JoinOutcome::Wait(waiting) => {
             let host = Rc::downgrade(host);
             Ok(Maybe::Wait(Box::pin(async move {
                 match waiting.await {
-                    Some(FlightOutcome::Landed(stored)) => shown(host, stored),
-                    Some(FlightOutcome::Lead(lead)) => led(host, store, key, lead).await,
+                    Some(FlightOutcome::Landed(stored)) => hit_answer(host, stored),
+                    Some(FlightOutcome::Lead(lead)) => lead_value(host, store, key, lead).await,
                     None => raised("KV::Closed", "the value's computation has ended"),
                 }
             })))
@@ -123,37 +124,38 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
     }
 }
 
-fn begin<'c>(scope: &'c Scope<'_>, computing: Computing) -> Result<'c, Value<'c>> {
-    scope.wrap(scope.constant("KV::Duty")?, RefCell::new(Some(computing)))
+fn begin<'c>(scope: &'c Scope<'_>, computation: Computation) -> Result<'c, Value<'c>> {
+    scope.wrap(scope.constant("KV::Lead")?, RefCell::new(Some(computation)))
 }
 
-/// What a new leader answers: the value, if it was stored meanwhile, or else the duty.
-async fn led(host: Weak<Host>, store: Rc<Store>, key: Bytes, lead: FlightLease) -> Answer {
+/// What a new leader answers: the value, if it was stored meanwhile, or else the lead.
+async fn lead_value(host: Weak<Host>, store: Rc<KvStore>, key: Bytes, lead: FlightLease) -> Answer {
     match value(&store, key.clone()).await {
         Ok(Some(stored)) => {
             lead.land(&stored);
-            shown(host, stored)
+            hit_answer(host, stored)
         }
         Ok(None) => {
             let lead = Some(lead);
-            answer(move |scope| begin(scope, Computing { store, key, lead }))
+            answer(move |scope| begin(scope, Computation { store, key, lead }))
         }
         Err(fault) => failure(fault),
     }
 }
 
-fn shown(host: Weak<Host>, stored: Bytes) -> Answer {
+fn hit_answer(host: Weak<Host>, stored: Bytes) -> Answer {
     answer(move |scope| match host.upgrade() {
-        Some(host) => decoded(&host, scope, &stored),
+        Some(host) => decode(&host, scope, &stored),
         None => Err(scope.error("RuntimeError", "the application is being replaced")),
     })
 }
 
 /// Stores what the block answered, gives it to all who wait, and answers it as a hit would.
 fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
-    let stored = encoded(host, scope, call.argument(1))?;
+    let stored = encode(host, scope, call.argument(1))?;
     let given = call.argument(2);
-    let Some(Computing { store, key, lead }) = duty(scope, call.argument(0))?.borrow_mut().take()
+    let Some(Computation { store, key, lead }) =
+        lead_handle(scope, call.argument(0))?.borrow_mut().take()
     else {
         return Err(scope.error("KV::UsageError", "this value was computed already"));
     };
@@ -170,30 +172,30 @@ fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
     if let Backend::Embedded(database) = &store.backend
         && database.is_in_memory()
     {
-        complain(at_once(database, write).err().map(Fault::from));
+        warn_unless_stored(at_once(database, write).err().map(Fault::from));
         if let Some(lead) = lead {
             lead.land(&stored);
         }
-        return decoded(host, scope, &stored).map(Maybe::Value);
+        return decode(host, scope, &stored).map(Maybe::Value);
     }
     let host = Rc::downgrade(host);
     Ok(Maybe::Wait(Box::pin(async move {
-        complain(submit(&store, write).await.err());
+        warn_unless_stored(submit(&store, write).await.err());
         if let Some(lead) = lead {
             lead.land(&stored);
         }
-        shown(host, stored)
+        hit_answer(host, stored)
     })))
 }
 
-/// A value that cannot be kept is as good as one that can, for those who asked for it.
-fn complain(error: Option<Fault>) {
+/// A value that cannot be stored is returned all the same.
+fn warn_unless_stored(error: Option<Fault>) {
     if let Some(error) = error {
-        tracing::warn!(target: "app", "fetch could not store what its block answered: {error}");
+        tracing::warn!(target: "app", "fetch could not store its value: {error}");
     }
 }
 
-fn encoded<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {
+fn encode<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {
     let mut stored = Vec::new();
     if value.kind() == Kind::String {
         scope.with_bytes(value, |bytes| stored.extend_from_slice(bytes));
@@ -206,7 +208,7 @@ fn encoded<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c
     Ok(stored.into())
 }
 
-fn decoded<'c>(host: &Host, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
+fn decode<'c>(host: &Host, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
     match Computed::of(stored) {
         Computed::Json(json) => read_json_with_symbols(host, scope, json),
         Computed::Text(text) | Computed::Unmarked(text) => scope.string(text),

@@ -4,6 +4,7 @@
 mod arguments;
 mod cached;
 mod failure;
+mod object;
 mod queue;
 mod reads;
 mod remote;
@@ -13,17 +14,18 @@ mod store;
 mod watching;
 mod writes;
 
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use super::{Natives, text, wrong_type};
-use crate::answer::{Answer, Operation, answer};
-use crate::host::Host;
+use crate::answer::Operation;
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 use failure::failure;
+use object::wrap;
 use scans::done;
-pub(crate) use store::{Backend, Store};
+pub(crate) use store::{Backend, KvStore};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -43,7 +45,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let host = Rc::downgrade(host);
         Ok(Box::pin(async move {
             match done(opening.await) {
-                Ok(database) => wrap(&host, Store::embedded(database, ttl)),
+                Ok(database) => wrap(&host, KvStore::embedded(database, ttl)),
                 Err(fault) => failure(fault),
             }
         }) as Operation)
@@ -54,22 +56,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scans::install(natives)?;
     watching::install(natives)?;
     cached::install(natives)
-}
-
-/// The object of a store.
-fn wrap(host: &Weak<Host>, store: Store) -> Answer {
-    let store = Rc::new(store);
-    if let Some(host) = host.upgrade() {
-        host.keep_store(&store);
-    }
-    answer(move |scope| {
-        let class = match &store.backend {
-            Backend::Embedded(database) if database.is_in_memory() => "KV::Memory",
-            Backend::Embedded(_) => "KV::Disk",
-            Backend::Remote { .. } => "KV::Remote",
-        };
-        scope.wrap(scope.constant(class)?, store)
-    })
 }
 
 /// The specification of a path with settings as keywords.

@@ -11,10 +11,10 @@ use tsumugi_mruby::{NativeReply, Result, Scope, Suspension, Value};
 use super::arguments::wait;
 use super::failure::{Fault, failure, raise};
 use super::remote;
-use super::store::{Backend, Store, embedded, store};
+use super::store::{Backend, KvStore, embedded, store};
 use super::writes::{at_once, submit};
 use crate::answer::{Operation, answer};
-use crate::natives::Natives;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -22,7 +22,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.define_method(memory, "__shift", Suspension::Never, |scope, call| {
         let written = at_once(embedded(scope, call.this)?, Write::PopFirst);
         let written = written.map_err(|error| raise(scope, &error))?;
-        popped(scope, &written).map(NativeReply::Value)
+        pair(scope, &written).map(NativeReply::Value)
     })?;
     natives.waiting("kv_shift", |_, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
@@ -30,14 +30,17 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let deadline = wait.map(|wait| Instant::now() + wait);
         Ok(Box::pin(async move {
             match pop(&store, deadline).await {
-                Ok(written) => answer(move |scope| popped(scope, &written)),
+                Ok(written) => answer(move |scope| pair(scope, &written)),
                 Err(error) => failure(error),
             }
         }) as Operation)
     })
 }
 
-async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<WriteResult, Fault> {
+async fn pop(
+    store: &KvStore,
+    deadline: Option<Instant>,
+) -> std::result::Result<WriteResult, Fault> {
     let database = match &store.backend {
         Backend::Embedded(database) => database,
         Backend::Remote { client, .. } => {
@@ -54,7 +57,7 @@ async fn pop(store: &Store, deadline: Option<Instant>) -> std::result::Result<Wr
 }
 
 /// `[key, value]`, or nil when there is nothing.
-fn popped<'c>(scope: &'c Scope<'_>, written: &WriteResult) -> Result<'c, Value<'c>> {
+fn pair<'c>(scope: &'c Scope<'_>, written: &WriteResult) -> Result<'c, Value<'c>> {
     let WriteResult::Popped { key, value } = written else {
         return Ok(Value::nil());
     };

@@ -11,10 +11,10 @@ use super::arguments::{key, with_key};
 use super::failure::{Fault, failure, raise};
 use super::remote;
 use super::scans::done;
-use super::store::{Backend, Store, embedded, store};
+use super::store::{Backend, KvStore, embedded, store};
 use crate::answer::{Answer, Operation, answer, nil};
 use crate::limits::KV_MULTI_MAX;
-use crate::natives::Natives;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -54,7 +54,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // nil while it takes a look at many records.
     define("__known_count", |scope, database, _| {
         Ok(match database.known_count() {
-            Some(count) => whole(scope, count),
+            Some(count) => integer(scope, count),
             None => Value::nil(),
         })
     })?;
@@ -63,7 +63,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scope.define_method(memory, name, Suspension::Never, |scope, call| {
             let count = embedded(scope, call.this)?.count();
             let count = count.map_err(|error| raise(scope, &error))?;
-            Ok(NativeReply::Value(whole(scope, count)))
+            Ok(NativeReply::Value(integer(scope, count)))
         })?;
     }
     many(natives)?;
@@ -78,7 +78,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     information(natives)
 }
 
-fn whole<'c>(scope: &'c Scope<'_>, number: u64) -> Value<'c> {
+fn integer<'c>(scope: &'c Scope<'_>, number: u64) -> Value<'c> {
     scope.integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
@@ -126,7 +126,7 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scope.define_method(memory, "get_multi", Suspension::Never, |scope, call| {
         let database = embedded(scope, call.this)?;
         let keys = keys(scope, call.arguments())?;
-        let found = found(database, keys).map_err(|error| raise(scope, &error))?;
+        let found = find_records(database, keys).map_err(|error| raise(scope, &error))?;
         hash(scope, &found).map(NativeReply::Value)
     })?;
     natives.waiting("kv_get_multi", |host, scope, call| {
@@ -137,7 +137,7 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let found = match &store.backend {
                 Backend::Embedded(database) => {
                     let database = database.clone();
-                    done(worker.offload(move || found(&database, keys)).await)
+                    done(worker.offload(move || find_records(&database, keys)).await)
                 }
                 Backend::Remote { client, .. } => remote::records(client, keys).await,
             };
@@ -151,7 +151,7 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 type Records = Vec<(Bytes, Bytes)>;
 
-fn found(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
+fn find_records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
     let mut found = Vec::new();
     for key in keys {
         if let Some(value) = database.get(&key)? {
@@ -205,7 +205,7 @@ fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Backend::Remote { client, .. } => client.count().await.map_err(Fault::from),
             };
             match count {
-                Ok(count) => answer(move |scope| Ok(whole(scope, count))),
+                Ok(count) => answer(move |scope| Ok(integer(scope, count))),
                 Err(fault) => failure(fault),
             }
         }) as Operation)
@@ -213,7 +213,10 @@ fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The value at a key, wherever the store is.
-pub(super) async fn value(store: &Store, key: Bytes) -> std::result::Result<Option<Bytes>, Fault> {
+pub(super) async fn value(
+    store: &KvStore,
+    key: Bytes,
+) -> std::result::Result<Option<Bytes>, Fault> {
     match &store.backend {
         Backend::Embedded(database) => Ok(database.get(&key)?),
         Backend::Remote { client, .. } => remote::get(client, key).await,
@@ -228,11 +231,11 @@ fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(async move {
             let database = match &store.backend {
                 Backend::Embedded(database) => database.clone(),
-                Backend::Remote { client, .. } => return inspected(client.inspect().await),
+                Backend::Remote { client, .. } => return inspection_answer(client.inspect().await),
             };
-            let told = worker.offload(move || (database.metrics(), database)).await;
-            let (figures, database) = match told {
-                Ok(told) => told,
+            let figures = worker.offload(move || (database.metrics(), database)).await;
+            let (figures, database) = match figures {
+                Ok(figures) => figures,
                 Err(error) => return failure(error),
             };
             answer(move |scope| {
@@ -241,23 +244,23 @@ fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 let set = |name: &str, value| {
                     scope.hash_set(hash, Value::symbol(scope.intern(name)), value)
                 };
-                let whole = |number| whole(scope, number);
+                let figure = |number| integer(scope, number);
                 set(
                     "path",
                     scope.string(spec.path.as_os_str().as_encoded_bytes())?,
                 )?;
                 set("durability", scope.string(spec.durability.to_string())?)?;
                 set("healthy", Value::boolean(database.is_healthy()))?;
-                set("records", whole(figures.records))?;
-                set("bytes", whole(figures.bytes))?;
+                set("records", figure(figures.records))?;
+                set("bytes", figure(figures.bytes))?;
                 if let Some(capacity) = figures.capacity {
-                    set("capacity", whole(capacity))?;
+                    set("capacity", figure(capacity))?;
                 }
-                set("reads", whole(figures.reads))?;
-                set("hits", whole(figures.hits))?;
-                set("writes", whole(figures.writes))?;
-                set("expired", whole(figures.expired))?;
-                set("evicted", whole(figures.evicted))?;
+                set("reads", figure(figures.reads))?;
+                set("hits", figure(figures.hits))?;
+                set("writes", figure(figures.writes))?;
+                set("expired", figure(figures.expired))?;
+                set("evicted", figure(figures.evicted))?;
                 Ok(hash)
             })
         }) as Operation)
@@ -265,14 +268,14 @@ fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// What a server says of a database; names and texts are its own.
-fn inspected(told: tsumugi_rpc::Result<Vec<(String, String)>>) -> Answer {
-    let told = match told {
-        Ok(told) => told,
+fn inspection_answer(figures: tsumugi_rpc::Result<Vec<(String, String)>>) -> Answer {
+    let figures = match figures {
+        Ok(figures) => figures,
         Err(error) => return failure(error),
     };
     answer(move |scope| {
-        let hash = scope.hash(told.len())?;
-        for (name, text) in &told {
+        let hash = scope.hash(figures.len())?;
+        for (name, text) in &figures {
             scope.hash_set(hash, scope.string(name)?, scope.string(text)?)?;
         }
         Ok(hash)

@@ -1,4 +1,4 @@
-//! A store of another server: what a database of this process does in place is asked over its service here.
+//! A store of another server: what a database of this process does in place is a call of the service here.
 //! Rule: what the service cannot do is refused before anything is sent, and so is what is longer than any server takes.
 
 use std::ops::Bound;
@@ -45,7 +45,7 @@ pub(super) async fn pop(client: &Client, wait: Duration) -> Outcome<WriteResult>
     })
 }
 
-/// Asks for a write.
+/// Sends a write.
 pub(super) async fn write(client: &Client, write: Write) -> Outcome<WriteResult> {
     check(&write)?;
     Ok(match write {
@@ -214,7 +214,7 @@ async fn exchange_multi(
     })
 }
 
-/// Each write by itself, on one stream. All are tried, as in a database of this process; then the first that was refused is told.
+/// Each write by itself, on one stream. All are tried, as in a database of this process; then the first refusal is reported.
 async fn batch(client: &Client, writes: Vec<Write>) -> Outcome<WriteResult> {
     let mut stream = client.stream(KV_CALLS).await?;
     let mut each = Vec::with_capacity(writes.len());
@@ -261,7 +261,7 @@ fn outcome(answer: Option<tsumugi_rpc::proto::StreamResponse>) -> Outcome<Outcom
         Some(ResponseOneof::RemoveResponse(answer)) => answer.status,
         _ => return Err(broken_off()),
     };
-    Ok(succeeded(status).map(done_or_missing))
+    Ok(is_success(status).map(done_or_missing))
 }
 
 fn broken_off() -> Fault {
@@ -270,7 +270,7 @@ fn broken_off() -> Fault {
 }
 
 /// Whether a status is success; a missing record or a duplicate is none, and no error.
-fn succeeded(status: Option<StatusProto>) -> Outcome<bool> {
+fn is_success(status: Option<StatusProto>) -> Outcome<bool> {
     let StatusProto { code, message } = status.unwrap_or_default();
     match TkrzwCode::of(code) {
         TkrzwCode::Success => Ok(true),
@@ -282,7 +282,7 @@ fn succeeded(status: Option<StatusProto>) -> Outcome<bool> {
     }
 }
 
-/// The first records of a range, at most `limit`. Several steps are asked for at a time.
+/// The first records of a range, at most `limit`. Several steps are requested at a time.
 pub(super) async fn page(client: &Client, range: &KeyRange, limit: usize) -> Outcome<Vec<Pair>> {
     let mut page = Vec::new();
     if limit == 0 || range.is_empty() {
@@ -292,7 +292,7 @@ pub(super) async fn page(client: &Client, range: &KeyRange, limit: usize) -> Out
     stream.send(&jump(client, range)).await?;
     // A jump may be refused; whether there is a record is said by the step that follows alone.
     let jumped = stream.receive().await?.ok_or_else(broken_off)?;
-    succeeded(jumped.status)?;
+    is_success(jumped.status)?;
     loop {
         let steps = (KV_CALLS / 2).min(limit - page.len());
         for _ in 0..steps {
@@ -303,7 +303,7 @@ pub(super) async fn page(client: &Client, range: &KeyRange, limit: usize) -> Out
             if range.direction == ReadDirection::Backward {
                 stream.receive().await?.ok_or_else(broken_off)?;
             }
-            if !succeeded(answer.status)? || is_beyond(range, &answer.key) {
+            if !is_success(answer.status)? || is_beyond(range, &answer.key) {
                 return Ok(page);
             }
             page.push((answer.key, answer.value));

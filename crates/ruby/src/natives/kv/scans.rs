@@ -17,7 +17,8 @@ use super::remote;
 use super::store::{Backend, embedded, store};
 use crate::answer::{Operation, answer, nil};
 use crate::limits::{KV_PAGE_RECORDS, KV_SEARCH_MAX};
-use crate::natives::{Natives, text};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();

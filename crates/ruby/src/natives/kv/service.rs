@@ -10,11 +10,11 @@ use tsumugi_rpc::{Client, ClientLimits, RpcTarget};
 
 use super::arguments::{integer, wait};
 use super::failure::{Fault, failure};
-use super::store::{Backend, Link, Store};
-use super::wrap;
+use super::object::wrap;
+use super::store::{Backend, KvStore, ServiceOptions};
 use crate::answer::Operation;
 use crate::host::Host;
-use crate::natives::text;
+use crate::natives::arguments::text;
 
 const KNOWN: [&str; 4] = ["index", "token", "timeout", "ca"];
 
@@ -54,7 +54,7 @@ pub(super) fn open<'c>(
             .then(|| text(scope, value, name))
             .transpose()
     };
-    let link = Link {
+    let service = ServiceOptions {
         target,
         token: option("token")?,
         timeout_ms: timeout(scope, scope.keyword(settings, "timeout")?)?,
@@ -64,13 +64,13 @@ pub(super) fn open<'c>(
     };
     let host = Rc::clone(host);
     Ok(Box::pin(async move {
-        let client = match connect(&host, &link).await {
+        let client = match connect(&host, &service).await {
             Ok(client) => client.at(index),
             Err(fault) => return failure(fault),
         };
         // Whether there is such a database, and whether it may be used.
         match client.count().await {
-            Ok(_) => wrap(&Rc::downgrade(&host), Store::remote(client, link)),
+            Ok(_) => wrap(&Rc::downgrade(&host), KvStore::remote(client, service)),
             Err(error) => failure(error),
         }
     }))
@@ -101,18 +101,18 @@ fn timeout<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, Option<u64>
 }
 
 /// The client that this VM has of the server, or a new one.
-async fn connect(host: &Host, link: &Link) -> std::result::Result<Client, Fault> {
-    let same = |store: Rc<Store>| match &store.backend {
+async fn connect(host: &Host, service: &ServiceOptions) -> std::result::Result<Client, Fault> {
+    let same = |store: Rc<KvStore>| match &store.backend {
         Backend::Remote {
             client,
-            link: other,
-        } if other == link => Some(client.clone()),
+            options: other,
+        } if other == service => Some(client.clone()),
         _ => None,
     };
     if let Some(client) = host.stores().into_iter().find_map(same) {
         return Ok(client);
     }
-    let tls = match (&link.target, link.authority.clone()) {
+    let tls = match (&service.target, service.authority.clone()) {
         (RpcTarget::Tls { .. }, Some(authority)) => {
             let read = move || Tls::read(&authority, None);
             Some(host.worker.offload(read).await??)
@@ -120,16 +120,16 @@ async fn connect(host: &Host, link: &Link) -> std::result::Result<Client, Fault>
         _ => None,
     };
     let mut limits = ClientLimits::default();
-    if let Some(ms) = link.timeout_ms {
+    if let Some(ms) = service.timeout_ms {
         limits.call_ms_max = ms;
         limits.connect_ms_max = limits.connect_ms_max.min(ms);
     }
     let options = Options {
         tls,
-        token: link.token.clone(),
+        token: service.token.clone(),
         limits,
     };
-    Ok(Client::new(link.target.clone(), options)?)
+    Ok(Client::new(service.target.clone(), options)?)
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn the_index_follows_the_last_slash() {
+    fn index_follows_the_last_slash() {
         for (place, expected) in [
             ("tkrzw://h:1", ("tkrzw://h:1", 0)),
             ("tkrzw://h:1/", ("tkrzw://h:1/", 0)),

@@ -10,22 +10,22 @@ use tsumugi_kv::single_flight::StoreId;
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_rpc::{Client, RpcTarget};
 
-use crate::natives::wrong_type;
+use crate::natives::arguments::wrong_type;
 
 /// What a `KV` object carries, in an `Rc`.
-pub(crate) struct Store {
+pub(crate) struct KvStore {
     pub backend: Backend,
-    /// What tells this store from others of the process, for people.
+    /// The name of this store among those of the process, for people.
     pub place: Arc<str>,
-    /// And for computations of its values.
+    /// The same for computations of its values.
     pub flights: StoreId,
     /// How long what is stored through this object lives unless a call says otherwise.
     pub ttl: Option<Duration>,
 }
 
-impl Store {
-    pub(super) fn embedded(database: KvDatabase, ttl: Option<Duration>) -> Store {
-        Store {
+impl KvStore {
+    pub(super) fn embedded(database: KvDatabase, ttl: Option<Duration>) -> KvStore {
+        KvStore {
             place: database.place(),
             flights: database.flights(),
             backend: Backend::Embedded(database),
@@ -33,12 +33,12 @@ impl Store {
         }
     }
 
-    pub(super) fn remote(client: Client, link: Link) -> Store {
-        let place: Arc<str> = format!("{}/{}", link.target, client.index()).into();
-        Store {
+    pub(super) fn remote(client: Client, options: ServiceOptions) -> KvStore {
+        let place: Arc<str> = format!("{}/{}", options.target, client.index()).into();
+        KvStore {
             flights: StoreId::Service(Arc::clone(&place)),
             place,
-            backend: Backend::Remote { client, link },
+            backend: Backend::Remote { client, options },
             ttl: None,
         }
     }
@@ -51,14 +51,14 @@ pub(crate) enum Backend {
     /// A database of another server. The client is this VM's, whatever the number of stores on that server.
     Remote {
         client: Client,
-        /// How it was opened; the same for those who may share the client.
-        link: Link,
+        /// How it was opened; stores with the same options share the client.
+        options: ServiceOptions,
     },
 }
 
-/// What a client is made of. Not `Debug`: a token is a secret.
+/// How a service is reached. Not `Debug`: a token is a secret.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct ServiceOptions {
     pub target: RpcTarget,
     pub token: Option<String>,
     pub timeout_ms: Option<u64>,
@@ -66,9 +66,9 @@ pub(crate) struct Link {
 }
 
 /// The store of an object.
-pub(super) fn store<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rc<Store>> {
+pub(super) fn store<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rc<KvStore>> {
     scope
-        .data::<Rc<Store>>(value)
+        .data::<Rc<KvStore>>(value)
         .ok_or_else(|| wrong_type(scope, value, "the store", "what KV.open answered"))
 }
 

@@ -10,9 +10,10 @@ use super::arguments::key;
 use super::failure::raise;
 use super::store::embedded;
 use crate::answer::{Operation, answer, raise as raised};
-use crate::natives::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
-/// A watch in Ruby's hands; empty while it is waited for, and once it is over.
+/// A watch that Ruby holds; empty while it is waited for, and once it is over.
 type Holder = Rc<RefCell<Option<PrefixWatch>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -35,7 +36,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let changed = watch.next().await;
             *holder.borrow_mut() = Some(watch);
             match changed {
-                Some(changed) => answer(move |scope| shown(scope, &changed)),
+                Some(changed) => answer(move |scope| change_value(scope, &changed)),
                 None => raised("KV::Closed", "the database was closed"),
             }
         }) as Operation)
@@ -53,7 +54,7 @@ fn holder<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Holder> {
         .ok_or_else(|| wrong_type(scope, value, "the watch", "a watch"))
 }
 
-fn shown<'c>(scope: &'c Scope<'_>, changed: &ChangeEvent) -> Result<'c, Value<'c>> {
+fn change_value<'c>(scope: &'c Scope<'_>, changed: &ChangeEvent) -> Result<'c, Value<'c>> {
     let kind = match changed {
         ChangeEvent::Put(_) => "put",
         ChangeEvent::Removed(_) => "removed",

@@ -14,15 +14,16 @@ use super::arguments::{Options, Truth, integer, key, ttl, value};
 use super::failure::{Fault, failure, raise};
 use super::reads::keys;
 use super::remote;
-use super::store::{Backend, Store, embedded, store};
+use super::store::{Backend, KvStore, embedded, store};
 use crate::answer::{Operation, answer};
 use crate::limits::KV_MULTI_MAX;
-use crate::natives::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 /// A method that writes: how it is called, what it asks for, what it answers.
 struct Verb {
     name: &'static str,
-    write: for<'c> fn(&'c Scope<'c>, &Store, &[Value<'c>]) -> Result<'c, Write>,
+    write: for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>,
     answer: Answered,
 }
 
@@ -71,7 +72,7 @@ const VERBS: [Verb; 11] = [
     Verb {
         name: "push",
         write: push,
-        answer: pushed,
+        answer: push_key,
     },
     Verb {
         name: "clear",
@@ -132,7 +133,10 @@ pub(super) fn at_once(database: &KvDatabase, write: Write) -> tsumugi_kv::Result
 }
 
 /// Writes, and waits until it is acknowledged.
-pub(super) async fn submit(store: &Store, write: Write) -> std::result::Result<WriteResult, Fault> {
+pub(super) async fn submit(
+    store: &KvStore,
+    write: Write,
+) -> std::result::Result<WriteResult, Fault> {
     match &store.backend {
         Backend::Embedded(database) => {
             let written = database.submit(write).await;
@@ -163,16 +167,16 @@ fn mode(scope: &Scope<'_>, options: &Options<'_>) -> SetMode {
 
 fn lifetime<'c>(
     scope: &'c Scope<'c>,
-    store: &Store,
+    store: &KvStore,
     options: &Options<'c>,
 ) -> Result<'c, Option<std::time::Duration>> {
-    match options.given(scope, "ttl") {
+    match options.find(scope, "ttl") {
         Some(value) => ttl(scope, value),
         None => Ok(store.ttl),
     }
 }
 
-fn set<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn set<'c>(scope: &'c Scope<'c>, store: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     let options = Options::after(2, scope, given, &["ttl", "overwrite"])?;
     Ok(Write::Set {
         key: key(scope, at(given, 0))?,
@@ -182,7 +186,7 @@ fn set<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'
     })
 }
 
-fn append<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn append<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     // What it adds to may live for ever or not: it takes no time to live, and says so.
     let options_at = match at(given, 2).kind() {
         Kind::Hash => 2,
@@ -200,7 +204,7 @@ fn append<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c
     })
 }
 
-fn increment<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn increment<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     let options_at = given
         .iter()
         .take(2)
@@ -225,7 +229,7 @@ fn increment<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result
 }
 
 /// nil is a missing record, `:any` one with whatever value.
-fn expected<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, Expected> {
+fn read_expected<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, Expected> {
     if given.is_nil() {
         return Ok(Expected::Absent);
     }
@@ -242,7 +246,7 @@ fn expected<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, Expected> 
 }
 
 /// nil removes, `:keep` leaves the record as it is.
-fn desired<'c>(
+fn read_desired<'c>(
     scope: &'c Scope<'c>,
     given: Value<'c>,
     ttl: Option<std::time::Duration>,
@@ -262,19 +266,19 @@ fn desired<'c>(
     }
 }
 
-fn exchange<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn exchange<'c>(scope: &'c Scope<'c>, store: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     let options = Options::after(3, scope, given, &["ttl"])?;
     let ttl = lifetime(scope, store, &options)?;
     Ok(Write::CompareExchange {
         key: key(scope, at(given, 0))?,
-        expected: expected(scope, at(given, 1))?,
-        desired: desired(scope, at(given, 2), ttl)?,
+        expected: read_expected(scope, at(given, 1))?,
+        desired: read_desired(scope, at(given, 2), ttl)?,
     })
 }
 
 fn exchange_multi<'c>(
     scope: &'c Scope<'c>,
-    store: &Store,
+    store: &KvStore,
     given: &[Value<'c>],
 ) -> Result<'c, Write> {
     let options = Options::after(2, scope, given, &["ttl"])?;
@@ -283,15 +287,15 @@ fn exchange_multi<'c>(
     let after = records(scope, at(given, 1), "what is desired")?.into_iter();
     Ok(Write::CompareExchangeMulti {
         expected: before
-            .map(|(name, value)| Ok((key(scope, name)?, expected(scope, value)?)))
+            .map(|(name, value)| Ok((key(scope, name)?, read_expected(scope, value)?)))
             .collect::<Result<'c, Vec<_>>>()?,
         desired: after
-            .map(|(name, value)| Ok((key(scope, name)?, desired(scope, value, ttl)?)))
+            .map(|(name, value)| Ok((key(scope, name)?, read_desired(scope, value, ttl)?)))
             .collect::<Result<'c, Vec<_>>>()?,
     })
 }
 
-fn rekey<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn rekey<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     let options = Options::after(2, scope, given, &["overwrite", "copy"])?;
     Ok(Write::Rekey {
         old: key(scope, at(given, 0))?,
@@ -304,7 +308,7 @@ fn rekey<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c,
     })
 }
 
-fn push<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn push<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     Options::after(1, scope, given, &[])?;
     Ok(Write::PushLast {
         value: value(scope, at(given, 0))?,
@@ -328,7 +332,7 @@ fn records<'c>(
     scope.entries(hash)
 }
 
-fn set_multi<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn set_multi<'c>(scope: &'c Scope<'c>, store: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     let options = Options::after(1, scope, given, &["ttl", "overwrite"])?;
     let (mode, ttl) = (mode(scope, &options), lifetime(scope, store, &options)?);
     let records = records(scope, at(given, 0), "what is set")?;
@@ -343,7 +347,7 @@ fn set_multi<'c>(scope: &'c Scope<'c>, store: &Store, given: &[Value<'c>]) -> Re
     Ok(Write::Batch(sets.collect::<Result<'c, Vec<_>>>()?))
 }
 
-fn delete_multi<'c>(scope: &'c Scope<'c>, _: &Store, given: &[Value<'c>]) -> Result<'c, Write> {
+fn delete_multi<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
     let keys = keys(scope, given)?.into_iter();
     Ok(Write::Batch(
         keys.map(|key| Write::Remove { key }).collect(),
@@ -364,7 +368,7 @@ fn number<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c
     }
 }
 
-fn pushed<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c>> {
+fn push_key<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<'c>> {
     match written {
         WriteResult::Pushed { key } => scope.string(&key),
         _ => Ok(Value::nil()),

@@ -9,10 +9,10 @@ use tsumugi_sql::{
     Expr, Item, Name, Operand, Order, Query, Record, Set, Source, Value as Bound_, all, col, raw,
 };
 
-use super::{Built, Part, built, refused};
+use super::parts::{BuiltQuery, ExpressionPart, built, refused};
 use crate::host::Host;
+use crate::natives::arguments::{text, wrong_type};
 use crate::natives::database::binds::bind;
-use crate::natives::{text, wrong_type};
 
 /// Reads arguments of one call.
 pub(super) struct Reader<'c> {
@@ -33,15 +33,15 @@ impl<'c> Reader<'c> {
     }
 
     /// A query like the receiver.
-    pub(super) fn derived(
+    pub(super) fn derive(
         &self,
         call: &NativeCall<'c>,
-        from: &Built,
+        from: &BuiltQuery,
         query: Query,
     ) -> Result<'c, Value<'c>> {
-        let face = std::rc::Rc::clone(&from.face);
+        let database = std::rc::Rc::clone(&from.database);
         let class = self.scope.class_of(call.this);
-        self.scope.wrap(class, Built { query, face })
+        self.scope.wrap(class, BuiltQuery { query, database })
     }
 
     /// The exception for a misuse.
@@ -50,7 +50,7 @@ impl<'c> Reader<'c> {
     }
 
     /// What the builder made, or its refusal as an exception.
-    pub(super) fn checked<T>(&self, made: tsumugi_sql::Result<T>) -> Result<'c, T> {
+    pub(super) fn accept<T>(&self, made: tsumugi_sql::Result<T>) -> Result<'c, T> {
         made.map_err(|error| refused(self.scope, error))
     }
 
@@ -101,7 +101,7 @@ impl<'c> Reader<'c> {
                 let elements = elements.map(|(bind, element)| self.exactly(bind, element));
                 Bound_::List(elements.collect::<Result<'c, Vec<Bound_>>>()?)
             }
-            other => bound(other),
+            other => builder_value(other),
         })
     }
 
@@ -115,9 +115,9 @@ impl<'c> Reader<'c> {
         values.iter().map(|value| self.value(*value)).collect()
     }
 
-    pub(super) fn part(&self, value: Value<'c>) -> Option<&'c Part> {
+    pub(super) fn part(&self, value: Value<'c>) -> Option<&'c ExpressionPart> {
         match value.kind() {
-            Kind::Data => self.scope.data::<Part>(value),
+            Kind::Data => self.scope.data::<ExpressionPart>(value),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ impl<'c> Reader<'c> {
     /// An expression; a value that is none is bound.
     pub(super) fn expr(&self, value: Value<'c>) -> Result<'c, Expr> {
         match (self.part(value), self.query(value)) {
-            (Some(Part::Expr(expr)), _) => Ok(expr.clone()),
+            (Some(ExpressionPart::Expr(expr)), _) => Ok(expr.clone()),
             (Some(_), _) => self.usage("an order, an alias or a source is no expression"),
             (None, Some(query)) => Ok(query.clone().into()),
             (None, None) => Ok(tsumugi_sql::value(self.value(value)?)),
@@ -142,7 +142,7 @@ impl<'c> Reader<'c> {
     /// A column by its name, or an expression.
     pub(super) fn field(&self, value: Value<'c>) -> Result<'c, Expr> {
         match self.part(value) {
-            Some(Part::Expr(expr)) => Ok(expr.clone()),
+            Some(ExpressionPart::Expr(expr)) => Ok(expr.clone()),
             _ if self.is_name(value) => Ok(col(self.name(value)?)),
             _ => Err(wrong_type(
                 self.scope,
@@ -155,7 +155,7 @@ impl<'c> Reader<'c> {
 
     /// What a column is compared with.
     pub(super) fn operand(&self, value: Value<'c>) -> Result<'c, Operand> {
-        if let Some(Part::Expr(expr)) = self.part(value) {
+        if let Some(ExpressionPart::Expr(expr)) = self.part(value) {
             return Ok(Operand::Expr(expr.clone()));
         }
         if let Some(query) = self.query(value) {
@@ -221,7 +221,7 @@ impl<'c> Reader<'c> {
         match call.arguments() {
             [] if parts.is_empty() => return self.usage("a condition or a block is missing"),
             [] => {}
-            arguments => parts.push(self.said(arguments)?),
+            arguments => parts.push(self.condition_of(arguments)?),
         }
         Ok(match parts.len() {
             1 => parts.swap_remove(0),
@@ -233,23 +233,23 @@ impl<'c> Reader<'c> {
     fn group(&self, call: &NativeCall<'c>) -> Result<'c, Expr> {
         let receiver = built(self.scope, call.this)?;
         let empty = receiver.query.clone().unfiltered();
-        let empty = self.derived(call, receiver, empty)?;
+        let empty = self.derive(call, receiver, empty)?;
         let given = self.scope.call(call.block, "call", &[empty])?;
         match (self.query(given), self.part(given)) {
             (Some(query), _) => Ok(query.condition()),
-            (None, Some(Part::Expr(expr))) => Ok(expr.clone()),
+            (None, Some(ExpressionPart::Expr(expr))) => Ok(expr.clone()),
             _ => self.usage("the block of a condition answers the query it was given, narrowed down, or a condition"),
         }
     }
 
-    fn said(&self, arguments: &[Value<'c>]) -> Result<'c, Expr> {
+    fn condition_of(&self, arguments: &[Value<'c>]) -> Result<'c, Expr> {
         let [first, rest @ ..] = arguments else {
             return self.usage("a condition is missing");
         };
         if first.kind() == Kind::Hash && rest.is_empty() {
             return self.pairs(*first);
         }
-        if let ([], Some(Part::Expr(expr))) = (rest, self.part(*first)) {
+        if let ([], Some(ExpressionPart::Expr(expr))) = (rest, self.part(*first)) {
             return Ok(expr.clone());
         }
         if first.kind() == Kind::String {
@@ -263,7 +263,7 @@ impl<'c> Reader<'c> {
             [operator, value] if self.is_name(*operator) => {
                 let operator = self.name_text(*operator)?;
                 let compared = self.field(*first)?.compare(&operator, self.operand(*value)?);
-                self.checked(compared)
+                self.accept(compared)
             }
             _ => self.usage(
                 "a condition is a Hash, an expression, a column and a value, a column, an operator and a value, or SQL and its values",
@@ -301,8 +301,8 @@ impl<'c> Reader<'c> {
 
     fn item(&self, value: Value<'c>) -> Result<'c, Item> {
         match (self.part(value), self.query(value)) {
-            (Some(Part::Expr(expr)), _) => Ok(expr.clone().into()),
-            (Some(Part::Item(item)), _) => Ok(item.clone()),
+            (Some(ExpressionPart::Expr(expr)), _) => Ok(expr.clone().into()),
+            (Some(ExpressionPart::Item(item)), _) => Ok(item.clone()),
             (None, Some(query)) => Ok(query.clone().into()),
             _ if self.is_name(value) => Ok(self.name_text(value)?.into()),
             _ => Err(wrong_type(
@@ -318,7 +318,7 @@ impl<'c> Reader<'c> {
     pub(super) fn orders(&self, values: &[Value<'c>]) -> Result<'c, Vec<Order>> {
         if let [column, direction] = values
             && direction.kind() == Kind::Symbol
-            && let Some(order) = self.directed(*column, *direction)?
+            && let Some(order) = self.order_with_direction(*column, *direction)?
         {
             return Ok(vec![order]);
         }
@@ -326,12 +326,12 @@ impl<'c> Reader<'c> {
         for value in self.flat(values) {
             if value.kind() == Kind::Hash {
                 for (column, direction) in self.scope.entries(value)? {
-                    match self.directed(column, direction)? {
+                    match self.order_with_direction(column, direction)? {
                         Some(order) => orders.push(order),
                         None => return self.usage("an order is :asc or :desc"),
                     }
                 }
-            } else if let Some(Part::Order(order)) = self.part(value) {
+            } else if let Some(ExpressionPart::Order(order)) = self.part(value) {
                 orders.push(order.clone());
             } else {
                 orders.push(self.field(value)?.into());
@@ -353,7 +353,11 @@ impl<'c> Reader<'c> {
     }
 
     /// None if the direction is none.
-    fn directed(&self, column: Value<'c>, direction: Value<'c>) -> Result<'c, Option<Order>> {
+    fn order_with_direction(
+        &self,
+        column: Value<'c>,
+        direction: Value<'c>,
+    ) -> Result<'c, Option<Order>> {
         let direction = self.scope.text(direction).unwrap_or_default();
         Ok(match direction.as_str() {
             "asc" | "ASC" => Some(self.field(column)?.asc()),
@@ -365,7 +369,7 @@ impl<'c> Reader<'c> {
     /// Where rows come from.
     pub(super) fn source(&self, value: Value<'c>) -> Result<'c, Source> {
         match self.part(value) {
-            Some(Part::Source(source)) => Ok(source.clone()),
+            Some(ExpressionPart::Source(source)) => Ok(source.clone()),
             _ if self.is_name(value) => Ok(self.name_text(value)?.into()),
             _ => Err(wrong_type(
                 self.scope,
@@ -405,14 +409,14 @@ impl<'c> Reader<'c> {
 }
 
 /// A value as the builder carries it.
-fn bound(bind: Bind) -> Bound_ {
+fn builder_value(bind: Bind) -> Bound_ {
     match bind {
         Bind::Boolean(truth) => Bound_::Boolean(truth),
         Bind::Integer(integer) => Bound_::Integer(integer),
         Bind::Real(real) => Bound_::Real(real),
         Bind::Text(text) => Bound_::Text(text),
         Bind::Blob(blob) => Bound_::Blob(blob),
-        Bind::List(list) => Bound_::List(list.into_iter().map(bound).collect()),
+        Bind::List(list) => Bound_::List(list.into_iter().map(builder_value).collect()),
         Bind::Json(json) => Bound_::Json(json),
         _ => Bound_::Null,
     }

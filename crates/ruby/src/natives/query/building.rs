@@ -1,13 +1,14 @@
-//! The methods of `DB::Query` that answer another query: narrowing, joining, grouping, ordering, paging, locking. Nothing is asked
-//! of a database here. Rule: what cannot be meant is refused when the query is run, before any SQL, unless Ruby's types tell.
+//! The methods of `DB::Query` that answer another query: narrowing, joining, grouping, ordering, paging, locking. Nothing is sent to
+//! a database here. Rule: a senseless query is refused when it is run, before any SQL, unless a Ruby type shows it earlier.
 
 use tsumugi_mruby::{Kind, NativeCall, Raise, Result, Value};
 use tsumugi_sql::{Conflict, Expr, Name, Named, Query, Source, all, col, exists, raw, table};
 
 use super::arguments::Reader;
-use super::{Built, Methods, Part};
-use crate::natives::database::face::face;
-use crate::natives::wrong_type;
+use super::methods::Methods;
+use super::parts::{BuiltQuery, ExpressionPart};
+use crate::natives::arguments::wrong_type;
+use crate::natives::database::vm_database::vm_database;
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     beginning(methods)?;
@@ -22,19 +23,19 @@ pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 fn beginning<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     let natives = methods.natives;
     natives.plain("db_table", |host, scope, call| {
-        let face = std::rc::Rc::clone(face(scope, call.argument(0))?);
+        let database = std::rc::Rc::clone(vm_database(scope, call.argument(0))?);
         let source = Reader::new(host, scope).source(call.argument(1))?;
         let query = table(source);
-        scope.wrap(scope.constant("DB::Query")?, Built { query, face })
+        scope.wrap(scope.constant("DB::Query")?, BuiltQuery { query, database })
     })?;
     natives.plain("order_name", |host, scope, call| {
         let name = Reader::new(host, scope).order_name(call.argument(0))?;
         scope.string(name)
     })?;
     natives.plain("db_nothing", |_, scope, call| {
-        let face = std::rc::Rc::clone(face(scope, call.argument(0))?);
+        let database = std::rc::Rc::clone(vm_database(scope, call.argument(0))?);
         let query = Query::of_nothing();
-        scope.wrap(scope.constant("DB::Query")?, Built { query, face })
+        scope.wrap(scope.constant("DB::Query")?, BuiltQuery { query, database })
     })
 }
 
@@ -133,21 +134,21 @@ fn columns<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.plain("as", |reader, call, built| {
         let source = Source::query(built.query.clone(), reader.name(call.argument(0))?);
         let class = reader.scope.constant("DB::Expression")?;
-        reader.scope.wrap(class, Part::Source(source))
+        reader.scope.wrap(class, ExpressionPart::Source(source))
     })
 }
 
 fn joins<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.derive("join", |reader, call, query| {
-        let (source, on) = joined(reader, call, &query)?;
+        let (source, on) = read_join(reader, call, &query)?;
         Ok(query.join(source, on))
     })?;
     methods.derive("left_join", |reader, call, query| {
-        let (source, on) = joined(reader, call, &query)?;
+        let (source, on) = read_join(reader, call, &query)?;
         Ok(query.left_join(source, on))
     })?;
     methods.derive("right_join", |reader, call, query| {
-        let (source, on) = joined(reader, call, &query)?;
+        let (source, on) = read_join(reader, call, &query)?;
         Ok(query.right_join(source, on))
     })?;
     methods.derive("cross_join", |reader, call, query| {
@@ -157,7 +158,7 @@ fn joins<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 
 /// What is joined, and on what: a condition, two columns with or without an operator, or a Hash of its columns and the first
 /// table's.
-fn joined<'c>(
+fn read_join<'c>(
     reader: &Reader<'c>,
     call: &NativeCall<'c>,
     query: &Query,
@@ -165,12 +166,12 @@ fn joined<'c>(
     let source = reader.source(call.argument(0))?;
     let columns = |left, operator: &str, right| -> Result<'c, Expr> {
         let (left, right) = (reader.field(left)?, reader.field(right)?);
-        reader.checked(left.compare(operator, right))
+        reader.accept(left.compare(operator, right))
     };
     let on = match call.arguments().get(1..).unwrap_or_default() {
         [hash] if hash.kind() == Kind::Hash => on_pairs(reader, *hash, &source, query)?,
         [condition] => match reader.part(*condition) {
-            Some(Part::Expr(expr)) => expr.clone(),
+            Some(ExpressionPart::Expr(expr)) => expr.clone(),
             _ => return Err(wrong_on(reader, *condition)),
         },
         [left, right] => columns(*left, "=", *right)?,
@@ -237,22 +238,22 @@ fn groups_and_orders<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 fn rest<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.derive("with", |reader, call, query| {
         let name = reader.name(call.argument(0))?;
-        Ok(query.with_query(name, named(reader, call.argument(1))?))
+        Ok(query.with_query(name, read_named_query(reader, call.argument(1))?))
     })?;
     methods.derive("with_recursive", |reader, call, query| {
         let name = reader.name(call.argument(0))?;
         let columns = reader.names(&[call.argument(1)])?;
-        Ok(query.with_recursive(name, columns, named(reader, call.argument(2))?))
+        Ok(query.with_recursive(name, columns, read_named_query(reader, call.argument(2))?))
     })?;
     methods.derive("for_update", |_, _, query| Ok(query.for_update()))?;
     methods.derive("skip_locked", |_, _, query| Ok(query.skip_locked()))?;
     methods.derive("no_wait", |_, _, query| Ok(query.no_wait()))
 }
 
-fn named<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Named> {
+fn read_named_query<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Named> {
     match (reader.query(value), reader.part(value)) {
         (Some(query), _) => Ok(query.clone().into()),
-        (None, Some(Part::Expr(expr))) => Ok(expr.clone().into()),
+        (None, Some(ExpressionPart::Expr(expr))) => Ok(expr.clone().into()),
         _ => reader.usage("with takes a name and a query, or SQL: sql(\"select …\")"),
     }
 }

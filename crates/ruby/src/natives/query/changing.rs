@@ -1,5 +1,5 @@
 //! The methods of `DB::Query` that change rows: insert, update, delete. Ruby awaits what they start.
-//! Rule: an insert answers the primary key, asked for by `returning`; several statements stand and fall together.
+//! Rule: an insert answers the primary key, read by `returning`; several statements are committed or rolled back together.
 
 use std::rc::Rc;
 
@@ -7,10 +7,12 @@ use tsumugi_db::{Executed, Executor, PrimaryKeys, Rows};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_sql::{Dialect, Item, Name, Query, Record, Statement};
 
-use super::Methods;
 use super::arguments::Reader;
+use super::methods::Methods;
+use super::parts::BuiltQuery;
 use super::reading::wrap;
 use crate::answer::{Answer, Operation, answer};
+use crate::host::Host;
 use crate::natives::database::failure::failure;
 use crate::natives::database::values;
 
@@ -25,17 +27,12 @@ fn insert_one<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__insert", |host, reader, call, built| {
         let record = reader.record(call.argument(0))?;
         let column = column(reader, call.argument(1))?;
-        let change = Change {
-            target: built.target(host, reader)?,
-            keys: built.face.keys(host.job.get()),
-            dialect: built.face.dialect(),
-            query: built.query.clone(),
-        };
+        let insert = Insert::new(host, reader, built)?;
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {
-            match change.insert(record, column).await {
+            match insert.one(record, column).await {
                 Ok(inserted) => answer(move |scope| inserted.value(scope, depth_max)),
-                Err(error) => change.failed(error),
+                Err(error) => insert.fail(error),
             }
         }) as Operation)
     })
@@ -45,31 +42,26 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     // Several rows; how many there were, or what `returning` says.
     methods.waiting("__insert_all", |host, reader, call, built| {
         let records = records(reader, call.argument(0))?;
-        let dialect = built.face.dialect();
+        let dialect = built.database.dialect();
         if built.query.is_returning() {
             let each = records
                 .iter()
                 .map(|record| built.query.to_insert(record, dialect));
-            let each = reader.checked(each.collect::<tsumugi_sql::Result<Vec<Statement>>>())?;
-            return Ok(many(built.target(host, reader)?, each));
+            let each = reader.accept(each.collect::<tsumugi_sql::Result<Vec<Statement>>>())?;
+            return Ok(many(built.executor(host, reader)?, each));
         }
-        let statements = reader.checked(built.query.to_insert_all(&records, dialect))?;
-        let target = built.target(host, reader)?;
-        Ok(Box::pin(async move { changed(target.run_all(statements).await) }) as Operation)
+        let statements = reader.accept(built.query.to_insert_all(&records, dialect))?;
+        let executor = built.executor(host, reader)?;
+        Ok(Box::pin(async move { count_answer(executor.run_all(statements).await) }) as Operation)
     })?;
     // Several rows, one by one; the values of the column, or of the primary key.
     methods.waiting("__insert_ids", |host, reader, call, built| {
         let records = records(reader, call.argument(0))?;
         let column = column(reader, call.argument(1))?;
-        let change = Change {
-            target: built.target(host, reader)?,
-            keys: built.face.keys(host.job.get()),
-            dialect: built.face.dialect(),
-            query: built.query.clone(),
-        };
+        let insert = Insert::new(host, reader, built)?;
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {
-            match change.insert_each(records, column).await {
+            match insert.each(records, column).await {
                 Ok(inserted) => answer(move |scope| {
                     let ids = scope.array(inserted.len())?;
                     for one in inserted {
@@ -77,7 +69,7 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     }
                     Ok(ids)
                 }),
-                Err(error) => change.failed(error),
+                Err(error) => insert.fail(error),
             }
         }) as Operation)
     })
@@ -89,26 +81,22 @@ fn changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             .query
             .clone()
             .set_all(reader.record(call.argument(0))?);
-        let dialect = built.face.dialect();
-        let statement = reader.checked(query.to_update(dialect))?;
-        Ok(one(built.target(host, reader)?, statement, &query))
+        let dialect = built.database.dialect();
+        let statement = reader.accept(query.to_update(dialect))?;
+        Ok(one(built.executor(host, reader)?, statement, &query))
     })?;
     methods.waiting("__delete", |host, reader, _, built| {
-        let dialect = built.face.dialect();
-        let statement = reader.checked(built.query.to_delete(dialect))?;
-        Ok(one(
-            built.target(host, reader)?,
-            statement,
-            &built.query,
-        ))
+        let dialect = built.database.dialect();
+        let statement = reader.accept(built.query.to_delete(dialect))?;
+        Ok(one(built.executor(host, reader)?, statement, &built.query))
     })?;
     methods.derive("__set", |reader, call, query| {
         Ok(query.set_all(reader.record(call.argument(0))?))
     })?;
     methods.plain("__insert_sql", |reader, call, built| {
         let record = reader.record(call.argument(0))?;
-        let made = built.query.to_insert(&record, built.face.dialect());
-        reader.scope.string(&reader.checked(made)?.sql)
+        let made = built.query.to_insert(&record, built.database.dialect());
+        reader.scope.string(&reader.accept(made)?.sql)
     })
 }
 
@@ -125,8 +113,8 @@ fn records<'c>(reader: &Reader<'c>, rows: Value<'c>) -> Result<'c, Vec<Record>> 
 }
 
 /// An insert under way.
-struct Change {
-    target: Executor,
+struct Insert {
+    executor: Executor,
     keys: Rc<PrimaryKeys>,
     dialect: &'static Dialect,
     query: Query,
@@ -162,7 +150,16 @@ impl Inserted {
     }
 }
 
-impl Change {
+impl Insert {
+    fn new<'c>(host: &Host, reader: &Reader<'c>, built: &BuiltQuery) -> Result<'c, Insert> {
+        Ok(Insert {
+            executor: built.executor(host, reader)?,
+            keys: built.database.keys(host.job.get()),
+            dialect: built.database.dialect(),
+            query: built.query.clone(),
+        })
+    }
+
     /// What the inserts answer: what the query says, or the column, or the primary key.
     async fn returning(&self, column: Option<Name>) -> tsumugi_db::Result<Query> {
         if self.query.is_returning() {
@@ -172,7 +169,7 @@ impl Change {
             (Some(column), _) => vec![column],
             (None, Some(table)) => {
                 let key = self
-                    .target
+                    .executor
                     .primary_key(&self.keys, table)
                     .await?
                     .unwrap_or_default();
@@ -187,14 +184,14 @@ impl Change {
         Ok(self.query.clone().returning(items))
     }
 
-    async fn insert(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<Inserted> {
+    async fn one(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<Inserted> {
         let query = self.returning(column).await?;
         let statement = query.to_insert(&record, self.dialect)?;
         if !query.is_returning() {
-            self.target.run(statement).await?;
+            self.executor.run(statement).await?;
             return Ok(Inserted::Nothing);
         }
-        let rows = self.target.fetch(statement).await?;
+        let rows = self.executor.fetch(statement).await?;
         Ok(if self.query.is_returning() {
             Inserted::Rows(rows)
         } else {
@@ -202,7 +199,7 @@ impl Change {
         })
     }
 
-    async fn insert_each(
+    async fn each(
         &self,
         records: Vec<Record>,
         column: Option<Name>,
@@ -212,7 +209,7 @@ impl Change {
             .iter()
             .map(|record| query.to_insert(record, self.dialect));
         let statements = statements.collect::<tsumugi_sql::Result<Vec<_>>>()?;
-        let rows = self.target.fetch_all(statements).await?;
+        let rows = self.executor.fetch_all(statements).await?;
         let made = |rows| {
             if query.is_returning() {
                 Inserted::Key(rows)
@@ -223,8 +220,8 @@ impl Change {
         Ok(rows.into_iter().map(made).collect())
     }
 
-    /// A table that was changed may have another key now.
-    fn failed(&self, error: tsumugi_db::Error) -> Answer {
+    /// The answer to an error. A table that was changed may have another key now.
+    fn fail(&self, error: tsumugi_db::Error) -> Answer {
         if let Some(table) = self.query.table_name() {
             self.keys.failed(table, &error);
         }
@@ -233,24 +230,24 @@ impl Change {
 }
 
 /// One statement: its rows if it says `returning`, otherwise how many it changed.
-fn one(target: Executor, statement: Statement, query: &Query) -> Operation {
+fn one(executor: Executor, statement: Statement, query: &Query) -> Operation {
     let returns = query.is_returning();
     Box::pin(async move {
         if returns {
-            return match target.fetch(statement).await {
+            return match executor.fetch(statement).await {
                 Ok(rows) => answer(move |scope| wrap(scope, rows)),
                 Err(error) => failure(error),
             };
         }
-        let executed = target.run(statement).await;
-        changed(executed.map(|Executed { affected, .. }| affected))
+        let executed = executor.run(statement).await;
+        count_answer(executed.map(|Executed { affected, .. }| affected))
     })
 }
 
 /// Several statements that answer rows; an Array of the Hashes of all.
-fn many(target: Executor, statements: Vec<Statement>) -> Operation {
+fn many(executor: Executor, statements: Vec<Statement>) -> Operation {
     Box::pin(async move {
-        match target.fetch_all(statements).await {
+        match executor.fetch_all(statements).await {
             Ok(results) => answer(move |scope| {
                 let all = scope.array(results.len())?;
                 for rows in results {
@@ -263,7 +260,7 @@ fn many(target: Executor, statements: Vec<Statement>) -> Operation {
     })
 }
 
-fn changed(affected: tsumugi_db::Result<u64>) -> Answer {
+fn count_answer(affected: tsumugi_db::Result<u64>) -> Answer {
     match affected {
         Ok(affected) => {
             answer(move |scope| Ok(scope.integer(i64::try_from(affected).unwrap_or(i64::MAX))))

@@ -7,9 +7,10 @@ use tsumugi_sql::{
     raw, sum,
 };
 
-use super::Part;
 use super::arguments::Reader;
-use crate::natives::{Natives, wrong_type};
+use super::parts::ExpressionPart;
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -37,7 +38,7 @@ impl<'s> Definer<'_, 's> {
     /// A method that begins an expression, wherever a handler, a block or a file asks for one.
     fn beginning<F>(&self, name: &'static str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, Part> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, ExpressionPart> + 'static,
     {
         self.word(name, move |reader, call| {
             refuse_values(reader.scope, call.this, name)?;
@@ -48,12 +49,12 @@ impl<'s> Definer<'_, 's> {
     /// A method of anything.
     fn word<F>(&self, name: &str, method: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, Part> + 'static,
+        F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, ExpressionPart> + 'static,
     {
         let host = self.natives.host().clone();
         let scope = self.natives.scope();
         scope.define_method(self.class, name, Suspension::Never, move |scope, call| {
-            let host = crate::natives::alive(&host, scope)?;
+            let host = crate::natives::definitions::alive(&host, scope)?;
             let part = method(&Reader::new(&host, scope), call)?;
             let class = scope.constant("DB::Expression")?;
             scope.wrap(class, part).map(NativeReply::Value)
@@ -67,14 +68,14 @@ impl<'s> Definer<'_, 's> {
     {
         self.word(name, move |reader, call| {
             let own = own(reader.scope, call.this)?;
-            method(reader, call, own).map(Part::Expr)
+            method(reader, call, own).map(ExpressionPart::Expr)
         })
     }
 }
 
 fn own<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Expr> {
-    match scope.data::<Part>(value) {
-        Some(Part::Expr(expr)) => Ok(expr.clone()),
+    match scope.data::<ExpressionPart>(value) {
+        Some(ExpressionPart::Expr(expr)) => Ok(expr.clone()),
         Some(_) => {
             let message =
                 "an order, an alias or a source stands for itself: nothing can be made of it";
@@ -89,7 +90,7 @@ fn own<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Expr> {
     }
 }
 
-/// The words are methods of `Kernel`, so every object has them. A value that is asked for its `count` has none, and must not answer
+/// The words are methods of `Kernel`, so every object has them. A value whose `count` is called has none, and must not answer
 /// an expression, which is never false.
 fn refuse_values<'c>(scope: &'c Scope<'c>, this: Value<'c>, name: &str) -> Result<'c, ()> {
     let class = scope.class_name(this);
@@ -117,51 +118,55 @@ fn refuse_values<'c>(scope: &'c Scope<'c>, this: Value<'c>, name: &str) -> Resul
 
 fn words<'s>(kernel: &Definer<'_, 's>) -> Result<'s, ()> {
     kernel.beginning("col", |reader, call| {
-        Ok(Part::Expr(col(reader.name(call.argument(0))?)))
+        Ok(ExpressionPart::Expr(col(reader.name(call.argument(0))?)))
     })?;
     kernel.beginning("sql", |reader, call| {
         let sql = reader.name_text(call.argument(0))?;
         let values = call.arguments().get(1..).unwrap_or_default();
-        Ok(Part::Expr(raw(sql, reader.values(values)?)))
+        Ok(ExpressionPart::Expr(raw(sql, reader.values(values)?)))
     })?;
     kernel.beginning("func", |reader, call| {
         let name = reader.name_text(call.argument(0))?;
         let arguments = call.arguments().get(1..).unwrap_or_default().iter();
         let arguments = arguments.map(|argument| argument_of(reader, *argument));
         let arguments = arguments.collect::<Result<'_, Vec<Expr>>>()?;
-        Ok(Part::Expr(function(&name, arguments)))
+        Ok(ExpressionPart::Expr(function(&name, arguments)))
     })?;
     kernel.beginning("excluded", |reader, call| {
-        Ok(Part::Expr(excluded(reader.name(call.argument(0))?)))
+        Ok(ExpressionPart::Expr(excluded(
+            reader.name(call.argument(0))?,
+        )))
     })?;
     kernel.beginning("count", |reader, call| {
         let distinct = match call.arguments().last() {
             Some(last) => reader.scope.keyword(*last, "distinct")?.truthy(),
             None => false,
         };
-        Ok(Part::Expr(match call.argument(0) {
+        Ok(ExpressionPart::Expr(match call.argument(0) {
             field if distinct => count_distinct(reader.field(field)?),
             field if field.is_nil() => count(),
             field => count_of(reader.field(field)?),
         }))
     })?;
     kernel.beginning("sum", |reader, call| {
-        Ok(Part::Expr(sum(reader.field(call.argument(0))?)))
+        Ok(ExpressionPart::Expr(sum(reader.field(call.argument(0))?)))
     })?;
     kernel.beginning("avg", |reader, call| {
-        Ok(Part::Expr(avg(reader.field(call.argument(0))?)))
+        Ok(ExpressionPart::Expr(avg(reader.field(call.argument(0))?)))
     })?;
     kernel.beginning("min", |reader, call| {
-        Ok(Part::Expr(min(reader.field(call.argument(0))?)))
+        Ok(ExpressionPart::Expr(min(reader.field(call.argument(0))?)))
     })?;
     kernel.beginning("max", |reader, call| {
-        Ok(Part::Expr(max(reader.field(call.argument(0))?)))
+        Ok(ExpressionPart::Expr(max(reader.field(call.argument(0))?)))
     })?;
     kernel.beginning("asc", |reader, call| {
-        Ok(Part::Order(reader.field(call.argument(0))?.asc()))
+        Ok(ExpressionPart::Order(reader.field(call.argument(0))?.asc()))
     })?;
     kernel.beginning("desc", |reader, call| {
-        Ok(Part::Order(reader.field(call.argument(0))?.desc()))
+        Ok(ExpressionPart::Order(
+            reader.field(call.argument(0))?.desc(),
+        ))
     })
 }
 
@@ -189,7 +194,7 @@ fn comparisons<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
     ] {
         methods.method(name, move |reader, call, own| {
             let operand = reader.operand(call.argument(0))?;
-            reader.checked(own.compare(operator, operand))
+            reader.accept(own.compare(operator, operand))
         })?;
     }
     methods.method("in", |reader, call, own| {
@@ -243,7 +248,8 @@ fn arithmetic<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
 fn patterns<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
     let define = |name: &str, make: fn(Expr, &str) -> Expr| {
         methods.method(name, move |reader, call, own| {
-            let pattern = crate::natives::text(reader.scope, call.argument(0), "a pattern")?;
+            let pattern =
+                crate::natives::arguments::text(reader.scope, call.argument(0), "a pattern")?;
             Ok(make(own, &pattern))
         })
     };
@@ -259,26 +265,28 @@ fn patterns<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
 fn naming<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
     methods.word("as", |reader, call| {
         let alias = Name::exact(&reader.name_text(call.argument(0))?);
-        Ok(Part::Item(own(reader.scope, call.this)?.alias(alias)))
+        Ok(ExpressionPart::Item(
+            own(reader.scope, call.this)?.alias(alias),
+        ))
     })?;
     methods.word("asc", |reader, call| {
-        Ok(Part::Order(own(reader.scope, call.this)?.asc()))
+        Ok(ExpressionPart::Order(own(reader.scope, call.this)?.asc()))
     })?;
     methods.word("desc", |reader, call| {
-        Ok(Part::Order(own(reader.scope, call.this)?.desc()))
+        Ok(ExpressionPart::Order(own(reader.scope, call.this)?.desc()))
     })?;
     methods.word("nulls_first", |reader, call| {
-        Ok(Part::Order(order(reader, call)?.nulls_first()))
+        Ok(ExpressionPart::Order(order(reader, call)?.nulls_first()))
     })?;
     methods.word("nulls_last", |reader, call| {
-        Ok(Part::Order(order(reader, call)?.nulls_last()))
+        Ok(ExpressionPart::Order(order(reader, call)?.nulls_last()))
     })
 }
 
 /// The receiver as an order.
 fn order<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, tsumugi_sql::Order> {
     match reader.part(call.this) {
-        Some(Part::Order(order)) => Ok(order.clone()),
+        Some(ExpressionPart::Order(order)) => Ok(order.clone()),
         _ => Ok(own(reader.scope, call.this)?.into()),
     }
 }

@@ -1,5 +1,5 @@
 //! The methods of `DB::Query` that read: rows, the first, numbers about them, pages, streams. Ruby awaits what they start.
-//! Rule: the SQL is made before anything waits, so what the builder refuses is raised at once; only a primary key is asked for first.
+//! Rule: the SQL is made before anything waits, so what the builder refuses is raised at once; only a primary key is read first.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,13 +11,13 @@ use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 
 use super::arguments::Reader;
-use super::{Built, Methods};
+use super::methods::Methods;
+use super::parts::BuiltQuery;
 use crate::answer::{Answer, Operation, answer};
 use crate::host::Host;
-use crate::natives::database::binds::shown;
-use crate::natives::database::failure::failure;
+use crate::natives::database::failure::{bind_value, failure};
 use crate::natives::database::values;
-use crate::natives::rows::{Known, Unread, hash_at, values_at};
+use crate::natives::rows::{RowStreamSlot, SymbolCache, hash_at, values_at};
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     texts(methods)?;
@@ -27,10 +27,10 @@ pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     pages(methods)
 }
 
-impl Built {
+impl BuiltQuery {
     /// Where a statement of the running fibre on the query's database runs.
-    pub(super) fn target<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Executor> {
-        self.face.target(reader.scope, host.job.get())
+    pub(super) fn executor<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Executor> {
+        self.database.executor(reader.scope, host.job.get())
     }
 }
 
@@ -38,13 +38,13 @@ impl Built {
 fn fetch<'c>(
     host: &Host,
     reader: &Reader<'c>,
-    built: &Built,
+    built: &BuiltQuery,
     statement: Statement,
     make: impl for<'s> FnOnce(&'s Scope<'s>, Rows) -> Result<'s, Value<'s>> + 'static,
 ) -> Result<'c, Operation> {
-    let target = built.target(host, reader)?;
+    let executor = built.executor(host, reader)?;
     Ok(Box::pin(async move {
-        match target.fetch(statement).await {
+        match executor.fetch(statement).await {
             Ok(rows) => answer(move |scope| make(scope, rows)),
             Err(error) => failure(error),
         }
@@ -59,9 +59,9 @@ pub(super) fn wrap<'s>(scope: &'s Scope<'_>, rows: Rows) -> Result<'s, Value<'s>
 fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     let statement = |reader: &Reader<'_>,
                      call: &NativeCall<'_>,
-                     built: &Built|
+                     built: &BuiltQuery|
      -> tsumugi_sql::Result<Statement> {
-        let dialect = built.face.dialect();
+        let dialect = built.database.dialect();
         match reader.scope.text(call.argument(0)).as_deref() {
             Some("delete") => built.query.to_delete(dialect),
             Some("update") => built.query.to_update(dialect),
@@ -69,14 +69,14 @@ fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         }
     };
     methods.plain("__sql", move |reader, call, built| {
-        let made = reader.checked(statement(reader, call, built))?;
+        let made = reader.accept(statement(reader, call, built))?;
         reader.scope.string(&made.sql)
     })?;
     methods.plain("__binds", move |reader, call, built| {
-        let made = reader.checked(statement(reader, call, built))?;
+        let made = reader.accept(statement(reader, call, built))?;
         let binds = reader.scope.array(made.binds.len())?;
         for bind in made.binds {
-            let bind = shown(reader.scope, &bind.into())?;
+            let bind = bind_value(reader.scope, &bind.into())?;
             reader.scope.push(binds, bind)?;
         }
         Ok(binds)
@@ -85,22 +85,22 @@ fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 
 fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__all", |host, reader, _, built| {
-        let statement = built.query.to_rows(built.face.dialect());
-        fetch(host, reader, built, reader.checked(statement)?, wrap)
+        let statement = built.query.to_rows(built.database.dialect());
+        fetch(host, reader, built, reader.accept(statement)?, wrap)
     })?;
     methods.waiting("__columns", |host, reader, _, built| {
-        let statement = built.query.to_columns(built.face.dialect());
-        fetch(host, reader, built, reader.checked(statement)?, wrap)
+        let statement = built.query.to_columns(built.database.dialect());
+        fetch(host, reader, built, reader.accept(statement)?, wrap)
     })?;
     // So many rows at a time at most, or as many as suit their size.
     methods.waiting("__stream", |host, reader, call, built| {
         let by = batch_size(reader, call.argument(0))?;
-        let statement = reader.checked(built.query.to_rows(built.face.dialect()))?;
-        let target = built.target(host, reader)?;
+        let statement = reader.accept(built.query.to_rows(built.database.dialect()))?;
+        let executor = built.executor(host, reader)?;
         Ok(Box::pin(async move {
-            match target.follow_by(statement, by).await {
+            match executor.follow_by(statement, by).await {
                 Ok(stream) => answer(move |scope| {
-                    let unread: Unread = RefCell::new(Some(stream));
+                    let unread: RowStreamSlot = RefCell::new(Some(stream));
                     scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
                 }),
                 Err(error) => failure(error),
@@ -118,23 +118,23 @@ fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             .query
             .clone()
             .select(items)
-            .to_rows(built.face.dialect());
+            .to_rows(built.database.dialect());
         fetch(
             host,
             reader,
             built,
-            reader.checked(statement)?,
+            reader.accept(statement)?,
             move |scope, rows| values_at(scope, &rows, depth_max),
         )
     })
 }
 
 fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
-    let known: Rc<Known> = Rc::default();
+    let known: Rc<SymbolCache> = Rc::default();
     let shared = Rc::clone(&known);
     methods.waiting("__first", move |host, reader, _, built| {
         let (known, depth_max) = (Rc::clone(&shared), reader.json_depth_max());
-        let statement = reader.checked(built.query.to_first(built.face.dialect()))?;
+        let statement = reader.accept(built.query.to_first(built.database.dialect()))?;
         fetch(host, reader, built, statement, move |scope, rows| {
             hash_at(scope, &known, &rows, 0, depth_max)
         })
@@ -146,18 +146,18 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             key if key.is_nil() => None,
             key => Some(reader.field(key)?),
         };
-        let target = built.target(host, reader)?;
-        let keys = built.face.keys(host.job.get());
-        let (dialect, query) = (built.face.dialect(), built.query.clone());
+        let executor = built.executor(host, reader)?;
+        let keys = built.database.keys(host.job.get());
+        let (dialect, query) = (built.database.dialect(), built.query.clone());
         let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
         Ok(Box::pin(async move {
             let rows = async {
                 let column = match column {
                     Some(column) => column,
-                    None => col(single_key(&keys, &target, &query).await?),
+                    None => col(single_key(&keys, &executor, &query).await?),
                 };
                 let found = query.filter(column.matches(id)).to_first(dialect)?;
-                target.fetch(found).await
+                executor.fetch(found).await
             };
             match rows.await {
                 Ok(rows) => answer(move |scope| hash_at(scope, &known, &rows, 0, depth_max)),
@@ -170,11 +170,11 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 /// The column of a primary key of one column.
 async fn single_key(
     keys: &PrimaryKeys,
-    target: &Executor,
+    executor: &Executor,
     query: &Query,
 ) -> tsumugi_db::Result<Name> {
     let key = match query.table_name() {
-        Some(table) => target.primary_key(keys, table).await?.unwrap_or_default(),
+        Some(table) => executor.primary_key(keys, table).await?.unwrap_or_default(),
         None => Rc::default(),
     };
     match key.columns() {
@@ -188,13 +188,13 @@ async fn single_key(
 
 fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__exists", |host, reader, _, built| {
-        let statement = reader.checked(built.query.to_exists(built.face.dialect()))?;
+        let statement = reader.accept(built.query.to_exists(built.database.dialect()))?;
         fetch(host, reader, built, statement, |_, rows| {
             Ok(Value::boolean(!rows.is_empty()))
         })
     })?;
     methods.waiting("__count", |host, reader, call, built| {
-        let dialect = built.face.dialect();
+        let dialect = built.database.dialect();
         let statement = match call.argument(0) {
             field if field.is_nil() => built.query.to_count(dialect),
             field => {
@@ -207,7 +207,7 @@ fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             host,
             reader,
             built,
-            reader.checked(statement)?,
+            reader.accept(statement)?,
             move |scope, rows| value(scope, &rows, depth_max),
         )
     })?;
@@ -221,13 +221,13 @@ fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             let field = reader.field(call.argument(0))?;
             let statement = built
                 .query
-                .to_aggregate(aggregate, field, built.face.dialect());
+                .to_aggregate(aggregate, field, built.database.dialect());
             let depth_max = reader.json_depth_max();
             fetch(
                 host,
                 reader,
                 built,
-                reader.checked(statement)?,
+                reader.accept(statement)?,
                 move |scope, rows| value(scope, &rows, depth_max),
             )
         })?;
@@ -260,19 +260,19 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__paginate", |host, reader, call, built| {
         let page = reader.count(call.argument(0), "paginate")?;
         let per_page = reader.count(call.argument(1), "paginate")?;
-        let dialect = built.face.dialect();
-        let made = reader.checked(built.query.to_page(page, per_page, dialect))?;
-        let target = built.target(host, reader)?;
+        let dialect = built.database.dialect();
+        let made = reader.accept(built.query.to_page(page, per_page, dialect))?;
+        let executor = built.executor(host, reader)?;
         let statements = vec![sendable(made.rows), sendable(made.total)];
         Ok(Box::pin(async move {
-            let outcomes = target.pipeline(statements, Atomicity::Each).await;
+            let outcomes = executor.pipeline(statements, Atomicity::Each).await;
             let outcomes = outcomes.and_then(|outcomes| {
                 outcomes
                     .into_iter()
                     .collect::<tsumugi_db::Result<Vec<Rows>>>()
             });
             match outcomes {
-                Ok(rows) => numbered(rows, page, per_page),
+                Ok(rows) => page_answer(rows, page, per_page),
                 Err(error) => failure(error),
             }
         }))
@@ -288,14 +288,17 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             after => Some(reader.values(&reader.flat(&[after]))?),
         };
         let per_page = reader.count(call.argument(3), "per:")?;
-        let target = built.target(host, reader)?;
-        let known = built.face.keys(host.job.get());
-        let (dialect, query) = (built.face.dialect(), built.query.clone());
+        let executor = built.executor(host, reader)?;
+        let known = built.database.keys(host.job.get());
+        let (dialect, query) = (built.database.dialect(), built.query.clone());
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {
             let rows = async {
                 let primary = match query.table_name() {
-                    Some(table) => target.primary_key(&known, table).await?.unwrap_or_default(),
+                    Some(table) => executor
+                        .primary_key(&known, table)
+                        .await?
+                        .unwrap_or_default(),
                     None => Rc::default(),
                 };
                 let keys: Vec<Key> = orders
@@ -309,7 +312,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     })
                     .collect();
                 let page = query.page_after(keys, after.as_deref(), per_page)?;
-                target.fetch(page.to_rows(dialect)?).await
+                executor.fetch(page.to_rows(dialect)?).await
             };
             match rows.await {
                 Ok(rows) => after_page(rows, names, per_page, depth_max),
@@ -336,7 +339,7 @@ fn batch_size<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, BatchSize
 }
 
 /// A page with what is known of the others.
-fn numbered(mut rows: Vec<Rows>, page: u64, per_page: u64) -> Answer {
+fn page_answer(mut rows: Vec<Rows>, page: u64, per_page: u64) -> Answer {
     answer(move |scope| {
         let total = rows
             .pop()

@@ -10,7 +10,8 @@ use tsumugi_mruby::{Raise, Result, Scope, Value};
 
 use crate::answer::{Operation, answer, raise};
 use crate::limits::{PASSWORD_BYTES_MAX, RANDOM_BYTES_MAX};
-use crate::natives::{Natives, text, wrong_type};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 /// Memory of one hashing in KiB, and passes: OWASP's second choice for argon2id.
 const PASSWORD_KIB: u32 = 19_456;

@@ -5,7 +5,8 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use crate::natives::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 /// Padding may be left out: what `urlsafe_decode64` takes.
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
@@ -39,7 +40,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         })
     })?;
     natives.plain("html_escape", |_, scope, call| {
-        escaped(scope, call.argument(0))
+        escape(scope, call.argument(0))
     })?;
     natives.plain("html_unescape", |_, scope, call| {
         with(scope, call.argument(0), |bytes| {
@@ -49,7 +50,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The text of a value with entities for what HTML would take for markup.
-pub(super) fn escaped<'s>(scope: &'s Scope<'s>, given: Value<'s>) -> Result<'s, Value<'s>> {
+pub(super) fn escape<'s>(scope: &'s Scope<'s>, given: Value<'s>) -> Result<'s, Value<'s>> {
     let text = match given.kind() {
         Kind::String => given,
         _ => scope.call(given, "to_s", &[])?,
@@ -215,7 +216,7 @@ fn html_unescape(text: &str) -> String {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let end = from.bytes().take(12).position(|byte| byte == b';');
-        let char = end.and_then(|end| unescaped(from.get(1..end)?));
+        let char = end.and_then(|end| unescape(from.get(1..end)?));
         match (char, end) {
             (Some(char), Some(end)) => {
                 out.push(char);
@@ -231,7 +232,7 @@ fn html_unescape(text: &str) -> String {
     out
 }
 
-fn unescaped(name: &str) -> Option<char> {
+fn unescape(name: &str) -> Option<char> {
     match name {
         "amp" => Some('&'),
         "lt" => Some('<'),

@@ -9,7 +9,8 @@ use tsumugi_mruby::{Result, Scope, Value};
 use crate::answer::{Answer, Operation, answer, nil, raise};
 use crate::error::Error;
 use crate::host::Host;
-use crate::natives::{Natives, text};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("source_read", |host, scope, call| {
@@ -119,9 +120,9 @@ fn started() -> std::time::Instant {
 /// Paths and texts.
 type Sources = Vec<(PathBuf, Vec<u8>)>;
 
-/// A file as it was asked for, its one true path, and its text.
+/// A file: its path as given, its canonical path, and its text.
 struct Found {
-    asked: PathBuf,
+    given: PathBuf,
     path: PathBuf,
     text: Vec<u8>,
 }
@@ -130,7 +131,7 @@ fn source(found: Found) -> Answer {
     answer(move |scope| {
         let triple = scope.array(3)?;
         for bytes in [
-            found.asked.as_os_str().as_encoded_bytes(),
+            found.given.as_os_str().as_encoded_bytes(),
             found.path.as_os_str().as_encoded_bytes(),
             found.text.as_slice(),
         ] {
@@ -141,15 +142,15 @@ fn source(found: Found) -> Answer {
 }
 
 fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<Found, String> {
-    for asked in candidates {
-        let Ok(path) = asked.canonicalize() else {
+    for given in candidates {
+        let Ok(path) = given.canonicalize() else {
             continue;
         };
         if path.is_file() {
             let text = read(&path, max)
-                .map_err(|error| format!("cannot load {}: {error}", asked.display()))?;
+                .map_err(|error| format!("cannot load {}: {error}", given.display()))?;
             return Ok(Found {
-                asked: asked.clone(),
+                given: given.clone(),
                 path,
                 text,
             });

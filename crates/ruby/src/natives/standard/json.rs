@@ -10,7 +10,8 @@ use tsumugi_mruby::{Kind, Raise, Result, Root, Scope, Value};
 use crate::host::Host;
 use crate::json::VALUES_BETWEEN_CHECKS;
 use crate::limits::JSON_BYTES_MAX;
-use crate::natives::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("json_parse", |host, scope, call| {

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 
 use tsumugi_mruby::{Result, Root, Scope, Value};
 
+use super::pattern::{Matched, group};
+
 /// The owner of globals that belong to a job which has ended.
 const ENDED: u64 = u64::MAX;
 const NAMES: [&str; 9] = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9"];
@@ -13,7 +15,7 @@ const NAMES: [&str; 9] = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9"];
 /// Which job's match the globals show, and the matches of parked jobs.
 #[derive(Default)]
 pub(crate) struct LastMatch {
-    /// 0: nobody's, the globals are nil.
+    /// 0: no job's, the globals are nil.
     owner: Cell<u64>,
     /// How many of `$1`… are set.
     groups: Cell<usize>,
@@ -50,7 +52,7 @@ impl LastMatch {
         self.show(scope, found)
     }
 
-    /// The job is over; nobody asks for its match again.
+    /// The job is over; its match is not read again.
     pub fn ended(&self, job: u64) {
         if self.owner.get() == job {
             self.owner.set(ENDED);
@@ -61,9 +63,9 @@ impl LastMatch {
 
     fn show<'s>(&self, scope: &'s Scope<'_>, found: Value<'_>) -> Result<'s, ()> {
         scope.set_global(scope.intern("$~"), found)?;
-        let matched = scope.data::<super::regexp::Matched>(found);
+        let matched = scope.data::<Matched>(found);
         let whole = match matched {
-            Some(matched) => super::regexp::group(scope, matched, 0)?,
+            Some(matched) => group(scope, matched, 0)?,
             None => Value::nil(),
         };
         scope.set_global(scope.intern("$&"), whole)?;
@@ -72,7 +74,7 @@ impl LastMatch {
             .min(NAMES.len());
         for (i, name) in NAMES.iter().enumerate().take(groups.max(self.groups.get())) {
             let value = match matched {
-                Some(matched) if i < groups => super::regexp::group(scope, matched, i + 1)?,
+                Some(matched) if i < groups => group(scope, matched, i + 1)?,
                 _ => Value::nil(),
             };
             scope.set_global(scope.intern(name), value)?;

@@ -1,22 +1,24 @@
-//! `MatchData`: what one match found. Values only; nothing here matches.
+//! `MatchData`: what one match found, and the globals that show it. Nothing here matches.
 
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use super::regexp::{Matched, character_at, group, method};
-use crate::natives::{Natives, wrong_type};
+use super::pattern::{Classes, Matched, character_at, group, whole};
+use crate::host::Host;
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     groups(natives, class)?;
     texts(natives, class)?;
     for (name, side) in [("begin", 0), ("end", 1)] {
-        method(natives, class, name, move |_, scope, call| {
-            let matched = matched(scope, call.this)?;
+        natives.uncounted_method(class, name, move |_, scope, call| {
+            let matched = match_of(scope, call.this)?;
             let number = number(scope, matched, call.argument(0))?;
             Ok(position(scope, matched, number, side))
         })?;
     }
-    method(natives, class, "offset", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "offset", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         let number = number(scope, matched, call.argument(0))?;
         let pair = scope.array(2)?;
         scope.push(pair, position(scope, matched, number, 0))?;
@@ -26,8 +28,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s,
 }
 
 fn groups<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
-    method(natives, class, "__at", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "__at", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         let given = call.argument(0);
         if let Some(number) = given.as_integer() {
             let number = if number < 0 {
@@ -44,8 +46,8 @@ fn groups<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
         group(scope, matched, number)
     })?;
     for (name, first) in [("to_a", 0), ("captures", 1)] {
-        method(natives, class, name, move |_, scope, call| {
-            let matched = matched(scope, call.this)?;
+        natives.uncounted_method(class, name, move |_, scope, call| {
+            let matched = match_of(scope, call.this)?;
             let array = scope.array(matched.spans.len())?;
             for i in first..matched.spans.len() {
                 scope.push(array, group(scope, matched, i)?)?;
@@ -53,8 +55,8 @@ fn groups<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
             Ok(array)
         })?;
     }
-    method(natives, class, "named_captures", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "named_captures", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         let hash = scope.hash(matched.pattern.names.len())?;
         for (name, number) in &matched.pattern.names {
             let value = group(scope, matched, *number)?;
@@ -66,31 +68,31 @@ fn groups<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
         }
         Ok(hash)
     })?;
-    method(natives, class, "size", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "size", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         Ok(scope.integer(matched.spans.len() as i64))
     })
 }
 
 fn texts<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
-    method(natives, class, "to_s", |_, scope, call| {
-        group(scope, matched(scope, call.this)?, 0)
+    natives.uncounted_method(class, "to_s", |_, scope, call| {
+        group(scope, match_of(scope, call.this)?, 0)
     })?;
-    method(natives, class, "string", |_, scope, call| {
-        scope.string(matched(scope, call.this)?.text.as_bytes())
+    natives.uncounted_method(class, "string", |_, scope, call| {
+        scope.string(match_of(scope, call.this)?.text.as_bytes())
     })?;
-    method(natives, class, "pre_match", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "pre_match", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         let (start, _) = whole(matched);
         scope.string(matched.text.get(..start).unwrap_or_default())
     })?;
-    method(natives, class, "post_match", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "post_match", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         let (_, end) = whole(matched);
         scope.string(matched.text.get(end..).unwrap_or_default())
     })?;
-    method(natives, class, "__pattern", |_, scope, call| {
-        let matched = matched(scope, call.this)?;
+    natives.uncounted_method(class, "__pattern", |_, scope, call| {
+        let matched = match_of(scope, call.this)?;
         let pair = scope.array(2)?;
         scope.push(pair, scope.string(matched.pattern.source.as_bytes())?)?;
         scope.push(pair, scope.integer(matched.pattern.options.into()))?;
@@ -98,15 +100,25 @@ fn texts<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     })
 }
 
-pub(super) fn matched<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Matched> {
+pub(super) fn match_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Matched> {
     scope
         .data::<Matched>(value)
         .ok_or_else(|| wrong_type(scope, value, "the match", "a MatchData"))
 }
 
-/// The bytes of the whole match.
-pub(super) fn whole(matched: &Matched) -> (usize, usize) {
-    matched.spans.first().copied().flatten().unwrap_or_default()
+/// Makes the MatchData (or nil) and the globals that show it.
+pub(super) fn publish<'s>(
+    host: &Host,
+    scope: &'s Scope<'s>,
+    classes: &Classes,
+    matched: Option<Matched>,
+) -> Result<'s, Value<'s>> {
+    let value = match matched {
+        Some(matched) => scope.wrap(scope.rooted(&classes.match_data), matched)?,
+        None => Value::nil(),
+    };
+    host.last_match.set(scope, host.job.get(), value)?;
+    Ok(value)
 }
 
 /// The number of a group given by number or name; of several of a name the last that took part.

@@ -9,6 +9,7 @@ pub(crate) mod last_match;
 mod match_data;
 mod numbers;
 pub(crate) mod pages;
+mod pattern;
 mod regexp;
 mod regexp_syntax;
 mod sorting;
@@ -22,7 +23,7 @@ use tsumugi_mruby::Result;
 
 pub(crate) use json::{read as read_json, read_with_symbols as read_json_with_symbols};
 
-use super::Natives;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     digests::install(natives)?;

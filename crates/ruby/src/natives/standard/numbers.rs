@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::regexp::method;
-use crate::natives::Natives;
+use crate::natives::definitions::Natives;
 
 /// Beyond it a Float is no 64 bit Integer.
 const INTEGER_LIMIT: f64 = 9_223_372_036_854_775_808.0;
@@ -21,13 +20,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
     }
     for name in ["to_s", "inspect"] {
-        method(natives, float, name, |_, scope, call| {
-            scope.string(shown(call.this.as_float().unwrap_or_default()))
+        natives.uncounted_method(float, name, |_, scope, call| {
+            scope.string(float_text(call.this.as_float().unwrap_or_default()))
         })?;
     }
     for name in ["to_i", "to_int", "truncate"] {
         let own = natives.scope().intern(&format!("__{name}"));
-        method(natives, float, name, move |_, scope, call| {
+        natives.uncounted_method(float, name, move |_, scope, call| {
             let float = call.this.as_float().unwrap_or_default();
             if !call.arguments().is_empty() || !float.is_finite() {
                 return scope.call_symbol(call.this, own, call.arguments());
@@ -46,7 +45,7 @@ fn integer<'s>(scope: &'s Scope<'s>, float: f64) -> Result<'s, Value<'s>> {
 }
 
 /// The shortest digits that read back as the same number, as CRuby writes them.
-fn shown(float: f64) -> String {
+fn float_text(float: f64) -> String {
     if float.is_nan() {
         return "NaN".to_owned();
     }
@@ -69,7 +68,7 @@ fn shown(float: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::float_text;
 
     #[test]
     fn floats_are_shown_as_in_cruby() {
@@ -84,7 +83,7 @@ mod tests {
             (0.00001, "1.0e-05"),
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
-            assert_eq!(shown(float), text);
+            assert_eq!(float_text(float), text);
         }
     }
 }

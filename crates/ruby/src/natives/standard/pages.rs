@@ -7,20 +7,21 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use tsumugi_mruby::{Kind, Result, Scope, Symbol, Value};
+use tsumugi_server::Mode;
 
-use super::encodings::{escape_into, escaped};
-use crate::host::Mode;
+use super::encodings::{escape, escape_into};
 use crate::limits::PAGE_BYTES;
-use crate::natives::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 /// The text of a template that is being rendered.
-pub(crate) struct Page {
+pub(crate) struct TemplatePage {
     text: RefCell<Vec<u8>>,
     /// Bytes of all pages of this VM.
     open: Rc<Cell<usize>>,
 }
 
-impl Page {
+impl TemplatePage {
     /// Its text; it begins again.
     pub fn take(&self) -> Vec<u8> {
         let text = self.text.take();
@@ -29,18 +30,18 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for TemplatePage {
     fn drop(&mut self) {
         self.take();
     }
 }
 
 /// Methods of templates by their names: one for each list of locals.
-type Known = RefCell<HashMap<Box<[u8]>, Vec<(Vec<Symbol>, Symbol)>>>;
+type TemplateMethods = RefCell<HashMap<Box<[u8]>, Vec<(Vec<Symbol>, Symbol)>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     appending(natives)?;
-    let known = Rc::new(Known::default());
+    let known = Rc::new(TemplateMethods::default());
     let learnt = Rc::clone(&known);
     // In development a template is looked at each time.
     natives.plain("view_known", move |host, scope, call| {
@@ -75,10 +76,10 @@ fn locals<'s>(scope: &'s Scope<'s>, hash: Value<'s>) -> Result<'s, Vec<Symbol>> 
 }
 
 fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    let class = natives.scope().root(natives.data_class("Page")?)?;
+    let class = natives.scope().root(natives.data_class("TemplatePage")?)?;
     let open = Rc::new(Cell::new(0));
     natives.plain("page", move |_, scope, _| {
-        let page = Page {
+        let page = TemplatePage {
             text: RefCell::new(Vec::with_capacity(PAGE_BYTES)),
             open: Rc::clone(&open),
         };
@@ -114,9 +115,9 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     // The same text as `<%= %>` writes, by itself.
     natives.plain("html_text", |_, scope, call| {
-        match written(scope, call.argument(0))? {
+        match string_of(scope, call.argument(0))? {
             Written::Integer(integer) => scope.string(integer.to_string()),
-            Written::Text(text) => escaped(scope, text),
+            Written::Text(text) => escape(scope, text),
             Written::Html(html) => Ok(html),
         }
     })
@@ -130,7 +131,7 @@ fn value<'s>(
     value: Value<'s>,
     piece: Value<'s>,
 ) -> Result<'s, Value<'s>> {
-    match written(scope, value)? {
+    match string_of(scope, value)? {
         Written::Integer(integer) => {
             let mut digits = itoa::Buffer::new();
             let digits = digits.format(integer).as_bytes();
@@ -157,7 +158,7 @@ enum Written<'s> {
     Html(Value<'s>),
 }
 
-fn written<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Written<'s>> {
+fn string_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Written<'s>> {
     match value.kind() {
         Kind::String => return Ok(Written::Text(value)),
         Kind::Integer => {
@@ -190,8 +191,8 @@ fn with(scope: &Scope<'_>, string: Value<'_>, read: impl FnOnce(&[u8])) {
     scope.with_bytes(string, read);
 }
 
-fn page<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Page> {
-    let page = scope.data::<Page>(value);
+fn page<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s TemplatePage> {
+    let page = scope.data::<TemplatePage>(value);
     page.ok_or_else(|| wrong_type(scope, value, "the page", "one of `page`"))
 }
 

@@ -5,34 +5,23 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fancy_regex::{Captures, Regex, RegexBuilder};
-use tsumugi_mruby::{Kind, NativeCall, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
+use fancy_regex::RegexBuilder;
+use tsumugi_mruby::{Kind, NativeReply, Result, Root, Scope, Suspension, Value};
 
+use super::match_data::{self, publish};
+use super::pattern::{
+    Classes, Matched, Pattern, byte_at, character_at, find, gave_up, not_utf8, pattern, utf8, whole,
+};
 use super::regexp_syntax::translate;
+use super::substitution;
 use crate::host::Host;
 use crate::limits::Limits;
-use crate::natives::{Natives, alive, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::{Natives, alive};
 
 pub(super) const IGNORECASE: u8 = 1;
 pub(super) const EXTENDED: u8 = 2;
 pub(super) const MULTILINE: u8 = 4;
-
-/// A compiled pattern.
-pub(crate) struct Pattern {
-    pub source: Box<str>,
-    pub options: u8,
-    pub regex: Regex,
-    /// Group names and numbers, in the order of the groups.
-    pub names: Vec<(Box<str>, usize)>,
-}
-
-/// One match of a pattern in a text.
-pub(crate) struct Matched {
-    pub pattern: Rc<Pattern>,
-    pub text: Rc<str>,
-    /// Bytes of the whole match and of every group.
-    pub spans: Vec<Option<(usize, usize)>>,
-}
 
 /// Patterns by options and source, each the Ruby object that a literal evaluates to.
 #[derive(Default)]
@@ -40,13 +29,6 @@ pub(super) struct Cache {
     kept: HashMap<Vec<u8>, (Root, u64)>,
     key: Vec<u8>,
     uses: u64,
-}
-
-/// The classes and what natives of both share.
-#[derive(Clone)]
-pub(super) struct Classes {
-    pub regexp: Rc<Root>,
-    pub match_data: Rc<Root>,
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -62,27 +44,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     compiling(natives, regexp, &classes)?;
     asking(natives, regexp)?;
     matching(natives, regexp, &classes)?;
-    super::match_data::install(natives, match_data)?;
-    super::substitution::install(natives, regexp, &classes)
-}
-
-/// Defines an instance method that never waits.
-pub(super) fn method<'s, F>(
-    natives: &Natives<'s>,
-    class: Value<'s>,
-    name: &str,
-    native: F,
-) -> Result<'s, ()>
-where
-    F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Value<'c>> + 'static,
-{
-    let host = natives.host().clone();
-    natives
-        .scope()
-        .define_method(class, name, Suspension::Never, move |scope, call| {
-            let host = alive(&host, scope)?;
-            native(&host, scope, call).map(NativeReply::Value)
-        })
+    match_data::install(natives, match_data)?;
+    substitution::install(natives, regexp, &classes)
 }
 
 fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Result<'s, ()> {
@@ -98,7 +61,8 @@ fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> 
                     return Ok(NativeReply::Value(given));
                 }
                 let options = options_of(scope, options)?;
-                compiled(&host, scope, &cache, &classes, given, options).map(NativeReply::Value)
+                compile_cached(&host, scope, &cache, &classes, given, options)
+                    .map(NativeReply::Value)
             })?;
     }
     // A block's turn: the globals show its match.
@@ -110,11 +74,11 @@ fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> 
     // The text between two matches of one walk; nil stands for the beginning.
     natives.plain("regexp_between", |_, scope, call| {
         let from = match scope.data::<Matched>(call.argument(0)) {
-            Some(matched) => super::match_data::whole(matched).1,
+            Some(matched) => whole(matched).1,
             None => 0,
         };
-        let matched = super::match_data::matched(scope, call.argument(1))?;
-        let until = super::match_data::whole(matched).0;
+        let matched = match_data::match_of(scope, call.argument(1))?;
+        let until = whole(matched).0;
         scope.string(matched.text.get(from..until).unwrap_or_default())
     })?;
     natives.plain("regexp_escape", |_, scope, call| {
@@ -142,7 +106,7 @@ fn options_of<'s>(scope: &'s Scope<'s>, options: Value<'s>) -> Result<'s, u8> {
     })
 }
 
-fn compiled<'s>(
+fn compile_cached<'s>(
     host: &Host,
     scope: &'s Scope<'s>,
     cache: &RefCell<Cache>,
@@ -225,33 +189,26 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The pattern of a Regexp.
-pub(super) fn pattern<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Rc<Pattern>> {
-    scope
-        .data::<Rc<Pattern>>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the pattern", "a Regexp"))
-}
-
 fn asking<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
-    method(natives, class, "source", |_, scope, call| {
+    natives.uncounted_method(class, "source", |_, scope, call| {
         scope.string(pattern(scope, call.this)?.source.as_bytes())
     })?;
-    method(natives, class, "options", |_, scope, call| {
+    natives.uncounted_method(class, "options", |_, scope, call| {
         Ok(scope.integer(pattern(scope, call.this)?.options.into()))
     })?;
-    method(natives, class, "to_s", |_, scope, call| {
+    natives.uncounted_method(class, "to_s", |_, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let on = letters(pattern.options);
         let off = letters(!pattern.options);
         let dash = if off.is_empty() { "" } else { "-" };
         scope.string(format!("(?{on}{dash}{off}:{})", pattern.source))
     })?;
-    method(natives, class, "inspect", |_, scope, call| {
+    natives.uncounted_method(class, "inspect", |_, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let source = slashes(&pattern.source);
         scope.string(format!("/{source}/{}", letters(pattern.options)))
     })?;
-    method(natives, class, "names", |_, scope, call| {
+    natives.uncounted_method(class, "names", |_, scope, call| {
         let names = scope.array(0)?;
         let mut last: Vec<&str> = Vec::new();
         for (name, _) in &pattern(scope, call.this)?.names {
@@ -262,7 +219,7 @@ fn asking<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
         }
         Ok(names)
     })?;
-    method(natives, class, "named_captures", |_, scope, call| {
+    natives.uncounted_method(class, "named_captures", |_, scope, call| {
         let hash = scope.hash(0)?;
         for (name, group) in &pattern(scope, call.this)?.names {
             let key = scope.string(name.as_bytes())?;
@@ -312,110 +269,9 @@ fn subject<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Option<Rc<s
     }
 }
 
-/// A String's text.
-pub(super) fn utf8<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Rc<str>> {
-    let text = scope.with_bytes(value, |bytes| std::str::from_utf8(bytes).map(Rc::from));
-    match text {
-        Some(Ok(text)) => Ok(text),
-        Some(Err(_)) => Err(not_utf8(scope)),
-        None => Err(wrong_type(scope, value, "what is matched", "a String")),
-    }
-}
-
-fn not_utf8<'s>(scope: &'s Scope<'s>) -> Raise<'s> {
-    scope.error("ArgumentError", "invalid byte sequence in UTF-8")
-}
-
-/// What the engine gave up on.
-pub(super) fn gave_up<'s>(scope: &'s Scope<'s>, error: &fancy_regex::Error) -> Raise<'s> {
-    scope.error(
-        "Regexp::TimeoutError",
-        format!("the match takes too long ({error}): simplify the pattern, or raise regexp_backtracks_max"),
-    )
-}
-
-/// Byte position of a character; negative counts from the end. `None` when it is outside.
-pub(super) fn byte_at(text: &str, position: i64) -> Option<usize> {
-    let position = if position < 0 {
-        position + text.chars().count() as i64
-    } else {
-        position
-    };
-    let position = usize::try_from(position).ok()?;
-    match text.char_indices().nth(position) {
-        Some((byte, _)) => Some(byte),
-        None => (text.chars().count() == position).then_some(text.len()),
-    }
-}
-
-/// Character position of a byte.
-pub(super) fn character_at(text: &str, byte: usize) -> i64 {
-    text.get(..byte).unwrap_or(text).chars().count() as i64
-}
-
-pub(super) fn spans(found: &Captures<'_, str>) -> Vec<Option<(usize, usize)>> {
-    (0..found.len())
-        .map(|i| found.get(i).map(|group| (group.start(), group.end())))
-        .collect()
-}
-
-/// The first match at or after a byte.
-pub(super) fn find<'s>(
-    scope: &'s Scope<'s>,
-    pattern: &Rc<Pattern>,
-    text: &Rc<str>,
-    from: usize,
-) -> Result<'s, Option<Matched>> {
-    scope.check_interrupt()?; // a text may have millions of matches
-    let found = pattern.regex.captures_from_pos(&**text, from);
-    let found = found.map_err(|error| gave_up(scope, &error))?;
-    Ok(found.map(|found| Matched {
-        pattern: Rc::clone(pattern),
-        text: Rc::clone(text),
-        spans: spans(&found),
-    }))
-}
-
-/// Where the search goes on after a match: an empty one does not match again at its place.
-pub(super) fn after(text: &str, span: (usize, usize)) -> usize {
-    if span.1 > span.0 {
-        return span.1;
-    }
-    let next = text.get(span.1..).and_then(|rest| rest.chars().next());
-    span.1 + next.map_or(1, char::len_utf8)
-}
-
-/// The text of a group, or nil.
-pub(crate) fn group<'s>(
-    scope: &'s Scope<'_>,
-    matched: &Matched,
-    number: usize,
-) -> Result<'s, Value<'s>> {
-    let span = matched.spans.get(number).copied().flatten();
-    match span.and_then(|(start, end)| matched.text.get(start..end)) {
-        Some(text) => scope.string(text),
-        None => Ok(Value::nil()),
-    }
-}
-
-/// Makes the MatchData (or nil) and the globals that show it.
-pub(super) fn publish<'s>(
-    host: &Host,
-    scope: &'s Scope<'s>,
-    classes: &Classes,
-    matched: Option<Matched>,
-) -> Result<'s, Value<'s>> {
-    let value = match matched {
-        Some(matched) => scope.wrap(scope.rooted(&classes.match_data), matched)?,
-        None => Value::nil(),
-    };
-    host.last_match.set(scope, host.job.get(), value)?;
-    Ok(value)
-}
-
 fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Result<'s, ()> {
     let own = classes.clone();
-    method(natives, class, "match?", |_, scope, call| {
+    natives.uncounted_method(class, "match?", |_, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let given = call.argument(0);
         let from = call.argument(1).as_integer().unwrap_or(0);
@@ -438,7 +294,7 @@ fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> R
         let found = find(scope, pattern, &text, from)?;
         Ok(Value::boolean(found.is_some()))
     })?;
-    method(natives, class, "__match", move |host, scope, call| {
+    natives.uncounted_method(class, "__match", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let from = call.argument(1).as_integer().unwrap_or(0);
         let matched = match subject(scope, call.argument(0))? {
@@ -451,7 +307,7 @@ fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> R
         publish(host, scope, &own, matched)
     })?;
     let own = classes.clone();
-    method(natives, class, "=~", move |host, scope, call| {
+    natives.uncounted_method(class, "=~", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let matched = match subject(scope, call.argument(0))? {
             Some(text) => find(scope, pattern, &text, 0)?,
@@ -465,7 +321,7 @@ fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> R
         Ok(at.map_or_else(Value::nil, |at| scope.integer(at)))
     })?;
     let own = classes.clone();
-    method(natives, class, "===", move |host, scope, call| {
+    natives.uncounted_method(class, "===", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let given = call.argument(0);
         let matched = match given.kind() {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::limits::{SORTED_BYTES_MAX, SORTED_MAX};
-use crate::natives::Natives;
+use crate::natives::definitions::Natives;
 
 /// The keys of one sort.
 enum Keys {

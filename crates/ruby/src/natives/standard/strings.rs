@@ -3,7 +3,8 @@
 use tsumugi_mruby::{Result, Scope, Value};
 
 use crate::limits::STRING_BYTES_MAX;
-use crate::natives::{Natives, text, wrong_type};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("string_ascii?", |_, scope, call| {
@@ -24,7 +25,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("string_swapcase", |_, scope, call| {
         let text = text(scope, call.argument(0), "the text")?;
-        scope.string(swapped(&text))
+        scope.string(swap_case(&text))
     })?;
     natives.plain("string_lstrip", |_, scope, call| {
         cut(scope, call.argument(0), from_text)
@@ -63,7 +64,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// Every letter in the other case.
-fn swapped(text: &str) -> String {
+fn swap_case(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         if letter.to_uppercase().eq([letter]) {

@@ -5,13 +5,12 @@ use std::rc::Rc;
 
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::match_data::whole;
-use super::regexp::{
-    Classes, Matched, Pattern, after, byte_at, character_at, find, group, method, pattern, publish,
-    utf8,
+use super::match_data::publish;
+use super::pattern::{
+    Classes, Matched, Pattern, after, byte_at, character_at, find, group, pattern, utf8, whole,
 };
 use crate::limits::STRING_BYTES_MAX;
-use crate::natives::Natives;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(
     natives: &Natives<'s>,
@@ -20,7 +19,7 @@ pub(super) fn install<'s>(
 ) -> Result<'s, ()> {
     every(natives, class, classes)?;
     let own = classes.clone();
-    method(natives, class, "__sub", move |host, scope, call| {
+    natives.uncounted_method(class, "__sub", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let text = utf8(scope, call.argument(0))?;
         let replacement = utf8(scope, call.argument(1))?;
@@ -49,7 +48,7 @@ pub(super) fn install<'s>(
         out.push_str(text.get(copied..).unwrap_or_default());
         scope.string(out)
     })?;
-    method(natives, class, "__split", |_, scope, call| {
+    natives.uncounted_method(class, "__split", |_, scope, call| {
         let limit = call.argument(1).as_integer().unwrap_or(0);
         split(
             scope,
@@ -59,7 +58,7 @@ pub(super) fn install<'s>(
         )
     })?;
     let own = classes.clone();
-    method(natives, class, "__rindex", move |host, scope, call| {
+    natives.uncounted_method(class, "__rindex", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let text = utf8(scope, call.argument(0))?;
         let from = call.argument(1).as_integer().unwrap_or(i64::MAX);
@@ -82,7 +81,7 @@ pub(super) fn install<'s>(
 /// All matches, as MatchData or as what `scan` answers.
 fn every<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Result<'s, ()> {
     let own = classes.clone();
-    method(natives, class, "__matches", move |_, scope, call| {
+    natives.uncounted_method(class, "__matches", move |_, scope, call| {
         let array = scope.array(4)?;
         let class = scope.rooted(&own.match_data);
         let text = utf8(scope, call.argument(0))?;
@@ -95,12 +94,12 @@ fn every<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Resu
         Ok(array)
     })?;
     let own = classes.clone();
-    method(natives, class, "__scan", move |host, scope, call| {
+    natives.uncounted_method(class, "__scan", move |host, scope, call| {
         let array = scope.array(4)?;
         let text = utf8(scope, call.argument(0))?;
         let mut last = None;
         walk(scope, pattern(scope, call.this)?, &text, |matched| {
-            scope.push(array, scanned(scope, &matched)?)?;
+            scope.push(array, scan_result(scope, &matched)?)?;
             last = Some(matched);
             Ok(true)
         })?;
@@ -110,7 +109,7 @@ fn every<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Resu
 }
 
 /// The whole match, or its groups when there are any.
-fn scanned<'s>(scope: &'s Scope<'s>, matched: &Matched) -> Result<'s, Value<'s>> {
+fn scan_result<'s>(scope: &'s Scope<'s>, matched: &Matched) -> Result<'s, Value<'s>> {
     if matched.spans.len() <= 1 {
         return group(scope, matched, 0);
     }

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use tsumugi_mruby::Result;
 
 use crate::limits::{TEMPLATE_PIECE_BYTES_MAX, TEMPLATE_VALUES_MAX};
-use crate::natives::{Natives, text};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("template_translate", |_, scope, call| {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_stays_on_its_line() {
+    fn call_stays_on_its_line() {
         check(
             "<%= @a -%>\nb<%= @c %>",
             "__html.page_text(__out, nil, ( @a), :\"b\");\n__html.page_text(__out, nil, ( @c));",
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_write_begins_a_call() {
+    fn code_that_may_write_begins_a_call() {
         check(
             "<%= @a %>b<%= c %>d<%= @e %>",
             "__html.page_text(__out, nil, ( @a), :\"b\");__html.page_text(__out, nil, ( c), :\"d\", ( @e));",
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_takes_only_so_many_values() {
+    fn call_takes_only_so_many_values() {
         let many = "<%= @a %>".repeat(TEMPLATE_VALUES_MAX);
         let body = translate(&many).expect("a template");
         assert_eq!(body.matches("page_text").count(), 1);
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_tag_is_an_error_of_its_line() {
+    fn open_tag_is_an_error_of_its_line() {
         assert_eq!(translate("a\n\n<% b\nc"), Err((3, "<% without %>")));
     }
 }

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use tsumugi_mruby::{Result, Scope, Value};
 
 use crate::limits::TIME_WIDTH_MAX;
-use crate::natives::{Natives, text};
+use crate::natives::arguments::text;
+use crate::natives::definitions::Natives;
 
 const DAYS: [&str; 7] = [
     "Sunday",
@@ -382,7 +383,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_time_is_refused() {
         for text in [
             "",
             "2024",

@@ -6,7 +6,8 @@ use std::collections::BinaryHeap;
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::limits::{CHARACTER_SET_PARTS_MAX, STRING_BYTES_MAX};
-use crate::natives::{Natives, wrong_type};
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The text, the set, what replaces it, whether runs of one replacement become one; nil when nothing changed.
@@ -202,7 +203,7 @@ impl Set {
             ascii: [None; 0x80],
         };
         for code in 0..0x80 {
-            set.ascii[code as usize] = set.found(Letter(code));
+            set.ascii[code as usize] = set.index_of(Letter(code));
         }
         Ok(set)
     }
@@ -215,7 +216,7 @@ impl Set {
     fn place(&self, letter: Letter) -> Option<u64> {
         let found = match letter.is_ascii() {
             true => self.ascii[letter.0 as usize],
-            false => self.found(letter),
+            false => self.index_of(letter),
         };
         match self.negated {
             true => found.is_none().then_some(u64::MAX),
@@ -223,7 +224,7 @@ impl Set {
         }
     }
 
-    fn found(&self, letter: Letter) -> Option<u64> {
+    fn index_of(&self, letter: Letter) -> Option<u64> {
         let behind = self.spans.partition_point(|span| span.first <= letter);
         let span = self.spans.get(behind.checked_sub(1)?)?;
         (letter <= span.last).then(|| span.before + u64::from(letter.0 - span.first.0))

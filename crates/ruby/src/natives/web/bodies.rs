@@ -8,11 +8,12 @@ use tsumugi_http::upload::{FormPart, Offload as _, PartContent};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::super::parameters::halt;
-use super::super::{Natives, exchange, text, wrong_type};
 use crate::answer::{Answer, Operation, answer, nil, raise};
-use crate::web::incoming::{Failure, OffWorker};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::{Natives, exchange};
+use crate::web::incoming::{BodyError, OffWorker};
 
-/// A file of a form in Ruby's hands. The request owns the file.
+/// A file of a form that Ruby holds. The request owns the file.
 type Upload = Weak<FormPart<OffWorker>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -53,7 +54,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Ok(form) => answer(move |scope| {
                     let array = scope.array(form.len())?;
                     for part in form.iter() {
-                        scope.push(array, shown(scope, part)?)?;
+                        scope.push(array, part_value(scope, part)?)?;
                     }
                     Ok(array)
                 }),
@@ -65,7 +66,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// `[name, text]` for a field, `[name, upload, filename, content type, size]` for a file.
-fn shown<'c>(scope: &'c Scope<'c>, part: &Rc<FormPart<OffWorker>>) -> Result<'c, Value<'c>> {
+fn part_value<'c>(scope: &'c Scope<'c>, part: &Rc<FormPart<OffWorker>>) -> Result<'c, Value<'c>> {
     let row = scope.array(5)?;
     scope.push(row, scope.string(&part.head.name)?)?;
     let (Some(filename), content) = (&part.head.filename, &part.content) else {
@@ -165,11 +166,11 @@ fn unreadable(error: &tsumugi_http::Error) -> Answer {
     )
 }
 
-fn failed(failure: Failure) -> Answer {
-    match failure {
-        Failure::Refused { status, message } => {
+fn failed(error: BodyError) -> Answer {
+    match error {
+        BodyError::Refused { status, message } => {
             answer(move |scope| Err(halt(scope, status, &message)))
         }
-        Failure::Misuse(message) => raise("IOError", message),
+        BodyError::Misuse(message) => raise("IOError", message),
     }
 }

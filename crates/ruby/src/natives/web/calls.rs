@@ -8,10 +8,11 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tsumugi_client::{ClientRequest, ClientResponse, Error, TargetUrl, append_pair};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use super::super::{Natives, text, wrong_type};
 use crate::answer::{Answer, Operation, answer};
 use crate::json;
 use crate::limits::Limits;
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // method, url, options: headers, query, json, form, body, timeout, redirects, max_bytes
@@ -51,7 +52,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         )?;
         Ok(Box::pin(async move {
             match client.call(call).await {
-                Ok(reply) => shown(reply),
+                Ok(reply) => reply_answer(reply),
                 Err(error) => failed(error),
             }
         }) as Operation)
@@ -198,7 +199,7 @@ fn plain<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, V
 }
 
 /// `[status, [[name, value], …], body, url]`
-fn shown(reply: ClientResponse) -> Answer {
+fn reply_answer(reply: ClientResponse) -> Answer {
     answer(move |scope| {
         let headers = scope.array(reply.headers.len())?;
         for (name, value) in &reply.headers {

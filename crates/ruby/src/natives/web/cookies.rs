@@ -11,9 +11,10 @@ use tsumugi_http::secret::{Purpose, Signer};
 use tsumugi_http::session::now;
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::super::{Natives, exchange, text, wrong_type};
 use crate::exchange::CookieKey;
 use crate::host::Host;
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::{Natives, exchange};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("cookies", |host, scope, call| {
@@ -39,7 +40,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let value = scope.bytes(call.argument(2)).ok_or_else(|| {
             wrong_type(scope, call.argument(2), "a cookie's value", "a String")
         })?;
-        let value = encoded(&value);
+        let value = encode(&value);
         let options = call.argument(3);
         let option = |name: &str| {
             let value = scope.keyword(options, name)?;
@@ -53,7 +54,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             path: option("path")?,
             domain: option("domain")?,
         };
-        let cookie = built(scope, &key, &value, options)?;
+        let cookie = build_cookie(scope, &key, &value, options)?;
         let header = cookie
             .header()
             .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
@@ -68,10 +69,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         exchange.draft.borrow_mut().set_cookie(key, header);
         Ok(Value::nil())
     })?;
-    signed(natives)
+    install_signed(natives)
 }
 
-fn signed<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+fn install_signed<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("sign_cookie", |host, scope, call| {
         let name = text(scope, call.argument(0), "a cookie's name")?;
         let value = text(scope, call.argument(1), "a signed cookie's value")?;
@@ -107,7 +108,7 @@ pub(super) fn same_site<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c
     }
 }
 
-fn built<'c, 'k>(
+fn build_cookie<'c, 'k>(
     scope: &'c Scope<'c>,
     key: &'k CookieKey,
     value: &'k str,
@@ -141,7 +142,7 @@ fn built<'c, 'k>(
 }
 
 /// RFC 6265 section 4.1.1 says what a value may hold; the rest, and the escape itself, is percent-encoded.
-fn encoded(value: &[u8]) -> String {
+fn encode(value: &[u8]) -> String {
     let mut out = String::with_capacity(value.len());
     for byte in value {
         if byte.is_ascii_graphic() && !b"%\",;\\".contains(byte) {

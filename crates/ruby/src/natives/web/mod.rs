@@ -7,7 +7,7 @@ mod sessions;
 
 use tsumugi_mruby::Result;
 
-use super::Natives;
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     cookies::install(natives)?;

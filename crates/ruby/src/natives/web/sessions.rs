@@ -4,11 +4,12 @@ use http::header::HeaderMap;
 use tsumugi_http::session::{self, Forms, SessionSettings, SessionStorage, Transport};
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::super::{Natives, exchange, text};
 use super::cookies::{same_site, signer};
-use crate::exchange::CookieKey;
+use crate::exchange::{CookieKey, Exchange};
 use crate::host::Host;
 use crate::json;
+use crate::natives::arguments::text;
+use crate::natives::definitions::{Natives, exchange};
 
 const UNDECLARED: &str = "this application has no sessions: write `sessions` near the top of its file, before the routes";
 
@@ -63,7 +64,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("session_read", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared(host, scope)?;
+        let sessions = declared_sessions(host, scope)?;
         match sessions.read(&exchange.request.headers, host.settings.http.parameters_max) {
             Some(content) => scope.string(content),
             None => Ok(Value::nil()),
@@ -71,7 +72,7 @@ fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("session_write", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared(host, scope)?;
+        let sessions = declared_sessions(host, scope)?;
         let mut content = Vec::new();
         json::write(
             scope,
@@ -79,18 +80,11 @@ fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             host.settings.limits.json_depth_max,
             &mut content,
         )?;
-        let header = sessions
-            .write(&content)
-            .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
-        exchange
-            .draft
-            .borrow_mut()
-            .set_cookie(key(sessions), header);
-        Ok(Value::nil())
+        set_cookie(scope, &exchange, sessions, &content)
     })?;
     natives.plain("session_end", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared(host, scope)?;
+        let sessions = declared_sessions(host, scope)?;
         let (headers, max): (&HeaderMap, _) =
             (&exchange.request.headers, host.settings.http.parameters_max);
         let mut draft = exchange.draft.borrow_mut();
@@ -105,11 +99,28 @@ fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-/// Of sessions that a store keeps.
+/// Puts the cookie with this content into the response.
+fn set_cookie<'c>(
+    scope: &'c Scope<'c>,
+    exchange: &Exchange,
+    sessions: &SessionSettings,
+    content: &[u8],
+) -> Result<'c, Value<'c>> {
+    let header = sessions
+        .write(content)
+        .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
+    exchange
+        .draft
+        .borrow_mut()
+        .set_cookie(key(sessions), header);
+    Ok(Value::nil())
+}
+
+/// For sessions that a store keeps.
 fn ids<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("session_id", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared(host, scope)?;
+        let sessions = declared_sessions(host, scope)?;
         let headers = &exchange.request.headers;
         match sessions.read_id(headers, host.settings.http.parameters_max) {
             Some(id) => scope.string(id),
@@ -122,21 +133,14 @@ fn ids<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("session_id_write", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared(host, scope)?;
+        let sessions = declared_sessions(host, scope)?;
         let id = text(scope, call.argument(1), "the session's id")?;
-        let header = sessions
-            .write(id.as_bytes())
-            .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
-        exchange
-            .draft
-            .borrow_mut()
-            .set_cookie(key(sessions), header);
-        Ok(Value::nil())
+        set_cookie(scope, &exchange, sessions, id.as_bytes())
     })?;
     // The client keeps the cookie that it has: another answer may have brought it a newer one.
     natives.plain("session_id_withdraw", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared(host, scope)?;
+        let sessions = declared_sessions(host, scope)?;
         let mut draft = exchange.draft.borrow_mut();
         draft.cookies.retain(|(other, _)| *other != key(sessions));
         Ok(Value::nil())
@@ -167,7 +171,10 @@ fn tokens<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn declared<'h, 'c>(host: &'h Host, scope: &'c Scope<'c>) -> Result<'c, &'h SessionSettings> {
+fn declared_sessions<'h, 'c>(
+    host: &'h Host,
+    scope: &'c Scope<'c>,
+) -> Result<'c, &'h SessionSettings> {
     let sessions = host.web.sessions.get();
     sessions.ok_or_else(|| scope.error("RuntimeError", UNDECLARED))
 }

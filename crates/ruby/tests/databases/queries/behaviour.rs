@@ -5,7 +5,7 @@ use super::{check, setup};
 use crate::{ALL, BOTH, Engine, HELPERS, Served, check_on};
 
 #[test]
-fn a_query_never_changes_what_it_was_made_from() {
+fn query_never_changes_what_it_was_made_from() {
     check(&[
         (
             "base = users.where(city: 'Oslo'); base.where(id: 1); base.order(:id).limit(1); base.all_rows!; base.select(:id); ids base",
@@ -162,7 +162,7 @@ fn exact_numbers_in_expressions_are_numbers_on_firebird() {
 fn no_change_concerns_every_row_unless_it_says_so() {
     check(&[
         (
-            "told { users.delete }",
+            "error_text { users.delete }",
             "DB::UsageError: this delete has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant",
         ),
         ("failed { users.update(age: 1) }", "DB::UsageError"),
@@ -193,7 +193,7 @@ fn no_change_concerns_every_row_unless_it_says_so() {
 }
 
 #[test]
-fn the_word_null_is_a_text_and_question_marks_in_literals_stay() {
+fn word_null_is_a_text_and_question_marks_in_literals_stay() {
     check(&[
         (
             "undone { users.insert(name: 'NULL', city: 'NULL'); [users.where(city: 'NULL').count, users.where(city: nil).count] }",
@@ -226,7 +226,7 @@ fn the_word_null_is_a_text_and_question_marks_in_literals_stay() {
 }
 
 #[test]
-fn nothing_has_no_smallest_and_no_sum() {
+fn empty_table_has_no_minimum_and_no_sum() {
     check(&[(
         "none = users.where(id: 99); [none.min(:age), none.max(:age), none.sum(:age), none.avg(:age), none.count]",
         "[null,null,null,null,0]",
@@ -247,7 +247,7 @@ fn conditions_mean_the_same_whatever_the_database_thinks_of_case_and_null() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_there_is_sql() {
+fn senseless_query_is_refused_before_its_sql_is_made() {
     check(&[
         (
             "failed { users.where(:age, 'resembles', 3).all }",
@@ -268,15 +268,15 @@ fn what_makes_no_sense_is_refused_before_there_is_sql() {
         ),
         ("failed { db[3] }", "TypeError"),
         (
-            "told { users.each(batch: 0) { } }",
+            "error_text { users.each(batch: 0) { } }",
             "ArgumentError: a batch has 1 to 1000 rows, not 0",
         ),
         (
-            "told { users.each(batch: 1001) { } }",
+            "error_text { users.each(batch: 1001) { } }",
             "ArgumentError: a batch has 1 to 1000 rows, not 1001",
         ),
         (
-            "told { users.each(batch: '9') { } }",
+            "error_text { users.each(batch: '9') { } }",
             "ArgumentError: a batch has a number of rows, not a value of class String",
         ),
         ("failed { { users: users }.to_json }", "DB::UsageError"),
@@ -305,7 +305,7 @@ fn values_do_not_have_the_words_that_begin_expressions() {
 }
 
 #[test]
-fn a_page_that_went_through_json_goes_on_where_it_ended() {
+fn page_that_went_through_json_goes_on_where_it_ended() {
     let setup = "
         db.create(:events) { increments :id; timestamp :at }
         [100_000, 500_000, 500_001].each { |micros| db[:events].insert(at: Time.at(1_700_000_000, micros)) }
@@ -331,7 +331,7 @@ fn a_page_that_went_through_json_goes_on_where_it_ended() {
 }
 
 #[test]
-fn an_error_names_the_constraint() {
+fn error_names_the_constraint() {
     check(&[
         ("failed { users.insert(name: 'an') }", "DB::UniqueViolation"),
         ("failed { users.insert(age: 1) }", "DB::NotNullViolation"),
@@ -344,7 +344,7 @@ fn an_error_names_the_constraint() {
 }
 
 #[test]
-fn the_key_of_a_table_is_asked_for_again_when_it_was_changed() {
+fn changed_primary_key_is_read_again() {
     for engine in ALL {
         check_on(
             engine,
@@ -367,7 +367,7 @@ fn the_key_of_a_table_is_asked_for_again_when_it_was_changed() {
 }
 
 #[test]
-fn a_key_that_was_met_in_what_was_undone_is_forgotten() {
+fn key_learned_in_a_rolled_back_transaction_is_dropped() {
     const ANEW: &str =
         "db.execute_script('drop table tags; create table tags(word varchar(40) primary key)')";
     for engine in BOTH {
@@ -398,7 +398,7 @@ fn a_key_that_was_met_in_what_was_undone_is_forgotten() {
 }
 
 #[test]
-fn a_sum_of_big_numbers_is_a_number_where_it_is_told_to_be() {
+fn sum_of_big_numbers_is_a_number_on_request() {
     for engine in ALL {
         check_on(
             engine,
@@ -426,7 +426,7 @@ fn a_sum_of_big_numbers_is_a_number_where_it_is_told_to_be() {
 }
 
 #[test]
-fn the_smallest_text_is_the_first_of_the_alphabet_also_of_digits() {
+fn smallest_text_is_the_first_of_the_alphabet_also_of_digits() {
     const SETUP: &str = "db.create(:codes) { increments :id; string :code, 9; decimal :price, 9, 2 }
         db[:codes].insert([{ code: '10', price: DB::Decimal.parse('10') }, { code: '9', price: DB::Decimal.parse('9') }])";
     for engine in ALL {
@@ -539,7 +539,7 @@ fn rows_that_are_fetched_by_a_cursor_may_be_left() {
 }
 
 #[test]
-fn a_pool_that_is_used_up_is_an_error_and_no_empty_result() {
+fn pool_that_is_used_up_is_an_error_and_no_empty_result() {
     let ways = [
         "users.all.to_a",
         "users.first",

@@ -7,20 +7,20 @@ use tsumugi_mruby::{Raise, Result, Scope, Value};
 use tsumugi_sql::schema::{Description, Rebuild, drop_table};
 use tsumugi_sql::{Dialect, Error, FIREBIRD, POSTGRES, SQLITE, Statement};
 
-use super::face::face;
 use super::failure::failure;
-use super::statement;
-use super::target::target;
+use super::statement::statement;
+use super::vm_database::{executor, vm_database};
 use crate::answer::{Operation, answer, nil};
-use crate::natives::{Natives, text, wrong_type};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Description")?;
     natives.waiting("schema_describe", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
+        let executor = executor(host, scope, call.argument(0))?;
         let table = text(scope, call.argument(1), "the table's name")?;
         Ok(Box::pin(async move {
-            match target.describe(table.into()).await {
+            match executor.describe(table.into()).await {
                 Err(error) => failure(error),
                 Ok(None) => nil(),
                 Ok(Some(description)) => answer(move |scope| {
@@ -45,11 +45,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 /// What concerns the transaction in which a schema is changed.
 fn turns<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    // Takes the lock of the schema, and answers whether nobody else has it.
+    // Takes the lock of the schema, and answers whether it was free.
     natives.waiting("schema_turn", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
+        let executor = executor(host, scope, call.argument(0))?;
         Ok(Box::pin(async move {
-            match target.has_schema().await {
+            match executor.has_schema().await {
                 Ok(held) => answer(move |_| Ok(Value::boolean(held))),
                 Err(error) => failure(error),
             }
@@ -57,17 +57,17 @@ fn turns<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     // Runs a statement about no table that the transaction has changed.
     natives.waiting("schema_note", |host, scope, call| {
-        let (target, sql, binds) = statement(host, scope, call)?;
+        let (executor, sql, binds) = statement(host, scope, call)?;
         Ok(Box::pin(async move {
-            match target.run_beside_changes(sql, binds).await {
+            match executor.run_beside_changes(sql, binds).await {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
             }
         }) as Operation)
     })?;
     natives.plain("schema_kept?", |host, scope, call| {
-        let target = target(host, scope, call.argument(0))?;
-        Ok(Value::boolean(target.has_kept_changes()))
+        let executor = executor(host, scope, call.argument(0))?;
+        Ok(Value::boolean(executor.has_kept_changes()))
     })
 }
 
@@ -79,13 +79,13 @@ fn making<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         // Said first, so that what could not be made is refused also where something is there.
         let statements = table
             .create(dialect)
-            .map_err(|error| refused(scope, error))?;
+            .map_err(|error| refusal(scope, error))?;
         let Some(found) = scope.data::<Description>(call.argument(2)) else {
             return list(scope, &statements);
         };
         table
             .compare(found, dialect)
-            .map_err(|error| refused(scope, error))?;
+            .map_err(|error| refusal(scope, error))?;
         list(scope, &[])
     })
 }
@@ -106,7 +106,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         let altered = alteration
             .statements_for(found, dialect)
-            .map_err(|error| refused(scope, error))?;
+            .map_err(|error| refusal(scope, error))?;
         let pair = scope.array(2)?;
         scope.push(pair, list(scope, &altered.statements)?)?;
         scope.push(pair, Value::boolean(altered.rebuild == Rebuild::Yes))?;
@@ -115,12 +115,12 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("schema_drop", |_, scope, call| {
         let dialect = dialect(scope, call.argument(0))?;
         let table = text(scope, call.argument(1), "the table's name")?;
-        let statement = drop_table(table, dialect).map_err(|error| refused(scope, error))?;
+        let statement = drop_table(table, dialect).map_err(|error| refusal(scope, error))?;
         scope.string(statement)
     })?;
     natives.waiting("schema_run", |host, scope, call| {
-        let keys = face(scope, call.argument(0))?.keys(host.job.get());
-        let target = target(host, scope, call.argument(0))?;
+        let keys = vm_database(scope, call.argument(0))?.keys(host.job.get());
+        let executor = executor(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {
             let statement = Statement {
@@ -128,7 +128,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 binds: Vec::new(),
             };
             let _changing = keys.changing();
-            match target.run(statement).await {
+            match executor.run(statement).await {
                 Ok(_) => nil(),
                 Err(error) => failure(error),
             }
@@ -155,7 +155,7 @@ fn list<'c>(scope: &'c Scope<'c>, statements: &[String]) -> Result<'c, Value<'c>
 }
 
 /// The exception for what was refused before any SQL.
-fn refused<'c>(scope: &'c Scope<'_>, error: Error) -> Raise<'c> {
+fn refusal<'c>(scope: &'c Scope<'_>, error: Error) -> Raise<'c> {
     let class = match &error {
         Error::Different { .. } => "DB::TableDiffers",
         Error::Unsupported { .. } => "DB::Unsupported",

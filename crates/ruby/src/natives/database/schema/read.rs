@@ -6,7 +6,7 @@ use tsumugi_mruby::{Kind as Class, Result, Scope, Value};
 use tsumugi_sql::schema::{Alteration, Column, Kind, OnDelete, Table, alter, column, foreign};
 
 use super::super::binds::bind;
-use crate::natives::{text, wrong_type};
+use crate::natives::arguments::{text, wrong_type};
 
 /// Reads values of one definition.
 struct Reader<'c> {
@@ -119,7 +119,7 @@ impl<'c> Reader<'c> {
         };
         for (word, value) in self.scope.entries(self.at(said, 3))? {
             let word = self.scope.text(word).unwrap_or_default();
-            column = self.modified(column, &name, &word, value)?;
+            column = self.with_modifiers(column, &name, &word, value)?;
         }
         Ok(column)
     }
@@ -157,7 +157,7 @@ impl<'c> Reader<'c> {
         })
     }
 
-    fn modified(
+    fn with_modifiers(
         &self,
         column: Column,
         name: &str,

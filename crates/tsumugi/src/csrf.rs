@@ -15,10 +15,10 @@ const REFUSAL: &str = "this form does not come from a page of this site, or that
                        form needs the field _csrf with the session's token, or the request the header x-csrf-token.)";
 
 /// An endpoint that a forged form does not reach.
-pub(crate) fn guarded<S: 'static>(endpoint: Endpoint<S>) -> Endpoint<S> {
+pub(crate) fn guard<S: 'static>(endpoint: Endpoint<S>) -> Endpoint<S> {
     Rc::new(move |mut context| {
         let endpoint = Rc::clone(&endpoint);
-        if !context.is_to_be_checked() {
+        if !context.needs_token() {
             return endpoint(context);
         }
         Box::pin(async move {

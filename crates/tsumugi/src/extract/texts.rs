@@ -7,34 +7,34 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::deserialize_error::{DeserializeError, handed, of_several};
+use crate::deserialize_error::{DeserializeError, delegate_to, sequence_methods};
 
 /// Pairs as a struct or map: the values of a name that repeats are a sequence, and the last of them a single value.
 pub(super) fn from_pairs<'p, T: DeserializeOwned>(
     pairs: impl IntoIterator<Item = (Cow<'p, str>, Cow<'p, str>)>,
 ) -> Result<T, DeserializeError> {
-    let mut grouped: Vec<(Cow<'p, str>, Words<'p>)> = Vec::new();
+    let mut grouped: Vec<(Cow<'p, str>, Texts<'p>)> = Vec::new();
     for (name, value) in pairs {
         match grouped.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, words)) => words.0.push(Word(value)),
-            None => grouped.push((name, Words(vec![Word(value)]))),
+            Some((_, texts)) => texts.0.push(Text(value)),
+            None => grouped.push((name, Texts(vec![Text(value)]))),
         }
     }
     T::deserialize(MapDeserializer::new(grouped.into_iter()))
 }
 
 /// Captures as one value, a tuple, a sequence, or a struct by their names.
-pub(super) struct Captured<'c>(pub &'c [(std::rc::Rc<str>, Box<str>)]);
+pub(super) struct CapturedTexts<'c>(pub &'c [(std::rc::Rc<str>, Box<str>)]);
 
-impl<'c> Captured<'c> {
-    fn words(&self) -> impl Iterator<Item = Word<'c>> + use<'c> {
-        self.0.iter().map(|(_, text)| Word(Cow::Borrowed(&**text)))
+impl<'c> CapturedTexts<'c> {
+    fn texts(&self) -> impl Iterator<Item = Text<'c>> + use<'c> {
+        self.0.iter().map(|(_, text)| Text(Cow::Borrowed(&**text)))
     }
 
-    fn only(&self) -> Result<Word<'c>, DeserializeError> {
-        let mut words = self.words();
-        match (words.next(), words.next()) {
-            (Some(word), None) => Ok(word),
+    fn only(&self) -> Result<Text<'c>, DeserializeError> {
+        let mut texts = self.texts();
+        match (texts.next(), texts.next()) {
+            (Some(text), None) => Ok(text),
             _ => Err(DeserializeError(format!(
                 "the route captures {} values and the handler wants one",
                 self.0.len()
@@ -43,15 +43,15 @@ impl<'c> Captured<'c> {
     }
 }
 
-impl<'de> de::Deserializer<'de> for Captured<'_> {
+impl<'de> de::Deserializer<'de> for CapturedTexts<'_> {
     type Error = DeserializeError;
 
-    of_several!(only);
+    sequence_methods!(only);
 
-    handed!(only: deserialize_any);
+    delegate_to!(only: deserialize_any);
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        visitor.visit_seq(SeqDeserializer::new(self.words()))
+        visitor.visit_seq(SeqDeserializer::new(self.texts()))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -70,20 +70,20 @@ impl<'de> de::Deserializer<'de> for Captured<'_> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let pairs = self.0.iter();
-        let pairs = pairs.map(|(name, text)| (&**name, Word(Cow::Borrowed(&**text))));
+        let pairs = pairs.map(|(name, text)| (&**name, Text(Cow::Borrowed(&**text))));
         visitor.visit_map(MapDeserializer::new(pairs))
     }
 }
 
 /// One text.
 #[derive(Clone, Debug)]
-struct Word<'w>(Cow<'w, str>);
+struct Text<'w>(Cow<'w, str>);
 
 /// The texts of one name; never none.
 #[derive(Clone, Debug)]
-struct Words<'w>(Vec<Word<'w>>);
+struct Texts<'w>(Vec<Text<'w>>);
 
-impl<'de> IntoDeserializer<'de, DeserializeError> for Word<'_> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for Text<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -91,7 +91,7 @@ impl<'de> IntoDeserializer<'de, DeserializeError> for Word<'_> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, DeserializeError> for Words<'_> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for Texts<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -110,7 +110,7 @@ macro_rules! parsed {
     };
 }
 
-impl<'de> de::Deserializer<'de> for Word<'_> {
+impl<'de> de::Deserializer<'de> for Text<'_> {
     type Error = DeserializeError;
 
     parsed! {
@@ -160,17 +160,17 @@ impl<'de> de::Deserializer<'de> for Word<'_> {
     }
 }
 
-impl<'w> Words<'w> {
-    fn last(mut self) -> Result<Word<'w>, DeserializeError> {
+impl<'w> Texts<'w> {
+    fn last(mut self) -> Result<Text<'w>, DeserializeError> {
         let none = || DeserializeError("it has no value".to_owned());
         self.0.pop().ok_or_else(none)
     }
 }
 
-impl<'de> de::Deserializer<'de> for Words<'_> {
+impl<'de> de::Deserializer<'de> for Texts<'_> {
     type Error = DeserializeError;
 
-    handed! {
+    delegate_to! {
         last: deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
         deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_unit
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_takes_its_fields_by_name() {
+    fn struct_takes_its_fields_by_name() {
         let expected = Search {
             q: "rust".to_owned(),
             page: Some(3),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn text_of_another_form_is_named() {
         for (query, expected) in [
             ("page=1", "missing field `q`"),
             ("q=x&page=one", "\"one\" is not a natural number of 32 bits"),
@@ -295,12 +295,12 @@ mod tests {
     fn captures_fit_a_value_a_tuple_and_a_struct() {
         let captures: [(Rc<str>, Box<str>); 2] =
             [("id".into(), "7".into()), ("name".into(), "x y".into())];
-        let pair = <(i64, String)>::deserialize(Captured(&captures)).unwrap();
+        let pair = <(i64, String)>::deserialize(CapturedTexts(&captures)).unwrap();
         assert_eq!(pair, (7, "x y".to_owned()));
-        let map = HashMap::<String, String>::deserialize(Captured(&captures)).unwrap();
+        let map = HashMap::<String, String>::deserialize(CapturedTexts(&captures)).unwrap();
         assert_eq!(map["name"], "x y");
-        assert_eq!(i64::deserialize(Captured(&captures[..1])).unwrap(), 7);
-        let error = i64::deserialize(Captured(&captures)).unwrap_err();
+        assert_eq!(i64::deserialize(CapturedTexts(&captures[..1])).unwrap(), 7);
+        let error = i64::deserialize(CapturedTexts(&captures)).unwrap_err();
         assert!(error.to_string().contains("captures 2 values"), "{error}");
     }
 }

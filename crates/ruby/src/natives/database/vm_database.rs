@@ -1,5 +1,5 @@
 //! A database as one application's VM has it: the connections, what each fibre has of its own, and the primary keys met so far.
-//! Rule: a statement of a fibre runs in that fibre's innermost transaction or connection, and nobody else's; so it is with what keys it knows.
+//! Rule: a statement of a fibre runs in that fibre's innermost transaction or connection; the primary keys that it knows are those of its transaction too.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,39 +9,42 @@ use tsumugi_db::{Database, Executor, PrimaryKeys, Session, Transaction};
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_sql::Dialect;
 
-use super::target::{Running, own};
-use crate::natives::{Natives, wrong_type};
+use super::handles::{SharedHandle, shared_handle};
+use crate::host::Host;
+use crate::natives::arguments::wrong_type;
+use crate::natives::definitions::Natives;
 
 /// What Ruby's `DB` carries.
-pub(crate) struct Face {
+pub(crate) struct VmDatabase {
     database: Database,
     /// What fibres have of their own, innermost last, by job.
-    own: RefCell<HashMap<u64, Vec<Own>>>,
+    own: RefCell<HashMap<u64, Vec<FibreConnection>>>,
     keys: Rc<PrimaryKeys>,
 }
 
-enum Own {
-    Session(Running<Session>),
-    Transaction(Begun),
+/// What the statements of a fibre run on.
+enum FibreConnection {
+    Session(SharedHandle<Session>),
+    Transaction(TransactionHandle),
 }
 
-/// A transaction in Ruby's hands, and the keys that are known in it.
+/// A transaction that Ruby holds, and the primary keys that are known in it.
 #[derive(Clone)]
-pub(super) struct Begun {
-    pub(super) running: Running<Transaction>,
+pub(super) struct TransactionHandle {
+    pub(super) running: SharedHandle<Transaction>,
     keys: Rc<PrimaryKeys>,
 }
 
-impl Begun {
-    pub(super) fn new(transaction: Transaction, outer: &Rc<PrimaryKeys>) -> Begun {
-        Begun {
-            running: own(transaction),
+impl TransactionHandle {
+    pub(super) fn new(transaction: Transaction, outer: &Rc<PrimaryKeys>) -> TransactionHandle {
+        TransactionHandle {
+            running: shared_handle(transaction),
             keys: Rc::new(PrimaryKeys::within(outer)),
         }
     }
 
-    /// It has been committed.
-    pub(super) fn kept(&self) {
+    /// Keeps what was learnt in it, now that it is committed.
+    pub(super) fn committed(&self) {
         self.keys.kept();
     }
 
@@ -52,9 +55,9 @@ impl Begun {
     }
 }
 
-impl Face {
-    pub(super) fn new(database: Database) -> Face {
-        Face {
+impl VmDatabase {
+    pub(super) fn new(database: Database) -> VmDatabase {
+        VmDatabase {
             database,
             own: RefCell::default(),
             keys: Rc::default(),
@@ -70,21 +73,21 @@ impl Face {
     }
 
     /// Where a statement of this job runs.
-    pub(crate) fn target<'c>(&self, scope: &'c Scope<'c>, job: u64) -> Result<'c, Executor> {
+    pub(crate) fn executor<'c>(&self, scope: &'c Scope<'c>, job: u64) -> Result<'c, Executor> {
         let own = self.own.borrow();
         let Some(innermost) = own.get(&job).and_then(|own| own.last()) else {
             return Ok(Executor::Database(self.database.clone()));
         };
         let over = |what| scope.error("DB::UsageError", format!("the {what} is over"));
         match innermost {
-            Own::Session(running) => {
-                let session = running.borrow().clone();
+            FibreConnection::Session(handle) => {
+                let session = handle.borrow().clone();
                 session
                     .map(Executor::Session)
                     .ok_or_else(|| over("connection"))
             }
-            Own::Transaction(begun) => {
-                let transaction = begun.running.borrow().clone();
+            FibreConnection::Transaction(handle) => {
+                let transaction = handle.running.borrow().clone();
                 transaction
                     .map(Executor::Transaction)
                     .ok_or_else(|| over("transaction"))
@@ -92,12 +95,12 @@ impl Face {
         }
     }
 
-    fn is_in(&self, job: u64, what: impl Fn(&Own) -> bool) -> bool {
+    fn is_in(&self, job: u64, what: impl Fn(&FibreConnection) -> bool) -> bool {
         let own = self.own.borrow();
         own.get(&job).is_some_and(|own| own.iter().any(what))
     }
 
-    fn enter(&self, job: u64, own: Own) {
+    fn enter(&self, job: u64, own: FibreConnection) {
         self.own.borrow_mut().entry(job).or_default().push(own);
     }
 
@@ -116,8 +119,8 @@ impl Face {
         let own = self.own.borrow();
         let innermost = own.get(&job).and_then(|own| {
             own.iter().rev().find_map(|own| match own {
-                Own::Transaction(begun) => Some(&begun.keys),
-                Own::Session(_) => None,
+                FibreConnection::Transaction(handle) => Some(&handle.keys),
+                FibreConnection::Session(_) => None,
             })
         });
         Rc::clone(innermost.unwrap_or(&self.keys))
@@ -125,35 +128,47 @@ impl Face {
 }
 
 /// The database that Ruby holds.
-pub(crate) fn face<'c>(scope: &'c Scope<'c>, holder: Value<'c>) -> Result<'c, &'c Rc<Face>> {
+pub(crate) fn vm_database<'c>(
+    scope: &'c Scope<'c>,
+    holder: Value<'c>,
+) -> Result<'c, &'c Rc<VmDatabase>> {
     scope
-        .data::<Rc<Face>>(holder)
+        .data::<Rc<VmDatabase>>(holder)
         .ok_or_else(|| wrong_type(scope, holder, "the connection", "a database"))
+}
+
+/// Where a statement of the running fibre on this database runs.
+pub(super) fn executor<'c>(
+    host: &Host,
+    scope: &'c Scope<'c>,
+    holder: Value<'c>,
+) -> Result<'c, Executor> {
+    vm_database(scope, holder)?.executor(scope, host.job.get())
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // This fibre's statements go to this transaction or connection until `db_leave`.
     natives.plain("db_enter", |host, scope, call| {
-        let face = face(scope, call.argument(0))?;
+        let database = vm_database(scope, call.argument(0))?;
         let own = call.argument(1);
-        if let Some(begun) = scope.data::<Begun>(own) {
-            face.enter(host.job.get(), Own::Transaction(begun.clone()));
-            let database = face.database.clone();
+        if let Some(handle) = scope.data::<TransactionHandle>(own) {
+            database.enter(host.job.get(), FibreConnection::Transaction(handle.clone()));
+            let database = database.database.clone();
             let mut transactions = host.transactions.borrow_mut();
             transactions.push((host.job.get(), database));
-        } else if let Some(running) = scope.data::<Running<Session>>(own) {
-            face.enter(host.job.get(), Own::Session(Rc::clone(running)));
+        } else if let Some(running) = scope.data::<SharedHandle<Session>>(own) {
+            database.enter(host.job.get(), FibreConnection::Session(Rc::clone(running)));
         }
         Ok(Value::nil())
     })?;
     natives.plain("db_leave", |host, scope, call| {
         let job = host.job.get();
-        let face = face(scope, call.argument(0))?;
-        face.leave(job);
-        if scope.data::<Begun>(call.argument(1)).is_some() {
+        let database = vm_database(scope, call.argument(0))?;
+        database.leave(job);
+        if scope.data::<TransactionHandle>(call.argument(1)).is_some() {
             let mut transactions = host.transactions.borrow_mut();
-            let is_this = |(own, database): &(u64, Database)| {
-                *own == job && database.shares_connections_with(&face.database)
+            let is_this = |(own, other): &(u64, Database)| {
+                *own == job && other.shares_connections_with(&database.database)
             };
             if let Some(place) = transactions.iter().position(is_this) {
                 transactions.swap_remove(place);
@@ -162,23 +177,25 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::nil())
     })?;
     natives.plain("db_in_transaction?", |host, scope, call| {
-        let is_transaction = |own: &Own| matches!(own, Own::Transaction(_));
-        let face = face(scope, call.argument(0))?;
-        Ok(Value::boolean(face.is_in(host.job.get(), is_transaction)))
+        let is_transaction = |own: &FibreConnection| matches!(own, FibreConnection::Transaction(_));
+        let database = vm_database(scope, call.argument(0))?;
+        Ok(Value::boolean(
+            database.is_in(host.job.get(), is_transaction),
+        ))
     })?;
     // Has this fibre a transaction of the same database that began elsewhere, on another connect to it?
     natives.plain("db_in_other_transaction?", |host, scope, call| {
-        let face = face(scope, call.argument(0))?;
+        let database = vm_database(scope, call.argument(0))?;
         let job = host.job.get();
         let is_same =
-            |(own, database): &(u64, Database)| *own == job && database.is_same_as(&face.database);
-        let is_transaction = |own: &Own| matches!(own, Own::Transaction(_));
+            |(own, other): &(u64, Database)| *own == job && other.is_same_as(&database.database);
+        let is_transaction = |own: &FibreConnection| matches!(own, FibreConnection::Transaction(_));
         let is_other =
-            !face.is_in(job, is_transaction) && host.transactions.borrow().iter().any(is_same);
+            !database.is_in(job, is_transaction) && host.transactions.borrow().iter().any(is_same);
         Ok(Value::boolean(is_other))
     })?;
     natives.plain("db_has_own?", |host, scope, call| {
-        let face = face(scope, call.argument(0))?;
-        Ok(Value::boolean(face.is_in(host.job.get(), |_| true)))
+        let database = vm_database(scope, call.argument(0))?;
+        Ok(Value::boolean(database.is_in(host.job.get(), |_| true)))
     })
 }

@@ -1,0 +1,29 @@
+//! What natives read of any argument: texts, and the error for one of a wrong class. Knows no subject.
+//! Rule: an error names the argument, the class that is wanted and the class that was given.
+
+use tsumugi_mruby::{Raise, Result, Scope, Value};
+
+/// A String or Symbol argument as text.
+pub(crate) fn text<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, String> {
+    scope
+        .text(value)
+        .ok_or_else(|| wrong_type(scope, value, what, "a String"))
+}
+
+/// The TypeError for an argument.
+pub(crate) fn wrong_type<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    what: &str,
+    wanted: &str,
+) -> Raise<'c> {
+    scope.error(
+        "TypeError",
+        format!("{what} must be {wanted}, not {}", scope.class_name(value)),
+    )
+}
+
+/// Whether this is what `json`, `text` and `redirect` return: the response is in the draft already.
+pub(crate) fn is_responded(scope: &Scope<'_>, value: Value<'_>) -> bool {
+    value.as_symbol() == Some(scope.intern("tsumugi.responded"))
+}

@@ -1,0 +1,38 @@
+//! What objects of the builder carry in Ruby: a `DB::Query` its query and database, a `DB::Expression` a part of a query. Defines no
+//! method. Rule: what the builder refuses is an error of the class that the same refusal of a database has.
+
+use std::rc::Rc;
+
+use tsumugi_mruby::{Raise, Result, Scope, Value};
+use tsumugi_sql::{Expr, Item, Order, Query, Source};
+
+use crate::natives::arguments::wrong_type;
+use crate::natives::database::failure::raise;
+use crate::natives::database::vm_database::VmDatabase;
+
+/// What a `DB::Query` carries.
+pub(crate) struct BuiltQuery {
+    pub(super) query: Query,
+    pub(super) database: Rc<VmDatabase>,
+}
+
+/// What a `DB::Expression` carries.
+#[derive(Clone)]
+pub(super) enum ExpressionPart {
+    Expr(Expr),
+    Item(Item),
+    Order(Order),
+    Source(Source),
+}
+
+/// The query that a `DB::Query` carries.
+pub(super) fn built<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c BuiltQuery> {
+    scope
+        .data::<BuiltQuery>(value)
+        .ok_or_else(|| wrong_type(scope, value, "the query", "a DB::Query"))
+}
+
+/// The exception for what the builder refuses.
+pub(super) fn refused<'c>(scope: &'c Scope<'c>, error: tsumugi_sql::Error) -> Raise<'c> {
+    raise(scope, &error.into())
+}

@@ -1,0 +1,34 @@
+//! How an application in Ruby is run, as its server or its test says it. Reads nothing by itself.
+//! Rule: one value for all workers of a process, cloned for each.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use tsumugi_db::Database;
+use tsumugi_http::secret::Secret;
+use tsumugi_server::Mode;
+
+use crate::limits::Limits;
+
+/// How an application is run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The application file.
+    pub app: PathBuf,
+    /// `Tsumugi.data_dir`.
+    pub data_dir: PathBuf,
+    /// Development or production.
+    pub mode: Mode,
+    /// The limits of Ruby.
+    pub limits: Limits,
+    /// The limits of HTTP that handlers meet: bodies, parameters, streams.
+    pub http: tsumugi_http::HttpLimits,
+    /// What signs sessions and cookies; `None` takes it from the environment's `TSUMUGI_SECRET`.
+    pub secret: Option<Secret>,
+    /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
+    /// system's.
+    pub certificates: Option<PathBuf>,
+}
+
+/// Databases that something else on this worker has opened, by name.
+pub type SharedDatabases = Rc<[(Box<str>, Database)]>;

@@ -1,0 +1,90 @@
+//! The extractor of a WebSocket, and what a handler returns to grant it. Knows nothing of the conversation but its function.
+//! Rule: pages of other origins are refused unless they are named.
+
+use tsumugi_http::websocket::{WebSocket, WebSocketOffer};
+
+use super::Extract;
+use crate::context::Context;
+use crate::error::Result;
+use crate::response::{Answer, Response, ResponseTail};
+use crate::websocket::WebSocketTask;
+
+/// A client's wish for a WebSocket: `upgrade.accept(async |socket| { … })` grants it. Another request is answered 426.
+#[derive(Clone, Debug)]
+pub struct WebSocketUpgrade {
+    offer: WebSocketOffer,
+    protocols: Vec<String>,
+    origins: Origins,
+}
+
+#[derive(Clone, Debug)]
+enum Origins {
+    /// That of the host itself, and these.
+    Named(Vec<String>),
+    Any,
+}
+
+impl<S> Extract<S> for WebSocketUpgrade {
+    async fn extract(context: &mut Context<S>) -> Result<WebSocketUpgrade> {
+        Ok(WebSocketUpgrade {
+            offer: WebSocketOffer::of(context.request())?,
+            protocols: Vec::new(),
+            origins: Origins::Named(Vec::new()),
+        })
+    }
+}
+
+impl WebSocketUpgrade {
+    /// Speaks the first of these that the client knows; [`WebSocket::protocol`] says which. Without one of them it speaks none.
+    #[must_use]
+    pub fn protocols(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.protocols = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lets pages of these origins (`https://example.com`) in too. A browser sends the user's cookies with a WebSocket whatever page
+    /// opens it, so others get 403.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = Origins::Named(origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Lets pages of every origin in: for what needs no cookie.
+    #[must_use]
+    pub fn any_origin(mut self) -> Self {
+        self.origins = Origins::Any;
+        self
+    }
+
+    /// Grants it and talks. When the function returns, the WebSocket is closed: with 1000, or with 1011 after an error, which is logged when
+    /// its status is 500 or more. Once the conversation is over for another reason, the function has `websocket_close_ms` to return and is
+    /// dropped then.
+    pub fn accept<F>(self, talk: F) -> Accepted
+    where
+        F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
+    {
+        let protocol = self.offer.agreed(&self.protocols);
+        Accepted {
+            upgrade: self,
+            task: WebSocketTask::new(protocol, talk),
+        }
+    }
+}
+
+/// A WebSocket that is granted: what a handler returns.
+pub struct Accepted {
+    upgrade: WebSocketUpgrade,
+    task: WebSocketTask,
+}
+
+impl Answer for Accepted {
+    async fn answer(self) -> Result<Response> {
+        let Accepted { upgrade, task } = self;
+        if let Origins::Named(origins) = &upgrade.origins {
+            upgrade.offer.check_origin(origins)?;
+        }
+        let response = upgrade.offer.accept(task.protocol());
+        Ok(Response::followed(response, ResponseTail::Talk(task)))
+    }
+}

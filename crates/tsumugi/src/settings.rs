@@ -1,0 +1,27 @@
+//! How an application in Rust is run, as its server or its test says it. Reads nothing by itself.
+//! Rule: one value for all workers of a process, cloned for each.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use tsumugi_http::secret::Secret;
+use tsumugi_server::Mode;
+
+use crate::limits::Limits;
+
+/// How an application is run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Where its data lives.
+    pub data_dir: PathBuf,
+    /// Development or production.
+    pub mode: Mode,
+    /// What signs sessions; none takes it from the environment's `TSUMUGI_SECRET`.
+    pub secret: Option<Secret>,
+    /// Variables that [`Worker::env`](crate::Worker::env) looks for before those of the process's environment.
+    pub environment: HashMap<String, String>,
+    /// The limits of handlers.
+    pub limits: Limits,
+    /// The limits of HTTP that handlers meet: bodies, parameters, streams.
+    pub http: tsumugi_http::HttpLimits,
+}
