@@ -15,7 +15,7 @@ const ANSWERS: usize = 4;
 
 /// One column of every type of Firebird 3, as a server described them.
 static COLUMNS: LazyLock<Arc<Format>> = LazyLock::new(|| {
-    let description = include_bytes!("../../../fuzz/corpus/firebird_describe/types");
+    let description = include_bytes!("../corpus/firebird_describe/types");
     let columns = match Describe::new().read(description) {
         Ok(Progress::Done(statement)) => statement.columns,
         other => panic!("the description of the target is sound: {other:?}"),
