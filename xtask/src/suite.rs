@@ -219,14 +219,14 @@ fn check(root: &Path, words: &[&str]) -> io::Result<Verdict> {
 
 /// Runs a command with tests, and once more each of its programs that may be repeated.
 fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
-    let (mut total, mut outcome) = first(watched(command(root, words), Repeats::Allowed)?);
+    let (mut total, mut outcome) = first(run_tests(command(root, words), Repeats::Allowed)?);
     for repeat in total.repeats.clone() {
         println!("== once more {repeat}");
-        let watched = watched(repeat.command(), Repeats::Over).unwrap_or_else(|error| {
+        let run = run_tests(repeat.command(), Repeats::Over).unwrap_or_else(|error| {
             println!("cannot run it: {error}");
-            Watched::default()
+            TestRun::default()
         });
-        let (again, went) = again(watched);
+        let (again, went) = again(run);
         total.add(again);
         if went == Verdict::Failed {
             outcome = went;
@@ -237,7 +237,7 @@ fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
 
 /// What a command with tests came to.
 #[derive(Default)]
-struct Watched {
+struct TestRun {
     tally: Tally,
     succeeded: bool,
     /// Of which cargo says that they failed, died or could not be built.
@@ -245,7 +245,7 @@ struct Watched {
 }
 
 /// Shows the command's output as it comes and adds up its totals.
-fn watched(mut command: Command, repeats: Repeats) -> io::Result<Watched> {
+fn run_tests(mut command: Command, repeats: Repeats) -> io::Result<TestRun> {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -262,7 +262,7 @@ fn watched(mut command: Command, repeats: Repeats) -> io::Result<Watched> {
     }
     let succeeded = child.wait()?.success();
     let programs = said.join().unwrap_or(Ok(0))?;
-    Ok(Watched {
+    Ok(TestRun {
         tally,
         succeeded,
         programs,
@@ -271,16 +271,16 @@ fn watched(mut command: Command, repeats: Repeats) -> io::Result<Watched> {
 
 /// A command that failed without a failed test died, or did not compile: that is one failure. So is what cargo says of a program
 /// that neither counted a failure nor is repeated: then the exit code alone would not tell.
-fn first(watched: Watched) -> (Tally, Verdict) {
-    let mut tally = watched.tally;
-    let told = tally.programs + tally.repeats.len() as u64;
+fn first(run: TestRun) -> (Tally, Verdict) {
+    let mut tally = run.tally;
+    let counted = tally.programs + tally.repeats.len() as u64;
     let died = if tally.repeats.is_empty() {
-        !watched.succeeded && tally.failed == 0
+        !run.succeeded && tally.failed == 0
     } else {
-        watched.programs != told
+        run.programs != counted
     };
     tally.failed += u64::from(died);
-    let clean = tally.failed == 0 && (watched.succeeded || !tally.repeats.is_empty());
+    let clean = tally.failed == 0 && (run.succeeded || !tally.repeats.is_empty());
     (
         tally,
         if clean {
@@ -292,9 +292,9 @@ fn first(watched: Watched) -> (Tally, Verdict) {
 }
 
 /// A program that was repeated must have counted something, and all of it good.
-fn again(watched: Watched) -> (Tally, Verdict) {
-    let mut tally = watched.tally;
-    let clean = watched.succeeded && tally.failed == 0 && tally.passed > 0;
+fn again(run: TestRun) -> (Tally, Verdict) {
+    let mut tally = run.tally;
+    let clean = run.succeeded && tally.failed == 0 && tally.passed > 0;
     if !clean && tally.failed == 0 {
         tally.failed = 1;
     }
@@ -391,8 +391,8 @@ mod tests {
         add_up(output.as_bytes(), io::sink(), repeats).unwrap()
     }
 
-    fn watched(output: &str, said: &str, succeeded: bool) -> Watched {
-        Watched {
+    fn test_run(output: &str, said: &str, succeeded: bool) -> TestRun {
+        TestRun {
             tally: counted(output, Repeats::Allowed),
             succeeded,
             programs: failed_programs(said.as_bytes(), io::sink()).unwrap(),
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_program_whose_server_ended_is_repeated_instead_of_counted() {
-        let (tally, outcome) = first(watched(&repeated(), FAILED, false));
+        let (tally, outcome) = first(test_run(&repeated(), FAILED, false));
         assert_eq!(
             (tally.passed, tally.failed, outcome),
             (0, 0, Verdict::Clean)
@@ -419,11 +419,11 @@ mod tests {
     }
 
     #[test]
-    fn what_else_failed_or_died_is_a_failure_beside_a_repetition() {
+    fn failure_or_death_beside_a_repetition_is_a_failure() {
         let other = "test result: FAILED. 1 passed; 1 failed\n";
         let passed = "test result: ok. 4 passed; 0 failed\n";
         let check = |output: String, programs: usize, passed, failed| {
-            let (tally, outcome) = first(watched(&output, &FAILED.repeat(programs), false));
+            let (tally, outcome) = first(test_run(&output, &FAILED.repeat(programs), false));
             let counts = (tally.passed, tally.failed, tally.repeats.len());
             assert_eq!(counts, (passed, failed, 1), "{output}");
             assert_eq!(outcome, Verdict::Failed);
@@ -439,7 +439,7 @@ mod tests {
     fn a_program_that_passed_or_died_is_not_repeated() {
         let passed = format!("{ENDED}test result: ok. 1 passed; 0 failed\n");
         assert_eq!(counted(&passed, Repeats::Allowed).repeats, []);
-        let (tally, outcome) = first(watched(ENDED, FAILED, false));
+        let (tally, outcome) = first(test_run(ENDED, FAILED, false));
         assert_eq!((tally.failed, outcome), (1, Verdict::Failed));
         assert_eq!(tally.repeats, []);
     }
@@ -448,7 +448,7 @@ mod tests {
     fn a_repetition_must_pass_and_count() {
         let check = |output: &str, succeeded, passed, failed, expected| {
             let tally = counted(output, Repeats::Over);
-            let (tally, outcome) = again(Watched {
+            let (tally, outcome) = again(TestRun {
                 tally,
                 succeeded,
                 programs: 0,
@@ -506,11 +506,11 @@ mod tests {
 
     #[test]
     fn a_program_that_died_is_one_failure() {
-        let died = first(watched("test a ... ok\n", FAILED, false));
+        let died = first(test_run("test a ... ok\n", FAILED, false));
         assert_eq!((died.0.failed, died.1), (1, Verdict::Failed));
         let failed = "test result: FAILED. 0 passed; 3 failed\n";
-        assert_eq!(first(watched(failed, FAILED, false)).0.failed, 3);
-        let passed = first(watched("3 passed, 0 failed\n", "", true));
+        assert_eq!(first(test_run(failed, FAILED, false)).0.failed, 3);
+        let passed = first(test_run("3 passed, 0 failed\n", "", true));
         assert_eq!((passed.0.passed, passed.1), (3, Verdict::Clean));
     }
 }
