@@ -5,6 +5,7 @@ mod builder;
 mod edges;
 mod heads;
 mod invariants;
+mod kinds;
 mod leftovers;
 mod lengths;
 mod links;
@@ -55,6 +56,7 @@ const RULES: &[Rule] = &[
     edges::findings,
     heads::findings,
     invariants::findings,
+    kinds::findings,
     leftovers::findings,
     lengths::findings,
     links::findings,

@@ -85,7 +85,9 @@ impl Database {
             Database::Sqlite(pool) => pool.query(sql.into().into(), values.into()).await,
             Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.query(sql.into().into(), values.into())).await,
+            Database::Firebird(pool) => {
+                Box::pin(pool.query(sql.into().into(), values.into())).await
+            }
         }
     }
 
@@ -99,7 +101,9 @@ impl Database {
             Database::Sqlite(pool) => pool.execute(sql.into().into(), values.into()).await,
             Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.execute(sql.into().into(), values.into())).await,
+            Database::Firebird(pool) => {
+                Box::pin(pool.execute(sql.into().into(), values.into())).await
+            }
         }
     }
 
@@ -134,7 +138,9 @@ impl Database {
         Ok(match self {
             Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql.into(), values, by).await?),
             Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values, by).await?),
-            Database::Firebird(pool) => RowStream::Firebird(pool.stream(sql.into(), values, by).await?),
+            Database::Firebird(pool) => {
+                RowStream::Firebird(pool.stream(sql.into(), values, by).await?)
+            }
         })
     }
 

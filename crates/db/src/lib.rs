@@ -61,9 +61,9 @@ pub use options::{
     Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
 };
 pub use query::sendable;
-pub use sql_text::SqlText;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
+pub use sql_text::SqlText;
 pub use tsumugi_pg::Atomicity;
 pub use value::{Rich, Value, ValueKind, ValueRef};
 pub use watched::{PoolScope, Watched};

@@ -125,7 +125,9 @@ pub fn plain(text: &str) -> Option<String> {
         return None;
     }
     let digit = |place: i64| {
-        let digit = usize::try_from(place).ok().and_then(|place| digits.get(place));
+        let digit = usize::try_from(place)
+            .ok()
+            .and_then(|place| digits.get(place));
         char::from(digit.copied().unwrap_or(b'0'))
     };
     let mut plain = String::from(if digits.is_empty() { "" } else { sign });
@@ -187,7 +189,9 @@ pub fn compare(one: &str, other: &str) -> Ordering {
 /// Whether a number is added or taken away again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// It is added.
     Add,
+    /// It is taken away.
     Remove,
 }
 

@@ -158,4 +158,3 @@ pub fn astronomical(year: i32, scanner: &mut Scanner<'_>) -> Option<i32> {
     }
     Some(if scanner.eat(b" BC") { 1 - year } else { year })
 }
-

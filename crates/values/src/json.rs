@@ -182,7 +182,10 @@ mod tests {
         check(|out| write_bytes(b"\xde\xad\xbe\xef", out), "\"3q2+7w==\"");
         check(|out| write_bytes(b"", out), "\"\"");
         check(|out| write_bytes(b"abc", out), "\"YWJj\"");
-        check(|out| write_checked("{\n\"a\": 1\r\n}", out), "{ \"a\": 1  }");
+        check(
+            |out| write_checked("{\n\"a\": 1\r\n}", out),
+            "{ \"a\": 1  }",
+        );
         check(
             |out| write_string("a\"b\\c\nd\re\tf\x08\x0c\x00\x1f\x7f", out),
             "\"a\\\"b\\\\c\\nd\\re\\tf\\b\\f\\u0000\\u001f\x7f\"",

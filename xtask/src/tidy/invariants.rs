@@ -83,7 +83,12 @@ const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "values",
         sentence: "knows no database",
-        words: &["tsumugi_pg_proto", "tsumugi_firebird_proto", "tsumugi_sql", "rusqlite"],
+        words: &[
+            "tsumugi_pg_proto",
+            "tsumugi_firebird_proto",
+            "tsumugi_sql",
+            "rusqlite",
+        ],
     },
     Invariant {
         name: "sql",

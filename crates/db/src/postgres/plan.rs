@@ -446,7 +446,11 @@ mod tests {
         for (before, after) in [("select 名 ? 'b', ", "nothing"), ("select ", ""), ("", "x")] {
             let sql = built(&format!("{before}{after}"));
             let position = u32::try_from(before.chars().count()).unwrap() + 1;
-            assert_eq!(source_offset(&sql, position), Some(before.len()), "{before}");
+            assert_eq!(
+                source_offset(&sql, position),
+                Some(before.len()),
+                "{before}"
+            );
         }
         assert_eq!(source_offset(&built("select"), 100), None);
     }

@@ -25,8 +25,8 @@ use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::pool::{AcquireError, Settings};
 use crate::rows::Rows;
-use crate::sqlite::Executed;
 use crate::sql_text::SqlText;
+use crate::sqlite::Executed;
 use crate::statement_context::StatementContext;
 use crate::statement_stats::StatementStats;
 use crate::value::Value;
@@ -172,12 +172,7 @@ impl Pool {
     }
 
     /// On a connection of its own, which is cleaned before anybody else has it.
-    async fn run_alone(
-        &self,
-        plan: &Plan,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> Result<DriverRows> {
+    async fn run_alone(&self, plan: &Plan, sql: SqlText, values: Vec<Value>) -> Result<DriverRows> {
         let own = match self.0.connections.exclusive().await {
             Ok(own) => own,
             Err(missed) => return self.0.turned_away(sql, values, missed),
@@ -374,9 +369,7 @@ impl Inner {
             Effect::CopyIn => COPY_IN,
             Effect::Mixed => plan::MIXED,
         };
-        Err(self
-            .attempt(sql.clone(), values.to_vec())
-            .usage(refusal))
+        Err(self.attempt(sql.clone(), values.to_vec()).usage(refusal))
     }
 
     /// Gives up what takes longer than `statement_timeout`, unless the server does so. What is given up is cancelled.
@@ -417,9 +410,8 @@ impl Inner {
             rows.as_ref()
                 .map(|rows| begun.map(|_| rows.given_or_changed())),
         );
-        self.account.counted(
-            rows.map_err(|fault| self.attempt(sql.clone(), values.to_vec()).fault(fault)),
-        )
+        self.account
+            .counted(rows.map_err(|fault| self.attempt(sql.clone(), values.to_vec()).fault(fault)))
     }
 }
 

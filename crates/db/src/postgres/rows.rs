@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use tsumugi_pg::Column;
 use tsumugi_pg_proto::types::json::{self, Style};
-use tsumugi_pg_proto::types::{
-    Decode as _, DecodeError, Format, Kind, Type, print,
-};
+use tsumugi_pg_proto::types::{Decode as _, DecodeError, Format, Kind, Type, print};
 use tsumugi_values::json::write_string;
 use tsumugi_values::{Timestamp, TimestampTz};
 
@@ -174,7 +172,7 @@ impl<'a> Field<'a> {
         plain.unwrap_or(ValueRef::Rich(Rich::field(self)))
     }
 
-    pub(crate) fn nature(self) -> ValueKind {
+    pub(crate) fn kind(self) -> ValueKind {
         let ty = self.ty();
         match (ty.kind(), ty.oid()) {
             (_, oid::NUMERIC) => ValueKind::Decimal,

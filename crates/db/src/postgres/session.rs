@@ -17,8 +17,8 @@ use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::TransactionOptions;
 use crate::rows::Rows;
-use crate::sqlite::Executed;
 use crate::sql_text::SqlText;
+use crate::sqlite::Executed;
 use crate::value::Value;
 
 /// A connection of one's own. See [`crate::Session`].

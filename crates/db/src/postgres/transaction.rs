@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::{Columns, Rows};
-use crate::sqlite::Executed;
 use crate::sql_text::SqlText;
+use crate::sqlite::Executed;
 use crate::value::Value;
 
 const NESTED: &str = "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for the transaction's own methods";
@@ -328,9 +328,7 @@ pub(super) fn permitted(
         Effect::CopyIn => COPY_IN,
         Effect::Mixed => plan::MIXED,
     };
-    Err(pool
-        .attempt(sql.clone(), values.to_vec())
-        .usage(refusal))
+    Err(pool.attempt(sql.clone(), values.to_vec()).usage(refusal))
 }
 
 /// A point in a transaction. See [`crate::Savepoint`].
@@ -455,9 +453,7 @@ impl RowStream {
         let next = batch(&self.pool, &self.own, self.rows.next()).await;
         let next = next.and_then(|rows| Ok(rows.map(DriverRows::new).transpose()?));
         let next = next.map_err(|fault| {
-            let attempt = self
-                .pool
-                .attempt(self.sql.clone(), self.values.clone());
+            let attempt = self.pool.attempt(self.sql.clone(), self.values.clone());
             attempt.fault(fault)
         });
         if !matches!(next, Ok(Some(_))) {

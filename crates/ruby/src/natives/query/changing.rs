@@ -96,11 +96,7 @@ fn changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__delete", |host, reader, _, built| {
         let dialect = built.face.dialect();
         let statement = reader.checked(built.query.to_delete(dialect))?;
-        Ok(one(
-            built.target(host, reader)?,
-            statement,
-            &built.query,
-        ))
+        Ok(one(built.target(host, reader)?, statement, &built.query))
     })?;
     methods.derive("__set", |reader, call, query| {
         Ok(query.set_all(reader.record(call.argument(0))?))
