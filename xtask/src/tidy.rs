@@ -6,6 +6,7 @@ mod circles;
 mod edges;
 mod heads;
 mod invariants;
+mod kinds;
 mod leftovers;
 mod lengths;
 mod links;
@@ -59,6 +60,7 @@ const RULES: &[Rule] = &[
     edges::findings,
     heads::findings,
     invariants::findings,
+    kinds::findings,
     leftovers::findings,
     lengths::findings,
     links::findings,

@@ -67,9 +67,9 @@ impl Row<'_> {
             RowRef::Packed(row) => {
                 for (index, (key, cell)) in columns.keys().iter().zip(row.cells()).enumerate() {
                     let Some(out) = object.key(key) else { continue };
-                    match columns.held(index) {
+                    match columns.declared_type(index) {
                         DeclaredType::Plain => write_cell(cell, out),
-                        held => match held.value(cell) {
+                        declared => match declared.value(cell) {
                             ValueRef::Rich(rich) => rich.write_json(out)?,
                             ValueRef::Boolean(truth) => write_bool(truth, out),
                             _ => write_cell(cell, out),

@@ -72,11 +72,11 @@ impl<'a> Rich<'a> {
     }
 
     /// What it is.
-    pub fn nature(&self) -> ValueKind {
+    pub fn kind(&self) -> ValueKind {
         match self.0 {
-            Of::Postgres(field) => field.nature(),
-            Of::Firebird(field) => field.nature(),
-            Of::Typed(typed) => typed.nature(),
+            Of::Postgres(field) => field.kind(),
+            Of::Firebird(field) => field.kind(),
+            Of::Typed(typed) => typed.kind(),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'a> Rich<'a> {
 impl std::fmt::Debug for Rich<'_> {
     /// The type only.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Rich").field(&self.nature()).finish()
+        f.debug_tuple("Rich").field(&self.kind()).finish()
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Value {
     Json(String),
 }
 
-/// Lossless conversions to the variant of the same nature.
+/// Lossless conversions to the variant of the same kind.
 macro_rules! from {
     ($($source:ty => $variant:ident),* $(,)?) => {
         $(impl From<$source> for Value {

@@ -8,7 +8,7 @@ use crate::ValueError;
 use crate::iso::{Scanner, astronomical, two};
 
 /// Days from 1970-01-01 to 2000-01-01.
-const UNIX_TO_POSTGRES_DAYS: i64 = 10_957;
+const UNIX_TO_2000_DAYS: i64 = 10_957;
 /// -4713-11-24 (4714 BC), Julian day 0: the first date: that of PostgreSQL, the widest of the databases.
 const DAYS_MIN: i64 = -2_451_545;
 /// 5874897-12-31: the last one.
@@ -82,12 +82,12 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year_of_era = year.rem_euclid(400);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468 - UNIX_TO_POSTGRES_DAYS
+    era * 146_097 + day_of_era - 719_468 - UNIX_TO_2000_DAYS
 }
 
 /// The inverse: astronomical year, month, day.
 pub(crate) fn civil_from_days(days: i64) -> (i64, u8, u8) {
-    let days = days + UNIX_TO_POSTGRES_DAYS + 719_468;
+    let days = days + UNIX_TO_2000_DAYS + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
     let year_of_era =

@@ -189,7 +189,9 @@ pub fn compare(one: &str, other: &str) -> Ordering {
 /// Whether a number is added or taken away again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// It is added.
     Add,
+    /// It is taken away.
     Remove,
 }
 

@@ -9,7 +9,7 @@ use crate::iso::{MICROS_PER_DAY, MICROS_PER_SECOND, Scanner, astronomical};
 use crate::{Date, Time, ValueError};
 
 /// Microseconds from 1970-01-01 to 2000-01-01.
-const UNIX_TO_POSTGRES_MICROS: i64 = 946_684_800_000_000;
+const UNIX_TO_2000_MICROS: i64 = 946_684_800_000_000;
 /// 4714-11-24 00:00:00 BC, the first that PostgreSQL takes, the widest of the databases.
 const MICROS_MIN: i64 = -211_813_488_000_000_000;
 /// 294277-01-01 00:00:00, the first that it does not.
@@ -57,7 +57,7 @@ macro_rules! stamp {
 
             /// `micros` microseconds since 1970-01-01 00:00:00; `None` if no database has such a time.
             pub fn from_unix_micros(micros: i64) -> Option<Self> {
-                in_range(micros.checked_sub(UNIX_TO_POSTGRES_MICROS)?).map(Self)
+                in_range(micros.checked_sub(UNIX_TO_2000_MICROS)?).map(Self)
             }
 
             /// Microseconds since 1970-01-01 00:00:00; `None` for an infinity and what 64 bits cannot hold.
@@ -65,7 +65,7 @@ macro_rules! stamp {
                 if !self.is_finite() {
                     return None;
                 }
-                self.0.checked_add(UNIX_TO_POSTGRES_MICROS)
+                self.0.checked_add(UNIX_TO_2000_MICROS)
             }
 
             /// A date and a time of day; `None` if no database has such a time.

@@ -69,7 +69,7 @@ impl Shapes {
 /// The rows of a result, or some of them.
 #[derive(Clone)]
 pub(crate) struct Rows {
-    kept: Arc<RowsInner>,
+    inner: Arc<RowsInner>,
     range: Range<usize>,
     blobs: Arc<Blobs>,
 }
@@ -94,7 +94,7 @@ impl Rows {
         }
         Rows {
             range: 0..ends.len(),
-            kept: Arc::new(RowsInner {
+            inner: Arc::new(RowsInner {
                 format: Arc::clone(rows.format()),
                 columns,
                 bytes,
@@ -113,7 +113,7 @@ impl Rows {
 
     /// Whether rows name blobs.
     pub(super) fn name_blobs(&self) -> bool {
-        let columns = self.kept.format.columns();
+        let columns = self.inner.format.columns();
         columns.iter().any(|column| column.kind == Kind::Blob)
     }
 
@@ -156,7 +156,7 @@ impl Rows {
     }
 
     pub(crate) fn columns(&self) -> &Arc<Columns> {
-        &self.kept.columns
+        &self.inner.columns
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -165,15 +165,15 @@ impl Rows {
 
     /// Rows that came, or that were changed where none may come.
     pub(super) fn given_or_changed(&self) -> usize {
-        if self.kept.format.columns().is_empty() {
-            usize::try_from(self.kept.affected).unwrap_or(usize::MAX)
+        if self.inner.format.columns().is_empty() {
+            usize::try_from(self.inner.affected).unwrap_or(usize::MAX)
         } else {
             self.len()
         }
     }
 
     pub(super) fn affected(&self) -> u64 {
-        self.kept.affected
+        self.inner.affected
     }
 
     /// The rows as the driver knows them.
@@ -187,7 +187,7 @@ impl Rows {
         }
         Some(Row {
             row: self.raw_row(self.range.start + index)?,
-            columns: &self.kept.columns,
+            columns: &self.inner.columns,
             blobs: &self.blobs,
         })
     }
@@ -197,13 +197,13 @@ impl Rows {
     }
 
     fn raw_row(&self, index: usize) -> Option<RawRow<'_>> {
-        let end = *self.kept.ends.get(index)?;
-        let bytes = self.kept.bytes.get(self.start(index)..end)?;
-        RawRow::of(&self.kept.format, bytes)
+        let end = *self.inner.ends.get(index)?;
+        let bytes = self.inner.bytes.get(self.start(index)..end)?;
+        RawRow::of(&self.inner.format, bytes)
     }
 
     fn start(&self, index: usize) -> usize {
-        let before = index.checked_sub(1).and_then(|at| self.kept.ends.get(at));
+        let before = index.checked_sub(1).and_then(|at| self.inner.ends.get(at));
         before.copied().unwrap_or(0)
     }
 }
@@ -281,7 +281,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(crate) fn nature(self) -> ValueKind {
+    pub(crate) fn kind(self) -> ValueKind {
         match self.field.value(RULES) {
             Value::Decimal(_) => ValueKind::Decimal,
             Value::Date(_) => ValueKind::Date,

@@ -172,7 +172,7 @@ impl<'a> Field<'a> {
         plain.unwrap_or(ValueRef::Rich(Rich::field(self)))
     }
 
-    pub(crate) fn nature(self) -> ValueKind {
+    pub(crate) fn kind(self) -> ValueKind {
         let ty = self.ty();
         match (ty.kind(), ty.oid()) {
             (_, oid::NUMERIC) => ValueKind::Decimal,

@@ -25,7 +25,7 @@ pub struct Columns {
     /// `"name":` ready for JSON, or none where a later column of the same name hides this one.
     keys: Box<[Option<Box<[u8]>>]>,
     /// What they hold, where the database's own types do not say it all.
-    held: Box<[DeclaredType]>,
+    types: Box<[DeclaredType]>,
 }
 
 impl Columns {
@@ -43,13 +43,13 @@ impl Columns {
             })
         };
         let keys = (0..names.len()).map(key).collect();
-        let held = Box::default();
-        Columns { names, keys, held }
+        let types = Box::default();
+        Columns { names, keys, types }
     }
 
     /// The same, where the types that were declared say more than the database's own.
-    pub(crate) fn declared(mut self, held: impl IntoIterator<Item = DeclaredType>) -> Columns {
-        self.held = held.into_iter().collect();
+    pub(crate) fn declared(mut self, types: impl IntoIterator<Item = DeclaredType>) -> Columns {
+        self.types = types.into_iter().collect();
         self
     }
 
@@ -57,14 +57,17 @@ impl Columns {
     pub(crate) fn are<'a>(
         &self,
         names: impl Iterator<Item = &'a str>,
-        held: impl Iterator<Item = DeclaredType>,
+        types: impl Iterator<Item = DeclaredType>,
     ) -> bool {
-        self.names().eq(names) && self.held.iter().copied().eq(held)
+        self.names().eq(names) && self.types.iter().copied().eq(types)
     }
 
-    /// What the column at `index` holds.
-    pub(crate) fn held(&self, index: usize) -> DeclaredType {
-        self.held.get(index).copied().unwrap_or(DeclaredType::Plain)
+    /// What the column at `index` holds, as far as it was declared.
+    pub(crate) fn declared_type(&self, index: usize) -> DeclaredType {
+        self.types
+            .get(index)
+            .copied()
+            .unwrap_or(DeclaredType::Plain)
     }
 
     /// How many columns there are.
@@ -256,7 +259,7 @@ impl<'a> Row<'a> {
             RowRef::Packed(row) => {
                 let columns = row.columns;
                 let cells = row.cells().enumerate();
-                Walk::Packed(cells.map(|(index, cell)| columns.held(index).value(cell)))
+                Walk::Packed(cells.map(|(index, cell)| columns.declared_type(index).value(cell)))
             }
             RowRef::Postgres(row) => Walk::Postgres(row.values()),
             RowRef::Firebird(row) => Walk::Firebird(row.values()),

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io::Write as _;
 
+use tsumugi_sql::schema::KindName;
 use tsumugi_values::decimal::Digits;
 use tsumugi_values::{Date, Timestamp, TimestampTz};
 
@@ -50,27 +51,34 @@ impl DeclaredType {
             return DeclaredType::Expression;
         };
         let (name, size) = declared.split_once('(').unwrap_or((declared, ""));
-        let is = |wanted: &str| name.trim_ascii().eq_ignore_ascii_case(wanted);
-        if is("boolean") {
-            return DeclaredType::Boolean;
-        }
-        if !name.contains('_') {
+        let Some(kind) = KindName::declared(name.trim_ascii()) else {
             return DeclaredType::Plain;
-        }
-        match () {
-            () if is("decimal_text") => {
+        };
+        match kind {
+            KindName::Boolean => DeclaredType::Boolean,
+            KindName::Decimal => {
                 let scale = size.trim_end_matches(')').split(',').nth(1);
-                DeclaredType::Decimal(
-                    scale
-                        .and_then(|scale| scale.trim().parse().ok())
-                        .unwrap_or(0),
-                )
+                let scale = scale.and_then(|scale| scale.trim().parse().ok());
+                DeclaredType::Decimal(scale.unwrap_or(0))
             }
-            () if is("date_text") => DeclaredType::Date,
-            () if is("datetime_text") => DeclaredType::DateTime,
-            () if is("timestamp_text") => DeclaredType::Timestamp,
-            () if is("json_text") => DeclaredType::Json,
-            () => DeclaredType::Plain,
+            KindName::Date => DeclaredType::Date,
+            KindName::DateTime => DeclaredType::DateTime,
+            KindName::Timestamp => DeclaredType::Timestamp,
+            KindName::Json => DeclaredType::Json,
+            KindName::Increments
+            | KindName::SmallInteger
+            | KindName::MediumInteger
+            | KindName::Integer
+            | KindName::BigInteger
+            | KindName::Double
+            | KindName::Float
+            | KindName::Uuid
+            | KindName::Char
+            | KindName::String
+            | KindName::Text
+            | KindName::Time
+            | KindName::Binary
+            | KindName::Enum => DeclaredType::Plain,
         }
     }
 
@@ -103,8 +111,8 @@ pub(crate) enum Typed<'a> {
 }
 
 impl<'a> Typed<'a> {
-    fn read(held: DeclaredType, text: &'a str) -> Option<Typed<'a>> {
-        match held {
+    fn read(declared: DeclaredType, text: &'a str) -> Option<Typed<'a>> {
+        match declared {
             DeclaredType::Expression => {
                 let digits = Digits::of(text.strip_suffix(EXACT)?)?;
                 Some(Typed::Decimal(digits, digits.scale()))
@@ -124,7 +132,7 @@ impl<'a> Typed<'a> {
         }
     }
 
-    pub(crate) fn nature(self) -> ValueKind {
+    pub(crate) fn kind(self) -> ValueKind {
         match self {
             Typed::Decimal(..) => ValueKind::Decimal,
             Typed::Date(_) => ValueKind::Date,

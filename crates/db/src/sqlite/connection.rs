@@ -469,19 +469,19 @@ impl ResultBuffers {
     /// The columns of a statement: those of last time if they are still the same, which a changed table may prevent.
     fn columns(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> Arc<Columns> {
         let names = || prepared.column_names();
-        let held = || {
+        let types = || {
             let columns = prepared.columns();
             columns.map(|column| DeclaredType::of(column.decl_type()))
         };
         if let Some(columns) = self.columns.get(sql)
-            && columns.are(names(), held())
+            && columns.are(names(), types())
         {
             return columns.clone();
         }
         if self.columns.len() >= self.columns_max {
             self.columns.clear();
         }
-        let columns = Columns::new(names()).declared(held());
+        let columns = Columns::new(names()).declared(types());
         let columns = Arc::new(columns);
         self.columns.insert(sql.clone(), columns.clone());
         columns

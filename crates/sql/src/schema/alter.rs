@@ -484,7 +484,7 @@ fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String
 /// Makes a table anew and copies what both have.
 fn anew(from: &Table, to: &Table, dialect: &Dialect) -> Result<Vec<String>> {
     let name = Name::from(format!("{}__new", to.name.as_str()));
-    let kept: Vec<&Name> = to
+    let copied: Vec<&Name> = to
         .columns
         .iter()
         .map(|column| &column.name)
@@ -494,9 +494,9 @@ fn anew(from: &Table, to: &Table, dialect: &Dialect) -> Result<Vec<String>> {
         writer.text("insert into ");
         writer.table(&name)?;
         writer.text(" (");
-        writer.list(&kept, |writer, name| writer.bare_name(name))?;
+        writer.list(&copied, |writer, name| writer.bare_name(name))?;
         writer.text(") select ");
-        writer.list(&kept, |writer, name| writer.bare_name(name))?;
+        writer.list(&copied, |writer, name| writer.bare_name(name))?;
         writer.text(" from ");
         writer.table(&from.name)
     })?;

@@ -19,7 +19,7 @@ pub struct Column {
     pub(crate) comment: Option<String>,
 }
 
-/// What a column holds.
+/// What a column holds. Each has a row in the table of `kinds.rs`.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -1,6 +1,6 @@
-//! The kinds of columns in each database: the type that is written, the one its catalog shows, now, and what must be checked because
-//! the type does not. Rule: a type of SQLite names what the column holds, so that whoever reads the table can tell a decimal from
-//! a text; its affinity is the one that keeps what is stored as it is.
+//! The kinds of columns: one table of what each is called, here, in Ruby and in each database. Beside it what its size says, its now, and what
+//! must be checked because the type does not. Rule: a type of SQLite names what the column holds, so that whoever reads the table can tell a
+//! decimal from a text; its affinity is the one that keeps what is stored as it is. What depends on the kind matches all of them.
 
 use super::column::{Column, Kind, Sign};
 use super::literal;
@@ -9,110 +9,181 @@ use crate::error::{Error, Result, usage};
 use crate::limits::DECIMAL_DIGITS_MAX;
 use crate::write::Writer;
 
-/// The size of segments that a JSON column of Firebird is declared with. Others have 80 unless somebody says another.
-pub const JSON_SEGMENT_BYTES: u16 = 74;
-
 /// Most characters of a `char` or `string`: what PostgreSQL allows.
 const CHARACTERS_MAX: u32 = 10_485_760;
 
+/// What a kind is called in the databases, without its size.
+struct Types {
+    sqlite: &'static str,
+    postgres: &'static str,
+    /// As PostgreSQL's catalog shows it.
+    shown: &'static str,
+    firebird: &'static str,
+}
+
+macro_rules! kinds {
+    ($($name:ident: $word:literal, $sqlite:literal, $postgres:literal, $shown:literal, $firebird:literal;)*) => {
+        /// The kinds of columns without their sizes. Exhaustive, so that who depends on the kind is asked about a new one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum KindName {
+            $(
+                #[doc = concat!("See [`Kind::", stringify!($name), "`].")]
+                $name,
+            )*
+        }
+
+        impl KindName {
+            /// All of them.
+            pub const ALL: &[KindName] = &[$(KindName::$name),*];
+
+            /// The word for it in Ruby, and the name of its method in Rust.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(KindName::$name => $word,)*
+                }
+            }
+
+            const fn types(self) -> Types {
+                match self {
+                    $(KindName::$name => Types {
+                        sqlite: $sqlite,
+                        postgres: $postgres,
+                        shown: $shown,
+                        firebird: $firebird,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+// A decimal of SQLite would be REAL and lose digits; as text with its own order it is exact. The size of segments means nothing to Firebird, and
+// tells JSON from a text: others have 80 unless somebody says another.
+kinds! {
+    //             word              SQLite            PostgreSQL          its catalog                    Firebird
+    Increments:    "increments",     "integer",        "bigint",           "bigint",                      "bigint";
+    SmallInteger:  "small_integer",  "smallint",       "smallint",         "smallint",                    "smallint";
+    MediumInteger: "medium_integer", "mediumint",      "integer",          "integer",                     "integer";
+    Integer:       "integer",        "integer",        "integer",          "integer",                     "integer";
+    BigInteger:    "big_integer",    "bigint",         "bigint",           "bigint",                      "bigint";
+    Decimal:       "decimal",        "decimal_text",   "numeric",          "numeric",                     "decimal";
+    Double:        "double",         "double",         "double precision", "double precision",            "double precision";
+    Float:         "float",          "float",          "real",             "real",                        "float";
+    Uuid:          "uuid",           "uuid_text",      "uuid",             "uuid",                        "char(36)";
+    Char:          "char",           "char",           "char",             "character",                   "char";
+    String:        "string",         "varchar",        "varchar",          "character varying",           "varchar";
+    Text:          "text",           "text",           "text",             "text",                        "blob sub_type text";
+    Date:          "date",           "date_text",      "date",             "date",                        "date";
+    DateTime:      "datetime",       "datetime_text",  "timestamp",        "timestamp without time zone", "timestamp";
+    Time:          "time",           "time_text",      "time",             "time without time zone",      "time";
+    Timestamp:     "timestamp",      "timestamp_text", "timestamptz",      "timestamp with time zone",    "timestamp";
+    Binary:        "binary",         "blob",           "bytea",            "bytea",                       "blob sub_type binary";
+    Boolean:       "boolean",        "boolean",        "boolean",          "boolean",                     "boolean";
+    Enum:          "enum",           "enum_text",      "text",             "text",                        "varchar";
+    Json:          "json",           "json_text",      "jsonb",            "jsonb",                       "blob sub_type text segment size 74";
+}
+
+impl KindName {
+    /// The kind that is called so.
+    pub fn of(word: &str) -> Option<KindName> {
+        let mut all = KindName::ALL.iter().copied();
+        all.find(|name| name.word() == word)
+    }
+
+    /// The kind whose columns SQLite declares with this type, which is without its size. Of two with one type the one whose numbers nobody gives.
+    pub fn declared(sqlite: &str) -> Option<KindName> {
+        let is_type = |name: &KindName| name.types().sqlite.eq_ignore_ascii_case(sqlite);
+        let is_given = |name: &KindName| *name == KindName::Increments;
+        let mut all = KindName::ALL.iter().copied();
+        all.find(|name| is_type(name) && !is_given(name))
+    }
+}
+
 impl Kind {
+    /// The kind without its size.
+    pub fn name(&self) -> KindName {
+        match self {
+            Kind::Increments => KindName::Increments,
+            Kind::SmallInteger => KindName::SmallInteger,
+            Kind::MediumInteger => KindName::MediumInteger,
+            Kind::Integer => KindName::Integer,
+            Kind::BigInteger => KindName::BigInteger,
+            Kind::Decimal { .. } => KindName::Decimal,
+            Kind::Double => KindName::Double,
+            Kind::Float => KindName::Float,
+            Kind::Uuid => KindName::Uuid,
+            Kind::Char(_) => KindName::Char,
+            Kind::String(_) => KindName::String,
+            Kind::Text => KindName::Text,
+            Kind::Date => KindName::Date,
+            Kind::DateTime => KindName::DateTime,
+            Kind::Time => KindName::Time,
+            Kind::Timestamp => KindName::Timestamp,
+            Kind::Binary => KindName::Binary,
+            Kind::Boolean => KindName::Boolean,
+            Kind::Enum(_) => KindName::Enum,
+            Kind::Json => KindName::Json,
+        }
+    }
+
     /// The type as it is written in a statement.
     pub(crate) fn written(&self, dialect: &Dialect) -> Result<String> {
         self.check(dialect)?;
+        let types = self.name().types();
+        let size = self.size(dialect.family);
         Ok(match dialect.family {
-            Family::Sqlite => self.sqlite(),
-            Family::Postgres => self.postgres(),
-            Family::Firebird => self.firebird(),
+            Family::Sqlite => format!("{}{size}{}", types.sqlite, self.collation()),
+            Family::Postgres => format!("{}{size}", types.postgres),
+            Family::Firebird => format!("{}{size}", types.firebird),
         })
     }
 
     /// The type as the catalog shows it.
     pub(crate) fn shown(&self, dialect: &Dialect) -> Result<String> {
-        Ok(match (dialect.family, self) {
-            (Family::Sqlite, Kind::Decimal { precision, scale }) => {
-                format!("decimal_text({precision},{scale})")
-            }
-            (Family::Postgres, Kind::Char(n)) => format!("character({n})"),
-            (Family::Postgres, Kind::String(n)) => format!("character varying({n})"),
-            (Family::Postgres, Kind::DateTime) => "timestamp without time zone".to_owned(),
-            (Family::Postgres, Kind::Time) => "time without time zone".to_owned(),
-            (Family::Postgres, Kind::Timestamp) => "timestamp with time zone".to_owned(),
-            _ => self.written(dialect)?,
-        })
-    }
-
-    fn sqlite(&self) -> String {
-        match self {
-            Kind::Increments | Kind::Integer => "integer".to_owned(),
-            Kind::SmallInteger => "smallint".to_owned(),
-            Kind::MediumInteger => "mediumint".to_owned(),
-            Kind::BigInteger => "bigint".to_owned(),
-            // A decimal column would be REAL and lose digits; as text with its own order it is exact.
-            Kind::Decimal { precision, scale } => {
-                format!("decimal_text({precision},{scale}) collate decimal")
-            }
-            Kind::Double => "double".to_owned(),
-            Kind::Float => "float".to_owned(),
-            Kind::Uuid => "uuid_text".to_owned(),
-            Kind::Char(n) => format!("char({n})"),
-            Kind::String(n) => format!("varchar({n})"),
-            Kind::Text => "text".to_owned(),
-            Kind::Date => "date_text".to_owned(),
-            Kind::DateTime => "datetime_text".to_owned(),
-            Kind::Time => "time_text".to_owned(),
-            Kind::Timestamp => "timestamp_text".to_owned(),
-            Kind::Binary => "blob".to_owned(),
-            Kind::Boolean => "boolean".to_owned(),
-            Kind::Enum(_) => "enum_text".to_owned(),
-            Kind::Json => "json_text".to_owned(),
+        let types = self.name().types();
+        let size = self.size(dialect.family);
+        match dialect.family {
+            Family::Sqlite => Ok(format!("{}{size}", types.sqlite)),
+            Family::Postgres => Ok(format!("{}{size}", types.shown)),
+            Family::Firebird => self.written(dialect),
         }
     }
 
-    fn postgres(&self) -> String {
+    /// What stands behind the type's name.
+    fn size(&self, family: Family) -> String {
         match self {
-            Kind::Increments | Kind::BigInteger => "bigint".to_owned(),
-            Kind::SmallInteger => "smallint".to_owned(),
-            Kind::MediumInteger | Kind::Integer => "integer".to_owned(),
-            Kind::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
-            Kind::Double => "double precision".to_owned(),
-            Kind::Float => "real".to_owned(),
-            Kind::Uuid => "uuid".to_owned(),
-            Kind::Char(n) => format!("char({n})"),
-            Kind::String(n) => format!("varchar({n})"),
-            Kind::Text | Kind::Enum(_) => "text".to_owned(),
-            Kind::Date => "date".to_owned(),
-            Kind::DateTime => "timestamp".to_owned(),
-            Kind::Time => "time".to_owned(),
-            Kind::Timestamp => "timestamptz".to_owned(),
-            Kind::Binary => "bytea".to_owned(),
-            Kind::Boolean => "boolean".to_owned(),
-            Kind::Json => "jsonb".to_owned(),
-        }
-    }
-
-    fn firebird(&self) -> String {
-        match self {
-            Kind::Increments | Kind::BigInteger => "bigint".to_owned(),
-            Kind::SmallInteger => "smallint".to_owned(),
-            Kind::MediumInteger | Kind::Integer => "integer".to_owned(),
-            Kind::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
-            Kind::Double => "double precision".to_owned(),
-            Kind::Float => "float".to_owned(),
-            Kind::Uuid => "char(36)".to_owned(),
-            Kind::Char(n) => format!("char({n})"),
-            Kind::String(n) => format!("varchar({n})"),
-            Kind::Text => "blob sub_type text".to_owned(),
-            // The size of segments means nothing to the server, and tells this from a text.
-            Kind::Json => format!("blob sub_type text segment size {JSON_SEGMENT_BYTES}"),
-            Kind::Date => "date".to_owned(),
-            Kind::DateTime | Kind::Timestamp => "timestamp".to_owned(),
-            Kind::Time => "time".to_owned(),
-            Kind::Binary => "blob sub_type binary".to_owned(),
-            Kind::Boolean => "boolean".to_owned(),
-            Kind::Enum(of) => {
+            Kind::Decimal { precision, scale } => format!("({precision},{scale})"),
+            Kind::Char(n) | Kind::String(n) => format!("({n})"),
+            Kind::Enum(of) if family == Family::Firebird => {
                 let longest = of.iter().map(|text| text.chars().count()).max();
-                format!("varchar({})", longest.unwrap_or(1).max(1))
+                format!("({})", longest.unwrap_or(1).max(1))
             }
+            Kind::Increments
+            | Kind::SmallInteger
+            | Kind::MediumInteger
+            | Kind::Integer
+            | Kind::BigInteger
+            | Kind::Double
+            | Kind::Float
+            | Kind::Uuid
+            | Kind::Text
+            | Kind::Date
+            | Kind::DateTime
+            | Kind::Time
+            | Kind::Timestamp
+            | Kind::Binary
+            | Kind::Boolean
+            | Kind::Enum(_)
+            | Kind::Json => String::new(),
+        }
+    }
+
+    /// The order that SQLite has to be told of.
+    fn collation(&self) -> &'static str {
+        if self.name() == KindName::Decimal {
+            " collate decimal"
+        } else {
+            ""
         }
     }
 
@@ -146,28 +217,54 @@ impl Kind {
     pub(crate) fn now(&self, dialect: &Dialect) -> Result<(&'static str, &'static str)> {
         // As wide as a time that is bound, so that texts compare as times do.
         let utc = "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')";
-        Ok(match (dialect.family, self) {
-            (Family::Sqlite, Kind::DateTime | Kind::Timestamp) => (utc, utc),
-            (Family::Sqlite, Kind::Date) => ("date('now')", "date('now')"),
-            (Family::Sqlite, Kind::Time) => ("time('now')", "time('now')"),
-            (Family::Postgres, Kind::Timestamp) => ("current_timestamp", "CURRENT_TIMESTAMP"),
-            (Family::Postgres, Kind::DateTime) => {
-                ("timezone('utc', now())", "timezone('utc'::text, now())")
-            }
-            (Family::Postgres, Kind::Date) => (
-                "timezone('utc', now())::date",
-                "(timezone('utc'::text, now()))::date",
-            ),
-            (Family::Postgres, Kind::Time) => (
-                "timezone('utc', now())::time",
-                "(timezone('utc'::text, now()))::time without time zone",
-            ),
-            (Family::Firebird, Kind::DateTime | Kind::Timestamp) => {
-                ("current_timestamp", "current_timestamp")
-            }
-            (Family::Firebird, Kind::Date) => ("current_date", "current_date"),
-            (Family::Firebird, Kind::Time) => ("current_time", "current_time"),
-            _ => return usage("now is a default of dates and times"),
+        let [sqlite, postgres, firebird] = match self.name() {
+            KindName::DateTime => [
+                (utc, utc),
+                ("timezone('utc', now())", "timezone('utc'::text, now())"),
+                ("current_timestamp", "current_timestamp"),
+            ],
+            KindName::Timestamp => [
+                (utc, utc),
+                ("current_timestamp", "CURRENT_TIMESTAMP"),
+                ("current_timestamp", "current_timestamp"),
+            ],
+            KindName::Date => [
+                ("date('now')", "date('now')"),
+                (
+                    "timezone('utc', now())::date",
+                    "(timezone('utc'::text, now()))::date",
+                ),
+                ("current_date", "current_date"),
+            ],
+            KindName::Time => [
+                ("time('now')", "time('now')"),
+                (
+                    "timezone('utc', now())::time",
+                    "(timezone('utc'::text, now()))::time without time zone",
+                ),
+                ("current_time", "current_time"),
+            ],
+            KindName::Increments
+            | KindName::SmallInteger
+            | KindName::MediumInteger
+            | KindName::Integer
+            | KindName::BigInteger
+            | KindName::Decimal
+            | KindName::Double
+            | KindName::Float
+            | KindName::Uuid
+            | KindName::Char
+            | KindName::String
+            | KindName::Text
+            | KindName::Binary
+            | KindName::Boolean
+            | KindName::Enum
+            | KindName::Json => return usage("now is a default of dates and times"),
+        };
+        Ok(match dialect.family {
+            Family::Sqlite => sqlite,
+            Family::Postgres => postgres,
+            Family::Firebird => firebird,
         })
     }
 }
@@ -213,7 +310,23 @@ impl Column {
                     check("length", format!("length({name}) <= {n}"));
                 }
                 Kind::Boolean => check("boolean", format!("{name} in (0, 1)")),
-                _ => {}
+                Kind::Increments
+                | Kind::SmallInteger
+                | Kind::MediumInteger
+                | Kind::Integer
+                | Kind::BigInteger
+                | Kind::Decimal { .. }
+                | Kind::Double
+                | Kind::Float
+                | Kind::Uuid
+                | Kind::Text
+                | Kind::Date
+                | Kind::DateTime
+                | Kind::Time
+                | Kind::Timestamp
+                | Kind::Binary
+                | Kind::Enum(_)
+                | Kind::Json => {}
             }
         }
         Ok(checks)

@@ -20,7 +20,7 @@ pub use column::{
     string, text, time, timestamp, uuid,
 };
 pub use describe::Description;
-pub use kinds::limits_length;
+pub use kinds::{KindName, limits_length};
 
 use crate::name::Name;
 use column::Foreign;

@@ -3,6 +3,7 @@
 
 use super::column::{Column, Default, Foreign, Kind, Nulls, OnDelete, Sign, column};
 use super::describe::{Described, Description};
+use super::kinds::KindName;
 use super::{Index, Keys, Table, literal};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Result, usage};
@@ -50,41 +51,12 @@ pub(super) fn unknown_word(sql: &str, dialect: &Dialect) -> Option<String> {
     let mut words = code
         .map(|piece| piece.text.to_ascii_lowercase())
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-    let ours = |word: &String| WORDS.contains(&word.as_str()) || kind_named(word).is_some();
+    let ours = |word: &String| WORDS.contains(&word.as_str()) || KindName::declared(word).is_some();
     let unknown = words.find(|word| !ours(word));
     unknown.map(|word| format!("the word {word} in its definition"))
 }
 
-/// The kind whose type begins with this word, of the smallest size.
-fn kind_named(word: &str) -> Option<Kind> {
-    Some(match word {
-        "integer" => Kind::Integer,
-        "smallint" => Kind::SmallInteger,
-        "mediumint" => Kind::MediumInteger,
-        "bigint" => Kind::BigInteger,
-        "decimal_text" => Kind::Decimal {
-            precision: 1,
-            scale: 0,
-        },
-        "double" => Kind::Double,
-        "float" => Kind::Float,
-        "uuid_text" => Kind::Uuid,
-        "char" => Kind::Char(1),
-        "varchar" => Kind::String(1),
-        "text" => Kind::Text,
-        "date_text" => Kind::Date,
-        "datetime_text" => Kind::DateTime,
-        "time_text" => Kind::Time,
-        "timestamp_text" => Kind::Timestamp,
-        "blob" => Kind::Binary,
-        "boolean" => Kind::Boolean,
-        "enum_text" => Kind::Enum(Vec::new()),
-        "json_text" => Kind::Json,
-        _ => return None,
-    })
-}
-
-/// The kind with this type.
+/// The kind with this type. The values of an enum are in its check.
 fn kind_of(shown: &str) -> Option<Kind> {
     let (word, sizes) = match shown
         .strip_suffix(')')
@@ -93,15 +65,31 @@ fn kind_of(shown: &str) -> Option<Kind> {
         Some((word, sizes)) => (word, sizes),
         None => (shown, ""),
     };
-    Some(match kind_named(word)? {
-        Kind::Char(_) => Kind::Char(sizes.parse().ok()?),
-        Kind::String(_) => Kind::String(sizes.parse().ok()?),
-        Kind::Decimal { .. } => {
+    Some(match KindName::declared(word)? {
+        KindName::Increments => Kind::Increments,
+        KindName::SmallInteger => Kind::SmallInteger,
+        KindName::MediumInteger => Kind::MediumInteger,
+        KindName::Integer => Kind::Integer,
+        KindName::BigInteger => Kind::BigInteger,
+        KindName::Decimal => {
             let (precision, scale) = sizes.split_once(',')?;
             let (precision, scale) = (precision.parse().ok()?, scale.parse().ok()?);
             Kind::Decimal { precision, scale }
         }
-        kind => kind,
+        KindName::Double => Kind::Double,
+        KindName::Float => Kind::Float,
+        KindName::Uuid => Kind::Uuid,
+        KindName::Char => Kind::Char(sizes.parse().ok()?),
+        KindName::String => Kind::String(sizes.parse().ok()?),
+        KindName::Text => Kind::Text,
+        KindName::Date => Kind::Date,
+        KindName::DateTime => Kind::DateTime,
+        KindName::Time => Kind::Time,
+        KindName::Timestamp => Kind::Timestamp,
+        KindName::Binary => Kind::Binary,
+        KindName::Boolean => Kind::Boolean,
+        KindName::Enum => Kind::Enum(Vec::new()),
+        KindName::Json => Kind::Json,
     })
 }
 

@@ -131,20 +131,20 @@ impl Writer<'_> {
             self.text(operator.sign());
             return self.side(right, left);
         }
-        let told = match operator {
+        let as_type = match operator {
             Binary::Concatenate => type_of,
             _ => type_of_number,
         };
-        self.calculated(left, outer, told)?;
+        self.calculated(left, outer, as_type)?;
         self.text(operator.sign());
-        self.calculated(right, outer, told)
+        self.calculated(right, outer, as_type)
     }
 
-    /// A part of an expression of this level whose type the database cannot tell by its place. Of a value `told` says it.
-    fn calculated(&mut self, expr: &Expr, outer: Level, told: TypeOf) -> Result<()> {
+    /// A part of an expression of this level whose type the database cannot tell by its place. Of a value `as_type` says it.
+    fn calculated(&mut self, expr: &Expr, outer: Level, as_type: TypeOf) -> Result<()> {
         match expr.node() {
             Node::Value(value) => {
-                self.typed(value, told);
+                self.typed(value, as_type);
                 Ok(())
             }
             _ if outer == Level::Any => self.expr(expr),
@@ -152,14 +152,14 @@ impl Writer<'_> {
         }
     }
 
-    /// A value by itself, with its type where the database has to be told.
+    /// A value by itself, with its type where the database needs it.
     pub(super) fn alone(&mut self, value: &Value) {
         self.typed(value, type_of);
     }
 
-    fn typed(&mut self, value: &Value, told: TypeOf) {
+    fn typed(&mut self, value: &Value, as_type: TypeOf) {
         match self.dialect.types {
-            Types::Said => self.cast(value, &told(value)),
+            Types::Said => self.cast(value, &as_type(value)),
             Types::Found => self.found(value),
         }
     }
@@ -273,8 +273,8 @@ impl Writer<'_> {
         let cast = &*call.function == "avg" && self.dialect.average == Average::Argument;
         self.text(if cast { "cast(" } else { "" });
         // Of these the first argument says what the others are.
-        let told = matches!(&*call.function, "coalesce" | "nullif");
-        self.list(&call.arguments, |writer, argument| match told {
+        let is_typed = matches!(&*call.function, "coalesce" | "nullif");
+        self.list(&call.arguments, |writer, argument| match is_typed {
             true => writer.like_first(argument),
             false => writer.calculated(argument, Level::Any, type_of),
         })?;

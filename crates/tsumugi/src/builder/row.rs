@@ -113,7 +113,7 @@ macro_rules! numbers {
     ($($method:ident $visit:ident $type:ty;)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0 {
-                ValueRef::Rich(rich) if rich.nature() == ValueKind::Decimal => {
+                ValueRef::Rich(rich) if rich.kind() == ValueKind::Decimal => {
                     let text = print(&rich)?;
                     let error = |_| DeserializeError(format!("{text} is no {}", stringify!($type)));
                     visitor.$visit(text.parse::<$type>().map_err(error)?)
@@ -135,7 +135,7 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
             ValueRef::Text(text) => visitor.visit_borrowed_str(text),
             ValueRef::Blob(bytes) => visitor.visit_borrowed_bytes(bytes),
             ValueRef::Boolean(boolean) => visitor.visit_bool(boolean),
-            ValueRef::Rich(rich) if rich.nature() == ValueKind::Structure => {
+            ValueRef::Rich(rich) if rich.kind() == ValueKind::Structure => {
                 let mut json = Vec::new();
                 rich.write_json(&mut json)
                     .map_err(|error| DeserializeError(error.to_string()))?;

@@ -42,7 +42,7 @@ where
 
 fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Result<'c, Value<'c>> {
     let mut text = Vec::new();
-    match rich.nature() {
+    match rich.kind() {
         ValueKind::Structure => {
             rich.write_json(&mut text)
                 .map_err(|error| raise(scope, &error))?;
@@ -60,7 +60,7 @@ fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Resu
     }
     rich.write_text(&mut text)
         .map_err(|error| raise(scope, &error))?;
-    match rich.nature() {
+    match rich.kind() {
         ValueKind::Timestamp | ValueKind::TimestampTz => {
             Ok(scope.float(if text.first() == Some(&b'-') {
                 f64::NEG_INFINITY

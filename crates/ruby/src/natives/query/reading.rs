@@ -242,7 +242,7 @@ fn value<'s>(scope: &'s Scope<'s>, rows: &Rows, depth_max: usize) -> Result<'s, 
         return Ok(Value::nil());
     };
     if let ValueRef::Rich(rich) = value
-        && rich.nature() == ValueKind::Decimal
+        && rich.kind() == ValueKind::Decimal
     {
         let mut text = Vec::new();
         let written = rich.write_text(&mut text).is_ok();

@@ -3,7 +3,9 @@
 
 use tsumugi_db::Value as Bind;
 use tsumugi_mruby::{Kind as Class, Result, Scope, Value};
-use tsumugi_sql::schema::{Alteration, Column, Kind, OnDelete, Table, alter, column, foreign};
+use tsumugi_sql::schema::{
+    Alteration, Column, Kind, KindName, OnDelete, Table, alter, column, foreign,
+};
 
 use super::super::binds::bind;
 use crate::natives::arguments::{text, wrong_type};
@@ -125,35 +127,35 @@ impl<'c> Reader<'c> {
     }
 
     fn kind(&self, word: &str, arguments: Value<'c>) -> Result<'c, Kind> {
+        let Some(name) = KindName::of(word) else {
+            let message = format!("there is no kind of column called {word}");
+            return Err(self.scope.error("ArgumentError", message));
+        };
         let argument = |index| self.at(arguments, index);
-        Ok(match word {
-            "increments" => Kind::Increments,
-            "small_integer" => Kind::SmallInteger,
-            "medium_integer" => Kind::MediumInteger,
-            "integer" => Kind::Integer,
-            "big_integer" => Kind::BigInteger,
-            "decimal" => Kind::Decimal {
+        Ok(match name {
+            KindName::Increments => Kind::Increments,
+            KindName::SmallInteger => Kind::SmallInteger,
+            KindName::MediumInteger => Kind::MediumInteger,
+            KindName::Integer => Kind::Integer,
+            KindName::BigInteger => Kind::BigInteger,
+            KindName::Decimal => Kind::Decimal {
                 precision: self.number(argument(0), "the precision")?,
                 scale: self.number(argument(1), "the scale")?,
             },
-            "double" => Kind::Double,
-            "float" => Kind::Float,
-            "uuid" => Kind::Uuid,
-            "char" => Kind::Char(self.number(argument(0), "the length")?),
-            "string" => Kind::String(self.number(argument(0), "the length")?),
-            "text" => Kind::Text,
-            "date" => Kind::Date,
-            "datetime" => Kind::DateTime,
-            "time" => Kind::Time,
-            "timestamp" => Kind::Timestamp,
-            "binary" => Kind::Binary,
-            "boolean" => Kind::Boolean,
-            "enum" => Kind::Enum(self.names(argument(0))?),
-            "json" => Kind::Json,
-            other => {
-                let message = format!("there is no kind of column called {other}");
-                return Err(self.scope.error("ArgumentError", message));
-            }
+            KindName::Double => Kind::Double,
+            KindName::Float => Kind::Float,
+            KindName::Uuid => Kind::Uuid,
+            KindName::Char => Kind::Char(self.number(argument(0), "the length")?),
+            KindName::String => Kind::String(self.number(argument(0), "the length")?),
+            KindName::Text => Kind::Text,
+            KindName::Date => Kind::Date,
+            KindName::DateTime => Kind::DateTime,
+            KindName::Time => Kind::Time,
+            KindName::Timestamp => Kind::Timestamp,
+            KindName::Binary => Kind::Binary,
+            KindName::Boolean => Kind::Boolean,
+            KindName::Enum => Kind::Enum(self.names(argument(0))?),
+            KindName::Json => Kind::Json,
         })
     }
 
