@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::bench::{Asked, Bench, Entry, Run};
 use crate::client::{self, Client};
 use crate::figures::Figures;
+use crate::firebird_cost;
 use crate::limits::WARM_UP_MS;
 use crate::load::{self, Expected, Pace, Plan, Transport};
 use crate::process::{Process, find, free_address};
@@ -179,7 +180,8 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     let expected = same(bench, &servers, QUERIES[0].1, "")?;
     first_bytes(bench, &servers, &expected)?;
     pages(bench, &servers, &expected)?;
-    peaks(bench, &servers)
+    peaks(bench, &servers)?;
+    firebird_cost::compare(bench, &url)
 }
 
 /// Every way that can be had here.

@@ -19,6 +19,7 @@ mod driver;
 mod fibre;
 mod figures;
 mod firebird;
+mod firebird_cost;
 mod http;
 mod kv;
 mod limits;

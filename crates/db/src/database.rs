@@ -12,7 +12,7 @@ use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::outcome::attended;
 use crate::rows::{Columns, Rows};
-use crate::value::Value;
+use crate::value::{Value, bounded, bounded_together};
 use crate::{firebird, postgres, sqlite};
 
 pub use crate::sqlite::Executed;
@@ -80,11 +80,12 @@ impl Database {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
+        let values = bounded(values)?;
         match self {
-            Database::Sqlite(pool) => pool.query(sql.into(), values.into()).await,
-            Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
+            Database::Sqlite(pool) => pool.query(sql.into(), values).await,
+            Database::Postgres(pool) => pool.query(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values.into())).await,
+            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values)).await,
         }
     }
 
@@ -94,11 +95,12 @@ impl Database {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
+        let values = bounded(values)?;
         match self {
-            Database::Sqlite(pool) => pool.execute(sql.into(), values.into()).await,
-            Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
+            Database::Sqlite(pool) => pool.execute(sql.into(), values).await,
+            Database::Postgres(pool) => pool.execute(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values.into())).await,
+            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values)).await,
         }
     }
 
@@ -129,7 +131,7 @@ impl Database {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         Ok(match self {
             Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql, values, by).await?),
             Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values, by).await?),
@@ -153,6 +155,7 @@ impl Database {
         statements: Vec<(Arc<str>, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
+        let statements = bounded_together(statements)?;
         match self {
             Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
             Database::Sqlite(_) | Database::Firebird(_) => {
@@ -261,7 +264,7 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql, values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
@@ -278,7 +281,7 @@ impl Transaction {
         sql: impl Into<Arc<str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
@@ -315,7 +318,7 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => {
                 attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Sqlite)
@@ -335,6 +338,7 @@ impl Transaction {
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
+        let statements = bounded_together(statements)?;
         if let Transaction::Postgres(own) = self {
             return attended!(own.owner(), own.pipeline(statements));
         }

@@ -15,7 +15,7 @@ use crate::options::TransactionOptions;
 use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
-use crate::value::Value;
+use crate::value::{Value, bounded, bounded_together};
 
 impl Database {
     /// A connection of the caller's own, for what a session keeps: settings, temporary tables, locks, prepared plans. It counts
@@ -119,7 +119,7 @@ impl Session {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let Session::Postgres(own) = self;
-        own.query(sql.into(), values.into()).await
+        own.query(sql.into(), bounded(values)?).await
     }
 
     /// Like [`Database::execute`], and the statement may change the session.
@@ -129,7 +129,7 @@ impl Session {
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
         let Session::Postgres(own) = self;
-        own.execute(sql.into(), values.into()).await
+        own.execute(sql.into(), bounded(values)?).await
     }
 
     /// Like [`Database::execute_script`], on this connection.
@@ -155,7 +155,7 @@ impl Session {
         by: BatchSize,
     ) -> Result<RowStream> {
         let Session::Postgres(own) = self;
-        let stream = own.stream(sql.into(), values.into(), by).await;
+        let stream = own.stream(sql.into(), bounded(values)?, by).await;
         stream.map(RowStream::Postgres)
     }
 
@@ -166,7 +166,7 @@ impl Session {
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;
-        own.pipeline(statements, atomicity).await
+        own.pipeline(bounded_together(statements)?, atomicity).await
     }
 
     pub(crate) async fn is_in_transaction(&self) -> Result<bool> {

@@ -12,6 +12,11 @@ use tsumugi_worker::{Address, Error};
 pub struct Listen(Vec<Address>);
 
 impl Listen {
+    /// All of its addresses, of which there is one at least.
+    pub fn all(&self) -> &[Address] {
+        &self.0
+    }
+
     /// The addresses of all of them, each once.
     pub fn addresses(all: Vec<Listen>) -> Vec<Address> {
         let mut addresses: Vec<Address> = Vec::new();

@@ -56,6 +56,9 @@ struct Failed {
     again: Instant,
 }
 
+/// A write, since when it has waited, and where its answer goes.
+type Asked = (Write, Instant, oneshot::Sender<Result<Written>>);
+
 /// Callers of one group with what to answer them.
 struct Waiting {
     answer: oneshot::Sender<Result<Written>>,
@@ -126,7 +129,10 @@ impl Writer {
             };
         }
         if !writes.is_empty() {
-            self.commit_group(writes);
+            let mut writes = writes.into_iter();
+            while writes.len() > 0 {
+                self.commit_group(&mut writes);
+            }
             self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
         }
         for job in after {
@@ -144,7 +150,9 @@ impl Writer {
         }
     }
 
-    fn commit_group(&mut self, writes: Vec<(Write, Instant, oneshot::Sender<Result<Written>>)>) {
+    /// Commits the first of these writes, as many as change records of [`GROUP_BYTES_MAX`] together, and one at least. Where they cannot be
+    /// committed, none of them is.
+    fn commit_group(&mut self, writes: &mut std::vec::IntoIter<Asked>) {
         self.heal_if_due();
         let inner = self.inner.clone();
         let told = inner.shared.watches.any().then(Vec::new);
@@ -154,7 +162,7 @@ impl Writer {
             let decided = inner.with_store(|store| {
                 let moment = inner.shared.moment();
                 let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, told);
-                for (write, asked, answer) in writes {
+                for (write, asked, answer) in writes.by_ref() {
                     let count = match &write {
                         Write::Batch(writes) => writes.len() as u64,
                         _ => 1,
@@ -166,6 +174,9 @@ impl Writer {
                         asked,
                         writes: count,
                     });
+                    if overlay.held() >= GROUP_BYTES_MAX {
+                        break;
+                    }
                 }
                 Ok(overlay.finish())
             });
@@ -177,7 +188,8 @@ impl Writer {
             if failure.is_some() {
                 self.first = Bytes::new();
             }
-        } else {
+        }
+        if failure.is_some() {
             for (_, asked, answer) in writes {
                 waiting.push(Waiting {
                     answer,

@@ -15,15 +15,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    BatchSize, Database, Executor, Isolation, Names, Options, Savepoint, Session, StatementLog,
-    TransactionMode, TransactionOptions, Value as Bind,
+    BatchSize, BindRoom, Database, Executor, Isolation, Names, Options, Savepoint, Session,
+    StatementLog, TransactionMode, TransactionOptions, Value as Bind,
 };
 use tsumugi_mruby::{Call, Result, Scope, Value};
 
 use super::{Natives, text};
 use crate::answer::{Operation, answer, nil};
 use crate::host::{Host, Mode};
-use binds::bind;
+use binds::binds;
 use face::{Begun, Face, face};
 use failure::failure;
 pub(crate) use failure::raise;
@@ -103,8 +103,12 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
         let (sql, values) = sql_and_values(call);
         let sql = text(scope, sql, "the SQL")?;
         let depth_max = host.settings.limits.json_depth_max;
-        let binds = values.iter().map(|value| bind(scope, *value, depth_max));
-        let binds = binds.collect::<Result<'_, Vec<Bind>>>()?;
+        let binds = binds(
+            scope,
+            values.iter().copied(),
+            depth_max,
+            BindRoom::default(),
+        )?;
         let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match target.query(sql, binds).await {
@@ -317,9 +321,9 @@ fn statement<'c>(
     let sql = text(scope, call.argument(1), "the SQL")?;
     let values = call.argument(2);
     let depth_max = host.settings.limits.json_depth_max;
-    let binds = (0..scope.array_len(values))
-        .map(|index| bind(scope, scope.array_at(values, index), depth_max));
-    Ok((target, sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
+    let values = (0..scope.array_len(values)).map(|index| scope.array_at(values, index));
+    let binds = binds(scope, values, depth_max, BindRoom::default())?;
+    Ok((target, sql, binds))
 }
 
 fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options> {
