@@ -1,9 +1,10 @@
 //! What commands print of an application, a database or an address before anything is served: lines, names of variables, and nothing more.
 
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -146,39 +147,46 @@ fn migrate_without_a_server_ends_like_check() {
     }
 }
 
-/// The lines of a server's log until one has this text.
-fn lines_until(mut command: Command, text: &str) -> Vec<String> {
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let log = BufReader::new(child.stderr.take().unwrap());
-    let mut lines = Vec::new();
-    for line in log.lines().map_while(Result::ok) {
-        let is_last = line.contains(text);
-        lines.push(line);
-        if is_last {
-            break;
+/// A server that logs into a file, until it is dropped.
+struct Server<'f> {
+    child: Child,
+    folder: &'f Path,
+}
+
+impl Server<'_> {
+    fn start<'f>(folder: &'f Path, words: &[&str]) -> Server<'f> {
+        let log = File::create(folder.join("log")).unwrap();
+        let child = tsumugi(folder, words).stderr(log).spawn().unwrap();
+        Server { child, folder }
+    }
+
+    /// Its log, once there is this text in it, or after too long a time.
+    fn log_with(&self, text: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
+            if log.contains(text) || Instant::now() > end {
+                return log;
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    lines
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 #[test]
 fn request_that_cannot_be_read_has_its_reason_in_the_log() {
     let folder = folder_with(&[("app.rb", "get('/') { 'x' }\n")]);
     let words = ["serve", "--workers", "1", "--listen", "127.0.0.1:0"];
-    let mut child = tsumugi(folder.path(), &words)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut line_with = |text: &str| {
-        log.by_ref()
-            .map_while(Result::ok)
-            .find(|line| line.contains(text))
-    };
-    let listening = line_with("listening on http://").unwrap();
-    let (_, address) = listening.split_once("http://").unwrap();
+    let server = Server::start(folder.path(), &words);
+    let log = server.log_with("serving");
+    let (_, address) = log.split_once("listening on http://").unwrap();
     let address = address.split_whitespace().next().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let request = b"GET /?a=<b> HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -186,11 +194,10 @@ fn request_that_cannot_be_read_has_its_reason_in_the_log() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-    // It ends by itself, so that its log has an end.
-    let ended = Command::new("kill").arg(child.id().to_string()).status();
-    assert!(ended.unwrap().success());
-    let reason = line_with("could not be read").unwrap_or_default();
-    child.wait().unwrap();
+    drop(stream);
+    let log = server.log_with("could not be read");
+    let reason = log.lines().find(|line| line.contains("could not be read"));
+    let reason = reason.unwrap_or_else(|| panic!("no reason in {log}"));
     assert!(
         reason.contains("invalid URI") && reason.contains("400"),
         "{reason}"
@@ -222,11 +229,10 @@ fn admin_pages_listen_on_a_name_as_servers_do() {
         ],
     ];
     for words in servers {
-        let lines = lines_until(tsumugi(folder.path(), words), "serving");
-        let admin = |line: &&String| line.contains("admin pages on http://127.0.0.1:");
+        let log = Server::start(folder.path(), words).log_with("serving");
         assert!(
-            lines.iter().any(|line| admin(&line)),
-            "{words:?}: {lines:#?}"
+            log.contains("admin pages on http://127.0.0.1:"),
+            "{words:?}: {log}"
         );
     }
 }
@@ -240,7 +246,7 @@ fn settings_of_a_store_without_a_meaning_are_named_without_their_values() {
         "127.0.0.1:0",
         "a.tkh#num_buckets=77123,update_mode=in-place",
     ];
-    let lines = lines_until(tsumugi(folder.path(), &words), "serving").join("\n");
+    let lines = Server::start(folder.path(), &words).log_with("serving");
     assert!(
         lines.contains("num_buckets") && lines.contains("update_mode"),
         "{lines}"
