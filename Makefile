@@ -116,7 +116,7 @@ soak: bench-build ## every allocation of the VM failing, the demo while database
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
 	TSUMUGI_WALKS=5000 cargo test --package tsumugi-ruby --test walks -- --nocapture
-	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-fuzz --package tsumugi-http --package tsumugi-rpc --package tsumugi-db --test growth -- --nocapture
+	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-fuzz --package tsumugi-http --package tsumugi-rpc --package tsumugi-db --package tsumugi-sql --test 'growth*' -- --nocapture
 	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-ruby --test growth -- --nocapture --test-threads=1
 	TSUMUGI_IDLE_CONNECTIONS=10000 LINEAR_ROUNDS=1000 KILL_ROUNDS=200 cargo test --package tsumugi-rpc --test service -- --nocapture idle linear:: kill::
 

@@ -145,6 +145,18 @@ const CORRECTIONS: &[Correction] = &[
         "          pop();\n          if (n3->cdr->car) {\n            gen_assignment(s, n3->cdr->car, NULL, exc, NOVAL);\n          }\n          if (n3->cdr->cdr->car) {\n            codegen(s, n3->cdr->cdr->car, val);\n            if (val) pop();\n          }\n",
         "          if (n3->cdr->car) {\n            gen_assignment(s, n3->cdr->car, NULL, exc, NOVAL);\n          }\n          if (n3->cdr->cdr->car) {\n            codegen(s, n3->cdr->cdr->car, val);\n            if (val) {\n              pop();\n              gen_move(s, exc, cursp(), 0);\n            }\n          }\n          pop();\n",
     ),
+    // A call without a receiver that is given a block stands on the line of its word (of its first argument, which begins there), not
+    // on the line where its block ends: routes and timers are named by it, and so are frames of a backtrace.
+    (
+        "mrbgems/mruby-compiler/core/codegen.c",
+        "  int skip = 0, n = 0, nk = 0, noop = no_optimize(s), noself = 0, blk = 0, sp_save = cursp();\n\n  if (!tree->car) {\n",
+        "  int skip = 0, n = 0, nk = 0, noop = no_optimize(s), noself = 0, blk = 0, sp_save = cursp();\n  node *called = tree->cdr->cdr->car;\n  uint16_t lineno = s->lineno;\n\n  if (called && called->car && called->car->lineno < lineno) lineno = called->car->lineno;\n  if (!tree->car) {\n",
+    ),
+    (
+        "mrbgems/mruby-compiler/core/codegen.c",
+        "  else if (noself){\n    genop_3(s, blk ? OP_SSENDB",
+        "  else if (noself){\n    if (blk) s->lineno = lineno;\n    genop_3(s, blk ? OP_SSENDB",
+    ),
     // A method with required parameters only refused `f(key: 1)`, whose keywords are a Hash to it.
     (
         "src/vm.c",

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, HttpLoad, ProgramEntry, Run};
 use crate::client::{self, ProbeClient};
+use crate::firebird_cost;
 use crate::limits::WARM_UP_MS;
 use crate::load::{self, ExpectedBody, LoadPlan, LoadTransport, Pace};
 use crate::process::{Process, find, free_address};
@@ -189,7 +190,8 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     let expected = same(bench, &servers, QUERIES[0].1, "")?;
     first_bytes(bench, &servers, &expected)?;
     pages(bench, &servers, &expected)?;
-    peaks(bench, &servers)
+    peaks(bench, &servers)?;
+    firebird_cost::compare(bench, &url)
 }
 
 /// Every way that can be had here.

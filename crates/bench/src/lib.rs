@@ -18,6 +18,7 @@ mod database;
 mod driver;
 mod fibre;
 mod firebird;
+mod firebird_cost;
 mod http;
 mod kv;
 mod limits;

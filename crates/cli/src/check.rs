@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_ruby::RouteLine;
+use tsumugi_ruby::{RouteLine, Secret};
 
 use crate::application;
 
@@ -25,6 +25,11 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode> {
         let routes = app.routes().len();
         let plural = if routes == 1 { "route" } else { "routes" };
         println!("ok: {routes} {plural} in {}", arguments.app.display());
+        if Secret::is_made_up() {
+            println!(
+                "serve does not start here: it needs TSUMUGI_SECRET, which only --dev makes up; `openssl rand -hex 32` makes one"
+            );
+        }
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -159,6 +159,8 @@ fn main() -> ExitCode {
     let level = match &arguments.command {
         Command::Serve(_) => "info,tsumugi_db=debug",
         Command::Kv(arguments) if arguments.is_server() => "info",
+        // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
+        Command::Test(_) => "warn",
         _ => "warn,tsumugi_db=debug",
     };
     let log_file = match &arguments.command {

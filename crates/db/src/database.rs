@@ -13,7 +13,7 @@ use crate::options::{Options, TransactionOptions};
 use crate::outcome::attended;
 use crate::rows::{Columns, Rows};
 use crate::sql_text::SqlText;
-use crate::value::Value;
+use crate::value::{Value, bounded, bounded_together};
 use crate::{firebird, postgres, sqlite};
 
 pub use crate::sqlite::Executed;
@@ -81,12 +81,13 @@ impl Database {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
+        let values = bounded(values)?;
         match self {
-            Database::Sqlite(pool) => pool.query(sql.into().into(), values.into()).await,
-            Database::Postgres(pool) => pool.query(sql.into(), values.into()).await,
+            Database::Sqlite(pool) => pool.query(sql.into().into(), values).await,
+            Database::Postgres(pool) => pool.query(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
             Database::Firebird(pool) => {
-                Box::pin(pool.query(sql.into().into(), values.into())).await
+                Box::pin(pool.query(sql.into().into(), values)).await
             }
         }
     }
@@ -97,12 +98,13 @@ impl Database {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
+        let values = bounded(values)?;
         match self {
-            Database::Sqlite(pool) => pool.execute(sql.into().into(), values.into()).await,
-            Database::Postgres(pool) => pool.execute(sql.into(), values.into()).await,
+            Database::Sqlite(pool) => pool.execute(sql.into().into(), values).await,
+            Database::Postgres(pool) => pool.execute(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
             Database::Firebird(pool) => {
-                Box::pin(pool.execute(sql.into().into(), values.into())).await
+                Box::pin(pool.execute(sql.into().into(), values)).await
             }
         }
     }
@@ -134,7 +136,7 @@ impl Database {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         Ok(match self {
             Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql.into(), values, by).await?),
             Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values, by).await?),
@@ -160,6 +162,7 @@ impl Database {
         statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
+        let statements = bounded_together(statements)?;
         match self {
             Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
             Database::Sqlite(_) | Database::Firebird(_) => {
@@ -268,7 +271,7 @@ impl Transaction {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql.into(), values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
@@ -285,7 +288,7 @@ impl Transaction {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql.into(), values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
@@ -322,7 +325,7 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), values.into());
+        let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => {
                 attended!(own.owner(), own.stream(sql.into(), values, by)).map(RowStream::Sqlite)
@@ -342,6 +345,7 @@ impl Transaction {
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
+        let statements = bounded_together(statements)?;
         if let Transaction::Postgres(own) = self {
             return attended!(own.owner(), own.pipeline(statements));
         }

@@ -65,7 +65,7 @@ pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use sql_text::SqlText;
 pub use tsumugi_pg::Atomicity;
-pub use value::{Rich, Value, ValueKind, ValueRef};
+pub use value::{BindRoom, Rich, Value, ValueKind, ValueRef};
 pub use watched::{PoolScope, Watched};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.

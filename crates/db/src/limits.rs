@@ -13,6 +13,8 @@ pub const POOL_MIN_DEFAULT: usize = 1;
 pub const QUEUE_MAX: usize = 16_384;
 /// Most statements of one transaction that may wait for each other.
 pub const TRANSACTION_QUEUE_MAX: usize = 64;
+/// Most bytes of texts and blobs in the values of one statement, or of one pipeline.
+pub const BINDS_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Most prepared statements that a connection may be told to keep.
 pub const STATEMENT_CACHE_MAX: usize = 4_096;
 /// Prepared statements that a connection keeps unless the caller says otherwise.

@@ -16,7 +16,7 @@ use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
-use crate::value::Value;
+use crate::value::{Value, bounded, bounded_together};
 
 impl Database {
     /// A connection of the caller's own, for what a session keeps: settings, temporary tables, locks, prepared plans. It counts
@@ -120,7 +120,7 @@ impl Session {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let Session::Postgres(own) = self;
-        own.query(sql.into(), values.into()).await
+        own.query(sql.into(), bounded(values)?).await
     }
 
     /// Like [`Database::execute`], and the statement may change the session.
@@ -130,7 +130,7 @@ impl Session {
         values: impl Into<Vec<Value>>,
     ) -> Result<Executed> {
         let Session::Postgres(own) = self;
-        own.execute(sql.into(), values.into()).await
+        own.execute(sql.into(), bounded(values)?).await
     }
 
     /// Like [`Database::execute_script`], on this connection.
@@ -156,7 +156,7 @@ impl Session {
         by: BatchSize,
     ) -> Result<RowStream> {
         let Session::Postgres(own) = self;
-        let stream = own.stream(sql.into(), values.into(), by).await;
+        let stream = own.stream(sql.into(), bounded(values)?, by).await;
         stream.map(RowStream::Postgres)
     }
 
@@ -167,7 +167,7 @@ impl Session {
         atomicity: Atomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;
-        own.pipeline(statements, atomicity).await
+        own.pipeline(bounded_together(statements)?, atomicity).await
     }
 
     pub(crate) async fn is_in_transaction(&self) -> Result<bool> {

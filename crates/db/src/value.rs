@@ -1,6 +1,8 @@
 //! Values that go into a statement and references to values that come out of one.
 //! Not a conversion framework: a value keeps the type that the caller or the database gave it.
 
+use crate::error::{Error, Result};
+use crate::limits::BINDS_BYTES_MAX;
 use crate::rows::typed::Typed;
 use crate::{firebird, postgres};
 
@@ -26,6 +28,64 @@ pub enum Value {
     List(Vec<Value>),
     /// JSON text, for a parameter of type json or jsonb. SQLite stores it as text.
     Json(String),
+}
+
+impl Value {
+    /// Bytes of its texts and blobs.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Value::Text(text) | Value::Json(text) => text.len(),
+            Value::Blob(blob) => blob.len(),
+            Value::List(list) => list.iter().map(Value::bytes).sum(),
+            Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 0,
+        }
+    }
+}
+
+/// What the values of one statement or pipeline may still be longer by. Code that copies values takes room for each before it copies it.
+#[derive(Clone, Copy, Debug)]
+pub struct BindRoom {
+    left: usize,
+}
+
+impl Default for BindRoom {
+    fn default() -> BindRoom {
+        BindRoom {
+            left: BINDS_BYTES_MAX,
+        }
+    }
+}
+
+impl BindRoom {
+    /// Takes room for so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], which names the limit, when there is less.
+    pub fn take(&mut self, bytes: usize) -> Result<()> {
+        let Some(left) = self.left.checked_sub(bytes) else {
+            return Err(Error::usage(format!(
+                "the values have more than {BINDS_BYTES_MAX} bytes (binds_bytes_max): send them in several statements"
+            )));
+        };
+        self.left = left;
+        Ok(())
+    }
+}
+
+/// The values of a statement, if there is room for them.
+pub(crate) fn bounded(values: impl Into<Vec<Value>>) -> Result<Vec<Value>> {
+    let values = values.into();
+    BindRoom::default().take(values.iter().map(Value::bytes).sum())?;
+    Ok(values)
+}
+
+/// The statements of a pipeline, if there is room for their values.
+pub(crate) fn bounded_together<S>(
+    statements: Vec<(S, Vec<Value>)>,
+) -> Result<Vec<(S, Vec<Value>)>> {
+    let values = statements.iter().flat_map(|(_, values)| values);
+    BindRoom::default().take(values.map(Value::bytes).sum())?;
+    Ok(statements)
 }
 
 /// A value of a type that has no Rust type here. Its bytes are decoded when somebody asks.

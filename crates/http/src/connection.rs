@@ -208,6 +208,11 @@ impl<E: Spawn> HttpServer<E> {
 fn log_end(ended: Option<hyper::Result<()>>) {
     match ended {
         Some(Ok(())) => {}
+        // It had a status and no text; whoever wrote the client looks for the reason here.
+        Some(Err(error)) if error.is_parse() => {
+            let status = if error.is_parse_too_large() { 431 } else { 400 };
+            tracing::info!(%error, status, "a request could not be read");
+        }
         Some(Err(error)) => tracing::debug!(%error, "connection failed"),
         None => tracing::debug!(
             "connection closed: the client has gone or took longer than the limits allow"

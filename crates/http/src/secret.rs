@@ -53,6 +53,9 @@ pub enum SecretError {
     Random,
 }
 
+/// The secret that was made up for this process.
+static MADE: OnceLock<Secret> = OnceLock::new();
+
 impl Secret {
     /// A secret from somewhere else than the environment.
     pub fn new(text: &str) -> Secret {
@@ -67,9 +70,13 @@ impl Secret {
 
     /// The same for all workers until the process ends.
     pub fn of_this_process() -> Result<Secret, SecretError> {
-        static MADE: OnceLock<Secret> = OnceLock::new();
         let random = Secret::new(&URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES_MIN>()?));
         Ok(MADE.get_or_init(|| random).clone())
+    }
+
+    /// Whether something is signed in this process with a secret that was made up.
+    pub fn is_made_up() -> bool {
+        MADE.get().is_some()
     }
 }
 

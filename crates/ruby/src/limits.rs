@@ -47,6 +47,9 @@ pub(crate) const SORTED_BYTES_MAX: usize = 64 << 20;
 /// Records that one call reads or writes of `get_multi`, `set_multi`, `delete_multi` or `cas_multi`.
 pub(crate) const KV_MULTI_MAX: usize = 10_000;
 
+/// Bytes of keys and values that such a call finds, or is given.
+pub(crate) const KV_MULTI_BYTES_MAX: usize = 256 << 20;
+
 /// Records that `kv.scan` asks a store for at a time.
 pub(crate) const KV_PAGE_RECORDS: usize = 256;
 

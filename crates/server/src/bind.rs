@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::front::{AdminPages, Front, MetricsRegistry, Mode};
+use crate::listen::Listen;
 use anyhow::{Context as _, Result};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::{ServerTls, admin};
@@ -29,7 +30,7 @@ pub struct FrontOptions {
     access_log: Option<PathBuf>,
     /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
     #[arg(long, value_name = "ADDR")]
-    admin: Option<ListenAddress>,
+    admin: Option<Listen>,
 }
 
 impl FrontOptions {
@@ -65,17 +66,25 @@ impl FrontOptions {
 
     /// Starts the admin pages, if they are wanted.
     pub fn start_admin(&self, handle: Handle, front: &Front) -> Result<()> {
-        if let Some(address) = &self.admin {
-            let listener =
-                bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
-            admin::start(listener, Arc::new(AdminPages::new(handle, front)))?;
+        match &self.admin {
+            Some(addresses) => start_pages(addresses, Arc::new(AdminPages::new(handle, front))),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
+/// Starts admin pages on each address of `--admin`.
+pub fn start_pages(addresses: &Listen, pages: Arc<dyn admin::AdminSource>) -> Result<()> {
+    for address in addresses.all() {
+        let listener =
+            bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
+        admin::start(listener, Arc::clone(&pages))?;
+    }
+    Ok(())
+}
+
 /// Binds the admin address and says where, since port 0 is the system's choice.
-pub fn bind(address: &ListenAddress) -> Result<admin::AdminListener> {
+fn bind(address: &ListenAddress) -> Result<admin::AdminListener> {
     Ok(match address {
         ListenAddress::Tcp(address) => {
             let listener = TcpListener::bind(address)?;

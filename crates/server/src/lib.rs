@@ -18,7 +18,7 @@ mod stores;
 pub mod table;
 
 pub use application::{Application, Program, Shown, VmFigures};
-pub use bind::bind;
+pub use bind::start_pages;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
 pub use limit::{Limit, LimitError, Limited, Limits, Row, WORKER, assigned, row};
 pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};

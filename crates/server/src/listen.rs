@@ -12,6 +12,11 @@ use tsumugi_worker::{Error, ListenAddress};
 pub struct Listen(Vec<ListenAddress>);
 
 impl Listen {
+    /// All of its addresses, of which there is one at least.
+    pub fn all(&self) -> &[ListenAddress] {
+        &self.0
+    }
+
     /// The addresses of all of them, each once.
     pub fn addresses(all: Vec<Listen>) -> Vec<ListenAddress> {
         let mut addresses: Vec<ListenAddress> = Vec::new();

@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use tsumugi_http::{ServerTls, admin};
+use tsumugi_http::ServerTls;
 use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
 use tsumugi_rpc::{MESSAGE_BYTES_DEFAULT, RpcLimits};
-use tsumugi_server::{Listen, bind, streams_apart};
+use tsumugi_server::{Listen, start_pages, streams_apart};
 use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
 
 use super::limit::LimitSetting;
@@ -53,7 +53,7 @@ pub struct Options {
     insecure: bool,
     /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
     #[arg(long, value_name = "ADDR")]
-    admin: Option<ListenAddress>,
+    admin: Option<Listen>,
     /// Another value for a limit, under the name that its error message gives it; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<LimitSetting>,
@@ -128,10 +128,8 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     // The databases close with the last of those that know them.
     drop(databases);
     tell(server.addresses(), workers, tls.as_ref());
-    if let Some(address) = &arguments.admin {
-        let listener =
-            bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
-        admin::start(listener, Arc::new(store.desk(server.handle())))?;
+    if let Some(addresses) = &arguments.admin {
+        start_pages(addresses, Arc::new(store.desk(server.handle())))?;
     }
     let exit = server.run(move |worker| store.service(worker))?;
     Ok(ExitCode::from(exit.code()))

@@ -32,6 +32,8 @@ pub(super) struct Overlay<'a> {
     meta: Meta,
     moment: Moment,
     entries: BTreeMap<Bytes, Entry>,
+    /// Bytes of the values in them. A write may hold few bytes and change large records.
+    held: usize,
     /// No record has a key below this one.
     first: &'a mut Bytes,
     cleared: bool,
@@ -63,10 +65,16 @@ impl<'a> Overlay<'a> {
             meta,
             moment,
             entries: BTreeMap::new(),
+            held: 0,
             first,
             cleared: false,
             events,
         }
+    }
+
+    /// Bytes of the records that the group read or changed, as they are now.
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     /// Decides one write, with all those before it done.
@@ -106,8 +114,9 @@ impl<'a> Overlay<'a> {
             .as_ref()
             .is_some_and(|record| record.expires_ms == expires_ms);
         if is_due {
-            entry.record = None;
+            let expired = entry.record.take();
             entry.changed = true;
+            self.held -= length(expired.as_ref());
             self.tell(|| ChangeEvent::Expired(key.clone()));
         }
         Ok(is_due)
@@ -152,6 +161,7 @@ impl<'a> Overlay<'a> {
         })?;
         self.meta.count = 0;
         self.entries.clear();
+        self.held = 0;
         self.cleared = true;
         *self.first = Bytes::new();
         self.tell(|| ChangeEvent::Cleared);
@@ -167,6 +177,8 @@ impl<'a> Overlay<'a> {
             return;
         };
         let was_there = entry.record.is_some();
+        self.held += length(record.as_ref());
+        self.held -= length(entry.record.as_ref());
         entry.record = record;
         entry.changed = true;
         if is_put {
@@ -195,6 +207,7 @@ impl<'a> Overlay<'a> {
                         .map(|stored| decode(self.store, stored))
                         .transpose()?
                 };
+                self.held += length(record.as_ref());
                 Ok(place.insert(Entry {
                     before: record.as_ref().map(|record| record.expires_ms),
                     record,
@@ -224,6 +237,10 @@ impl<'a> Overlay<'a> {
         }
         Ok(None)
     }
+}
+
+fn length(record: Option<&StoredRecord>) -> usize {
+    record.map_or(0, |record| record.value.len())
 }
 
 impl Outcome {

@@ -56,6 +56,9 @@ struct WriterFailure {
     again: Instant,
 }
 
+/// A write, since when it has waited, and where its answer goes.
+type Submitted = (Write, Instant, oneshot::Sender<Result<WriteResult>>);
+
 /// Callers of one group with what to answer them.
 struct Waiting {
     answer: oneshot::Sender<Result<WriteResult>>,
@@ -126,7 +129,10 @@ impl Writer {
             };
         }
         if !writes.is_empty() {
-            self.commit_group(writes);
+            let mut writes = writes.into_iter();
+            while writes.len() > 0 {
+                self.commit_group(&mut writes);
+            }
             self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
         }
         for job in after {
@@ -144,10 +150,9 @@ impl Writer {
         }
     }
 
-    fn commit_group(
-        &mut self,
-        writes: Vec<(Write, Instant, oneshot::Sender<Result<WriteResult>>)>,
-    ) {
+    /// Commits the first of these writes, as many as change records of [`GROUP_BYTES_MAX`] together, and one at least. Where they cannot be
+    /// committed, none of them is.
+    fn commit_group(&mut self, writes: &mut std::vec::IntoIter<Submitted>) {
         self.heal_if_due();
         let inner = self.inner.clone();
         let events = inner.shared.watches.any().then(Vec::new);
@@ -157,7 +162,7 @@ impl Writer {
             let decided = inner.with_store(|store| {
                 let moment = inner.shared.moment();
                 let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, events);
-                for (write, submitted_at, answer) in writes {
+                for (write, submitted_at, answer) in writes.by_ref() {
                     let count = match &write {
                         Write::Batch(writes) => writes.len() as u64,
                         _ => 1,
@@ -169,6 +174,9 @@ impl Writer {
                         submitted_at,
                         writes: count,
                     });
+                    if overlay.held() >= GROUP_BYTES_MAX {
+                        break;
+                    }
                 }
                 Ok(overlay.finish())
             });
@@ -180,7 +188,8 @@ impl Writer {
             if failure.is_some() {
                 self.first = Bytes::new();
             }
-        } else {
+        }
+        if failure.is_some() {
             for (_, submitted_at, answer) in writes {
                 waiting.push(Waiting {
                     answer,

@@ -12,6 +12,7 @@ mod listening;
 mod logged;
 mod pipelines;
 mod queries;
+mod room;
 mod schema;
 mod sessions;
 mod streams;

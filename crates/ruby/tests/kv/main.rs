@@ -9,6 +9,7 @@ mod fetching;
 mod opening;
 mod queues;
 mod records;
+mod room;
 mod scanning;
 mod service;
 mod watching;

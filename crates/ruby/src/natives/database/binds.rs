@@ -1,18 +1,48 @@
 //! Values of Ruby as values of a statement. What each database makes of them is the driver's.
 //! Rule: a value is bound as what it is, or refused with what would work; never by guessing.
 
-use tsumugi_db::Value as Bind;
+use tsumugi_db::{BindRoom, Value as Bind};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
+use super::raise;
 use crate::limits::{BIND_DEPTH_MAX, COPIED_UNCHECKED_BYTES_MAX};
 
-/// One value.
+/// One value of a statement whose values have this room.
 pub(crate) fn bind<'c>(
     scope: &'c Scope<'c>,
     value: Value<'c>,
     json_depth_max: usize,
+    room: &mut BindRoom,
 ) -> Result<'c, Bind> {
-    at(scope, value, json_depth_max, 0)
+    at(scope, value, json_depth_max, 0, room)
+}
+
+/// All values of one statement.
+pub(crate) fn binds<'c>(
+    scope: &'c Scope<'c>,
+    values: impl Iterator<Item = Value<'c>>,
+    json_depth_max: usize,
+    mut room: BindRoom,
+) -> Result<'c, Vec<Bind>> {
+    values
+        .map(|value| bind(scope, value, json_depth_max, &mut room))
+        .collect()
+}
+
+/// A text or blob of Ruby, copied if there is room for it.
+fn copied<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    room: &mut BindRoom,
+) -> Result<'c, Option<Vec<u8>>> {
+    let Some(length) = scope.with_bytes(value, <[u8]>::len) else {
+        return Ok(None);
+    };
+    room.take(length).map_err(|error| raise(scope, &error))?;
+    if length > COPIED_UNCHECKED_BYTES_MAX {
+        scope.check_interrupt()?;
+    }
+    Ok(scope.bytes(value))
 }
 
 fn at<'c>(
@@ -20,6 +50,7 @@ fn at<'c>(
     value: Value<'c>,
     json_depth_max: usize,
     depth: usize,
+    room: &mut BindRoom,
 ) -> Result<'c, Bind> {
     Ok(match value.kind() {
         Kind::Nil => Bind::Null,
@@ -33,10 +64,7 @@ fn at<'c>(
         Kind::Float => Bind::Real(value.as_float().unwrap_or_default()),
         Kind::Symbol => Bind::Text(scope.text(value).unwrap_or_default()),
         Kind::String => {
-            let bytes = scope.bytes(value).unwrap_or_default();
-            if bytes.len() > COPIED_UNCHECKED_BYTES_MAX {
-                scope.check_interrupt()?;
-            }
+            let bytes = copied(scope, value, room)?.unwrap_or_default();
             match String::from_utf8(bytes) {
                 Ok(text) => Bind::Text(text),
                 Err(bytes) => Bind::Blob(bytes.into_bytes()),
@@ -44,7 +72,8 @@ fn at<'c>(
         }
         Kind::Array if depth < BIND_DEPTH_MAX => {
             let elements = (0..scope.array_len(value)).map(|i| scope.array_at(value, i));
-            let elements = elements.map(|element| at(scope, element, json_depth_max, depth + 1));
+            let elements =
+                elements.map(|element| at(scope, element, json_depth_max, depth + 1, room));
             Bind::List(elements.collect::<Result<'c, Vec<Bind>>>()?)
         }
         Kind::Array => {
@@ -54,10 +83,13 @@ fn at<'c>(
         Kind::Hash => {
             let mut json = Vec::new();
             crate::json::write(scope, value, json_depth_max, &mut json)?;
+            room.take(json.len())
+                .map_err(|error| raise(scope, &error))?;
             Bind::Json(String::from_utf8(json).unwrap_or_default())
         }
         _ => {
-            if let Some(blob) = scope.bytes(scope.ivar(value, scope.intern("@tsumugi_blob"))) {
+            let blob = scope.ivar(value, scope.intern("@tsumugi_blob"));
+            if let Some(blob) = copied(scope, blob, room)? {
                 return Ok(Bind::Blob(blob));
             }
             if scope.responds_to(value, "__bind") {

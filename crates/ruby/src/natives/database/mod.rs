@@ -17,8 +17,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    BatchSize, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
-    TransactionMode, TransactionOptions, Value as Bind,
+    BatchSize, BindRoom, Database, Isolation, Names, Options, Savepoint, Session,
+    StatementLog, TransactionMode, TransactionOptions,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_server::Mode;
@@ -26,7 +26,7 @@ use tsumugi_server::Mode;
 use crate::answer::{Operation, answer, nil};
 use crate::natives::arguments::text;
 use crate::natives::definitions::Natives;
-use binds::bind;
+use binds::binds;
 use failure::failure;
 pub(crate) use failure::raise;
 use handles::{SharedHandle, shared_handle};
@@ -107,8 +107,12 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
         let (sql, values) = sql_and_values(call);
         let sql = text(scope, sql, "the SQL")?;
         let depth_max = host.settings.limits.json_depth_max;
-        let binds = values.iter().map(|value| bind(scope, *value, depth_max));
-        let binds = binds.collect::<Result<'_, Vec<Bind>>>()?;
+        let binds = binds(
+            scope,
+            values.iter().copied(),
+            depth_max,
+            BindRoom::default(),
+        )?;
         let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match executor.query(sql, binds).await {

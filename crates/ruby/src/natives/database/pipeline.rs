@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::{Atomicity, Rows, SqlText, Value as Bind};
+use tsumugi_db::{Atomicity, BindRoom, Rows, SqlText, Value as Bind};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use super::binds::bind;
-use super::failure::failure;
+use super::binds::binds;
+use super::failure::{failure, raise};
 use super::statement::sql_and_values;
 use super::vm_database::executor;
 use crate::answer::{Operation, answer};
@@ -16,8 +16,15 @@ use crate::limits::PIPELINE_MAX;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
 
-/// What a `DB::Pipeline` carries: texts with their values.
-type Collected = RefCell<Vec<(SqlText, Vec<Bind>)>>;
+/// What a `DB::Pipeline` carries.
+#[derive(Default)]
+struct Statements {
+    /// Texts with their values.
+    list: Vec<(SqlText, Vec<Bind>)>,
+    room: BindRoom,
+}
+
+type Collected = RefCell<Statements>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -28,7 +35,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         scope.wrap(scope.rooted(&class), Collected::default())
     })?;
     natives.plain("db_pipeline_empty?", |_, scope, call| {
-        let is_empty = statements(scope, call.argument(0))?.borrow().is_empty();
+        let is_empty = statements(scope, call.argument(0))?.borrow().list.is_empty();
         Ok(Value::boolean(is_empty))
     })?;
     for name in ["query", "execute"] {
@@ -38,7 +45,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
     }
     natives.waiting("db_pipeline", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        let statements = statements(scope, call.argument(1))?.take();
+        let statements = statements(scope, call.argument(1))?.take().list;
         let atomicity = if call.argument(2).truthy() {
             Atomicity::All
         } else {
@@ -68,10 +75,14 @@ fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Resu
     let (sql, values) = sql_and_values(call);
     let depth_max = host.settings.limits.json_depth_max;
     // Ruby may run in what follows, and come here again: nothing is borrowed meanwhile.
-    let binds = values.iter().map(|value| bind(scope, *value, depth_max));
-    let binds = binds.collect::<Result<'c, Vec<Bind>>>()?;
+    let room = collected.borrow().room;
+    let binds = binds(scope, values.iter().copied(), depth_max, room)?;
     // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
-    let before = collected.borrow().last().map(|(sql, _)| sql.clone());
+    let before = collected
+        .borrow()
+        .list
+        .last()
+        .map(|(sql, _)| sql.clone());
     let same = before
         .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
     let sql = match same {
@@ -79,7 +90,7 @@ fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Resu
         None => text(scope, sql, "the SQL")?.into(),
     };
     let mut statements = collected.borrow_mut();
-    let place = statements.len();
+    let place = statements.list.len();
     if place == PIPELINE_MAX {
         drop(statements);
         let count = place + 1;
@@ -87,7 +98,14 @@ fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Resu
             format!("a pipeline takes {PIPELINE_MAX} statements (pipeline_max), not {count}");
         return Err(scope.error("ArgumentError", message));
     }
-    statements.push((sql, binds));
+    let mut room = statements.room;
+    let bytes = binds.iter().map(Bind::bytes).sum();
+    if let Err(error) = room.take(bytes) {
+        drop(statements);
+        return Err(raise(scope, &error));
+    }
+    statements.room = room;
+    statements.list.push((sql, binds));
     Ok(scope.integer(i64::try_from(place).unwrap_or(i64::MAX)))
 }
 

@@ -1,10 +1,10 @@
 //! What natives read of a statement: where it runs, its SQL and its values. Runs nothing.
 //! Rule: a value that cannot be bound is refused before anything waits.
 
-use tsumugi_db::{Executor, Value as Bind};
+use tsumugi_db::{BindRoom, Executor, Value as Bind};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use super::binds::bind;
+use super::binds::binds;
 use super::vm_database::executor;
 use crate::host::Host;
 use crate::natives::arguments::text;
@@ -27,7 +27,7 @@ pub(super) fn statement<'c>(
     let sql = text(scope, call.argument(1), "the SQL")?;
     let values = call.argument(2);
     let depth_max = host.settings.limits.json_depth_max;
-    let binds = (0..scope.array_len(values))
-        .map(|index| bind(scope, scope.array_at(values, index), depth_max));
-    Ok((executor, sql, binds.collect::<Result<'c, Vec<Bind>>>()?))
+    let values = (0..scope.array_len(values)).map(|index| scope.array_at(values, index));
+    let binds = binds(scope, values, depth_max, BindRoom::default())?;
+    Ok((executor, sql, binds))
 }

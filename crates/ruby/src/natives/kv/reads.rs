@@ -13,7 +13,7 @@ use super::remote;
 use super::scans::done;
 use super::store::{Backend, KvStore, embedded, store};
 use crate::answer::{Answer, Operation, answer, nil};
-use crate::limits::KV_MULTI_MAX;
+use crate::limits::{KV_MULTI_BYTES_MAX, KV_MULTI_MAX};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -107,13 +107,21 @@ pub(super) fn keys<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, 
         return Err(scope.error("KV::LimitExceeded", message));
     }
     let mut keys = Vec::with_capacity(count);
+    let mut bytes = 0;
+    let mut add = |value: Value<'c>| -> Result<'c, ()> {
+        let key = key(scope, value)?;
+        bytes += key.len();
+        check_bytes(bytes).map_err(|error| raise(scope, &error))?;
+        keys.push(key);
+        Ok(())
+    };
     for value in given {
         if value.kind() != Kind::Array {
-            keys.push(key(scope, *value)?);
+            add(*value)?;
             continue;
         }
         for i in 0..scope.array_len(*value) {
-            keys.push(key(scope, scope.array_at(*value, i))?);
+            add(scope.array_at(*value, i))?;
         }
     }
     Ok(keys)
@@ -149,12 +157,28 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+/// Whether the records of one call may have so many bytes.
+pub(super) fn check_bytes(bytes: usize) -> tsumugi_kv::Result<()> {
+    if bytes <= KV_MULTI_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::TooMany {
+        what: "bytes of records at once",
+        asked: bytes,
+        max: KV_MULTI_BYTES_MAX,
+        limit: "kv_multi_bytes_max",
+    })
+}
+
 type Records = Vec<(Bytes, Bytes)>;
 
 fn find_records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
     let mut found = Vec::new();
+    let mut bytes = 0;
     for key in keys {
         if let Some(value) = database.get(&key)? {
+            bytes += key.len() + value.len();
+            check_bytes(bytes)?;
             found.push((key, value));
         }
     }

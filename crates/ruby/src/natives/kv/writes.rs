@@ -12,7 +12,7 @@ use tsumugi_mruby::{Kind, NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{Options, Truth, integer, key, ttl, value};
 use super::failure::{Fault, failure, raise};
-use super::reads::keys;
+use super::reads::{check_bytes, keys};
 use super::remote;
 use super::store::{Backend, KvStore, embedded, store};
 use crate::answer::{Operation, answer};
@@ -329,7 +329,13 @@ fn records<'c>(
         let message = format!("{count} records at once; kv_multi_max is {KV_MULTI_MAX}");
         return Err(scope.error("KV::LimitExceeded", message));
     }
-    scope.entries(hash)
+    let entries = scope.entries(hash)?;
+    let length = |value: Value<'c>| scope.with_bytes(value, <[u8]>::len).unwrap_or_default();
+    let lengths = entries
+        .iter()
+        .map(|(name, content)| length(*name) + length(*content));
+    check_bytes(lengths.sum()).map_err(|error| raise(scope, &error))?;
+    Ok(entries)
 }
 
 fn set_multi<'c>(scope: &'c Scope<'c>, store: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {

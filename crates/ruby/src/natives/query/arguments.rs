@@ -1,9 +1,10 @@
 //! What Ruby gives to the builder's methods as parts of queries: names, values, conditions, orders, records. Decides no SQL.
 //! Rule: a Symbol is a name where a name can be; a String is one too, unless it is said to be SQL; everything else is bound.
 
+use std::cell::Cell;
 use std::ops::Bound;
 
-use tsumugi_db::Value as Bind;
+use tsumugi_db::{BindRoom, Value as Bind};
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{
     Expr, Item, Name, Operand, Order, Query, Record, Set, Source, Value as Bound_, all, col, raw,
@@ -18,6 +19,8 @@ use crate::natives::database::binds::bind;
 pub(super) struct Reader<'c> {
     pub(super) scope: &'c Scope<'c>,
     json_depth_max: usize,
+    /// For the values of the call.
+    room: Cell<BindRoom>,
 }
 
 impl<'c> Reader<'c> {
@@ -25,6 +28,7 @@ impl<'c> Reader<'c> {
         Reader {
             scope,
             json_depth_max: host.settings.limits.json_depth_max,
+            room: Cell::default(),
         }
     }
 
@@ -89,7 +93,10 @@ impl<'c> Reader<'c> {
 
     /// A value to be bound.
     pub(super) fn value(&self, value: Value<'c>) -> Result<'c, Bound_> {
-        self.exactly(bind(self.scope, value, self.json_depth_max)?, value)
+        let mut room = self.room.get();
+        let bind = bind(self.scope, value, self.json_depth_max, &mut room)?;
+        self.room.set(room);
+        self.exactly(bind, value)
     }
 
     /// What was bound of a value, with the exact numbers in it as such.

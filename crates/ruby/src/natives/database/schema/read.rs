@@ -1,7 +1,7 @@
 //! What the words of `db.create` and `db.alter` collected, as tables and alterations. The shapes are prelude/schema.rb's.
 //! Rule: what is no name, number or word of these is refused with what would be.
 
-use tsumugi_db::Value as Bind;
+use tsumugi_db::{BindRoom, Value as Bind};
 use tsumugi_mruby::{Kind as Class, Result, Scope, Value};
 use tsumugi_sql::schema::{
     Alteration, Column, Kind, KindName, OnDelete, Table, alter, column, foreign,
@@ -213,14 +213,21 @@ impl<'c> Reader<'c> {
         if value.kind() == Class::Array {
             return Err(wrong_type(self.scope, value, "a default", "one value"));
         }
-        Ok(match bind(self.scope, value, self.json_depth_max)? {
-            Bind::Boolean(truth) => Default::Boolean(truth),
-            Bind::Integer(integer) => Default::Integer(integer),
-            Bind::Real(real) => Default::Real(real),
-            Bind::Text(text) => Default::Text(text),
-            Bind::Blob(blob) => Default::Blob(blob),
-            Bind::Json(json) => Default::Json(json),
-            _ => Default::Null,
-        })
+        Ok(
+            match bind(
+                self.scope,
+                value,
+                self.json_depth_max,
+                &mut BindRoom::default(),
+            )? {
+                Bind::Boolean(truth) => Default::Boolean(truth),
+                Bind::Integer(integer) => Default::Integer(integer),
+                Bind::Real(real) => Default::Real(real),
+                Bind::Text(text) => Default::Text(text),
+                Bind::Blob(blob) => Default::Blob(blob),
+                Bind::Json(json) => Default::Json(json),
+                _ => Default::Null,
+            },
+        )
     }
 }

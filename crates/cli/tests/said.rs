@@ -1,0 +1,266 @@
+//! What commands print of an application, a database or an address before anything is served: lines, names of variables, and nothing more.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// What a command may take on a busy machine; it waits 5 s for a server that is not there.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn folder_with(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn tsumugi(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    command
+        .args(words)
+        .current_dir(folder)
+        .env_remove("DATABASE_URL")
+        .env_remove("TSUMUGI_SECRET")
+        .env_remove("TSUMUGI_LOG")
+        .stdin(Stdio::null());
+    command
+}
+
+/// The exit code, and everything that was printed.
+fn output(mut command: Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (output.status.code().unwrap(), text.concat())
+}
+
+#[test]
+fn routes_of_blocks_are_listed_at_the_line_of_their_word() {
+    let app = "get '/' do\n  1\nend\n\
+               post '/users/:id', id: Integer do |id|\n  # a comment\n  id\nend\n\
+               put '/long/:id',\n    id: Integer do |id|\n  id\nend\n\
+               get('/brace') {\n  2\n}\n\
+               scope '/api' do\n  delete '/:id', id: Integer do\n    nil\n  end\nend\n";
+    let folder = folder_with(&[("app.rb", app)]);
+    let (code, text) = output(tsumugi(folder.path(), &["routes"]));
+    let lines: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .collect();
+    let expected = ["app.rb:1", "app.rb:4", "app.rb:8", "app.rb:12", "app.rb:16"];
+    assert_eq!((code, &lines[..]), (0, &expected[..]), "{text}");
+}
+
+#[test]
+fn word_that_is_refused_is_named_with_its_own_line() {
+    let app = "\nget '/a', id: Integer do\n  1\n\n\nend\n";
+    let folder = folder_with(&[("app.rb", app)]);
+    let (code, text) = output(tsumugi(folder.path(), &["check"]));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("app.rb:2: route /a has no capture"), "{text}");
+}
+
+#[test]
+fn check_without_the_secret_that_serve_needs_says_so() {
+    let signed = "sessions\nget('/') { 'x' }\n";
+    let folder = folder_with(&[("app.rb", signed)]);
+    let (code, text) = output(tsumugi(folder.path(), &["check"]));
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("ok: 1 route in app.rb"), "{text}");
+    assert!(
+        text.contains("serve does not start here: it needs TSUMUGI_SECRET"),
+        "{text}"
+    );
+    let words = ["serve", "--listen", "127.0.0.1:0", "--workers", "1"];
+    let (code, text) = output(tsumugi(folder.path(), &words));
+    assert!(
+        code == 1 && text.contains("TSUMUGI_SECRET"),
+        "{code} {text}"
+    );
+
+    let mut with_secret = tsumugi(folder.path(), &["check"]);
+    with_secret.env("TSUMUGI_SECRET", "thirty-two bytes and some more..");
+    let (code, text) = output(with_secret);
+    assert_eq!((code, text.trim()), (0, "ok: 1 route in app.rb"));
+    let folder = folder_with(&[("app.rb", "get('/') { 'x' }\n")]);
+    let (code, text) = output(tsumugi(folder.path(), &["check"]));
+    assert_eq!((code, text.trim()), (0, "ok: 1 route in app.rb"));
+}
+
+#[test]
+fn test_prints_its_own_lines_and_no_sql() {
+    let app = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/a.db\", log: true }\n\
+               db.create(:users) { increments :id }\nget('/') { db[:users].count.to_s }\n";
+    let tests = "test('a count') { assert_equal '0', get('/').body }\n";
+    let folder = folder_with(&[("app.rb", app), ("test/app_test.rb", tests)]);
+    let (code, text) = output(tsumugi(folder.path(), &["test"]));
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        !text.contains("DEBUG") && !text.contains("select"),
+        "{text}"
+    );
+    let mut shown = tsumugi(folder.path(), &["test"]);
+    shown.env("TSUMUGI_LOG", "tsumugi_db=debug");
+    let (_, text) = output(shown);
+    assert!(text.contains("select"), "{text}");
+}
+
+#[test]
+fn migrate_without_a_server_ends_like_check() {
+    let migration = "up { db.create(:users) { increments :id } }\n";
+    let app = "plugin(:db) { DB.connect }\ndb.query 'select 1'\n";
+    let files = [
+        ("app.rb", app),
+        ("migrations/20260101120000_users.rb", migration),
+    ];
+    let folder = folder_with(&files);
+    for url in [
+        "postgres://nobody@127.0.0.1:1/none",
+        "firebird://nobody:x@127.0.0.1:1/none",
+    ] {
+        let commands: [&[&str]; 4] = [
+            &["check"],
+            &["migrate", "up"],
+            &["migrate", "status"],
+            &["migrate", "down"],
+        ];
+        for words in commands {
+            let began = Instant::now();
+            let mut command = tsumugi(folder.path(), words);
+            command.env("DATABASE_URL", url);
+            let (code, text) = output(command);
+            assert_eq!(code, 1, "{words:?}: {text}");
+            assert!(
+                text.contains("cannot connect to 127.0.0.1:1"),
+                "{words:?}: {text}"
+            );
+            let took = began.elapsed();
+            assert!(took < PATIENCE, "{words:?}: {took:?}");
+        }
+    }
+}
+
+/// A server that logs into a file, until it is dropped.
+struct Server<'f> {
+    child: Child,
+    folder: &'f Path,
+}
+
+impl Server<'_> {
+    fn start<'f>(folder: &'f Path, words: &[&str]) -> Server<'f> {
+        let log = File::create(folder.join("log")).unwrap();
+        let child = tsumugi(folder, words).stderr(log).spawn().unwrap();
+        Server { child, folder }
+    }
+
+    /// Its log, once there is this text in it, or after too long a time.
+    fn log_with(&self, text: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
+            if log.contains(text) || Instant::now() > end {
+                return log;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn request_that_cannot_be_read_has_its_reason_in_the_log() {
+    let folder = folder_with(&[("app.rb", "get('/') { 'x' }\n")]);
+    let words = ["serve", "--workers", "1", "--listen", "127.0.0.1:0"];
+    let server = Server::start(folder.path(), &words);
+    let log = server.log_with("serving");
+    let (_, address) = log.split_once("listening on http://").unwrap();
+    let address = address.split_whitespace().next().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = b"GET /?a=<b> HTTP/1.1\r\nHost: x\r\n\r\n";
+    stream.write_all(request).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    drop(stream);
+    let log = server.log_with("could not be read");
+    let reason = log.lines().find(|line| line.contains("could not be read"));
+    let reason = reason.unwrap_or_else(|| panic!("no reason in {log}"));
+    assert!(
+        reason.contains("invalid URI") && reason.contains("400"),
+        "{reason}"
+    );
+    assert!(!reason.contains('<'), "{reason}");
+}
+
+#[test]
+fn admin_pages_listen_on_a_name_as_servers_do() {
+    let folder = folder_with(&[("app.rb", "get('/') { 'x' }\n")]);
+    let servers: [&[&str]; 2] = [
+        &[
+            "serve",
+            "--workers",
+            "1",
+            "--listen",
+            "localhost:0",
+            "--admin",
+            "localhost:0",
+        ],
+        &[
+            "kv",
+            "--workers",
+            "1",
+            "--listen",
+            "localhost:0",
+            "--admin",
+            "localhost:0",
+        ],
+    ];
+    for words in servers {
+        let log = Server::start(folder.path(), words).log_with("serving");
+        assert!(
+            log.contains("admin pages on http://127.0.0.1:"),
+            "{words:?}: {log}"
+        );
+    }
+}
+
+#[test]
+fn settings_of_a_store_without_a_meaning_are_named_without_their_values() {
+    let folder = folder_with(&[]);
+    let words = [
+        "kv",
+        "--listen",
+        "127.0.0.1:0",
+        "a.tkh#num_buckets=77123,update_mode=in-place",
+    ];
+    let lines = Server::start(folder.path(), &words).log_with("serving");
+    assert!(
+        lines.contains("num_buckets") && lines.contains("update_mode"),
+        "{lines}"
+    );
+    assert!(
+        !lines.contains("77123") && !lines.contains("in-place"),
+        "{lines}"
+    );
+
+    let words = ["kv", "--listen", "127.0.0.1:0", "a.tkh#durability=77123"];
+    let (code, text) = output(tsumugi(folder.path(), &words));
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("durability is none of") && !text.contains("77123"),
+        "{text}"
+    );
+}
