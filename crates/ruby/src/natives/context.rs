@@ -7,12 +7,12 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 use tsumugi_db::Format;
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+use tsumugi_server::dispatch::SharedSender;
 
 use super::standard::pages::Page;
 use super::{Natives, exchange, text, wrong_type};
 use crate::answer::{operation, raise};
-use crate::exchange::{Capture, Content, ContentBody, Exchange};
-use crate::streaming::{SharedSender, StreamPlan};
+use crate::exchange::{Capture, Content, ContentBody, Exchange, StreamPlan};
 use crate::{finish, json};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -386,7 +386,7 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(port.map_or_else(Value::nil, |port| scope.integer(port)))
     })?;
     natives.plain("here", |host, scope, _| {
-        let subject = host.subject.borrow().clone();
+        let subject = host.job.exchange();
         let exchange =
             subject.ok_or_else(|| scope.error("RuntimeError", "there is no request here"))?;
         let context = Rc::downgrade(&exchange);

@@ -10,7 +10,7 @@ use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
 use super::{Natives, wrong_type};
-use crate::streaming::RowSource;
+use crate::exchange::RowSource;
 
 /// The rows of a `DB::Rows`.
 pub(crate) fn packed<'c>(scope: &'c Scope<'_>, value: Value<'c>) -> Option<&'c Rows> {

@@ -137,24 +137,21 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let face = face(scope, call.argument(0))?;
         let own = call.argument(1);
         if let Some(begun) = scope.data::<Begun>(own) {
-            face.enter(host.job.get(), Own::Transaction(begun.clone()));
+            face.enter(host.job.number(), Own::Transaction(begun.clone()));
             let database = face.database.clone();
-            let mut transactions = host.transactions.borrow_mut();
-            transactions.push((host.job.get(), database));
+            host.job.transactions().borrow_mut().push(database);
         } else if let Some(running) = scope.data::<Running<Session>>(own) {
-            face.enter(host.job.get(), Own::Session(Rc::clone(running)));
+            face.enter(host.job.number(), Own::Session(Rc::clone(running)));
         }
         Ok(Value::nil())
     })?;
     natives.plain("db_leave", |host, scope, call| {
-        let job = host.job.get();
+        let job = host.job.number();
         let face = face(scope, call.argument(0))?;
         face.leave(job);
         if scope.data::<Begun>(call.argument(1)).is_some() {
-            let mut transactions = host.transactions.borrow_mut();
-            let is_this = |(own, database): &(u64, Database)| {
-                *own == job && database.shares_connections_with(&face.database)
-            };
+            let mut transactions = host.job.transactions().borrow_mut();
+            let is_this = |database: &Database| database.shares_connections_with(&face.database);
             if let Some(place) = transactions.iter().position(is_this) {
                 transactions.swap_remove(place);
             }
@@ -164,21 +161,22 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("db_in_transaction?", |host, scope, call| {
         let is_transaction = |own: &Own| matches!(own, Own::Transaction(_));
         let face = face(scope, call.argument(0))?;
-        Ok(Value::boolean(face.is_in(host.job.get(), is_transaction)))
+        Ok(Value::boolean(
+            face.is_in(host.job.number(), is_transaction),
+        ))
     })?;
     // Has this fibre a transaction of the same database that began elsewhere, on another connect to it?
     natives.plain("db_in_other_transaction?", |host, scope, call| {
         let face = face(scope, call.argument(0))?;
-        let job = host.job.get();
-        let is_same =
-            |(own, database): &(u64, Database)| *own == job && database.is_same_as(&face.database);
+        let job = host.job.number();
+        let is_same = |database: &Database| database.is_same_as(&face.database);
         let is_transaction = |own: &Own| matches!(own, Own::Transaction(_));
-        let is_other =
-            !face.is_in(job, is_transaction) && host.transactions.borrow().iter().any(is_same);
+        let is_other = !face.is_in(job, is_transaction)
+            && host.job.transactions().borrow().iter().any(is_same);
         Ok(Value::boolean(is_other))
     })?;
     natives.plain("db_has_own?", |host, scope, call| {
         let face = face(scope, call.argument(0))?;
-        Ok(Value::boolean(face.is_in(host.job.get(), |_| true)))
+        Ok(Value::boolean(face.is_in(host.job.number(), |_| true)))
     })
 }

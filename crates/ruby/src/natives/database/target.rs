@@ -23,5 +23,5 @@ pub(super) fn target<'c>(
     scope: &'c Scope<'c>,
     holder: Value<'c>,
 ) -> Result<'c, Executor> {
-    face(scope, holder)?.target(scope, host.job.get())
+    face(scope, holder)?.target(scope, host.job.number())
 }

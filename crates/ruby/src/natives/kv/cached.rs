@@ -93,7 +93,11 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &Call<'c>) -> Result<'c
         lead,
     };
     let flights = SingleFlight::of_process();
-    let joined = flights.join(&store.flights, key.clone(), host.lineage());
+    let joined = flights.join(
+        &store.flights,
+        key.clone(),
+        host.jobs.lineage(host.job.number()),
+    );
     match joined.map_err(|error| raise(scope, &error))? {
         Joined::Lead(lead) => {
             let Backend::Embedded(database) = &store.backend else {

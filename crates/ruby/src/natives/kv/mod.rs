@@ -60,7 +60,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn wrap(host: &Weak<Host>, store: Store) -> Answer {
     let store = Rc::new(store);
     if let Some(host) = host.upgrade() {
-        host.keep_store(&store);
+        host.resources.keep_store(&store);
     }
     answer(move |scope| {
         let class = match &store.backend {

@@ -109,7 +109,7 @@ async fn connect(host: &Host, link: &Link) -> std::result::Result<Client, Fault>
         } if other == link => Some(client.clone()),
         _ => None,
     };
-    if let Some(client) = host.stores().into_iter().find_map(same) {
+    if let Some(client) = host.resources.stores().into_iter().find_map(same) {
         return Ok(client);
     }
     let tls = match (&link.target, link.authority.clone()) {

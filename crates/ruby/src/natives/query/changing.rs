@@ -27,7 +27,7 @@ fn insert_one<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let column = column(reader, call.argument(1))?;
         let change = Change {
             target: built.target(host, reader)?,
-            keys: built.face.keys(host.job.get()),
+            keys: built.face.keys(host.job.number()),
             dialect: built.face.dialect(),
             query: built.query.clone(),
         };
@@ -63,7 +63,7 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let column = column(reader, call.argument(1))?;
         let change = Change {
             target: built.target(host, reader)?,
-            keys: built.face.keys(host.job.get()),
+            keys: built.face.keys(host.job.number()),
             dialect: built.face.dialect(),
             query: built.query.clone(),
         };

@@ -30,7 +30,7 @@ pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 impl Built {
     /// Where a statement of the running fibre on the query's database runs.
     pub(super) fn target<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Executor> {
-        self.face.target(reader.scope, host.job.get())
+        self.face.target(reader.scope, host.job.number())
     }
 }
 
@@ -147,7 +147,7 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             key => Some(reader.field(key)?),
         };
         let target = built.target(host, reader)?;
-        let keys = built.face.keys(host.job.get());
+        let keys = built.face.keys(host.job.number());
         let (dialect, query) = (built.face.dialect(), built.query.clone());
         let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
         Ok(Box::pin(async move {
@@ -290,7 +290,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         };
         let per_page = reader.count(call.argument(3), "per:")?;
         let target = built.target(host, reader)?;
-        let known = built.face.keys(host.job.get());
+        let known = built.face.keys(host.job.number());
         let (dialect, query) = (built.face.dialect(), built.query.clone());
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {

@@ -120,7 +120,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scope.string(statement)
     })?;
     natives.waiting("schema_run", |host, scope, call| {
-        let keys = face(scope, call.argument(0))?.keys(host.job.get());
+        let keys = face(scope, call.argument(0))?.keys(host.job.number());
         let target = target(host, scope, call.argument(0))?;
         let dialect = dialect(scope, call.argument(1))?;
         let sql = text(scope, call.argument(2), "the SQL")?;
