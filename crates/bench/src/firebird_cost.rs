@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::bench::{Bench, ProgramEntry, Run};
 use crate::client::ProbeClient;
-use crate::report::{Better, Row, ReportTable};
+use crate::report::{Better, ReportTable, Row};
 
 /// Statements of one request; inside of a transaction they share its beginning and its end.
 const STATEMENTS: usize = 200;

@@ -86,9 +86,7 @@ impl Database {
             Database::Sqlite(pool) => pool.query(sql.into().into(), values).await,
             Database::Postgres(pool) => pool.query(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => {
-                Box::pin(pool.query(sql.into().into(), values)).await
-            }
+            Database::Firebird(pool) => Box::pin(pool.query(sql.into().into(), values)).await,
         }
     }
 
@@ -103,9 +101,7 @@ impl Database {
             Database::Sqlite(pool) => pool.execute(sql.into().into(), values).await,
             Database::Postgres(pool) => pool.execute(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => {
-                Box::pin(pool.execute(sql.into().into(), values)).await
-            }
+            Database::Firebird(pool) => Box::pin(pool.execute(sql.into().into(), values)).await,
         }
     }
 

@@ -1,8 +1,9 @@
 //! Values of one statement or pipeline at `binds_bytes_max`, and with one byte more. Which database it is decides nothing here.
 
-
 use tsumugi_db::limits::BINDS_BYTES_MAX;
-use tsumugi_db::{SqlText, Atomicity, Database, Error, Executor, Options, TransactionOptions, Value};
+use tsumugi_db::{
+    Atomicity, Database, Error, Executor, Options, SqlText, TransactionOptions, Value,
+};
 
 /// Bytes of one value.
 const PIECE: usize = 16 << 20;

@@ -286,7 +286,7 @@ fn line(finished: &FinishedRequest, entry: &LogEntry, total: Duration, now: Syst
     // Writing into a Vec cannot fail.
     let _ = write!(
         line,
-        ",\"status\":{status},\"outcome\":\"{outcome}\",\"bytes\":{},\"ms\":{},\"wait_ms\":{},\"ruby_ms\":{},\"id\":",
+        ",\"status\":{status},\"outcome\":\"{outcome}\",\"bytes\":{},\"ms\":{},\"wait_ms\":{},\"run_ms\":{},\"id\":",
         finished.body_bytes,
         ms(total),
         ms(finished.summary.waited),
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(
             text(&finished(), &entry("/a/\"b?token=secret")),
             "{\"time\":\"2023-11-14T22:13:20.119Z\",\"method\":\"GET\",\"path\":\"/a/\\\"b\",\"pattern\":\"/a/:x\",\"status\":201,\
-             \"outcome\":\"complete\",\"bytes\":12,\"ms\":4,\"wait_ms\":1.5,\"ruby_ms\":2,\"id\":\"id-1\",\"ip\":\"127.0.0.1\"}\n"
+             \"outcome\":\"complete\",\"bytes\":12,\"ms\":4,\"wait_ms\":1.5,\"run_ms\":2,\"id\":\"id-1\",\"ip\":\"127.0.0.1\"}\n"
         );
     }
 

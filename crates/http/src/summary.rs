@@ -14,9 +14,9 @@ use crate::encoding::CompressionPolicy;
 pub struct RequestSummary {
     /// The pattern of the route, when there was one.
     pub pattern: Option<Arc<str>>,
-    /// The time spent waiting.
+    /// The time between the handler's turns.
     pub waited: Duration,
-    /// The time spent in the handler's own code.
+    /// The rest of the time from the end of the request's head to the response.
     pub ran: Duration,
     /// Whether the body may be compressed.
     pub compression: CompressionPolicy,

@@ -12,7 +12,7 @@ use tokio::{
     net::TcpStream,
 };
 use tsumugi_http::{
-    HttpBody, HttpLimits, Request, HttpResponse, Result, Switch,
+    HttpBody, HttpLimits, HttpResponse, Request, Result, Switch,
     websocket::{Message, WebSocketOffer, converse},
 };
 

@@ -1,7 +1,7 @@
 //! Writes that wait together and are small, of records that are large: a commit ends with the record that takes it past its size.
 
 use tsumugi_kv::limits::GROUP_BYTES_MAX;
-use tsumugi_kv::{KvDatabase, Durability, RekeySource, SetMode, Spec, Write, WriteResult};
+use tsumugi_kv::{Durability, KvDatabase, RekeySource, SetMode, Spec, Write, WriteResult};
 
 /// Bytes of one value, and how many records have one.
 const VALUE: usize = 4 << 20;
@@ -79,7 +79,11 @@ fn write_that_fails_in_a_group_leaves_the_others() {
         }
         for (written, is_done) in pending {
             let written = written.await;
-            assert_eq!(matches!(written, Ok(WriteResult::Done)), is_done, "{written:?}");
+            assert_eq!(
+                matches!(written, Ok(WriteResult::Done)),
+                is_done,
+                "{written:?}"
+            );
         }
     });
     assert_eq!(kv.get(b"text").unwrap().unwrap().len(), VALUE + 20);

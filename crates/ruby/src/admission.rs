@@ -4,9 +4,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tsumugi_mruby::Vm;
+use tsumugi_server::dispatch::RefusalCount;
 
 use crate::limits::{COLLECTION_PAUSE_MIN, COLLECTION_SHARE, ROOM_TO_END_SHARE, TURN_MAX};
 
@@ -24,7 +25,7 @@ pub(crate) struct Admission {
     ran: Cell<usize>,
     /// The request that was let in last without room, and when.
     turn: RefCell<Option<(Weak<()>, Instant)>>,
-    refused: Cell<Refused>,
+    pub refused: RefusalCount,
 }
 
 /// By what a request is let in. Dropped when it is over, with the block that makes its body.
@@ -34,13 +35,6 @@ pub(crate) enum Entry {
     Turn {
         _held: Rc<()>,
     },
-}
-
-/// Refusals since the last line about them.
-#[derive(Clone, Copy, Default)]
-struct Refused {
-    count: u64,
-    line: Option<Instant>,
 }
 
 impl Default for Admission {
@@ -53,7 +47,7 @@ impl Default for Admission {
             next: Cell::new(None),
             ran: Cell::new(0),
             turn: RefCell::default(),
-            refused: Cell::default(),
+            refused: RefusalCount::default(),
         }
     }
 }
@@ -134,24 +128,5 @@ impl Admission {
         let end = Instant::now();
         let pause = (end - begin) * COLLECTION_SHARE;
         self.next.set(Some(end + pause.max(COLLECTION_PAUSE_MIN)));
-    }
-
-    /// Counts a refusal; a number when a line should tell of so many.
-    pub fn refuse(&self) -> Option<u64> {
-        let mut refused = self.refused.get();
-        refused.count += 1;
-        let now = Instant::now();
-        let due = refused
-            .line
-            .is_none_or(|line| now - line >= Duration::from_secs(1));
-        let shown = due.then_some(refused.count);
-        if due {
-            refused = Refused {
-                count: 0,
-                line: Some(now),
-            };
-        }
-        self.refused.set(refused);
-        shown
     }
 }

@@ -1,19 +1,17 @@
 //! A loaded application on one worker, answering requests.
 
-use std::cell::{Cell, RefCell};
-use std::pin::Pin;
+use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::task::Context;
 
 use http::{Method, StatusCode};
-use tokio::task::JoinHandle;
-use tsumugi_http::{CaptureValues, HttpResponse, Match, Request, Value};
+use tsumugi_http::{CaptureValues, HttpResponse, Request, RouteMatch, Value};
 use tsumugi_mruby::{Root, Scope, Vm};
+use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
 use tsumugi_worker::WorkerHandle;
 
 use crate::answer::answer;
-use crate::driver::{self, Bounds, Parked, Signal, Started};
+use crate::driver::{self, Bounds, Parked, Started};
 use crate::error::Error;
 use crate::exchange::{Capture, Captured, Exchange};
 use crate::finish::{self, Finished};
@@ -26,10 +24,10 @@ use crate::{load, streaming, timers};
 /// One application file, loaded on one worker.
 pub struct App {
     host: Rc<Host>,
-    routes: Routes,
-    public: Rc<Public>,
-    stop_timers: Rc<Signal>,
-    timers: RefCell<Vec<JoinHandle<()>>>,
+    lifecycle: Lifecycle<Route>,
+    lines: Vec<RouteLine>,
+    not_found: Option<Rc<Root>>,
+    public: Public,
 }
 
 impl App {
@@ -46,19 +44,23 @@ impl App {
     ) -> Result<Rc<App>, Error> {
         let path = settings.app.clone();
         let host = load::host(worker, settings)?;
-        *host.shared.borrow_mut() = shared;
+        *host.resources.shared.borrow_mut() = shared;
         load::program(&host, &path).await?;
-        let routes = host.vm.enter(routes::read)?;
-        let public = Rc::new(Public::read(&host).await?);
-        host.admission
-            .begin(&host.vm, host.settings.limits.vm_bytes_max);
-        let stop_timers = Rc::new(Signal::default());
+        let Routes {
+            router,
+            lines,
+            not_found,
+        } = host.vm.enter(routes::read)?;
+        let (public, folders) = Public::read(&host).await?;
+        let limits = &host.settings.limits;
+        host.admission.begin(&host.vm, limits.vm_bytes_max);
+        let (requests_max, request_ms_max) = (limits.requests_max, limits.request_ms_max);
         Ok(Rc::new(App {
             host,
-            routes,
+            lifecycle: Lifecycle::new(router, folders, requests_max, request_ms_max),
+            lines,
+            not_found,
             public,
-            stop_timers,
-            timers: RefCell::default(),
         }))
     }
 
@@ -72,16 +74,15 @@ impl App {
                 report: scope.report(raised),
             })
         })?;
-        let started = timers
-            .into_iter()
-            .map(|timer| timers::start(&self.host, timer, &self.stop_timers));
-        self.timers.borrow_mut().extend(started);
+        let jobs = self.lifecycle.jobs();
+        let start = |timer| timers::start(&self.host, timer, jobs.stop_signal());
+        jobs.add_timers(timers.into_iter().map(start));
         Ok(())
     }
 
     /// The routes in the order of the file.
     pub fn routes(&self) -> &[RouteLine] {
-        &self.routes.lines
+        &self.lines
     }
 
     /// The VM that the application runs in.
@@ -119,19 +120,15 @@ impl App {
         self.host.vm.live_objects()
     }
 
-    /// Requests in Ruby now, parked ones included.
+    /// Requests that wait in Ruby now.
     pub fn requests(&self) -> usize {
-        self.host.requests.get()
+        self.lifecycle.waiting()
     }
 
-    /// Waits for the last request, then stops the timers and the plugins.
+    /// Stops the timers, waits for the last request and for what cancelled ones still do, then stops the plugins.
     pub async fn retire(&self) {
-        self.stop_timers.give();
-        let timers: Vec<JoinHandle<()>> = self.timers.borrow_mut().drain(..).collect();
-        for timer in timers {
-            let _ = timer.await; // a timer task ends by the signal; a panic in it is in the log
-        }
-        self.host.idle().await;
+        self.lifecycle.jobs().drain().await;
+        self.host.jobs.idle().await;
         let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
             let failures = match ended {
                 Ended::Value(failures) => failures,
@@ -150,104 +147,120 @@ impl App {
     }
 
     /// Answers one request.
-    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> HttpResponse {
-        match self.begin(request, Folders::ToAsk) {
-            Begun::Answered(response) => response,
-            Begun::Parked(rest) => rest.await,
+    pub fn answer(self: &Rc<Self>, request: Box<Request>) -> impl Future<Output = HttpResponse> {
+        dispatch::answer(self, request)
+    }
+
+    /// The response of a handler that has ended, unless there is a file to wait for.
+    fn respond(
+        &self,
+        exchange: &Rc<Exchange>,
+        finished: Finished,
+        job: JobGuard<App>,
+    ) -> HttpResponse {
+        let Finished {
+            mut response,
+            stream,
+            file: _,
+        } = finished;
+        if let Some(plan) = stream.filter(|_| exchange.request.method != Method::HEAD) {
+            streaming::start(&self.host, exchange, &mut response, plan, job);
+        }
+        response
+    }
+
+    /// Waits for the file that the handler named.
+    async fn send(
+        self: Rc<Self>,
+        exchange: Rc<Exchange>,
+        mut finished: Finished,
+        job: JobGuard<App>,
+    ) -> HttpResponse {
+        if let Some(path) = finished.file.take() {
+            let sent = self.public.send(path, &exchange.request, finished.response);
+            finished.response = sent.await;
+        }
+        self.respond(&exchange, finished, job)
+    }
+}
+
+/// The class of the context whose `__run` is the handler, with what was captured for it.
+pub struct Handler {
+    class: Rc<Root>,
+    captures: Captured,
+    /// `file:line` of the route.
+    location: Option<Rc<str>>,
+    /// The status unless the handler sets one.
+    status: Option<StatusCode>,
+}
+
+/// A request that waits, for its handler or for the file that the handler named.
+pub struct ParkedRequest {
+    exchange: Rc<Exchange>,
+    /// Taken by the response.
+    job: Option<JobGuard<App>>,
+    wait: Wait,
+}
+
+enum Wait {
+    Handler(Parked),
+    File(Option<Box<Finished>>),
+}
+
+impl Dispatch for App {
+    type Route = Route;
+    type Handler = Handler;
+    type Waiting = ParkedRequest;
+
+    fn lifecycle(&self) -> &Lifecycle<Route> {
+        &self.lifecycle
+    }
+
+    fn handler(&self, found: &RouteMatch<'_, '_, Route>) -> Handler {
+        let Route {
+            class,
+            names,
+            location,
+        } = found.value;
+        Handler {
+            class: Rc::clone(class),
+            captures: owned(&found.captures, names),
+            location: Some(Rc::clone(location)),
+            status: None,
         }
     }
 
-    /// A file, or else what there is without files.
-    async fn file_or_rest(self: Rc<Self>, request: Box<Request>) -> HttpResponse {
-        if let Some(response) = self.public.answer(&request).await {
-            return response;
-        }
-        match self.begin(request, Folders::Asked) {
-            Begun::Answered(response) => response,
-            Begun::Parked(rest) => rest.await,
-        }
+    fn not_found(&self) -> Option<Handler> {
+        let class = self.not_found.as_ref()?;
+        Some(Handler {
+            class: Rc::clone(class),
+            captures: Captured::default(),
+            location: None,
+            status: Some(StatusCode::NOT_FOUND),
+        })
     }
 
-    /// Answers what can be answered at once. What waits goes on in a box of its own: the future of a request that does
-    /// not wait stays small, and it is moved several times on its way.
-    fn begin(self: &Rc<Self>, request: Box<Request>, folders: Folders) -> Begun {
-        let found = self.routes.router.find(&request.method, request.uri.path());
-        if matches!(found, Match::NotFound | Match::MethodNotAllowed(_))
-            && folders == Folders::ToAsk
-            && self.public.may_have(&request)
-        {
-            drop(found);
-            return Begun::Parked(Box::pin(Rc::clone(self).file_or_rest(request)));
-        }
-        let Routed {
+    fn begin(
+        self: &Rc<Self>,
+        _: &mut Context<'_>,
+        request: Box<Request>,
+        handler: Handler,
+        job: JobGuard<App>,
+    ) -> FirstTurn<ParkedRequest> {
+        let host = &self.host;
+        let Some(entry) = host.admission.enter(&host.vm, host.jobs.running()) else {
+            return FirstTurn::Done(no_room(host));
+        };
+        let Handler {
             class,
             captures,
-            pattern,
             location,
-        } = match self.routed(found) {
-            Ok(routed) => routed,
-            Err(response) => return Begun::Answered(*response),
-        };
-        let Some(place) = RequestPermit::take(&self.host) else {
-            let max = self.host.settings.limits.requests_max;
-            tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
-            return Begun::Answered(HttpResponse::refusal(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "requests_max is reached; try again later",
-            ));
-        };
-        let (vm, running) = (&self.host.vm, self.host.running.get());
-        let Some(entry) = self.host.admission.enter(vm, running) else {
-            return Begun::Answered(no_room(&self.host));
-        };
+            status,
+        } = handler;
         let exchange = Rc::new(Exchange::new(request, captures, location, entry));
-        if pattern.is_none() {
-            exchange.draft.borrow_mut().status = Some(StatusCode::NOT_FOUND);
+        if status.is_some() {
+            exchange.draft.borrow_mut().status = status;
         }
-        self.run(place, exchange, class, pattern)
-    }
-
-    /// The class that handles a request, with what was captured for it; or the answer when there is none.
-    fn routed<'r>(&'r self, found: Match<'r, '_, Route>) -> Result<Routed<'r>, Box<HttpResponse>> {
-        match found {
-            Match::Found(found) => {
-                let names = Rc::clone(&found.value.names);
-                let captures = owned(&found.captures, names);
-                Ok(Routed {
-                    class: &found.value.class,
-                    captures,
-                    pattern: Some(Arc::clone(found.pattern)),
-                    location: Some(Rc::clone(&found.value.location)),
-                })
-            }
-            Match::NotFound => match &self.routes.not_found {
-                Some(class) => Ok(Routed {
-                    class,
-                    captures: Captured::default(),
-                    pattern: None,
-                    location: None,
-                }),
-                None => Err(Box::new(HttpResponse::not_found())),
-            },
-            Match::MethodNotAllowed(allow) => {
-                Err(Box::new(HttpResponse::method_not_allowed(&allow)))
-            }
-            Match::Options(allow) => Err(Box::new(HttpResponse::options(&allow))),
-            Match::Malformed => {
-                let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");
-                Err(Box::new(refusal))
-            }
-        }
-    }
-
-    fn run(
-        &self,
-        place: RequestPermit,
-        exchange: Rc<Exchange>,
-        class: &Root,
-        pattern: Option<Arc<str>>,
-    ) -> Begun {
-        let host = &self.host;
         let finish =
             |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(host, &exchange, scope, ended);
         let guarded = host.web.sessions.get().is_some_and(|sessions| {
@@ -259,7 +272,7 @@ impl App {
         let context = {
             let (made, exchange) = (&made, Rc::downgrade(&exchange));
             making(move |scope| {
-                let context = scope.wrap(scope.rooted(class), exchange)?;
+                let context = scope.wrap(scope.rooted(&class), exchange)?;
                 let context = match guarded {
                     true => scope.call(scope.constant("Tsumugi::Guarded")?, "new", &[context])?,
                     false => context,
@@ -269,122 +282,70 @@ impl App {
             })
         };
         let Ok(fibre) = host.fibre() else {
-            return Begun::Answered(no_room(host));
+            return FirstTurn::Done(no_room(host));
         };
-        match driver::start(
-            host,
-            fibre,
-            Some(Rc::clone(&exchange)),
-            None,
-            context,
-            finish,
-        ) {
+        let subject = Some(Rc::clone(&exchange));
+        let wait = match driver::start(host, fibre, subject, None, context, finish) {
             // The handler has not begun.
-            Started::Done(_) if !made.get() => Begun::Answered(no_room(host)),
+            Started::Done(_) if !made.get() => return FirstTurn::Done(no_room(host)),
             Started::Done(finished) if finished.file.is_none() => {
-                Begun::Answered(respond(host, &exchange, finished, pattern, Duration::ZERO))
+                return FirstTurn::Done(self.respond(&exchange, finished, job));
             }
-            Started::Done(finished) => {
-                let rest = self.rest(place, exchange, pattern);
-                rest.respond(finished, Duration::ZERO)
-            }
-            Started::Parked(parked) => {
-                let rest = self.rest(place, exchange, pattern);
-                Begun::Parked(Box::pin(rest.wait(parked)))
-            }
-        }
-    }
-
-    fn rest(
-        &self,
-        place: RequestPermit,
-        exchange: Rc<Exchange>,
-        pattern: Option<Arc<str>>,
-    ) -> Rest {
-        Rest {
-            host: Rc::clone(&self.host),
-            public: Rc::clone(&self.public),
-            _place: place,
+            Started::Done(finished) => Wait::File(Some(Box::new(finished))),
+            Started::Parked(parked) => Wait::Handler(parked),
+        };
+        FirstTurn::Waits(ParkedRequest {
             exchange,
-            pattern,
-        }
+            job: Some(job),
+            wait,
+        })
     }
-}
 
-/// Class, captures and pattern; no pattern where nothing was found.
-struct Routed<'r> {
-    class: &'r Rc<Root>,
-    captures: Captured,
-    pattern: Option<Arc<str>>,
-    /// `file:line` of the route.
-    location: Option<Rc<str>>,
-}
-
-/// How far a request came at once.
-enum Begun {
-    Answered(HttpResponse),
-    Parked(Pin<Box<dyn Future<Output = HttpResponse>>>),
-}
-
-/// Whether the public folders have been asked for a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Folders {
-    ToAsk,
-    Asked,
-}
-
-/// The rest of a request that waits.
-struct Rest {
-    host: Rc<Host>,
-    public: Rc<Public>,
-    _place: RequestPermit,
-    exchange: Rc<Exchange>,
-    pattern: Option<Arc<str>>,
-}
-
-impl Rest {
-    /// Waits for the handler.
-    async fn wait(self, mut parked: Parked) -> HttpResponse {
-        let limit = Duration::from_millis(self.host.settings.limits.request_ms_max);
-        let bounds = Bounds {
-            deadline: Some(self.exchange.request.received_at + limit),
-            ..Bounds::default()
+    async fn wait(waiting: &mut ParkedRequest, deadline: RequestDeadline) -> HttpResponse {
+        let ParkedRequest {
+            exchange,
+            job,
+            wait,
+        } = waiting;
+        let finished = match wait {
+            Wait::Handler(parked) => {
+                let bounds = Bounds {
+                    deadline: Some(deadline.at),
+                    ..Bounds::default()
+                };
+                let host = parked.host();
+                let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
+                    finish::finish(&host, exchange, scope, ended)
+                };
+                parked.drive(&bounds, finish).await
+            }
+            Wait::File(finished) => match finished.take() {
+                Some(finished) => *finished,
+                None => unreachable!("a file is waited for once"),
+            },
         };
-        let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
-            finish::finish(&self.host, &self.exchange, scope, ended)
+        let Some(job) = job.take() else {
+            unreachable!("a request is waited for once")
         };
-        let finished = parked.drive(&bounds, finish).await;
-        match self.respond(finished, parked.waited) {
-            Begun::Answered(response) => response,
-            Begun::Parked(rest) => rest.await,
+        let app = Rc::clone(job.app());
+        match finished.file {
+            Some(_) => Box::pin(app.send(Rc::clone(exchange), finished, job)).await,
+            None => app.respond(exchange, finished, job),
         }
     }
 
-    /// Answers, unless there is a file to wait for. Not async: nothing of it is kept in the future of those that wait.
-    fn respond(self, finished: Finished, waited: Duration) -> Begun {
-        if finished.file.is_some() {
-            return Begun::Parked(Box::pin(self.send(finished, waited)));
-        }
-        let (host, exchange) = (&self.host, &self.exchange);
-        Begun::Answered(respond(host, exchange, finished, self.pattern, waited))
-    }
-
-    /// Waits for the file that the handler named.
-    async fn send(self, mut finished: Finished, mut waited: Duration) -> HttpResponse {
-        if let Some(path) = finished.file.take() {
-            let since = Instant::now();
-            let request = &self.exchange.request;
-            finished.response = self.public.send(path, request, finished.response).await;
-            waited += since.elapsed();
-        }
-        respond(&self.host, &self.exchange, finished, self.pattern, waited)
+    fn keep(
+        rest: impl Future<Output = HttpResponse> + 'static,
+    ) -> impl Future<Output = HttpResponse> {
+        // Most requests do not wait, and their futures are moved several times on their way: they stay small.
+        Box::pin(rest)
     }
 }
 
 /// The answer to a request for which the VM has no room.
 #[cold]
 fn no_room(host: &Host) -> HttpResponse {
-    if let Some(count) = host.admission.refuse() {
+    if let Some(count) = host.admission.refused.add() {
         let max = host.settings.limits.vm_bytes_max;
         let used = host.vm.memory_used();
         tracing::warn!(
@@ -397,25 +358,6 @@ fn no_room(host: &Host) -> HttpResponse {
     )
 }
 
-fn respond(
-    host: &Rc<Host>,
-    exchange: &Rc<Exchange>,
-    finished: Finished,
-    pattern: Option<Arc<str>>,
-    waited: Duration,
-) -> HttpResponse {
-    let Finished {
-        mut response,
-        stream,
-        file: _,
-    } = finished;
-    if let Some(plan) = stream.filter(|_| exchange.request.method != Method::HEAD) {
-        streaming::start(host, exchange, &mut response, plan);
-    }
-    finish::account(&mut response, exchange, pattern, waited);
-    response
-}
-
 /// Tells a closure its type.
 fn making<F>(make: F) -> F
 where
@@ -424,7 +366,7 @@ where
     make
 }
 
-fn owned(captures: &CaptureValues<'_>, names: Rc<[Box<str>]>) -> Captured {
+fn owned(captures: &CaptureValues<'_>, names: &Rc<[Box<str>]>) -> Captured {
     if captures.is_empty() {
         return Captured::default();
     }
@@ -434,26 +376,7 @@ fn owned(captures: &CaptureValues<'_>, names: Rc<[Box<str>]>) -> Captured {
         Value::Text(text) => Capture::Text(text.clone().into_owned()),
     };
     Captured {
-        names: Some(names),
+        names: Some(Rc::clone(names)),
         values: captures.iter().map(value).collect(),
-    }
-}
-
-/// A place among `requests_max`.
-struct RequestPermit(Rc<Host>);
-
-impl RequestPermit {
-    fn take(host: &Rc<Host>) -> Option<RequestPermit> {
-        let running = host.requests.get();
-        (running < host.settings.limits.requests_max).then(|| {
-            host.requests.set(running + 1);
-            RequestPermit(Rc::clone(host))
-        })
-    }
-}
-
-impl Drop for RequestPermit {
-    fn drop(&mut self) {
-        self.0.requests.set(self.0.requests.get() - 1);
     }
 }

@@ -7,10 +7,11 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use tsumugi_mruby::{ExceptionReport, Raise, Scope, SyntaxError, Value};
+use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::answer;
 use crate::app::App;
-use crate::driver::{self, Bounds, Signal};
+use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::Ended;
 use crate::load;
@@ -76,7 +77,7 @@ impl Console {
         }
         let lines = u16::try_from(text.lines().count()).unwrap_or(u16::MAX);
         self.line.set(line.saturating_add(lines));
-        let signal = Rc::new(Signal::default());
+        let signal = Rc::new(StopSignal::default());
         let bounds = Bounds {
             signal: Some(Rc::clone(&signal)),
             ..Bounds::default()

@@ -2,24 +2,23 @@
 //! Whatever ends a job early (client gone, deadline, a sibling's error) resumes its fibre with `Cancelled`, so that
 //! `ensure` runs; the operation it waited for is dropped first, which releases what it holds.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
 use tsumugi_mruby::{Result, Root, Scope, Value};
+use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::{Answer, Operation, answer, raise};
 use crate::exchange::Exchange;
-use crate::host::{Ended, Host, Job, Step};
+use crate::host::{Ended, Host, RunningJob, Step};
 use crate::limits::CANCELS_MAX;
 
 /// Until when a job may run, and who else may end it.
 #[derive(Clone, Default)]
 pub(crate) struct Bounds {
     pub deadline: Option<Instant>,
-    pub signal: Option<Rc<Signal>>,
+    pub signal: Option<Rc<StopSignal>>,
     /// The request that the job belongs to.
     pub subject: Option<Rc<Exchange>>,
     /// The job that waits for this one.
@@ -27,52 +26,19 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    fn is_overdue(&self, now: Instant) -> bool {
-        self.deadline.is_some_and(|deadline| now >= deadline)
-    }
-
     fn are_over(&self, now: Instant) -> bool {
-        self.is_overdue(now)
-            || self
-                .signal
-                .as_ref()
-                .is_some_and(|signal| signal.given.get())
-    }
-}
-
-/// Ends a job from outside.
-#[derive(Default)]
-pub(crate) struct Signal {
-    given: Cell<bool>,
-    notify: Notify,
-}
-
-impl Signal {
-    pub fn give(&self) {
-        self.given.set(true);
-        self.notify.notify_waiters();
-    }
-
-    pub async fn given(&self) {
-        while !self.given.get() {
-            self.notify.notified().await;
-        }
+        self.deadline.is_some_and(|deadline| now >= deadline)
+            || self.signal.as_ref().is_some_and(|signal| signal.is_given())
     }
 }
 
 /// A fibre that parked in the middle of its job. Dropping it cancels the job in a task of its own.
 pub(crate) struct Parked {
     host: Rc<Host>,
-    /// `None` once the job has ended.
     fibre: Option<Root>,
     operation: Option<Operation>,
-    job: Option<Job>,
-    number: u64,
-    subject: Option<Rc<Exchange>>,
-    /// Time spent waiting.
-    pub waited: Duration,
-    /// The job was cancelled because its time was over.
-    pub overdue: bool,
+    /// `None` once the job has ended.
+    job: Option<RunningJob>,
     /// Its task that cancels is this one: who drops it drops the worker.
     cancelling: bool,
 }
@@ -92,10 +58,8 @@ pub(crate) fn start<T>(
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
 ) -> Started<T> {
-    let guard = host.begin_job(parent);
-    host.subject.replace(subject);
-    let step = host.resume(guard.number, &fibre, job, finish);
-    let subject = host.subject.take();
+    let mut running = RunningJob::new(host, host.jobs.begin(subject, parent));
+    let step = host.resume(&mut running.job, &fibre, job, finish);
     match step {
         Step::Done(result) => {
             host.release(fibre);
@@ -106,11 +70,7 @@ pub(crate) fn start<T>(
             host: Rc::clone(host),
             fibre: Some(fibre),
             operation: Some(operation),
-            number: guard.number,
-            subject,
-            job: Some(guard),
-            waited: Duration::ZERO,
-            overdue: false,
+            job: Some(running),
             cancelling: false,
         }),
     }
@@ -139,6 +99,11 @@ pub(crate) async fn run<T>(
 }
 
 impl Parked {
+    /// The VM that the fibre is in.
+    pub fn host(&self) -> Rc<Host> {
+        Rc::clone(&self.host)
+    }
+
     /// The loop: await what the fibre waits for, resume it with the answer, until its job is done.
     pub async fn drive<T>(
         &mut self,
@@ -151,24 +116,19 @@ impl Parked {
             };
             // What is ready at once, again and again, must neither hold the worker nor outlive its deadline.
             tokio::task::consume_budget().await;
-            let since = Instant::now();
             let input = tokio::select! {
                 biased;
-                () = std::future::ready(()), if bounds.are_over(since) => {
-                    self.overdue |= bounds.is_overdue(since);
+                () = std::future::ready(()), if bounds.are_over(Instant::now()) => {
                     drop(operation);
                     return self.cancel(finish).await;
                 }
                 input = AwaitedOperation { parked: self, operation: &mut operation } => input,
                 () = over(bounds) => {
-                    self.overdue |= bounds.is_overdue(Instant::now());
                     drop(operation);
-                    self.waited += since.elapsed();
                     return self.cancel(finish).await;
                 }
             };
             drop(operation);
-            self.waited += since.elapsed();
             match self.resume(input, &finish) {
                 Some(result) => return result,
                 None => continue,
@@ -181,12 +141,10 @@ impl Parked {
         input: Answer,
         finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
     ) -> Option<T> {
-        let Some(fibre) = self.fibre.take() else {
+        let (Some(fibre), Some(running)) = (self.fibre.take(), &mut self.job) else {
             unreachable!("the job has not ended")
         };
-        self.host.subject.replace(self.subject.take());
-        let step = self.host.resume(self.number, &fibre, input, finish);
-        self.subject = self.host.subject.take();
+        let step = self.host.resume(&mut running.job, &fibre, input, finish);
         match step {
             Step::Done(result) => {
                 self.host.release(fibre);
@@ -250,11 +208,12 @@ impl Parked {
 
     /// Ends a job without its fibre's consent.
     fn give_up<T>(&mut self, finish: impl Fn(&Scope<'_>, Ended<'_>) -> T) -> T {
-        let what = match &self.subject {
-            Some(exchange) => {
-                let request = &exchange.request;
-                format!("{} {}", request.method, request.uri.path())
-            }
+        let exchange = self
+            .job
+            .as_ref()
+            .and_then(|running| running.job.exchange.as_ref());
+        let what = match exchange {
+            Some(exchange) => exchange.line().to_string(),
             None => "a job".to_owned(),
         };
         let ms = self.host.settings.limits.cancel_ms_max;
@@ -322,10 +281,6 @@ impl Drop for Parked {
             fibre: Some(fibre),
             operation: None,
             job: self.job.take(),
-            number: self.number,
-            subject: self.subject.take(),
-            waited: self.waited,
-            overdue: false,
             cancelling: true,
         };
         self.operation = None;

@@ -7,10 +7,12 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use tsumugi_db::{Format, RowStream, Rows};
 use tsumugi_http::{Request, RequestBody};
+use tsumugi_mruby::Root;
+use tsumugi_server::dispatch::RequestLine;
 
 use crate::admission::Entry;
-use crate::streaming::StreamPlan;
 use crate::web::incoming::Incoming;
 
 /// A request on its way through a handler.
@@ -84,6 +86,22 @@ pub(crate) enum ContentBody {
     File(std::path::PathBuf),
 }
 
+/// A body that is sent while it is made.
+pub(crate) enum StreamPlan {
+    /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
+    Block(Root),
+    /// The rows of a query.
+    Rows { rows: RowSource, format: Format },
+}
+
+/// Where the rows come from.
+pub(crate) enum RowSource {
+    /// They are fetched while they are sent.
+    Stream(Box<RowStream>),
+    /// They are all there.
+    Whole(Rows),
+}
+
 impl Exchange {
     pub fn new(
         mut request: Box<Request>,
@@ -100,5 +118,9 @@ impl Exchange {
             draft: RefCell::default(),
             _entry: entry,
         }
+    }
+    /// What the log says of it.
+    pub fn line(&self) -> RequestLine {
+        RequestLine::of(&self.request)
     }
 }

@@ -1,19 +1,18 @@
 //! From what a handler returned (or raised) to a response. Runs in the scope of the handler's last step.
 
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
-use tsumugi_http::{HttpBody, HttpResponse, RequestSummary};
+use tsumugi_http::{HttpBody, HttpResponse};
 use tsumugi_mruby::{ExceptionReport, Kind, Raise, Result, Scope, Value};
+use tsumugi_server::dispatch::RequestRefusal;
 
-use crate::exchange::{Content, ContentBody, Exchange};
+use crate::exchange::{Content, ContentBody, Exchange, StreamPlan};
 use crate::frames;
 use crate::host::{Ended, Host};
 use crate::natives::rows;
-use crate::streaming::StreamPlan;
 use crate::{json, natives};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -127,10 +126,11 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
 fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {
     let report = scope.report(raised);
     if report.class == "Tsumugi::Cancelled" {
-        return Finished::plain(HttpResponse::refusal(
-            StatusCode::GATEWAY_TIMEOUT,
-            "the request took too long",
-        ));
+        // Nothing else than its deadline ends a handler whose client is still there.
+        let limit_ms = host.settings.limits.request_ms_max;
+        let refusal = RequestRefusal::Deadline { limit_ms };
+        tracing::error!("{}: {refusal}", exchange.line());
+        return Finished::plain(refusal.response());
     }
     let report = tell(host, exchange, report);
     Finished::plain(natives::error_page(host, scope, raised, &report))
@@ -146,27 +146,6 @@ pub(crate) fn tell(
         let route = exchange.location.iter().map(|route| route.to_string());
         report.backtrace.splice(..0, route);
     }
-    let what = format!(
-        "{} {}",
-        exchange.request.method,
-        exchange.request.uri.path()
-    );
-    host.log_exception(&what, &report);
+    host.log_exception(&exchange.line().to_string(), &report);
     report
-}
-
-/// Adds what the access log wants to know.
-pub(crate) fn account(
-    response: &mut HttpResponse,
-    exchange: &Rc<Exchange>,
-    pattern: Option<std::sync::Arc<str>>,
-    waited: std::time::Duration,
-) {
-    let total = exchange.request.received_at.elapsed();
-    response.summary = RequestSummary {
-        pattern,
-        waited,
-        ran: total.saturating_sub(waited),
-        ..RequestSummary::default()
-    };
 }

@@ -1,26 +1,23 @@
-//! One loaded application's VM on one worker: its fibres, its natives' shared state, and the single entry `resume`.
-//! Knows no request; what a fibre works on is the business of whoever drives it.
+//! One loaded application's VM on one worker: its fibres, and the single entry `resume`. Its jobs are in `jobs`, what it has opened in
+//! `resources`. Rule: it knows no request; a fibre is resumed with its job, which natives see until the fibre stops.
 
-use std::cell::{Cell, Ref, RefCell};
-use std::collections::{HashMap, HashSet};
-use std::rc::{Rc, Weak};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tsumugi_db::{Database, Watched};
-use tsumugi_kv::single_flight::Runner;
 use tsumugi_mruby::{ExceptionReport, Interrupter, Kind, Options, Result, Root, Scope, Value, Vm};
 use tsumugi_worker::{Observer, ObserverGuard, Sample, WorkerHandle};
 
 use crate::admission::Admission;
 use crate::answer::Operation;
 use crate::error::Error;
-use crate::exchange::Exchange;
 use crate::frames;
-use crate::natives::kv::KvStore;
+use crate::jobs::{CurrentJob, Job, Jobs};
 use crate::natives::standard::last_match::LastMatch;
-use crate::settings::{Settings, SharedDatabases};
+use crate::resources::Resources;
+use crate::settings::Settings;
 use crate::web::Web;
 
 /// The VM of one application on one worker.
@@ -35,34 +32,12 @@ pub(crate) struct Host {
     /// Fibres between jobs.
     idle: RefCell<Vec<Root>>,
     pub known: RefCell<Option<Known>>,
-    /// Jobs in Ruby now: requests, timers, streams, branches.
-    pub running: Cell<usize>,
-    pub requests: Cell<usize>,
-    /// Told whenever `running` falls.
-    pub ended: tokio::sync::Notify,
-    /// Texts of the files that were loaded, for error pages.
-    sources: RefCell<HashMap<String, Rc<str>>>,
-    /// The request that the running fibre works on, for names that have no context as receiver.
-    pub subject: RefCell<Option<Rc<Exchange>>>,
-    /// The job that runs now; natives identify a fibre by it.
-    pub job: Cell<u64>,
-    /// The jobs that have a transaction, once for each, and of which database.
-    pub transactions: RefCell<Vec<(u64, Database)>>,
+    pub jobs: Jobs,
+    /// The job whose step runs now.
+    pub job: CurrentJob,
+    pub resources: Resources,
     /// `$~` of every job.
     pub last_match: LastMatch,
-    jobs: Cell<u64>,
-    /// The VM among those of the process.
-    runner: Runner,
-    /// The jobs that wait for branches of theirs, by branch.
-    parents: RefCell<HashMap<u64, u64>>,
-    /// Names that JSON made Symbols of.
-    pub json_symbols: RefCell<HashSet<String>>,
-    /// Key-value stores that the application opened.
-    stores: RefCell<Vec<Weak<KvStore>>>,
-    /// Databases that the application connected to.
-    databases: RefCell<Vec<Watched>>,
-    /// What `DB.shared` finds.
-    pub shared: RefCell<SharedDatabases>,
     pub web: Web,
     pub admission: Admission,
     _watch: ObserverGuard,
@@ -95,42 +70,7 @@ pub(crate) enum Ended<'s> {
 }
 
 impl Host {
-    /// The application has connected to one more database.
-    pub fn watch(&self, database: Watched) {
-        let mut databases = self.databases.borrow_mut();
-        databases.retain(|known| known.snapshot().is_some() && !known.is(&database));
-        databases.push(database);
-    }
-
-    /// The databases that the application connected to and may still have.
-    pub fn databases(&self) -> Ref<'_, Vec<Watched>> {
-        self.databases.borrow()
-    }
-
-    /// The application has opened one more key-value store.
-    pub fn keep_store(&self, store: &Rc<KvStore>) {
-        let mut stores = self.stores.borrow_mut();
-        stores.retain(|store| store.strong_count() > 0);
-        stores.push(Rc::downgrade(store));
-    }
-
-    /// The stores that the application still has.
-    pub fn stores(&self) -> Vec<Rc<KvStore>> {
-        self.stores
-            .borrow()
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect()
-    }
-
-    /// The job that runs now and those that wait for it, itself first.
-    pub fn lineage(&self) -> Vec<Runner> {
-        let parents = self.parents.borrow();
-        let jobs = std::iter::successors(Some(self.job.get()), |job| parents.get(job).copied());
-        jobs.map(|job| self.runner.member(job)).collect()
-    }
-
-    /// Opens a VM, with nothing loaded into it.
+    /// Opens a VM and loads the prelude into it.
     pub fn open(
         worker: &WorkerHandle,
         settings: Rc<Settings>,
@@ -154,21 +94,10 @@ impl Host {
             finished: Cell::new(false),
             idle: RefCell::default(),
             known: RefCell::default(),
-            running: Cell::new(0),
-            requests: Cell::new(0),
-            ended: tokio::sync::Notify::new(),
-            sources: RefCell::default(),
-            subject: RefCell::default(),
-            job: Cell::new(0),
-            transactions: RefCell::default(),
+            jobs: Jobs::default(),
+            job: CurrentJob::default(),
+            resources: Resources::default(),
             last_match: LastMatch::default(),
-            jobs: Cell::new(0),
-            runner: Runner::unique(),
-            parents: RefCell::default(),
-            json_symbols: RefCell::default(),
-            stores: RefCell::default(),
-            databases: RefCell::default(),
-            shared: RefCell::default(),
             web: Web::default(),
             admission: Admission::default(),
             _watch: worker.watch(watchdog),
@@ -210,14 +139,15 @@ impl Host {
     /// waits; `finish` takes the job's result while its values live.
     pub fn resume<T>(
         &self,
-        job: u64,
+        job: &mut Job,
         fibre: &Root,
         start: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
         finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
     ) -> Step<T> {
-        self.job.set(job);
-        self.vm.enter(|scope| {
-            self.last_match.switch(scope, job);
+        let number = job.number;
+        self.job.enter(job);
+        let step = self.vm.enter(|scope| {
+            self.last_match.switch(scope, number);
             let fibre = scope.rooted(fibre);
             let resumed = match start(scope) {
                 Ok(value) => scope.resume(fibre, value),
@@ -228,7 +158,9 @@ impl Host {
                 // What was raised in the fibre's own loop ends the fibre, for instance Overrun at an unlucky moment.
                 Err(raised) => Step::Lost(finish(scope, Ended::Raised(raised.0))),
             }
-        })
+        });
+        self.job.leave(job);
+        step
     }
 
     fn after<T>(
@@ -256,21 +188,6 @@ impl Host {
         Step::Done(finish(scope, Ended::Value(output)))
     }
 
-    /// Counts a job as running until the guard is dropped. `parent` is the job that waits for it, if one does.
-    pub fn begin_job(self: &Rc<Self>, parent: Option<u64>) -> Job {
-        self.running.set(self.running.get() + 1);
-        let number = self.jobs.get() + 1;
-        self.jobs.set(number);
-        if let Some(parent) = parent {
-            self.parents.borrow_mut().insert(number, parent);
-        }
-        Job {
-            host: Rc::clone(self),
-            number,
-            is_branch: parent.is_some(),
-        }
-    }
-
     /// Collects once what is ready now has run, if nothing runs then: what large requests left is not kept for want of others.
     #[cold]
     fn collect_idle(self: &Rc<Self>) {
@@ -280,29 +197,10 @@ impl Host {
         let host = Rc::downgrade(self);
         drop(self.worker.spawn(async move {
             tokio::task::yield_now().await;
-            if let Some(host) = host.upgrade().filter(|host| host.running.get() == 0) {
+            if let Some(host) = host.upgrade().filter(|host| host.jobs.running() == 0) {
                 host.admission.collect(&host.vm, 0);
             }
         }));
-    }
-
-    /// Keeps the text of a loaded file.
-    pub fn remember(&self, file: &str, text: &str) {
-        self.sources
-            .borrow_mut()
-            .insert(file.to_owned(), Rc::from(text));
-    }
-
-    /// The text of a loaded file.
-    pub fn source(&self, file: &str) -> Option<Rc<str>> {
-        self.sources.borrow().get(file).cloned()
-    }
-
-    /// Resolves when no job runs any more.
-    pub async fn idle(&self) {
-        while self.running.get() > 0 {
-            self.ended.notified().await; // nothing awaits between the check and the registration: one thread
-        }
     }
 
     /// Logs an exception with its frames.
@@ -316,25 +214,29 @@ impl Host {
     }
 }
 
-/// A running job; see [`Host::begin_job`].
-pub(crate) struct Job {
+/// A job that counts as running until this is dropped.
+pub(crate) struct RunningJob {
     host: Rc<Host>,
-    pub number: u64,
-    is_branch: bool,
+    pub job: Job,
 }
 
-impl Drop for Job {
-    fn drop(&mut self) {
-        self.host.last_match.ended(self.number);
-        if self.is_branch {
-            self.host.parents.borrow_mut().remove(&self.number);
+impl RunningJob {
+    /// Of a job that has been begun.
+    pub fn new(host: &Rc<Host>, job: Job) -> RunningJob {
+        RunningJob {
+            host: Rc::clone(host),
+            job,
         }
-        self.host.running.set(self.host.running.get() - 1);
-        if self.host.running.get() == 0 {
-            self.host.ended.notify_waiters();
-            if self.host.admission.should_collect(&self.host.vm) {
-                self.host.collect_idle();
-            }
+    }
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        let host = &self.host;
+        host.last_match.ended(self.job.number);
+        host.jobs.end(&self.job);
+        if host.jobs.running() == 0 && host.admission.should_collect(&host.vm) {
+            host.collect_idle();
         }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) const TURN_MAX: Duration = Duration::from_secs(1);
 /// What one worker's VM may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Requests in Ruby at once on one worker, parked ones included. One more is answered 503.
+    /// Requests of one worker that wait in Ruby for something. While there are so many, another one is answered 503, and nothing of it runs.
     pub requests_max: usize,
     /// From the end of the request's header to the response, in milliseconds. Then the handler is cancelled: 504.
     pub request_ms_max: u64,

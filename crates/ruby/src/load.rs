@@ -170,7 +170,7 @@ fn run_own(scope: &Scope<'_>, files: &[(&str, &str)]) -> Result<(), Error> {
 pub(crate) async fn program(host: &Rc<Host>, path: &Path) -> Result<(), Error> {
     let source = read(host, path).await?;
     let name = path.to_string_lossy().into_owned();
-    host.remember(&name, &source);
+    host.resources.remember(&name, &source);
     let job = host.vm.enter(|scope| compile(scope, &source, &name))?;
     let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
         Ended::Value(_) => Ok(()),

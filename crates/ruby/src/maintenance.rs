@@ -6,10 +6,11 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use tsumugi_mruby::{ExceptionReport, Raise, Scope, Value};
+use tsumugi_server::dispatch::StopSignal;
 use tsumugi_worker::WorkerHandle;
 
 use crate::answer::answer;
-use crate::driver::{self, Bounds, Signal};
+use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::{Ended, Host};
 use crate::settings::Settings;
@@ -106,7 +107,7 @@ impl Maintenance {
         url: Option<String>,
         interrupted: impl Future<Output = ()>,
     ) -> MaintenanceOutcome {
-        let signal = Rc::new(Signal::default());
+        let signal = Rc::new(StopSignal::default());
         let bounds = Bounds {
             signal: Some(Rc::clone(&signal)),
             ..Bounds::default()

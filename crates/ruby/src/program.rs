@@ -59,7 +59,7 @@ impl Application for App {
 
     fn show(&self) -> Shown<'_> {
         let host = self.host();
-        let stores = host.stores().into_iter().filter_map(|store| {
+        let stores = host.resources.stores().into_iter().filter_map(|store| {
             // A server tells its own figures.
             let Backend::Embedded(database) = &store.backend else {
                 return None;
@@ -72,7 +72,7 @@ impl Application for App {
                 objects: self.vm_objects(),
                 requests: self.requests(),
             }),
-            databases: vec![host.databases()],
+            databases: vec![host.resources.databases()],
             stores: stores.collect(),
         }
     }

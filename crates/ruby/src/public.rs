@@ -1,32 +1,27 @@
-//! Files as an application serves them: its public folders, and the single files that handlers send. Knows no route.
-//! Routes come first: a folder is asked only for a GET or HEAD that no route answers, and what it does not have is not found.
+//! Files as an application in Ruby declares them: its public folders, and the single files that handlers send. Knows no route.
+//! Rule: what a handler set itself stays when its response becomes a file.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use http::{HeaderValue, Method, StatusCode};
-use tsumugi_http::{Files, Folder, HttpResponse, OnWorker, Request};
+use http::{HeaderValue, StatusCode};
+use tsumugi_http::{Files, HttpResponse, OnWorker, Request};
 use tsumugi_mruby::{Scope, Value};
+use tsumugi_server::dispatch::PublicFolders;
 
 use crate::error::Error;
 use crate::host::Host;
 
 pub(crate) struct Public {
     files: Files<OnWorker>,
-    mounts: Vec<Mount>,
     /// Whether responses may be compressed.
     pub compresses: bool,
-}
-
-struct Mount {
-    /// Without a slash at its end; empty at the root.
-    at: String,
-    folder: Folder<OnWorker>,
 }
 
 /// `public` as it was written.
 struct Declared {
     path: PathBuf,
+    /// Without a slash at its end; empty at the root.
     at: String,
     cache: Option<HeaderValue>,
     location: String,
@@ -34,11 +29,11 @@ struct Declared {
 
 impl Public {
     /// Reads what the application file declared. Folders are beside it, and must exist.
-    pub async fn read(host: &Rc<Host>) -> Result<Public, Error> {
+    pub async fn read(host: &Rc<Host>) -> Result<(Public, PublicFolders), Error> {
         let files = Files::new(OnWorker(host.worker.clone()), host.settings.http.clone());
         let (declared, compresses) = host.vm.enter(declared)?;
         let beside = host.settings.app.parent().unwrap_or(Path::new(""));
-        let mut mounts = Vec::with_capacity(declared.len());
+        let mut folders = Vec::with_capacity(declared.len());
         for Declared {
             path,
             at,
@@ -53,34 +48,10 @@ impl Public {
                 path,
                 source,
             })?;
-            mounts.push(Mount { at, folder });
+            folders.push((at, folder));
         }
-        // The longest mount point is the most exact one.
-        mounts.sort_by_key(|mount| std::cmp::Reverse(mount.at.len()));
-        Ok(Public {
-            files,
-            mounts,
-            compresses,
-        })
-    }
-
-    /// Whether it is worth asking for a file.
-    pub fn may_have(&self, request: &Request) -> bool {
-        !self.mounts.is_empty() && matches!(request.method, Method::GET | Method::HEAD)
-    }
-
-    /// The file for a request that no route answers.
-    pub async fn answer(&self, request: &Request) -> Option<HttpResponse> {
-        let path = request.uri.path();
-        for mount in &self.mounts {
-            let below = path.strip_prefix(mount.at.as_str());
-            if let Some(below) = below.filter(|below| below.starts_with('/'))
-                && let Some(response) = mount.folder.answer(request, below).await
-            {
-                return Some(response);
-            }
-        }
-        None
+        let public = Public { files, compresses };
+        Ok((public, PublicFolders::new(folders)))
     }
 
     /// Turns the answer of a handler into one with a file: what the handler set itself stays.

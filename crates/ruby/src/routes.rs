@@ -9,7 +9,7 @@ use tsumugi_mruby::{Root, Scope, Value};
 use crate::error::Error;
 
 /// What the router finds.
-pub(crate) struct Route {
+pub struct Route {
     /// The class of context whose `__run` is the handler.
     pub class: Rc<Root>,
     pub names: Rc<[Box<str>]>,

@@ -2,74 +2,57 @@
 //! runs as a job of its own, parks when the client is slow, and is cancelled when the client has gone.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 
 use bytes::Bytes;
 use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
-use tsumugi_http::{HttpBody, HttpResponse, Sender};
+use tsumugi_http::{HttpResponse, Sender};
 use tsumugi_mruby::{Raise, Root, Scope};
+use tsumugi_server::dispatch::{
+    HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, client_gone, feed,
+};
 
 use crate::answer::answer;
-use crate::driver::{self, Bounds, Signal};
-use crate::exchange::Exchange;
+use crate::driver::{self, Bounds};
+use crate::exchange::{Exchange, RowSource, StreamPlan};
 use crate::host::{Ended, Host};
 
-/// What will be sent.
-pub(crate) enum StreamPlan {
-    /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
-    Block(Root),
-    /// The rows of a query.
-    Rows { rows: RowSource, format: Format },
-}
-
-/// Where the rows come from.
-pub(crate) enum RowSource {
-    /// They are fetched while they are sent.
-    Stream(Box<RowStream>),
-    /// They are all there.
-    Whole(Rows),
-}
-
-/// The sender of a stream, shared by the output object and the driver. Taken while a piece is being sent.
-pub(crate) type SharedSender = Rc<RefCell<Option<Sender>>>;
-
 /// Gives the response a body that is fed by a task.
-pub(crate) fn start(
+pub(crate) fn start<A: HasJobs>(
     host: &Rc<Host>,
     exchange: &Rc<Exchange>,
     response: &mut HttpResponse,
     plan: StreamPlan,
+    job: JobGuard<A>,
 ) {
-    let request = &exchange.request;
-    let what = format!("{} {}", request.method, request.uri.path());
-    let (sender, body) = HttpBody::channel(&host.settings.http);
-    response.body = body;
-    let host = Rc::clone(host);
-    let worker = host.worker.clone();
-    match plan {
+    let line = exchange.line();
+    let (worker, limits) = (&host.worker, &host.settings.http);
+    response.body = match plan {
         StreamPlan::Block(task) => {
-            let subject = Rc::clone(exchange);
-            drop(worker.spawn(async move { block(&host, subject, task, sender, &what).await }))
+            let (host, subject) = (Rc::clone(host), Rc::clone(exchange));
+            feed(job, worker, limits, |sender| async move {
+                block(&host, subject, task, sender, &line).await;
+            })
         }
-        StreamPlan::Rows { rows, format } => {
-            drop(worker.spawn(async move {
-                let job = host.begin_job(None);
-                match rows {
-                    RowSource::Stream(rows) => send_rows(*rows, format, sender, &what).await,
-                    RowSource::Whole(rows) => send_whole(&rows, format, sender, &what).await,
-                }
-                drop(job);
-            }));
-        }
-    }
+        StreamPlan::Rows { rows, format } => feed(job, worker, limits, |sender| async move {
+            match rows {
+                RowSource::Stream(rows) => send_rows(*rows, format, sender, &line).await,
+                RowSource::Whole(rows) => send_whole(&rows, format, sender, &line).await,
+            }
+        }),
+    };
 }
 
-async fn block(host: &Rc<Host>, subject: Rc<Exchange>, task: Root, sender: Sender, what: &str) {
+async fn block(
+    host: &Rc<Host>,
+    subject: Rc<Exchange>,
+    task: Root,
+    sender: Sender,
+    line: &RequestLine,
+) {
     let sender: SharedSender = Rc::new(RefCell::new(Some(sender)));
-    let gone = Rc::new(Signal::default());
+    let gone = Rc::new(StopSignal::default());
     let output = Rc::clone(&sender);
     let job = answer(move |scope| {
         let class = scope.constant("Tsumugi::Output")?;
@@ -91,8 +74,15 @@ async fn block(host: &Rc<Host>, subject: Rc<Exchange>, task: Root, sender: Sende
         subject: Some(subject),
         ..Bounds::default()
     };
-    let run = driver::run(host, job, &bounds, finish);
-    let result = until_gone(run, &sender, &gone).await;
+    let mut run = pin!(driver::run(host, job, &bounds, finish));
+    let result = tokio::select! {
+        biased;
+        () = client_gone(&sender) => {
+            gone.give();
+            run.await
+        }
+        result = &mut run => result,
+    };
     let Some(sender) = sender.borrow_mut().take() else {
         return;
     };
@@ -100,44 +90,21 @@ async fn block(host: &Rc<Host>, subject: Rc<Exchange>, task: Root, sender: Sende
         None => sender.finish(),
         Some(report) => {
             if report.class != "Tsumugi::Cancelled" && !sender.is_closed() {
-                host.log_exception(&format!("{what}: while its body was sent"), &report);
+                host.log_exception(&format!("{line}: while its body was sent"), &report);
             }
             sender.abort();
         }
     }
 }
 
-/// Runs `job`, and gives the signal when the client goes.
-async fn until_gone<T>(job: impl Future<Output = T>, sender: &SharedSender, gone: &Signal) -> T {
-    let mut job = pin!(job);
-    let mut told = false;
-    poll_fn(|cx| {
-        // The sender is absent while a piece is being sent; `send` then notices by itself.
-        let mut slot = sender.borrow_mut();
-        if let (false, Some(sender)) = (told, slot.as_mut()) {
-            let closed = pin!(sender.closed());
-            if closed.poll(cx).is_ready() {
-                told = true;
-                gone.give();
-            }
-        }
-        drop(slot);
-        match job.as_mut().poll(cx) {
-            Poll::Ready(result) => Poll::Ready(result),
-            Poll::Pending => Poll::Pending,
-        }
-    })
-    .await
-}
-
-async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, what: &str) {
+async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, line: &RequestLine) {
     let mut scribe = RowEncoder::new(format);
     loop {
         let batch = match rows.next().await {
             Ok(batch) => batch,
             Err(error) => {
                 tracing::error!(
-                    "{what}: while its rows were sent: {}: {error}",
+                    "{line}: while its rows were sent: {}: {error}",
                     error.kind()
                 );
                 return sender.abort();
@@ -147,7 +114,7 @@ async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, what
         let last = batch.is_none();
         if let Err(error) = scribe.write(rows.columns(), batch.as_ref(), &mut out) {
             tracing::error!(
-                "{what}: while its rows were sent: {}: {error}",
+                "{line}: while its rows were sent: {}: {error}",
                 error.kind()
             );
             return sender.abort();
@@ -162,7 +129,7 @@ async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, what
 }
 
 /// Rows that are there are written as one batch: the limit of a result bounds them.
-async fn send_whole(rows: &Rows, format: Format, mut sender: Sender, what: &str) {
+async fn send_whole(rows: &Rows, format: Format, mut sender: Sender, line: &RequestLine) {
     let mut out = Vec::new();
     let batch = Some(rows).filter(|rows| !rows.is_empty());
     let mut scribe = RowEncoder::new(format);
@@ -173,7 +140,7 @@ async fn send_whole(rows: &Rows, format: Format, mut sender: Sender, what: &str)
     });
     if let Err(error) = written {
         tracing::error!(
-            "{what}: while its rows were sent: {}: {error}",
+            "{line}: while its rows were sent: {}: {error}",
             error.kind()
         );
         return sender.abort();

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tsumugi_mruby::{Raise, Result, Root, Scope};
+use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::answer;
-use crate::driver::{self, Bounds, Signal};
+use crate::driver::{self, Bounds};
 use crate::host::{Ended, Host};
 
 /// A timer as the application declared it.
@@ -40,7 +41,7 @@ pub(crate) fn read<'s>(host: &Host, scope: &'s Scope<'_>) -> Result<'s, Vec<Time
 }
 
 /// Starts a timer. It ends when `stop` is given; a tick that runs then is cancelled.
-pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<Signal>) -> JoinHandle<()> {
+pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> JoinHandle<()> {
     let (host, stop) = (Rc::clone(host), Rc::clone(stop));
     let worker = host.worker.clone();
     worker.spawn(async move {

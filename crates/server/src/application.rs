@@ -72,6 +72,6 @@ pub struct VmFigures {
     pub bytes: usize,
     /// Live objects.
     pub objects: usize,
-    /// Requests in it, parked ones included.
+    /// Requests that wait in it.
     pub requests: usize,
 }

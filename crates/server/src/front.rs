@@ -208,7 +208,7 @@ fn write_vms(columns: &[Arc<Column>], text: &mut Exposition) {
     });
     gauge(
         "tsumugi_ruby_requests",
-        "Requests in Ruby, parked ones included.",
+        "Requests that wait in Ruby.",
         |column| &column.requests,
     );
 }

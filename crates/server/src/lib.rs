@@ -7,6 +7,7 @@
 mod application;
 mod bind;
 mod databases;
+pub mod dispatch;
 mod front;
 mod limit;
 mod limits;

@@ -1,19 +1,18 @@
 //! An application loaded on one worker, answering requests. Knows no connection.
 //! Rule: the plugin stops after the last request, stream and tick that can use it.
 
-use std::cell::{Cell, RefCell};
-use std::fmt;
-use std::future::poll_fn;
+use std::cell::RefCell;
 use std::rc::Rc;
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::task::{Context as TaskContext, Poll};
 
 use http::header::SET_COOKIE;
-use http::{Method, StatusCode, Uri};
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use http::{Method, Uri};
 use tsumugi_http::compress::CompressionPolicy;
-use tsumugi_http::{Allow, Files, Folder, HttpBody, Match, OnWorker, Request};
+use tsumugi_http::{Files, HttpBody, OnWorker, Request, RouteMatch};
+use tsumugi_server::dispatch::{
+    self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
+    RequestRefusal, below, client_gone, feed,
+};
 use tsumugi_server::{Mode, Shown};
 
 use crate::context::{Captures, Context, captures};
@@ -27,7 +26,7 @@ use crate::response::{Producer, Response, ResponseTail};
 use crate::router::{Mounted, Placed, RouteLine, Router, translated};
 use crate::session::{RequestSession, SessionStore};
 use crate::settings::Settings;
-use crate::streaming::{Output, until_gone};
+use crate::streaming::Output;
 use crate::timers;
 
 /// One application with its plugin, on one worker.
@@ -35,23 +34,17 @@ pub struct AppInstance<S> {
     state: Rc<S>,
     worker: Worker,
     lines: Vec<RouteLine>,
-    router: tsumugi_http::RouteTable<Routed<S>>,
+    lifecycle: Lifecycle<Routed<S>>,
     not_found: Option<Endpoint<S>>,
     /// The longest prefix first.
     mounts: Vec<Mounting<S>>,
-    folders: Vec<(String, Folder<OnWorker>)>,
     mapper: Option<Mapper>,
     sessions: Option<Rc<SessionStore>>,
     ledger: Ledger,
-    waiting: Cell<usize>,
-    /// Requests and streams that can use the plugin.
-    jobs: Cell<usize>,
-    ended: Notify,
-    stop_timers: Rc<Stop>,
-    timers: RefCell<Vec<JoinHandle<()>>>,
 }
 
-struct Routed<S> {
+/// What a route leads to.
+pub struct Routed<S> {
     names: Rc<[Rc<str>]>,
     endpoint: Endpoint<S>,
 }
@@ -60,22 +53,6 @@ struct Mounting<S> {
     prefix: String,
     endpoint: Endpoint<S>,
     mounted: Rc<dyn Mounted>,
-}
-
-#[derive(Default)]
-struct Stop {
-    given: Cell<bool>,
-    notify: Notify,
-}
-
-impl Stop {
-    async fn given(&self) {
-        let mut notified = std::pin::pin!(self.notify.notified());
-        notified.as_mut().enable();
-        if !self.given.get() {
-            notified.await;
-        }
-    }
 }
 
 impl<S: Plugin> AppInstance<S> {
@@ -113,44 +90,30 @@ impl<S: Plugin> AppInstance<S> {
             }
         }
         mounts.sort_by_key(|mounting| std::cmp::Reverse(mounting.prefix.len()));
-        let loaded = Rc::new(AppInstance {
+        let crate::Limits {
+            requests_max,
+            request_ms_max,
+        } = worker.settings().limits;
+        let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
+        let jobs = lifecycle.jobs();
+        let start = |timer| timers::start(&worker, &state, timer, jobs.stop_signal());
+        jobs.add_timers(declared.timers.into_iter().filter_map(start));
+        Ok(Rc::new(AppInstance {
             state,
             worker,
             lines,
-            router,
+            lifecycle,
             not_found,
             mounts,
-            folders,
             mapper,
             sessions,
             ledger: Ledger::here(),
-            waiting: Cell::new(0),
-            jobs: Cell::new(0),
-            ended: Notify::new(),
-            stop_timers: Rc::default(),
-            timers: RefCell::default(),
-        });
-        let started = declared.timers.into_iter().filter_map(|timer| {
-            let stop = Rc::clone(&loaded.stop_timers);
-            timers::start(&loaded.worker, &loaded.state, timer, async move {
-                stop.given().await
-            })
-        });
-        loaded.timers.borrow_mut().extend(started);
-        Ok(loaded)
+        }))
     }
 
     /// Waits for the last request and stream, ends the timers, then stops the plugin.
     pub async fn retire(&self) {
-        self.stop_timers.given.set(true);
-        self.stop_timers.notify.notify_waiters();
-        let timers: Vec<JoinHandle<()>> = self.timers.borrow_mut().drain(..).collect();
-        for timer in timers {
-            let _ = timer.await; // it ends by the signal; a panic in it is in the log
-        }
-        while self.jobs.get() > 0 {
-            self.ended.notified().await;
-        }
+        self.lifecycle.jobs().drain().await;
         for mounting in &self.mounts {
             mounting.mounted.retire().await;
         }
@@ -190,173 +153,63 @@ impl<S> AppInstance<S> {
 
 impl<S: 'static> AppInstance<S> {
     /// Answers one request.
-    pub async fn answer(self: &Rc<Self>, request: Box<Request>) -> tsumugi_http::HttpResponse {
-        let job = Job::begin(self);
-        let found = self.router.find(&request.method, request.uri.path());
-        let (captures, endpoint, pattern) = match &found {
-            Match::Found(found_route) => {
-                let routed = found_route.value;
-                let captures = captures(&found, &routed.names);
-                (
-                    captures,
-                    Rc::clone(&routed.endpoint),
-                    Some(found_route.pattern.clone()),
-                )
-            }
-            Match::Malformed => {
-                return tsumugi_http::HttpResponse::refusal(
-                    StatusCode::BAD_REQUEST,
-                    "malformed path",
-                );
-            }
-            other => {
-                let allow = match other {
-                    Match::MethodNotAllowed(allow) => {
-                        Some((allow.clone(), StatusCode::METHOD_NOT_ALLOWED))
-                    }
-                    Match::Options(allow) => Some((allow.clone(), StatusCode::NO_CONTENT)),
-                    _ => None,
-                };
-                drop(found);
-                return Box::pin(self.elsewhere(job, request, allow)).await;
-            }
-        };
-        drop(found);
-        let mut response = self.run(job, request, captures, endpoint).await;
-        response.summary.pattern = pattern;
-        response
+    pub fn answer(
+        self: &Rc<Self>,
+        request: Box<Request>,
+    ) -> impl Future<Output = tsumugi_http::HttpResponse> {
+        dispatch::answer(self, request)
     }
 
-    /// What there is for a request that no route answers: a file, a mounted application, `not_found`.
-    async fn elsewhere(
-        self: &Rc<Self>,
-        job: Job<S>,
-        request: Box<Request>,
-        allow: Option<(Allow, StatusCode)>,
+    /// The response, with what follows its head.
+    fn respond(
+        &self,
+        line: RequestLine,
+        session: Option<Rc<RequestSession>>,
+        outcome: Result<Response>,
+        job: JobGuard<Self>,
     ) -> tsumugi_http::HttpResponse {
-        let path = request.uri.path();
-        if matches!(request.method, Method::GET | Method::HEAD) {
-            for (at, folder) in &self.folders {
-                if let Some(below) = below(path, at)
-                    && let Some(response) = folder.answer(&request, below).await
-                {
-                    return response;
-                }
-            }
-        }
-        let mounting = |mounting: &&Mounting<S>| below(path, &mounting.prefix).is_some();
-        if let Some(mounting) = self.mounts.iter().find(mounting) {
-            let endpoint = Rc::clone(&mounting.endpoint);
-            return self.run(job, request, Captures::new(), endpoint).await;
-        }
-        match (allow, &self.not_found) {
-            (Some((allow, StatusCode::NO_CONTENT)), _) => {
-                tsumugi_http::HttpResponse::options(&allow)
-            }
-            (Some((allow, _)), _) => tsumugi_http::HttpResponse::method_not_allowed(&allow),
-            (None, Some(endpoint)) => {
-                let endpoint = Rc::clone(endpoint);
-                self.run(job, request, Captures::new(), endpoint).await
-            }
-            (None, None) => tsumugi_http::HttpResponse::not_found(),
-        }
-    }
-
-    async fn run(
-        self: &Rc<Self>,
-        job: Job<S>,
-        request: Box<Request>,
-        captures: Captures,
-        endpoint: Endpoint<S>,
-    ) -> tsumugi_http::HttpResponse {
-        let subject = Subject {
-            method: request.method.clone(),
-            uri: request.uri.clone(),
-            received_at: request.received_at,
-        };
-        let visit = self.sessions.as_ref().map(RequestSession::new);
-        let max = self.worker.settings().limits.requests_max;
-        let (outcome, waited) = if self.waiting.get() >= max {
-            // Looked at before anything of it runs: who is told to try again must not have had half of it done.
-            tracing::warn!("requests_max ({max}) is reached: a request was answered 503");
-            let refused = self.mapped(&subject, Error::Busy { max });
-            (refused, Duration::ZERO)
-        } else {
-            let context = Context::new(
-                request,
-                captures,
-                Rc::clone(&self.state),
-                self.worker.clone(),
-                visit.clone(),
-            );
-            let mut future = endpoint(context);
-            match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
-                Poll::Ready(outcome) => (outcome, Duration::ZERO),
-                Poll::Pending => {
-                    let since = Instant::now();
-                    (self.wait(&subject, future).await, since.elapsed())
-                }
-            }
-        };
         let response = match outcome {
             Ok(response) => response,
-            Err(error) => self.failed(&subject, error),
+            Err(error) => self.failed(&line, error),
         };
-        let (mut response, sequel) = response.into_parts();
-        response.summary.waited = waited;
-        if let Some(cookie) = visit.and_then(|visit| visit.leave()) {
+        let (mut response, tail) = response.into_parts();
+        if let Some(cookie) = session.and_then(|session| session.leave()) {
             response.headers.append(SET_COOKIE, cookie);
         }
-        match sequel {
-            Some(ResponseTail::Body(producer)) if subject.method != Method::HEAD => {
-                response.body = self.produce(job, subject, producer);
+        match tail {
+            Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {
+                response.body = self.produce(job, line, producer);
             }
             Some(ResponseTail::Talk(talk)) => {
-                response.body = HttpBody::Switch(talk.switch(&self.worker, job, subject));
+                response.body = HttpBody::Switch(talk.switch(&self.worker, job, line));
             }
             _ => {}
         }
         response
     }
 
-    /// Waits for a handler within its time.
-    async fn wait(&self, subject: &Subject, future: Local<Result<Response>>) -> Result<Response> {
-        let _place = RequestPermit::take(&self.waiting);
-        let limit_ms = self.worker.settings().limits.request_ms_max;
-        let deadline = subject.received_at + Duration::from_millis(limit_ms);
-        match tokio::time::timeout_at(deadline.into(), future).await {
-            Ok(outcome) => outcome,
-            Err(_) => self.mapped(subject, Error::Deadline { limit_ms }),
-        }
-    }
-
-    fn mapped(&self, subject: &Subject, error: Error) -> Result<Response> {
+    fn mapped(&self, line: &RequestLine, error: Error) -> Result<Response> {
         match &self.mapper {
-            Some(mapper) => Ok(layer::map(mapper, error, &subject.method, &subject.uri)),
+            Some(mapper) => Ok(layer::map(mapper, error, &line.method, &line.uri)),
             None => Err(error),
         }
     }
 
     /// The response to an error that nobody mapped.
-    fn failed(&self, subject: &Subject, error: Error) -> Response {
+    fn failed(&self, line: &RequestLine, error: Error) -> Response {
         let response: Response = error.response().into();
-        let Subject { method, uri, .. } = subject;
         if let Error::Db(cause) = &error
             && let Some(refusal) = cause.refusal()
         {
             // It may be a fault of what is stored, or of the SQL, as well as of a client.
             let status = refusal.status();
-            tracing::warn!(
-                "{method} {}: answered {status}: {}",
-                uri.path(),
-                story(&error)
-            );
+            tracing::warn!("{line}: answered {status}: {}", story(&error));
             return response;
         }
         if !response.status.is_server_error() {
             return response;
         }
-        tracing::error!("{method} {}: {}", uri.path(), story(&error));
+        tracing::error!("{line}: {}", story(&error));
         match self.worker.mode() {
             Mode::Development => {
                 let text = format!("{}\n", story(&error));
@@ -366,78 +219,145 @@ impl<S: 'static> AppInstance<S> {
         }
     }
 
-    /// A body that is fed by a task of its own.
-    fn produce(self: &Rc<Self>, job: Job<S>, subject: Subject, producer: Producer) -> HttpBody {
-        let (sender, body) = HttpBody::channel(&self.worker.settings().http);
-        drop(self.worker.spawn(async move {
+    /// A body that a task of its own writes.
+    fn produce(&self, job: JobGuard<Self>, line: RequestLine, producer: Producer) -> HttpBody {
+        let limits = &self.worker.settings().http;
+        feed(job, self.worker.inner(), limits, |sender| async move {
             let sender = Rc::new(RefCell::new(Some(sender)));
-            let written = until_gone(producer(Output::new(&sender)), &sender).await;
-            if let Some(Err(error)) = written {
-                // A client that broke off, or asked for what is refused, is no fault of the application.
-                if matches!(error, Error::Http(_)) || !error.status().is_server_error() {
-                    tracing::debug!("{subject}: {error}");
-                } else {
-                    subject.log("while its body was sent", &error);
-                }
+            let written = tokio::select! {
+                biased;
+                written = producer(Output::new(&sender)) => written,
+                // What writes is dropped where it waits.
+                () = client_gone(&sender) => return,
+            };
+            let Err(error) = written else { return };
+            // A client that broke off, or asked for what is refused, is no fault of the application.
+            if matches!(error, Error::Http(_)) || !error.status().is_server_error() {
+                tracing::debug!("{line}: {error}");
+            } else {
+                tracing::error!("{line}: while its body was sent: {}", story(&error));
             }
-            drop(job);
-        }));
-        body
+        })
     }
 }
 
-/// What remains of a request for the log.
-pub(crate) struct Subject {
-    method: Method,
-    uri: Uri,
-    received_at: Instant,
+/// What handles a request, with what its path captured.
+pub struct EndpointCall<S> {
+    endpoint: Endpoint<S>,
+    captures: Captures,
 }
 
-impl Subject {
-    pub(crate) fn log(&self, when: &str, error: &Error) {
-        tracing::error!("{self}: {when}: {}", story(error));
+/// A request whose handler waits.
+pub struct PendingRequest<S: 'static> {
+    /// Dropped when its time is over.
+    future: Option<Local<Result<Response>>>,
+    line: RequestLine,
+    session: Option<Rc<RequestSession>>,
+    /// Taken by the response.
+    job: Option<JobGuard<AppInstance<S>>>,
+}
+
+impl<S: 'static> Dispatch for AppInstance<S> {
+    type Route = Routed<S>;
+    type Handler = EndpointCall<S>;
+    type Waiting = PendingRequest<S>;
+
+    fn lifecycle(&self) -> &Lifecycle<Routed<S>> {
+        &self.lifecycle
     }
-}
 
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.uri.path())
-    }
-}
-
-/// Keeps the plugin from being stopped.
-pub(crate) struct Job<S>(Rc<AppInstance<S>>);
-
-impl<S> Job<S> {
-    fn begin(loaded: &Rc<AppInstance<S>>) -> Job<S> {
-        loaded.jobs.set(loaded.jobs.get() + 1);
-        Job(Rc::clone(loaded))
-    }
-}
-
-impl<S> Drop for Job<S> {
-    fn drop(&mut self) {
-        let jobs = self.0.jobs.get() - 1;
-        self.0.jobs.set(jobs);
-        if jobs == 0 {
-            self.0.ended.notify_one();
+    fn handler(&self, found: &RouteMatch<'_, '_, Routed<S>>) -> EndpointCall<S> {
+        let Routed { names, endpoint } = found.value;
+        EndpointCall {
+            endpoint: Rc::clone(endpoint),
+            captures: captures(&found.captures, names),
         }
     }
-}
 
-/// A place among `requests_max`.
-struct RequestPermit<'c>(&'c Cell<usize>);
+    fn mounted(&self, path: &str) -> Option<EndpointCall<S>> {
+        let is_below = |mounting: &&Mounting<S>| below(path, &mounting.prefix).is_some();
+        let mounting = self.mounts.iter().find(is_below)?;
+        Some(EndpointCall::without_captures(&mounting.endpoint))
+    }
 
-impl<'c> RequestPermit<'c> {
-    fn take(waiting: &'c Cell<usize>) -> RequestPermit<'c> {
-        waiting.set(waiting.get() + 1);
-        RequestPermit(waiting)
+    fn not_found(&self) -> Option<EndpointCall<S>> {
+        self.not_found.as_ref().map(EndpointCall::without_captures)
+    }
+
+    fn refuse(
+        self: &Rc<Self>,
+        request: &Request,
+        refusal: RequestRefusal,
+        job: JobGuard<Self>,
+    ) -> tsumugi_http::HttpResponse {
+        let error = Error::from(refusal);
+        // It is counted in the log, and has no line of its own.
+        let response = match &self.mapper {
+            Some(mapper) => mapper(error),
+            None => error.response().into(),
+        };
+        self.respond(RequestLine::of(request), None, Ok(response), job)
+    }
+
+    fn begin(
+        self: &Rc<Self>,
+        cx: &mut TaskContext<'_>,
+        request: Box<Request>,
+        handler: EndpointCall<S>,
+        job: JobGuard<Self>,
+    ) -> FirstTurn<PendingRequest<S>> {
+        let line = RequestLine::of(&request);
+        let session = self.sessions.as_ref().map(RequestSession::new);
+        let EndpointCall { endpoint, captures } = handler;
+        let context = Context::new(
+            request,
+            captures,
+            Rc::clone(&self.state),
+            self.worker.clone(),
+            session.clone(),
+        );
+        let mut future = endpoint(context);
+        match future.as_mut().poll(cx) {
+            Poll::Ready(outcome) => FirstTurn::Done(self.respond(line, session, outcome, job)),
+            Poll::Pending => FirstTurn::Waits(PendingRequest {
+                future: Some(future),
+                line,
+                session,
+                job: Some(job),
+            }),
+        }
+    }
+
+    async fn wait(
+        waiting: &mut PendingRequest<S>,
+        deadline: RequestDeadline,
+    ) -> tsumugi_http::HttpResponse {
+        let (Some(future), Some(job)) = (waiting.future.take(), waiting.job.take()) else {
+            unreachable!("a request is waited for once")
+        };
+        let outcome = tokio::time::timeout_at(deadline.at.into(), future).await;
+        let app = Rc::clone(job.app());
+        let outcome = outcome.unwrap_or_else(|_| {
+            let limit_ms = deadline.limit_ms;
+            app.mapped(&waiting.line, Error::Deadline { limit_ms })
+        });
+        let line = std::mem::take(&mut waiting.line);
+        app.respond(line, waiting.session.take(), outcome, job)
+    }
+
+    fn keep(
+        rest: impl Future<Output = tsumugi_http::HttpResponse> + 'static,
+    ) -> impl Future<Output = tsumugi_http::HttpResponse> {
+        rest
     }
 }
 
-impl Drop for RequestPermit<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
+impl<S> EndpointCall<S> {
+    fn without_captures(endpoint: &Endpoint<S>) -> EndpointCall<S> {
+        EndpointCall {
+            endpoint: Rc::clone(endpoint),
+            captures: Captures::new(),
+        }
     }
 }
 
@@ -470,10 +390,7 @@ fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::RouteTab
     Ok(router)
 }
 
-async fn folders<S>(
-    worker: &Worker,
-    declared: &mut Router<S>,
-) -> Result<Vec<(String, Folder<OnWorker>)>> {
+async fn folders<S>(worker: &Worker, declared: &mut Router<S>) -> Result<PublicFolders> {
     let on_worker = OnWorker(worker.inner().clone());
     let files = Files::new(on_worker, worker.settings().http.clone());
     let mut folders = Vec::with_capacity(declared.folders.len());
@@ -485,8 +402,7 @@ async fn folders<S>(
         })?;
         folders.push((folder.at, opened));
     }
-    folders.sort_by_key(|(at, _)| std::cmp::Reverse(at.len()));
-    Ok(folders)
+    Ok(PublicFolders::new(folders))
 }
 
 fn mounting<S: 'static>(
@@ -532,15 +448,6 @@ fn mounting<S: 'static>(
     }
 }
 
-/// What is left of a path below a prefix, which has no slash at its end. It begins with a slash.
-fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
-    match path.strip_prefix(prefix)? {
-        "" => Some("/"),
-        rest if rest.starts_with('/') => Some(rest),
-        _ => None,
-    }
-}
-
 /// The same target with another path.
 fn moved(uri: &Uri, path: &str) -> Option<Uri> {
     let target = match uri.query() {
@@ -557,15 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefix_ends_at_a_slash() {
-        assert_eq!(below("/a/b", "/a"), Some("/b"));
-        assert_eq!(below("/a", "/a"), Some("/"));
-        assert_eq!(below("/ab", "/a"), None);
-        assert_eq!(below("/b", ""), Some("/b"));
-    }
-
-    #[test]
-    fn moved_target_keeps_its_query() {
+    fn a_moved_target_keeps_its_query() {
         let uri: Uri = "/a/b?x=1".parse().unwrap();
         assert_eq!(moved(&uri, "/b").unwrap(), "/b?x=1");
     }

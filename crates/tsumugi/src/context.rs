@@ -7,7 +7,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use smallvec::SmallVec;
-use tsumugi_http::{Match, Request, RequestBody};
+use tsumugi_http::{Request, RequestBody};
 
 use crate::error::{Error, Result};
 use crate::plugin::Worker;
@@ -164,16 +164,13 @@ fn body_taken_error() -> Error {
 }
 
 /// What a search captured, as it outlives the request's path.
-pub(crate) fn captures<T>(found: &Match<'_, '_, T>, names: &[Rc<str>]) -> Captures {
-    let Match::Found(found) = found else {
-        return Captures::new();
-    };
+pub(crate) fn captures(found: &tsumugi_http::CaptureValues<'_>, names: &[Rc<str>]) -> Captures {
     let text = |value: &tsumugi_http::Value<'_>| match value {
         tsumugi_http::Value::Text(text) => Box::from(&**text),
         tsumugi_http::Value::Integer(integer) => integer.to_string().into(),
         tsumugi_http::Value::Float(float) => float.to_string().into(),
     };
-    let pairs = names.iter().cloned().zip(found.captures.iter().map(text));
+    let pairs = names.iter().cloned().zip(found.iter().map(text));
     pairs.collect()
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use tsumugi_http::HttpResponse;
+use tsumugi_server::dispatch::RequestRefusal;
 
 /// What handlers, extractors and plugins return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -40,13 +41,13 @@ pub enum Error {
         name: String,
     },
     /// The handler took too long and was dropped.
-    #[error("the handler took longer than request_ms_max ({limit_ms} ms)")]
+    #[error("{}", RequestRefusal::Deadline { limit_ms: *limit_ms })]
     Deadline {
         /// The limit.
         limit_ms: u64,
     },
     /// Too many requests of this worker wait. Nothing of this one was run.
-    #[error("requests_max is reached; try again later")]
+    #[error("{}", RequestRefusal::Busy { max: *max })]
     Busy {
         /// The limit.
         max: usize,
@@ -112,8 +113,11 @@ impl Error {
                 .refusal()
                 .and_then(|refusal| StatusCode::from_u16(refusal.status()).ok())
                 .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            Error::Deadline { .. } => StatusCode::GATEWAY_TIMEOUT,
-            Error::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Deadline { limit_ms } => {
+                let limit_ms = *limit_ms;
+                RequestRefusal::Deadline { limit_ms }.status()
+            }
+            Error::Busy { max } => RequestRefusal::Busy { max: *max }.status(),
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -133,6 +137,15 @@ impl Error {
                 HttpResponse::internal_error()
             }
             status => HttpResponse::refusal(status, &self.to_string()),
+        }
+    }
+}
+
+impl From<RequestRefusal> for Error {
+    fn from(refusal: RequestRefusal) -> Error {
+        match refusal {
+            RequestRefusal::Busy { max } => Error::Busy { max },
+            RequestRefusal::Deadline { limit_ms } => Error::Deadline { limit_ms },
         }
     }
 }

@@ -1,13 +1,13 @@
 //! `every`: functions that run by the clock, on one worker or on all. Knows no request.
 //! Rule: a tick never begins before the last one has ended; one that runs when the application retires is dropped.
 
-use std::future::Future;
 use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tsumugi_server::dispatch::StopSignal;
 
 use crate::error::{Error, Result, story};
 use crate::local::Local;
@@ -67,19 +67,19 @@ where
     })
 }
 
-/// Starts a timer, if it is one of this worker. It ends when `stop` resolves.
+/// Starts a timer, if it is one of this worker. It ends when `stop` is given.
 pub(crate) fn start<S: 'static>(
     worker: &Worker,
     state: &Rc<S>,
     timer: Timer<S>,
-    stop: impl Future<Output = ()> + 'static,
+    stop: &Rc<StopSignal>,
 ) -> Option<JoinHandle<()>> {
     if timer.on == On::OneWorker && worker.id() != 0 {
         return None;
     }
-    let state = Rc::clone(state);
+    let (state, stop) = (Rc::clone(state), Rc::clone(stop));
     Some(worker.spawn(async move {
-        tokio::select! { () = run(timer, state) => {}, () = stop => {} }
+        tokio::select! { () = run(timer, state) => {}, () = stop.given() => {} }
     }))
 }
 

@@ -5,9 +5,9 @@ use std::pin::Pin;
 
 use tsumugi_http::Switch;
 use tsumugi_http::websocket::{WebSocket, converse};
+use tsumugi_server::dispatch::{HasJobs, JobGuard, RequestLine};
 
-use crate::app_instance::{Job, Subject};
-use crate::error::Result;
+use crate::error::{Result, story};
 use crate::plugin::Worker;
 
 /// What follows the response that grants a WebSocket.
@@ -38,11 +38,11 @@ impl WebSocketTask {
     }
 
     /// The conversation, for the connection that the response is sent on.
-    pub(crate) fn switch<S: 'static>(
+    pub(crate) fn switch<A: HasJobs>(
         self,
         worker: &Worker,
-        job: Job<S>,
-        subject: Subject,
+        job: JobGuard<A>,
+        line: RequestLine,
     ) -> Switch {
         let worker = worker.clone();
         Switch::new(async move |upgraded| {
@@ -51,12 +51,12 @@ impl WebSocketTask {
             let run = async move |socket: &WebSocket| (self.run)(socket).await;
             match converse(upgraded, self.protocol, limits, leave, run).await {
                 Some(Err(error)) if error.status().is_server_error() => {
-                    subject.log("in its WebSocket", &error);
+                    tracing::error!("{line}: in its WebSocket: {}", story(&error));
                 }
                 // The client's doing.
-                Some(Err(error)) => tracing::debug!("{subject}: {error}"),
+                Some(Err(error)) => tracing::debug!("{line}: {error}"),
                 Some(Ok(())) => {}
-                None => tracing::debug!("{subject}: dropped, since its WebSocket was over"),
+                None => tracing::debug!("{line}: dropped, since its WebSocket was over"),
             }
             drop(job);
         })

@@ -254,6 +254,11 @@ async fn feed<W: Offload>(
 }
 
 impl<W: Offload + Spawn> Folder<W> {
+    /// The answer to a GET or HEAD of the folder itself without the slash at its end: to the path with it, when the folder has an index.
+    pub async fn redirect(&self, request: &Request) -> Option<HttpResponse> {
+        self.answer(request, "/").await.map(|_| moved(request))
+    }
+
     /// The answer to a GET or HEAD of `path`, which is still encoded and begins with a slash. None when there is no such file.
     pub async fn answer(&self, request: &Request, path: &str) -> Option<HttpResponse> {
         let relative = relative(path)?;

@@ -7,13 +7,13 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 use tsumugi_db::Format;
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+use tsumugi_server::dispatch::SharedSender;
 
 use super::standard::pages::TemplatePage;
 use crate::answer::{operation, raise};
-use crate::exchange::{Capture, Content, ContentBody, Exchange};
+use crate::exchange::{Capture, Content, ContentBody, Exchange, StreamPlan};
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::{Natives, exchange};
-use crate::streaming::{SharedSender, StreamPlan};
 use crate::{finish, json};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -387,7 +387,7 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(port.map_or_else(Value::nil, |port| scope.integer(port)))
     })?;
     natives.plain("here", |host, scope, _| {
-        let subject = host.subject.borrow().clone();
+        let subject = host.job.exchange();
         let exchange =
             subject.ok_or_else(|| scope.error("RuntimeError", "there is no request here"))?;
         let context = Rc::downgrade(&exchange);

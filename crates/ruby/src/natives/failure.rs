@@ -50,7 +50,7 @@ fn source(page: &mut String, host: &Host, report: &ExceptionReport) {
     let found = report.backtrace.iter().find_map(|frame| {
         let mut parts = frame.splitn(3, ':');
         let (file, line) = (parts.next()?, parts.next()?.parse::<usize>().ok()?);
-        Some((file.to_owned(), line, host.source(file)?))
+        Some((file.to_owned(), line, host.resources.source(file)?))
     });
     let Some((file, line, text)) = found else {
         return;

@@ -22,7 +22,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             line.push_str(&field(scope, value)?);
         }
         // The word by which the access log's line is found.
-        if let Some(exchange) = &*host.subject.borrow() {
+        if let Some(exchange) = host.job.exchange() {
             line.push_str(" request=");
             line.push_str(&exchange.request.id());
         }

@@ -9,9 +9,9 @@ use tsumugi_db::{Columns, Row, RowStream, Rows};
 use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
+use crate::exchange::RowSource;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
-use crate::streaming::RowSource;
 
 pub(crate) use super::database::packed::packed;
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tsumugi_mruby::{Kind, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
+use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
-use crate::driver::{self, Bounds, Signal};
+use crate::driver::{self, Bounds};
 use crate::host::{Ended, Host};
 use crate::limits::SLEEP_SECONDS_MAX;
 use crate::natives::arguments::wrong_type;
@@ -27,7 +28,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(NativeReply::Yield(call.argument(0)))
     })?;
     natives.plain("job", |host, scope, _| {
-        Ok(scope.integer(i64::try_from(host.job.get()).unwrap_or(0)))
+        Ok(scope.integer(i64::try_from(host.job.number()).unwrap_or(0)))
     })?;
     natives.waiting("sleep", |_, scope, call| {
         let duration = seconds(scope, call.argument(0))?;
@@ -51,19 +52,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let tasks = (0..count)
             .map(|i| scope.root(scope.array_at(tasks, i)))
             .collect::<Result<'_, Vec<Root>>>()?;
-        let parent = Some(host.job.get());
-        let job = host.job.get();
-        if host
-            .transactions
-            .borrow()
-            .iter()
-            .any(|(own, _)| *own == job)
-        {
+        let parent = Some(host.job.number());
+        if !host.job.transactions().borrow().is_empty() {
             let message =
                 "parallel in a transaction would run its branches outside: run it before or after";
             return Err(scope.error("DB::UsageError", message));
         }
-        let subject = host.subject.borrow().clone();
+        let subject = host.job.exchange();
         let bounds = Bounds {
             subject,
             parent,
@@ -97,7 +92,7 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
 
 /// Runs every task on a fibre of its own. The first error cancels the others, waits for their `ensure`, and is raised.
 async fn parallel(host: Rc<Host>, bounds: Bounds, tasks: Vec<Root>) -> Answer {
-    let signal = Rc::new(Signal::default());
+    let signal = Rc::new(StopSignal::default());
     let bounds = Bounds {
         signal: Some(Rc::clone(&signal)),
         ..bounds

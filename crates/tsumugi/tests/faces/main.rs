@@ -6,6 +6,7 @@ mod conditions;
 mod fetching;
 mod inserts;
 mod refusals;
+mod requests;
 mod stored;
 mod values;
 

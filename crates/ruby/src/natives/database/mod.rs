@@ -17,8 +17,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    BatchSize, BindRoom, Database, Isolation, Names, Options, Savepoint, Session,
-    StatementLog, TransactionMode, TransactionOptions,
+    BatchSize, BindRoom, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
+    TransactionMode, TransactionOptions,
 };
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_server::Mode;
@@ -55,7 +55,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             match Database::connect(&url, options).await {
                 Ok(database) => {
                     if let Some(host) = host.upgrade() {
-                        host.watch(database.watch());
+                        host.resources.watch(database.watch());
                     }
                     answer(move |scope| {
                         let database = Rc::new(VmDatabase::new(database));
@@ -68,7 +68,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("db_shared", |host, scope, call| {
         let name = text(scope, call.argument(0), "the name of a shared database")?;
-        let shared = host.shared.borrow();
+        let shared = host.resources.shared.borrow();
         let Some((_, database)) = shared.iter().find(|(known, _)| **known == *name) else {
             let names: Vec<&str> = shared.iter().map(|(known, _)| &**known).collect();
             let there = match names.is_empty() {
@@ -218,7 +218,7 @@ fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_begin", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        let keys = vm_database(scope, call.argument(0))?.keys(host.job.get());
+        let keys = vm_database(scope, call.argument(0))?.keys(host.job.number());
         let mut options = match scope.text(call.argument(1)).as_deref() {
             None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
             Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
@@ -285,7 +285,7 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_savepoint", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         vm_database(scope, call.argument(0))?
-            .keys(host.job.get())
+            .keys(host.job.number())
             .savepoint();
         Ok(Box::pin(async move {
             match executor.savepoint().await {

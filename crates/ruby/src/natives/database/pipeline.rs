@@ -35,7 +35,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         scope.wrap(scope.rooted(&class), Collected::default())
     })?;
     natives.plain("db_pipeline_empty?", |_, scope, call| {
-        let is_empty = statements(scope, call.argument(0))?.borrow().list.is_empty();
+        let is_empty = statements(scope, call.argument(0))?
+            .borrow()
+            .list
+            .is_empty();
         Ok(Value::boolean(is_empty))
     })?;
     for name in ["query", "execute"] {
@@ -78,11 +81,7 @@ fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Resu
     let room = collected.borrow().room;
     let binds = binds(scope, values.iter().copied(), depth_max, room)?;
     // Most pipelines say the same again and again, and who sends them knows a text that it has just seen.
-    let before = collected
-        .borrow()
-        .list
-        .last()
-        .map(|(sql, _)| sql.clone());
+    let before = collected.borrow().list.last().map(|(sql, _)| sql.clone());
     let same = before
         .filter(|before| scope.with_bytes(sql, |bytes| bytes == before.as_bytes()) == Some(true));
     let sql = match same {

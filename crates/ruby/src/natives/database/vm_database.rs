@@ -143,7 +143,7 @@ pub(super) fn executor<'c>(
     scope: &'c Scope<'c>,
     holder: Value<'c>,
 ) -> Result<'c, Executor> {
-    vm_database(scope, holder)?.executor(scope, host.job.get())
+    vm_database(scope, holder)?.executor(scope, host.job.number())
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -152,24 +152,27 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let database = vm_database(scope, call.argument(0))?;
         let own = call.argument(1);
         if let Some(handle) = scope.data::<TransactionHandle>(own) {
-            database.enter(host.job.get(), FibreConnection::Transaction(handle.clone()));
+            database.enter(
+                host.job.number(),
+                FibreConnection::Transaction(handle.clone()),
+            );
             let database = database.database.clone();
-            let mut transactions = host.transactions.borrow_mut();
-            transactions.push((host.job.get(), database));
+            host.job.transactions().borrow_mut().push(database);
         } else if let Some(running) = scope.data::<SharedHandle<Session>>(own) {
-            database.enter(host.job.get(), FibreConnection::Session(Rc::clone(running)));
+            database.enter(
+                host.job.number(),
+                FibreConnection::Session(Rc::clone(running)),
+            );
         }
         Ok(Value::nil())
     })?;
     natives.plain("db_leave", |host, scope, call| {
-        let job = host.job.get();
+        let job = host.job.number();
         let database = vm_database(scope, call.argument(0))?;
         database.leave(job);
         if scope.data::<TransactionHandle>(call.argument(1)).is_some() {
-            let mut transactions = host.transactions.borrow_mut();
-            let is_this = |(own, other): &(u64, Database)| {
-                *own == job && other.shares_connections_with(&database.database)
-            };
+            let mut transactions = host.job.transactions().borrow_mut();
+            let is_this = |other: &Database| other.shares_connections_with(&database.database);
             if let Some(place) = transactions.iter().position(is_this) {
                 transactions.swap_remove(place);
             }
@@ -180,22 +183,21 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let is_transaction = |own: &FibreConnection| matches!(own, FibreConnection::Transaction(_));
         let database = vm_database(scope, call.argument(0))?;
         Ok(Value::boolean(
-            database.is_in(host.job.get(), is_transaction),
+            database.is_in(host.job.number(), is_transaction),
         ))
     })?;
     // Has this fibre a transaction of the same database that began elsewhere, on another connect to it?
     natives.plain("db_in_other_transaction?", |host, scope, call| {
         let database = vm_database(scope, call.argument(0))?;
-        let job = host.job.get();
-        let is_same =
-            |(own, other): &(u64, Database)| *own == job && other.is_same_as(&database.database);
+        let job = host.job.number();
+        let is_same = |other: &Database| other.is_same_as(&database.database);
         let is_transaction = |own: &FibreConnection| matches!(own, FibreConnection::Transaction(_));
-        let is_other =
-            !database.is_in(job, is_transaction) && host.transactions.borrow().iter().any(is_same);
+        let is_other = !database.is_in(job, is_transaction)
+            && host.job.transactions().borrow().iter().any(is_same);
         Ok(Value::boolean(is_other))
     })?;
     natives.plain("db_has_own?", |host, scope, call| {
         let database = vm_database(scope, call.argument(0))?;
-        Ok(Value::boolean(database.is_in(host.job.get(), |_| true)))
+        Ok(Value::boolean(database.is_in(host.job.number(), |_| true)))
     })
 }

@@ -94,7 +94,11 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
         lead,
     };
     let flights = SingleFlight::of_process();
-    let joined = flights.join(&store.flights, key.clone(), host.lineage());
+    let joined = flights.join(
+        &store.flights,
+        key.clone(),
+        host.jobs.lineage(host.job.number()),
+    );
     match joined.map_err(|error| raise(scope, &error))? {
         JoinOutcome::Lead(lead) => {
             let Backend::Embedded(database) = &store.backend else {

@@ -10,7 +10,7 @@ use crate::host::Host;
 pub(super) fn wrap(host: &Weak<Host>, store: KvStore) -> Answer {
     let store = Rc::new(store);
     if let Some(host) = host.upgrade() {
-        host.keep_store(&store);
+        host.resources.keep_store(&store);
     }
     answer(move |scope| {
         let class = match &store.backend {

@@ -109,7 +109,7 @@ async fn connect(host: &Host, service: &ServiceOptions) -> std::result::Result<C
         } if other == service => Some(client.clone()),
         _ => None,
     };
-    if let Some(client) = host.stores().into_iter().find_map(same) {
+    if let Some(client) = host.resources.stores().into_iter().find_map(same) {
         return Ok(client);
     }
     let tls = match (&service.target, service.authority.clone()) {

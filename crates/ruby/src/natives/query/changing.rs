@@ -154,7 +154,7 @@ impl Insert {
     fn new<'c>(host: &Host, reader: &Reader<'c>, built: &BuiltQuery) -> Result<'c, Insert> {
         Ok(Insert {
             executor: built.executor(host, reader)?,
-            keys: built.database.keys(host.job.get()),
+            keys: built.database.keys(host.job.number()),
             dialect: built.database.dialect(),
             query: built.query.clone(),
         })

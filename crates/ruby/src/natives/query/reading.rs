@@ -30,7 +30,7 @@ pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 impl BuiltQuery {
     /// Where a statement of the running fibre on the query's database runs.
     pub(super) fn executor<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Executor> {
-        self.database.executor(reader.scope, host.job.get())
+        self.database.executor(reader.scope, host.job.number())
     }
 }
 
@@ -147,7 +147,7 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             key => Some(reader.field(key)?),
         };
         let executor = built.executor(host, reader)?;
-        let keys = built.database.keys(host.job.get());
+        let keys = built.database.keys(host.job.number());
         let (dialect, query) = (built.database.dialect(), built.query.clone());
         let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
         Ok(Box::pin(async move {
@@ -289,7 +289,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         };
         let per_page = reader.count(call.argument(3), "per:")?;
         let executor = built.executor(host, reader)?;
-        let known = built.database.keys(host.job.get());
+        let known = built.database.keys(host.job.number());
         let (dialect, query) = (built.database.dialect(), built.query.clone());
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {

@@ -218,7 +218,7 @@ pub(super) fn compile<'s>(
     source: &str,
     shown: &str,
 ) -> Result<'s, Value<'s>> {
-    host.remember(name, shown);
+    host.resources.remember(name, shown);
     scope.compile(source.as_bytes(), name, 1).map_err(|errors| {
         let source_text = shown.to_owned();
         let error = Error::Syntax {

@@ -21,7 +21,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .ok_or_else(|| wrong_type(scope, given, "JSON", "a String"))?;
         let limits = &host.settings.limits;
         let symbols = call.argument(1).truthy().then_some(Symbols {
-            known: &host.json_symbols,
+            known: &host.resources.json_symbols,
             max: limits.json_symbols_max,
         });
         let built = Parser::new(&text, limits.json_depth_max)
@@ -67,7 +67,7 @@ pub(crate) fn read_with_symbols<'s>(
         .map_err(Fault::from)
         .and_then(|parser| {
             let symbols = Some(Symbols {
-                known: &host.json_symbols,
+                known: &host.resources.json_symbols,
                 max: limits.json_symbols_max,
             });
             Builder::new(parser, symbols).document(scope)

@@ -117,7 +117,7 @@ pub(super) fn publish<'s>(
         Some(matched) => scope.wrap(scope.rooted(&classes.match_data), matched)?,
         None => Value::nil(),
     };
-    host.last_match.set(scope, host.job.get(), value)?;
+    host.last_match.set(scope, host.job.number(), value)?;
     Ok(value)
 }
 

@@ -68,7 +68,7 @@ fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> 
     // A block's turn: the globals show its match.
     natives.plain("regexp_show", |host, scope, call| {
         host.last_match
-            .set(scope, host.job.get(), call.argument(0))?;
+            .set(scope, host.job.number(), call.argument(0))?;
         Ok(Value::nil())
     })?;
     // The text between two matches of one walk; nil stands for the beginning.

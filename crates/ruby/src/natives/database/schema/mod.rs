@@ -119,7 +119,7 @@ fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scope.string(statement)
     })?;
     natives.waiting("schema_run", |host, scope, call| {
-        let keys = vm_database(scope, call.argument(0))?.keys(host.job.get());
+        let keys = vm_database(scope, call.argument(0))?.keys(host.job.number());
         let executor = executor(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
         Ok(Box::pin(async move {

@@ -1,0 +1,134 @@
+//! The jobs of one VM: what a fibre works on, how many run, which waits for which. Knows no fibre, no VM and no future.
+//! Rule: a native finds what it works for in the [`CurrentJob`], and nowhere else; between two steps of a job that is with its driver.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+use tsumugi_db::Database;
+use tsumugi_kv::single_flight::Runner;
+
+use crate::exchange::Exchange;
+
+/// What a fibre works on from its first step to its last.
+pub(crate) struct Job {
+    /// Which of the VM's jobs it is; they begin at 1.
+    pub number: u64,
+    /// The request that it belongs to, if there is one.
+    pub exchange: Option<Rc<Exchange>>,
+    /// The databases that it has transactions on, once for each.
+    transactions: Vec<Database>,
+    is_branch: bool,
+}
+
+/// The jobs that run.
+pub(crate) struct Jobs {
+    running: Cell<usize>,
+    last: Cell<u64>,
+    /// Notified when `running` falls to nothing.
+    ended: Notify,
+    /// The VM among those of the process.
+    runner: Runner,
+    /// The jobs that wait for branches of theirs, by branch.
+    parents: RefCell<HashMap<u64, u64>>,
+}
+
+impl Default for Jobs {
+    fn default() -> Jobs {
+        Jobs {
+            running: Cell::new(0),
+            last: Cell::new(0),
+            ended: Notify::new(),
+            runner: Runner::unique(),
+            parents: RefCell::default(),
+        }
+    }
+}
+
+impl Jobs {
+    /// Jobs in Ruby now: requests, timers, streams, branches.
+    pub fn running(&self) -> usize {
+        self.running.get()
+    }
+
+    /// One more job. `parent` is the job that waits for it, if one does.
+    pub fn begin(&self, exchange: Option<Rc<Exchange>>, parent: Option<u64>) -> Job {
+        self.running.set(self.running.get() + 1);
+        let number = self.last.get() + 1;
+        self.last.set(number);
+        if let Some(parent) = parent {
+            self.parents.borrow_mut().insert(number, parent);
+        }
+        Job {
+            number,
+            exchange,
+            transactions: Vec::new(),
+            is_branch: parent.is_some(),
+        }
+    }
+
+    /// The job is over.
+    pub fn end(&self, job: &Job) {
+        if job.is_branch {
+            self.parents.borrow_mut().remove(&job.number);
+        }
+        self.running.set(self.running.get() - 1);
+        if self.running.get() == 0 {
+            self.ended.notify_waiters();
+        }
+    }
+
+    /// This job and those that wait for it, itself first.
+    pub fn lineage(&self, job: u64) -> Vec<Runner> {
+        let parents = self.parents.borrow();
+        let jobs = std::iter::successors(Some(job), |job| parents.get(job).copied());
+        jobs.map(|job| self.runner.member(job)).collect()
+    }
+
+    /// Resolves when no job runs any more.
+    pub async fn idle(&self) {
+        while self.running.get() > 0 {
+            self.ended.notified().await; // nothing awaits between the check and the registration: one thread
+        }
+    }
+}
+
+/// The job whose step runs now, as natives see it.
+#[derive(Default)]
+pub(crate) struct CurrentJob {
+    number: Cell<u64>,
+    exchange: RefCell<Option<Rc<Exchange>>>,
+    transactions: RefCell<Vec<Database>>,
+}
+
+impl CurrentJob {
+    /// Its number, by which natives tell fibres apart.
+    pub fn number(&self) -> u64 {
+        self.number.get()
+    }
+
+    /// The request that it belongs to, for what has no context as receiver.
+    pub fn exchange(&self) -> Option<Rc<Exchange>> {
+        self.exchange.borrow().clone()
+    }
+
+    /// The databases that it has transactions on.
+    pub fn transactions(&self) -> &RefCell<Vec<Database>> {
+        &self.transactions
+    }
+
+    /// A step of this job begins.
+    pub fn enter(&self, job: &mut Job) {
+        self.number.set(job.number);
+        self.exchange.replace(job.exchange.take());
+        let transactions = std::mem::take(&mut job.transactions);
+        self.transactions.replace(transactions);
+    }
+
+    /// The step has ended.
+    pub fn leave(&self, job: &mut Job) {
+        job.exchange = self.exchange.take();
+        job.transactions = self.transactions.take();
+    }
+}

@@ -1,0 +1,66 @@
+//! What the application of one VM has opened or read, for the admin pages, for error pages and for those who want to share it.
+//! Rule: it keeps nothing alive that the application has let go of.
+
+use std::cell::{Ref, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::{Rc, Weak};
+
+use tsumugi_db::Watched;
+
+use crate::natives::kv::KvStore;
+use crate::settings::SharedDatabases;
+
+/// The resources of one VM.
+#[derive(Default)]
+pub(crate) struct Resources {
+    stores: RefCell<Vec<Weak<KvStore>>>,
+    databases: RefCell<Vec<Watched>>,
+    /// What `DB.shared` finds.
+    pub shared: RefCell<SharedDatabases>,
+    /// Texts of the files that were loaded, for error pages.
+    sources: RefCell<HashMap<String, Rc<str>>>,
+    /// Names that JSON made Symbols of.
+    pub json_symbols: RefCell<HashSet<String>>,
+}
+
+impl Resources {
+    /// The application has connected to one more database.
+    pub fn watch(&self, database: Watched) {
+        let mut databases = self.databases.borrow_mut();
+        databases.retain(|known| known.snapshot().is_some() && !known.is(&database));
+        databases.push(database);
+    }
+
+    /// The databases that the application connected to and may still have.
+    pub fn databases(&self) -> Ref<'_, Vec<Watched>> {
+        self.databases.borrow()
+    }
+
+    /// The application has opened one more key-value store.
+    pub fn keep_store(&self, store: &Rc<KvStore>) {
+        let mut stores = self.stores.borrow_mut();
+        stores.retain(|store| store.strong_count() > 0);
+        stores.push(Rc::downgrade(store));
+    }
+
+    /// The stores that the application still has.
+    pub fn stores(&self) -> Vec<Rc<KvStore>> {
+        self.stores
+            .borrow()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
+    /// Keeps the text of a loaded file.
+    pub fn remember(&self, file: &str, text: &str) {
+        self.sources
+            .borrow_mut()
+            .insert(file.to_owned(), Rc::from(text));
+    }
+
+    /// The text of a loaded file.
+    pub fn source(&self, file: &str) -> Option<Rc<str>> {
+        self.sources.borrow().get(file).cloned()
+    }
+}

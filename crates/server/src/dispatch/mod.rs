@@ -1,0 +1,348 @@
+//! The life of one request in an application of either language: found, admitted, begun, waited for, summarised. Knows no language of
+//! applications and no connection.
+//!
+//! Rule: what both faces promise about requests is decided here. A face finds its handler's arguments, runs it and makes its response.
+//! The order is: a route; else a file; else a part that is mounted; else OPTIONS, 405, the face's own "not found", 404. A handler that is
+//! not let in has not begun. A handler that ends in its first turn costs no allocation and no timer here.
+
+mod drain;
+mod files;
+mod permit;
+mod refusal;
+mod tail;
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use tsumugi_http::{Allow, HttpResponse, Match, Request, RouteMatch, RouteTable};
+
+pub use drain::{HasJobs, JobGuard, Jobs, StopSignal};
+pub use files::{PublicFolders, below};
+use permit::Permits;
+pub use refusal::{RefusalCount, RequestRefusal};
+pub use tail::{RequestLine, SharedSender, client_gone, feed};
+
+/// What every application has for its requests.
+pub struct Lifecycle<R> {
+    router: RouteTable<R>,
+    folders: PublicFolders,
+    permits: Permits,
+    jobs: Jobs,
+    request_ms_max: u64,
+}
+
+impl<R> Lifecycle<R> {
+    /// For these routes and folders, with the limits of the same names.
+    pub fn new(
+        router: RouteTable<R>,
+        folders: PublicFolders,
+        requests_max: usize,
+        request_ms_max: u64,
+    ) -> Lifecycle<R> {
+        Lifecycle {
+            router,
+            folders,
+            permits: Permits::new(requests_max),
+            jobs: Jobs::default(),
+            request_ms_max,
+        }
+    }
+
+    /// What a drain waits for.
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// Requests whose handlers wait now.
+    pub fn waiting(&self) -> usize {
+        self.permits.waiting()
+    }
+}
+
+/// A loaded application, to which requests are dispatched.
+pub trait Dispatch: Sized + 'static {
+    /// What a route leads to.
+    type Route;
+    /// A handler with what was captured for it.
+    type Handler;
+    /// A handler that waits, with what is needed to make its response.
+    type Waiting: 'static;
+
+    /// What it has for its requests.
+    fn lifecycle(&self) -> &Lifecycle<Self::Route>;
+
+    /// The handler of a route.
+    fn handler(&self, found: &RouteMatch<'_, '_, Self::Route>) -> Self::Handler;
+
+    /// What is mounted over this path, for which there is neither a route nor a file.
+    fn mounted(&self, path: &str) -> Option<Self::Handler> {
+        let _ = path;
+        None
+    }
+
+    /// The application's own answer to a path that has nothing.
+    fn not_found(&self) -> Option<Self::Handler>;
+
+    /// The answer to a request that is not let in. Nothing of its handler has run.
+    fn refuse(
+        self: &Rc<Self>,
+        request: &Request,
+        refusal: RequestRefusal,
+        job: JobGuard<Self>,
+    ) -> HttpResponse {
+        let _ = (request, job);
+        refusal.response()
+    }
+
+    /// Runs a handler until it waits for the first time. `job` goes with what outlives the response.
+    fn begin(
+        self: &Rc<Self>,
+        cx: &mut Context<'_>,
+        request: Box<Request>,
+        handler: Self::Handler,
+        job: JobGuard<Self>,
+    ) -> FirstTurn<Self::Waiting>;
+
+    /// Waits for the rest of a handler, but not beyond the deadline.
+    fn wait(
+        waiting: &mut Self::Waiting,
+        deadline: RequestDeadline,
+    ) -> impl Future<Output = HttpResponse>;
+
+    /// Where the rest of a request that waits is kept: in a box, when most requests do not wait.
+    fn keep(
+        rest: impl Future<Output = HttpResponse> + 'static,
+    ) -> impl Future<Output = HttpResponse>;
+}
+
+impl<A: Dispatch> HasJobs for A {
+    fn jobs(&self) -> &Jobs {
+        &self.lifecycle().jobs
+    }
+}
+
+/// How far a handler came at once.
+pub enum FirstTurn<W> {
+    /// To its response.
+    Done(HttpResponse),
+    /// To something that it waits for.
+    Waits(W),
+}
+
+/// When a request must be answered. Counted from the end of its head, so that what it waited for before its handler counts too.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestDeadline {
+    /// The moment.
+    pub at: Instant,
+    /// `request_ms_max`.
+    pub limit_ms: u64,
+}
+
+/// Answers one request.
+pub async fn answer<A: Dispatch>(app: &Rc<A>, request: Box<Request>) -> HttpResponse {
+    let mut request = Some(request);
+    let first = poll_fn(|cx| {
+        let Some(request) = request.take() else {
+            unreachable!("this future is ready at its first poll")
+        };
+        Poll::Ready(route(app, cx, request))
+    });
+    match first.await {
+        Step::Done(response) => response,
+        Step::Waits(rest) => A::keep(rest.end(Rc::clone(app))).await,
+        Step::Files(files) => Box::pin(files.look(Rc::clone(app))).await,
+    }
+}
+
+/// How far a request came at once.
+enum Step<A: Dispatch> {
+    Done(HttpResponse),
+    Waits(Rest<A>),
+    Files(Unrouted<A>),
+}
+
+fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) -> Step<A> {
+    let job = JobGuard::begin(app);
+    let unrouted = match find(app, &request) {
+        Ok((handler, pattern)) => return begin(app, cx, request, handler, Some(pattern), job),
+        Err(unrouted) => unrouted,
+    };
+    if !matches!(unrouted, Nothing::Malformed) && app.lifecycle().folders.may_have(&request) {
+        return Step::Files(Unrouted {
+            request,
+            unrouted,
+            job,
+        });
+    }
+    elsewhere(app, cx, request, unrouted, job)
+}
+
+/// The handler of the request's route, with the route's pattern.
+fn find<A: Dispatch>(app: &Rc<A>, request: &Request) -> Result<(A::Handler, Arc<str>), Nothing> {
+    let router = &app.lifecycle().router;
+    match router.find(&request.method, request.uri.path()) {
+        Match::Found(found) => Ok((app.handler(&found), Arc::clone(found.pattern))),
+        Match::Options(allow) => Err(Nothing::Options(allow)),
+        Match::MethodNotAllowed(allow) => Err(Nothing::Method(allow)),
+        Match::Malformed => Err(Nothing::Malformed),
+        Match::NotFound => Err(Nothing::Path),
+    }
+}
+
+/// What a search for a route said instead of one.
+enum Nothing {
+    Options(Allow),
+    Method(Allow),
+    Malformed,
+    Path,
+}
+
+/// A request without a route, for which there may be a file.
+struct Unrouted<A: Dispatch> {
+    request: Box<Request>,
+    unrouted: Nothing,
+    job: JobGuard<A>,
+}
+
+impl<A: Dispatch> Unrouted<A> {
+    async fn look(self, app: Rc<A>) -> HttpResponse {
+        let Unrouted {
+            request,
+            unrouted,
+            job,
+        } = self;
+        if let Some(response) = app.lifecycle().folders.answer(&request).await {
+            return response;
+        }
+        let mut rest = Some((request, unrouted, job));
+        let step = poll_fn(|cx| {
+            let Some((request, unrouted, job)) = rest.take() else {
+                unreachable!("this future is ready at its first poll")
+            };
+            Poll::Ready(elsewhere(&app, cx, request, unrouted, job))
+        });
+        match step.await {
+            Step::Done(response) => response,
+            Step::Waits(rest) => rest.end(app).await,
+            Step::Files(_) => unreachable!("the folders have been asked"),
+        }
+    }
+}
+
+/// What there is for a request that has neither a route nor a file.
+fn elsewhere<A: Dispatch>(
+    app: &Rc<A>,
+    cx: &mut Context<'_>,
+    request: Box<Request>,
+    unrouted: Nothing,
+    job: JobGuard<A>,
+) -> Step<A> {
+    let mounted = match unrouted {
+        Nothing::Malformed => None,
+        _ => app.mounted(request.uri.path()),
+    };
+    if let Some(handler) = mounted {
+        return begin(app, cx, request, handler, None, job);
+    }
+    match unrouted {
+        Nothing::Options(allow) => Step::Done(HttpResponse::options(&allow)),
+        Nothing::Method(allow) => Step::Done(HttpResponse::method_not_allowed(&allow)),
+        Nothing::Path => match app.not_found() {
+            Some(handler) => begin(app, cx, request, handler, None, job),
+            None => Step::Done(HttpResponse::not_found()),
+        },
+        Nothing::Malformed => {
+            let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");
+            Step::Done(refusal)
+        }
+    }
+}
+
+/// Lets a request in and runs its handler, or refuses it.
+fn begin<A: Dispatch>(
+    app: &Rc<A>,
+    cx: &mut Context<'_>,
+    request: Box<Request>,
+    handler: A::Handler,
+    pattern: Option<Arc<str>>,
+    job: JobGuard<A>,
+) -> Step<A> {
+    let received_at = request.received_at;
+    let first = match app.lifecycle().permits.check() {
+        Ok(()) => app.begin(cx, request, handler, job),
+        Err(refusal) => FirstTurn::Done(app.refuse(&request, refusal, job)),
+    };
+    match first {
+        FirstTurn::Done(mut response) => {
+            summarise(&mut response, pattern, received_at, Duration::ZERO);
+            Step::Done(response)
+        }
+        FirstTurn::Waits(waiting) => Step::Waits(Rest {
+            waiting,
+            pattern,
+            received_at,
+        }),
+    }
+}
+
+/// The rest of a request that waits.
+struct Rest<A: Dispatch> {
+    waiting: A::Waiting,
+    pattern: Option<Arc<str>>,
+    received_at: Instant,
+}
+
+impl<A: Dispatch> Rest<A> {
+    async fn end(mut self, app: Rc<A>) -> HttpResponse {
+        let Lifecycle {
+            permits,
+            request_ms_max,
+            ..
+        } = app.lifecycle();
+        let _permit = permits.take();
+        let deadline = RequestDeadline {
+            at: self.received_at + Duration::from_millis(*request_ms_max),
+            limit_ms: *request_ms_max,
+        };
+        let (mut since, mut waited) = (Instant::now(), Duration::ZERO);
+        let mut response = {
+            let mut rest = pin!(A::wait(&mut self.waiting, deadline));
+            let mut is_first = true;
+            // Waiting is the time between two polls.
+            poll_fn(|cx| {
+                if !std::mem::take(&mut is_first) {
+                    waited += since.elapsed();
+                }
+                let polled = rest.as_mut().poll(cx);
+                if polled.is_pending() {
+                    since = Instant::now();
+                }
+                polled
+            })
+            .await
+        };
+        summarise(&mut response, self.pattern.take(), self.received_at, waited);
+        response
+    }
+}
+
+/// Adds what the access log says of a handler.
+fn summarise(
+    response: &mut HttpResponse,
+    pattern: Option<Arc<str>>,
+    received_at: Instant,
+    waited: Duration,
+) {
+    let summary = &mut response.summary;
+    // What is mounted has a pattern of its own.
+    if pattern.is_some() {
+        summary.pattern = pattern;
+    }
+    summary.waited = waited;
+    summary.ran = received_at.elapsed().saturating_sub(waited);
+}

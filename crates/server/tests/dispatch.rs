@@ -1,0 +1,191 @@
+//! The life of a request, with an application of one route whose handler waits as long as the test wants. Knows no language.
+
+use std::cell::{Cell, RefCell};
+use std::future::pending;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Version};
+use tsumugi_http::{HttpResponse, Request, RequestBody, RequestNumber, RouteMatch, RouteTable};
+use tsumugi_server::dispatch::{
+    Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestRefusal,
+    answer,
+};
+
+struct App {
+    lifecycle: Lifecycle<()>,
+    wait: Duration,
+    begun: Cell<usize>,
+    /// What outlives its response.
+    kept: RefCell<Option<JobGuard<App>>>,
+}
+
+impl App {
+    fn waiting(wait: Duration, requests_max: usize) -> Rc<App> {
+        let mut router = RouteTable::new();
+        router.insert(Method::GET, "/", &[], ()).unwrap();
+        Rc::new(App {
+            lifecycle: Lifecycle::new(router, PublicFolders::default(), requests_max, 50),
+            wait,
+            begun: Cell::new(0),
+            kept: RefCell::default(),
+        })
+    }
+
+    async fn get(self: &Rc<App>) -> HttpResponse {
+        let request = Request {
+            method: Method::GET,
+            uri: "/".parse().unwrap(),
+            version: Version::HTTP_11,
+            headers: HeaderMap::new().into(),
+            body: RequestBody::in_memory(Bytes::new()),
+            peer: None,
+            received_at: Instant::now(),
+            number: RequestNumber::default(),
+        };
+        answer(self, Box::new(request)).await
+    }
+}
+
+impl Dispatch for App {
+    type Route = ();
+    type Handler = ();
+    type Waiting = Duration;
+
+    fn lifecycle(&self) -> &Lifecycle<()> {
+        &self.lifecycle
+    }
+
+    fn handler(&self, _: &RouteMatch<'_, '_, ()>) {}
+
+    fn not_found(&self) -> Option<()> {
+        None
+    }
+
+    fn begin(
+        self: &Rc<Self>,
+        _: &mut Context<'_>,
+        _: Box<Request>,
+        (): (),
+        job: JobGuard<App>,
+    ) -> FirstTurn<Duration> {
+        self.begun.set(self.begun.get() + 1);
+        self.kept.replace(Some(job));
+        match self.wait {
+            Duration::ZERO => FirstTurn::Done(HttpResponse::new(StatusCode::OK, "at once")),
+            wait => FirstTurn::Waits(wait),
+        }
+    }
+
+    async fn wait(wait: &mut Duration, deadline: RequestDeadline) -> HttpResponse {
+        let sleep = tokio::time::sleep(*wait);
+        match tokio::time::timeout_at(deadline.at.into(), sleep).await {
+            Ok(()) => HttpResponse::new(StatusCode::OK, "later"),
+            Err(_) => RequestRefusal::Deadline {
+                limit_ms: deadline.limit_ms,
+            }
+            .response(),
+        }
+    }
+
+    fn keep(
+        rest: impl Future<Output = HttpResponse> + 'static,
+    ) -> impl Future<Output = HttpResponse> {
+        rest
+    }
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    runtime.unwrap().block_on(test);
+}
+
+async fn text(response: HttpResponse) -> String {
+    let bytes = response.body.read_all().await.unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn handler_that_ends_at_once_takes_no_permit() {
+    run(async {
+        let app = App::waiting(Duration::ZERO, 1);
+        for _ in 0..3 {
+            let response = app.get().await;
+            assert_eq!(response.summary.waited, Duration::ZERO);
+            assert_eq!(response.summary.pattern.as_deref(), Some("/"));
+            assert_eq!(text(response).await, "at once");
+        }
+        assert_eq!(app.begun.get(), 3);
+    });
+}
+
+#[test]
+fn request_beyond_requests_max_is_refused_before_it_begins() {
+    run(async {
+        let app = App::waiting(Duration::from_millis(20), 1);
+        let (first, second) = tokio::join!(app.get(), app.get());
+        assert_eq!(first.status, StatusCode::OK);
+        assert!(first.summary.waited >= Duration::from_millis(20));
+        assert_eq!(second.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(app.begun.get(), 1);
+        assert_eq!(app.lifecycle().waiting(), 0);
+        assert_eq!(app.get().await.status, StatusCode::OK);
+    });
+}
+
+#[test]
+fn permit_of_an_abandoned_request_is_given_back() {
+    run(async {
+        let app = App::waiting(Duration::from_secs(3600), 1);
+        tokio::select! {
+            biased;
+            _ = app.get() => unreachable!("it waits"),
+            () = tokio::task::yield_now() => {}
+        }
+        assert_eq!(app.lifecycle().waiting(), 0);
+    });
+}
+
+#[test]
+fn deadline_counts_from_the_end_of_the_head() {
+    run(async {
+        let app = App::waiting(Duration::from_secs(3600), 1);
+        let response = app.get().await;
+        assert_eq!(response.status, StatusCode::GATEWAY_TIMEOUT);
+        let expected = "the handler took longer than request_ms_max (50 ms)\n";
+        assert_eq!(text(response).await, expected);
+    });
+}
+
+#[test]
+fn drain_waits_for_what_outlives_its_response() {
+    run(async {
+        let app = App::waiting(Duration::ZERO, 1);
+        app.get().await;
+        let mut drain = pin!(app.lifecycle().jobs().drain());
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert_eq!(drain.as_mut().poll(cx), Poll::Pending);
+        app.kept.take();
+        assert_eq!(drain.as_mut().poll(cx), Poll::Ready(()));
+    });
+}
+
+#[test]
+fn drain_stops_the_timers_first() {
+    run(async {
+        let app = App::waiting(Duration::ZERO, 1);
+        let stop = Rc::clone(app.lifecycle().jobs().stop_signal());
+        let local = tokio::task::LocalSet::new();
+        let timer = local.spawn_local(async move {
+            tokio::select! { () = stop.given() => {}, () = pending() => {} }
+        });
+        app.lifecycle().jobs().add_timers([timer]);
+        local.run_until(app.lifecycle().jobs().drain()).await;
+        assert!(app.lifecycle().jobs().stop_signal().is_given());
+    });
+}
