@@ -100,7 +100,7 @@ impl App {
 
     /// Every read is a statement of its own; all leave in one write.
     async fn worlds(&self, count: usize) -> Result<Vec<Rows>> {
-        let read = || (Arc::clone(&self.read), values![self.random()]);
+        let read = || ((&self.read).into(), values![self.random()]);
         let statements = (0..count).map(|_| read()).collect();
         let outcomes = self.db.pipeline(statements, Atomicity::Each).await?;
         Ok(outcomes
