@@ -13,10 +13,10 @@ use tsumugi_kv::limits::BATCH_WRITES_MAX;
 use tsumugi_testkit::growth::{CpuClock, excess_of_made};
 
 /// The entry of this number.
-type Entry<'a> = dyn Fn(usize) -> Vec<u8> + 'a;
+type Entry = fn(usize) -> Vec<u8>;
 
 /// Entries one after the other, as many as fit and as a message may have.
-fn repeated(entry: &Entry<'_>, size: usize) -> Vec<u8> {
+fn repeated(entry: Entry, size: usize) -> Vec<u8> {
     let mut message = Vec::with_capacity(size);
     for number in 0..BATCH_WRITES_MAX {
         let next = entry(number);
@@ -63,29 +63,36 @@ fn status(message: &[u8], is_stream: bool) -> u64 {
     }
 }
 
-/// Entry of the list, the call, its messages, and what it is answered, also by the largest of them.
-struct Compared<'a> {
-    call: &'a str,
-    make: Box<dyn Fn(usize) -> Vec<u8> + 'a>,
+/// The call, its messages, and what it is answered, also by the largest of them.
+struct Compared {
+    call: &'static str,
+    make: Box<dyn Fn(usize) -> Vec<u8>>,
     expected: Codes,
     largest: Codes,
 }
 
-/// A list in one message.
-fn list<'a>(call: &'a str, entry: &'a Entry<'a>, expected: Codes) -> Compared<'a> {
-    Compared {
-        call,
-        make: Box::new(move |size| frame(&repeated(entry, size))),
-        expected,
-        largest: expected,
+impl Compared {
+    fn new(
+        call: &'static str,
+        expected: Codes,
+        make: impl Fn(usize) -> Vec<u8> + 'static,
+    ) -> Compared {
+        Compared {
+            call,
+            make: Box::new(make),
+            expected,
+            largest: expected,
+        }
     }
-}
 
-/// Messages of one stream, an answer to each.
-fn stream<'a>(call: &'a str, message: &'a Entry<'a>, expected: Codes) -> Compared<'a> {
-    Compared {
-        call,
-        make: Box::new(move |size| {
+    /// A list in one message.
+    fn list(call: &'static str, expected: Codes, entry: Entry) -> Compared {
+        Compared::new(call, expected, move |size| frame(&repeated(entry, size)))
+    }
+
+    /// Messages of one stream, an answer to each.
+    fn stream(call: &'static str, expected: Codes, message: Entry) -> Compared {
+        Compared::new(call, expected, move |size| {
             let mut messages = Vec::with_capacity(size);
             for number in 0.. {
                 let next = frame(&message(number));
@@ -95,9 +102,7 @@ fn stream<'a>(call: &'a str, message: &'a Entry<'a>, expected: Codes) -> Compare
                 messages.extend(next);
             }
             messages
-        }),
-        expected,
-        largest: expected,
+        })
     }
 }
 
@@ -113,10 +118,9 @@ fn count(mut framed: &[u8]) -> usize {
 }
 
 /// What grows faster than its bytes.
-async fn excess(compared: &Compared<'_>, label: &str) -> Option<String> {
+async fn excess(compared: &Compared, label: &str) -> Option<String> {
     let rig = Rig::start();
     let bare = RawClient::with_window(rig.tcp(), 64 << 20).await;
-    let record = |number: usize| b(2, [b(1, key(number)), b(2, "value")].concat());
     if compared.call == "Iterate" {
         let records = (0..1_000).flat_map(record).collect();
         assert_eq!(bare.call("SetMulti", &[records]).await.code, 0);
@@ -140,88 +144,99 @@ async fn excess(compared: &Compared<'_>, label: &str) -> Option<String> {
     excess_of_made(CpuClock::Process, label, &compared.make, ask).await
 }
 
-#[test]
-fn time_for_messages_grows_with_their_bytes() {
-    let record = |number: usize| b(2, [b(1, key(number)), b(2, "value")].concat());
-    let overwriting = |number: usize| match number {
+/// A record as lists of them have it.
+fn record(number: usize) -> Vec<u8> {
+    b(2, [b(1, key(number)), b(2, "value")].concat())
+}
+
+fn name(number: usize) -> Vec<u8> {
+    b(2, key(number))
+}
+
+/// Lists in one message, and messages that are long by one field.
+fn messages() -> Vec<(&'static str, Compared)> {
+    let overwriting: Entry = |number| match number {
         0 => n(3, 1),
         number => record(number),
     };
-    let same = |_: usize| b(2, [b(1, "key"), b(2, "value")].concat());
-    let name = |number: usize| b(2, key(number));
-    let exchange = |number: usize| b(2, [n(1, 1), b(2, key(number))].concat());
-    let echo = |_: usize| b(1, "x");
-    let echoed = |number: usize| b(1, echo(number));
-    let pattern = Compared {
-        call: "Search",
-        make: Box::new(|size| {
-            frame(&[b(2, "regex"), b(3, "(a?)".repeat(size / 16)), n(4, 1)].concat())
-        }),
-        expected: OK,
-        largest: INVALID,
+    let same: Entry = |_| b(2, [b(1, "key"), b(2, "value")].concat());
+    let exchange: Entry = |number| b(2, [n(1, 1), b(2, key(number))].concat());
+    let text = |size| frame(&b(1, "x".repeat(size - 16)));
+    let pattern =
+        |size: usize| frame(&[b(2, "regex"), b(3, "(a?)".repeat(size / 16)), n(4, 1)].concat());
+    vec![
+        ("records", Compared::list("SetMulti", OK, overwriting)),
+        ("one key", Compared::list("SetMulti", DUPLICATION, same)),
+        ("records", Compared::list("AppendMulti", OK, record)),
+        ("one key", Compared::list("AppendMulti", OK, same)),
+        ("keys", Compared::list("GetMulti", NOT_FOUND, name)),
+        ("keys", Compared::list("RemoveMulti", NOT_FOUND, name)),
+        (
+            "records",
+            Compared {
+                largest: INVALID,
+                ..Compared::list("CompareExchangeMulti", INFEASIBLE, exchange)
+            },
+        ),
+        ("one field", Compared::list("Echo", OK, |_| b(1, "x"))),
+        ("a text", Compared::new("Echo", OK, text)),
+        (
+            "a pattern",
+            Compared {
+                largest: INVALID,
+                ..Compared::new("Search", OK, pattern)
+            },
+        ),
+        // Not a call of this service.
+        ("keys", Compared::list("ProcessMulti", UNIMPLEMENTED, name)),
+    ]
+}
+
+/// Streams of short messages.
+fn streams() -> Vec<(&'static str, Compared)> {
+    let set: Entry = |number| b(3, [b(2, key(number)), b(3, "value"), n(4, 1)].concat());
+    let set_same: Entry = |_| b(3, [b(2, "key"), b(3, "value"), n(4, 1)].concat());
+    let set_and_get: Entry = |number| match number % 2 {
+        0 => b(3, [b(2, "key"), b(3, "value"), n(4, 1)].concat()),
+        _ => b(2, b(2, "key")),
     };
-    let text = Compared {
-        call: "Echo",
-        make: Box::new(|size| frame(&b(1, "x".repeat(size - 16)))),
-        expected: OK,
-        largest: OK,
-    };
-    let set = |number: usize| b(3, [b(2, key(number)), b(3, "value"), n(4, 1)].concat());
-    let set_same = |_: usize| b(3, [b(2, "key"), b(3, "value"), n(4, 1)].concat());
-    let set_and_get = |number: usize| match number % 2 {
-        0 => set(0),
-        _ => b(2, b(2, key(0))),
-    };
-    let get = |number: usize| b(2, b(2, key(number)));
-    let remove = |number: usize| b(4, b(2, key(number)));
-    let append = |number: usize| b(5, [b(2, key(number)), b(3, "value")].concat());
-    let exchange_one = |number: usize| b(6, [b(2, key(number)), n(3, 1), b(4, "x")].concat());
-    let increment = |_: usize| b(7, [b(2, "count"), n(3, 1)].concat());
-    let step = |number: usize| match number % 500 {
+    let append: Entry = |number| b(5, [b(2, key(number)), b(3, "value")].concat());
+    // A value of a record that is not there is expected.
+    let exchange: Entry = |number| b(6, [b(2, key(number)), n(3, 1), b(4, "x")].concat());
+    let increment: Entry = |_| b(7, [b(2, "count"), n(3, 1)].concat());
+    let step: Entry = |number| match number % 500 {
         0 => n(2, 1),
         _ => n(2, 11),
     };
-    let jump = |number: usize| [n(2, 3), b(3, key(number % 1_000))].concat();
-    let get_next = |number: usize| match number % 1_000 {
+    let get_next: Entry = |number| match number % 1_000 {
         0 => n(2, 1),
         number if number % 2 == 0 => n(2, 6),
         _ => n(2, 8),
     };
-    let compared = [
-        ("records", list("SetMulti", &overwriting, OK)),
-        (
-            "one key again and again",
-            list("SetMulti", &same, DUPLICATION),
-        ),
-        ("records", list("AppendMulti", &record, OK)),
-        ("one key again and again", list("AppendMulti", &same, OK)),
-        ("keys", list("GetMulti", &name, NOT_FOUND)),
-        ("keys", list("RemoveMulti", &name, NOT_FOUND)),
-        (
-            "records",
-            list("CompareExchangeMulti", &exchange, INFEASIBLE),
-        ),
-        ("a field again and again", list("Echo", &echo, OK)),
-        ("a text", text),
-        // Not a call of this service.
-        ("keys", list("ProcessMulti", &name, UNIMPLEMENTED)),
-        ("a pattern", pattern),
-        ("echoes", stream("Stream", &echoed, OK)),
-        ("records", stream("Stream", &set, OK)),
-        ("one key", stream("Stream", &set_same, OK)),
-        ("reads behind writes", stream("Stream", &set_and_get, OK)),
-        ("reads", stream("Stream", &get, NOT_FOUND)),
-        ("removals", stream("Stream", &remove, NOT_FOUND)),
-        ("parts", stream("Stream", &append, OK)),
-        ("exchanges", stream("Stream", &exchange_one, INFEASIBLE)),
-        ("a counter", stream("Stream", &increment, OK)),
-        ("steps", stream("Iterate", &step, OK)),
-        ("jumps", stream("Iterate", &jump, OK)),
-        ("reads and next", stream("Iterate", &get_next, OK)),
-    ];
+    let jump: Entry = |number| [n(2, 3), b(3, key(number % 1_000))].concat();
+    let stream = |what, expected, message| (what, Compared::stream("Stream", expected, message));
+    let iterate = |what, message| (what, Compared::stream("Iterate", OK, message));
+    vec![
+        stream("echoes", OK, |_| b(1, b(1, "x"))),
+        stream("records", OK, set),
+        stream("one key", OK, set_same),
+        stream("reads behind writes", OK, set_and_get),
+        stream("reads", NOT_FOUND, |number| b(2, b(2, key(number)))),
+        stream("removals", NOT_FOUND, |number| b(4, b(2, key(number)))),
+        stream("parts", OK, append),
+        stream("exchanges", INFEASIBLE, exchange),
+        stream("a counter", OK, increment),
+        iterate("steps", step),
+        iterate("jumps", jump),
+        iterate("reads and next", get_next),
+    ]
+}
+
+#[test]
+fn time_for_messages_grows_with_their_bytes() {
     let found = on_loop(async {
         let mut found = Vec::new();
-        for (what, compared) in &compared {
+        for (what, compared) in messages().iter().chain(&streams()) {
             let label = format!("{} of {what}", compared.call);
             found.extend(excess(compared, &label).await);
         }
