@@ -131,7 +131,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     if let Some(address) = &arguments.admin {
         let listener =
             bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
-        admin::start(listener, Arc::new(store.desk(server.handle())))?;
+        admin::start(listener, Arc::new(store.admin_source(server.handle())))?;
     }
     let exit = server.run(move |worker| store.service(worker))?;
     Ok(ExitCode::from(exit.code()))
@@ -167,7 +167,7 @@ fn ensure_guarded(arguments: &Options, listen: &[ListenAddress]) -> Result<()> {
 /// Opens the databases, one after the other; recovery takes the time it takes.
 pub fn open(texts: &[String], access: ClientAccess) -> Result<Vec<KvDatabase>> {
     let open = |text: &str| {
-        let path = Spec::shown(text);
+        let path = Spec::without_settings(text);
         let open = || {
             let mut spec: Spec = text.parse()?;
             spec.read_only |= access == ClientAccess::Read;
