@@ -405,7 +405,7 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
                 length: Duration::from_secs(length.seconds),
             };
             let words = || server.process.last_words();
-            beside(&plan, &stop, || page(server).run(length, &stop), words)
+            under_load(&plan, &stop, || page(server).run(length, &stop), words)
         }));
     }
     let table = ReportTable {
@@ -431,7 +431,7 @@ fn page(server: &Server) -> HttpLoad<'_> {
 }
 
 /// Measures while a load goes on, all of whose answers must be right too.
-fn beside(
+fn under_load(
     plan: &LoadPlan<'_>,
     stop: &StopFlag,
     measure: impl FnOnce() -> Result<Run>,

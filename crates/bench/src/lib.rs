@@ -186,7 +186,7 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     for name in SuiteName::expand(&arguments.suites) {
         let suite = name.run(&mut bench, &soak)?;
         report.suites.push(suite);
-        if bench.stop.is_asked() {
+        if bench.stop.is_set() {
             say!("# interrupted: this is what there is");
             break;
         }

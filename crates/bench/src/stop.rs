@@ -51,13 +51,13 @@ impl StopFlag {
     }
 
     /// Whether it was asked for.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// An error when it was asked for.
     pub fn check(&self) -> Result<()> {
-        if self.is_asked() {
+        if self.is_set() {
             return Err(Interruption.into());
         }
         Ok(())
@@ -65,7 +65,7 @@ impl StopFlag {
 
     /// Lets time pass, unless the end is asked for.
     pub fn pause_until(&self, until: Instant) {
-        while !self.is_asked() {
+        while !self.is_set() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -78,7 +78,7 @@ impl StopFlag {
     /// Lets time pass to the moment, as exactly as the system can, unless the end is asked for.
     pub fn sleep_until(&self, until: Instant) {
         self.pause_until(until - Duration::from_millis(POLL_MS));
-        if !self.is_asked() {
+        if !self.is_set() {
             sleep(until.saturating_duration_since(Instant::now()));
         }
     }
@@ -108,7 +108,7 @@ impl StopFlag {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            if self.is_asked() {
+            if self.is_set() {
                 child.kill()?;
                 child.wait()?;
                 return Err(Interruption.into());

@@ -158,7 +158,7 @@ impl SuiteName {
         suite.outcome = match result {
             Ok(()) if suite.tables.is_empty() && !suite.missing.is_empty() => SuiteOutcome::Skipped,
             Ok(()) => SuiteOutcome::Passed,
-            Err(error) if error.is::<Interruption>() || bench.stop.is_asked() => {
+            Err(error) if error.is::<Interruption>() || bench.stop.is_set() => {
                 SuiteOutcome::Interrupted
             }
             Err(error) => {

@@ -43,6 +43,16 @@ impl Limited for RubyLimits {
     }
 }
 
+/// The names of fields in what `{:?}` shows of limits.
+#[cfg(test)]
+pub(crate) fn field_names(shown: &str) -> Vec<&str> {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let fields = shown
+        .split([' ', '{', ','])
+        .filter_map(|word| word.strip_suffix(':'));
+    fields.filter(|name| name.chars().all(is_name)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,11 +75,7 @@ mod tests {
     #[test]
     fn every_limit_of_ruby_has_its_name_here() {
         let shown = format!("{:?}", RubyLimits::default());
-        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
-        let fields = shown
-            .split([' ', '{', ','])
-            .filter_map(|word| word.strip_suffix(':'));
-        let fields: Vec<&str> = fields.filter(|name| name.chars().all(is_name)).collect();
+        let fields = field_names(&shown);
         assert!(fields.len() > 20, "{shown}");
         for field in fields.into_iter().filter(|field| *field != "client") {
             let clients = format!("client.{field}");

@@ -30,7 +30,7 @@ struct Hello {
 impl HttpHandler for Hello {
     type Note = ();
 
-    fn begun(&self, _: &Request) {}
+    fn begin(&self, _: &Request) {}
 
     async fn handle(&self, request: Box<Request>) -> HttpResponse {
         match self.router.find(&request.method, request.uri.path()) {

@@ -41,7 +41,7 @@ pub enum AdminListener {
 }
 
 /// Serves the pages until the process ends.
-pub fn start(listener: AdminListener, desk: Arc<dyn AdminSource>) -> io::Result<()> {
+pub fn start(listener: AdminListener, source: Arc<dyn AdminSource>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -49,7 +49,7 @@ pub fn start(listener: AdminListener, desk: Arc<dyn AdminSource>) -> io::Result<
         let _entered = runtime.enter();
         Open::new(listener)?
     };
-    let serve = move || LocalSet::new().block_on(&runtime, serve(listener, desk));
+    let serve = move || LocalSet::new().block_on(&runtime, serve(listener, source));
     thread::Builder::new()
         .name("tsumugi-admin".to_owned())
         .spawn(serve)?;
@@ -87,9 +87,9 @@ impl Open {
     }
 }
 
-async fn serve(listener: Open, desk: Arc<dyn AdminSource>) {
+async fn serve(listener: Open, source: Arc<dyn AdminSource>) {
     let server = Rc::new(HttpServer::new(HttpLimits::default(), SpawnLocal));
-    let pages = Rc::new(Pages(desk));
+    let pages = Rc::new(Pages(source));
     let open = Rc::new(Cell::new(0));
     loop {
         let stream = match listener.accept().await {
@@ -120,7 +120,7 @@ struct Pages(Arc<dyn AdminSource>);
 impl HttpHandler for Pages {
     type Note = ();
 
-    fn begun(&self, _: &Request) {}
+    fn begin(&self, _: &Request) {}
 
     async fn handle(&self, request: Box<Request>) -> HttpResponse {
         if request.method != Method::GET && request.method != Method::HEAD {

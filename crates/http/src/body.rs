@@ -27,7 +27,7 @@ use crate::{
 /// A request that is being answered.
 pub(crate) struct Completion<H: HttpHandler> {
     pub(crate) handler: Rc<H>,
-    vitals: Rc<ConnectionState>,
+    state: Rc<ConnectionState>,
     version: Version,
     finished: FinishedRequest,
     note: H::Note,
@@ -36,9 +36,9 @@ pub(crate) struct Completion<H: HttpHandler> {
 }
 
 impl<H: HttpHandler> Completion<H> {
-    pub(crate) fn begin(handler: Rc<H>, vitals: Rc<ConnectionState>, request: &Request) -> Self {
-        vitals.request_began();
-        let note = handler.begun(request);
+    pub(crate) fn begin(handler: Rc<H>, state: Rc<ConnectionState>, request: &Request) -> Self {
+        state.request_began();
+        let note = handler.begin(request);
         let finished = FinishedRequest {
             method: request.method.clone(),
             status: StatusCode::OK,
@@ -49,7 +49,7 @@ impl<H: HttpHandler> Completion<H> {
         };
         Completion {
             handler,
-            vitals,
+            state,
             version: request.version,
             finished,
             note,
@@ -64,7 +64,7 @@ impl<H: HttpHandler> Completion<H> {
             switches = self.may_switch(&response);
             if let (true, HttpBody::Switch(switch)) = (switches, std::mem::take(&mut response.body))
             {
-                self.vitals.set_switch(switch);
+                self.state.set_switch(switch);
             }
         }
         if response.status.is_informational() && !switches {
@@ -92,7 +92,7 @@ impl<H: HttpHandler> Completion<H> {
             response.headers.remove(CONTENT_LENGTH);
             response.body = HttpBody::Empty;
         }
-        if self.version < Version::HTTP_2 && self.vitals.unread() == UnreadBody::Much {
+        if self.version < Version::HTTP_2 && self.state.unread() == UnreadBody::Much {
             response
                 .headers
                 .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -128,8 +128,8 @@ impl<H: HttpHandler> Completion<H> {
 
 impl<H: HttpHandler> Drop for Completion<H> {
     fn drop(&mut self) {
-        self.vitals.request_ended();
-        self.handler.finished(&self.finished, &self.note);
+        self.state.request_ended();
+        self.handler.finish(&self.finished, &self.note);
     }
 }
 
@@ -152,8 +152,8 @@ impl<H: HttpHandler> ResponseBody<H> {
             && std::mem::replace(&mut self.awaits_window, awaits_window) != awaits_window
         {
             match awaits_window {
-                true => self.completion.vitals.piece_waits(),
-                false => self.completion.vitals.piece_went(),
+                true => self.completion.state.piece_waits(),
+                false => self.completion.state.piece_went(),
             }
         }
     }

@@ -86,10 +86,10 @@ impl<E: Spawn> HttpServer<E> {
             .connection_buffer_bytes_max
             .max(HYPER_BUFFER_BYTES_MIN);
         let mut http1 = http1::Builder::new();
-        // The attendant keeps the times, with one timer for a connection instead of one for each request.
+        // The supervisor keeps the times, with one timer for a connection instead of one for each request.
         http1
             .header_read_timeout(None)
-            // The attendant sees the end of what a client sends, and whether it is more than that.
+            // The supervisor sees the end of what a client sends, and whether it is more than that.
             .half_close(true)
             .max_header_size(limits.header_bytes_max)
             .max_buf_size(buffer_bytes.max(limits.header_bytes_max));
@@ -123,14 +123,14 @@ impl<E: Spawn> HttpServer<E> {
     }
 
     /// A connection's socket, with the outbox that all of them share.
-    fn wire<I>(&self, io: I, vitals: &Rc<ConnectionState>) -> Wire<I>
+    fn wire<I>(&self, io: I, state: &Rc<ConnectionState>) -> Wire<I>
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         if !self.outbox.has_flusher() {
             self.spawn.spawn(outbox::flusher(&self.outbox));
         }
-        Wire::new(io, Rc::clone(vitals), Rc::clone(&self.outbox))
+        Wire::new(io, Rc::clone(state), Rc::clone(&self.outbox))
     }
 
     /// Serves a connection to its end. After `shutdown` resolves, the requests that have begun are finished and the connection closes;
@@ -141,12 +141,12 @@ impl<E: Spawn> HttpServer<E> {
         H: HttpHandler,
         S: Future<Output = ()>,
     {
-        let vitals = Rc::new(ConnectionState::new(self.limits.linger_bytes_max));
-        let mut wire = self.wire(io, &vitals);
+        let state = Rc::new(ConnectionState::new(self.limits.linger_bytes_max));
+        let mut wire = self.wire(io, &state);
         let mut shutdown = pin!(shutdown);
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
-        let mut attendant = TimeoutSupervisor::new(
-            Rc::clone(&vitals),
+        let mut supervisor = TimeoutSupervisor::new(
+            Rc::clone(&state),
             Rc::clone(&self.limits),
             shutdown.as_mut(),
             timer.as_mut(),
@@ -154,7 +154,7 @@ impl<E: Spawn> HttpServer<E> {
         let protocol = match origin.protocol {
             HttpProtocol::Http1 => Sniffed::Http1,
             HttpProtocol::Http2 => Sniffed::Http2,
-            HttpProtocol::Sniffed => match attendant
+            HttpProtocol::Sniffed => match supervisor
                 .attend(pin!(Sniffing {
                     wire: &mut wire,
                     stop: DrainState::No
@@ -169,7 +169,7 @@ impl<E: Spawn> HttpServer<E> {
         let io = TokioIo::new(wire);
         let service = service(
             handler,
-            Rc::clone(&vitals),
+            Rc::clone(&state),
             Rc::clone(&self.limits),
             Rc::clone(&self.bodies),
             Rc::clone(&self.numbers),
@@ -178,10 +178,10 @@ impl<E: Spawn> HttpServer<E> {
         );
         let ended = match protocol {
             Sniffed::Http1 => {
-                attendant.set_presence(presence);
+                supervisor.set_presence(presence);
                 let mut connection = self.http1.serve_connection(io, service);
-                let ended = attendant.attend(Pin::new(&mut connection)).await;
-                if let (Some(Ok(())), Some(switch)) = (&ended, vitals.take_switch()) {
+                let ended = supervisor.attend(Pin::new(&mut connection)).await;
+                if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
                     let limit = Duration::from_millis(self.limits.send_timeout_ms);
                     let Some((io, ahead)) = io.into_inner().into_parts(limit).await else {
@@ -194,8 +194,8 @@ impl<E: Spawn> HttpServer<E> {
                 ended
             }
             Sniffed::Http2 => {
-                vitals.set_multiplexed();
-                attendant
+                state.set_multiplexed();
+                supervisor
                     .attend(pin!(self.http2.serve_connection(io, service)))
                     .await
             }
@@ -223,7 +223,7 @@ fn log_end(ended: Option<hyper::Result<()>>) {
 /// Makes requests for the handler out of what hyper read.
 fn service<H: HttpHandler>(
     handler: Rc<H>,
-    vitals: Rc<ConnectionState>,
+    state: Rc<ConnectionState>,
     limits: Rc<HttpLimits>,
     bodies: Rc<Bodies>,
     numbers: Rc<RequestNumbers>,
@@ -248,7 +248,7 @@ fn service<H: HttpHandler>(
             body,
         ) = request.into_parts();
         let host = host::settle(&method, &uri, version, &mut headers);
-        let body = RequestBody::new(body, &limits, &vitals, &bodies);
+        let body = RequestBody::new(body, &limits, &state, &bodies);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
         let request = Box::new(Request {
@@ -261,7 +261,7 @@ fn service<H: HttpHandler>(
             received_at,
             number: numbers.take(),
         });
-        let mut completion = Completion::begin(Rc::clone(&handler), Rc::clone(&vitals), &request);
+        let mut completion = Completion::begin(Rc::clone(&handler), Rc::clone(&state), &request);
         completion.load = load;
         let outbox = Rc::clone(&outbox);
         async move {

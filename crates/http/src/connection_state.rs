@@ -1,5 +1,5 @@
 //! What a connection, its socket and its requests know of each other: a few cells on one thread. Holds no socket and no clock.
-//! The cells are set where something happens and read in one place, the attendant, which alone knows the limits.
+//! The cells are set where something happens and read in one place, the supervisor, which alone knows the limits.
 
 use std::{
     cell::{Cell, RefCell},
@@ -56,7 +56,7 @@ pub(crate) struct ConnectionState {
     lingering: Cell<bool>,
     /// A request's body was given up before its end, so the client may still be sending it.
     unread: Cell<UnreadBody>,
-    /// The kind of wait that the attendant has already noted.
+    /// The kind of wait that the supervisor has already noted.
     noted: Cell<Option<ConnectionWait>>,
     linger_bytes_max: usize,
     /// Whom the connection is given to when its last response is sent.

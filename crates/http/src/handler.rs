@@ -11,7 +11,7 @@ pub trait HttpHandler: 'static {
     type Note: Unpin;
 
     /// Called once for every request, before anything else.
-    fn begun(&self, request: &Request) -> Self::Note;
+    fn begin(&self, request: &Request) -> Self::Note;
 
     /// Answers one request. When the client goes away (or resets the stream) before there is a response, the future is dropped at the
     /// point where it waits: whatever must happen then belongs into a `Drop`. A client that has already sent more on the connection
@@ -20,7 +20,7 @@ pub trait HttpHandler: 'static {
     fn handle(&self, request: Box<Request>) -> impl Future<Output = HttpResponse>;
 
     /// Called once for every request when it is over, however it ended.
-    fn finished(&self, finished: &FinishedRequest, note: &Self::Note) {
+    fn finish(&self, finished: &FinishedRequest, note: &Self::Note) {
         let _ = (finished, note);
     }
 }

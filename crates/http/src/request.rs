@@ -153,7 +153,7 @@ struct IncomingBody {
     incoming: Incoming,
     end: End,
     limits: Rc<HttpLimits>,
-    vitals: Rc<ConnectionState>,
+    state: Rc<ConnectionState>,
     load: Rc<BodyMemory>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
@@ -163,20 +163,20 @@ impl RequestBody {
     pub(crate) fn new(
         incoming: Incoming,
         limits: &Rc<HttpLimits>,
-        vitals: &Rc<ConnectionState>,
+        state: &Rc<ConnectionState>,
         bodies: &Rc<Bodies>,
     ) -> RequestBody {
         if incoming.is_end_stream() {
             return RequestBody(Source::Empty);
         }
         let load = Rc::new(BodyMemory::new(bodies));
-        let (limits, vitals) = (Rc::clone(limits), Rc::clone(vitals));
-        vitals.body_begins();
+        let (limits, state) = (Rc::clone(limits), Rc::clone(state));
+        state.body_begins();
         RequestBody(Source::Connection(Box::new(IncomingBody {
             incoming,
             end: End::Ahead,
             limits,
-            vitals,
+            state,
             load,
             timer: None,
         })))
@@ -356,13 +356,13 @@ impl IncomingBody {
 
 impl Drop for IncomingBody {
     fn drop(&mut self) {
-        self.vitals.body_ends();
+        self.state.body_ends();
         let unread = match (self.end, self.incoming.size_hint().exact()) {
             (End::Reached, _) | (End::Ahead, Some(0)) => return,
             (End::Ahead, Some(left)) if left <= BODY_SKIPPED_BYTES_MAX => UnreadBody::Little,
             _ => UnreadBody::Much,
         };
-        self.vitals.body_given_up(unread);
+        self.state.body_given_up(unread);
     }
 }
 

@@ -24,9 +24,9 @@ type UpgradeFuture = Pin<Box<dyn Future<Output = ()>>>;
 impl Switch {
     /// The connection is closed when the future ends.
     pub fn new<F: Future<Output = ()> + 'static>(
-        talk: impl FnOnce(Upgraded) -> F + 'static,
+        converse: impl FnOnce(Upgraded) -> F + 'static,
     ) -> Switch {
-        Switch(Box::new(|upgraded| Box::pin(talk(upgraded))))
+        Switch(Box::new(|upgraded| Box::pin(converse(upgraded))))
     }
 
     /// Goes on with a connection, to its end.

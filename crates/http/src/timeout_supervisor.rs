@@ -27,7 +27,7 @@ pub(crate) trait SupervisedConnection: Future {
     fn wind_down(self: Pin<&mut Self>);
 }
 
-/// Wakes the connection's task and remembers that it was for the attendant.
+/// Wakes the connection's task and remembers that it was for the supervisor.
 struct SupervisorWaker {
     rung: AtomicBool,
     task: Waker,
@@ -52,7 +52,7 @@ enum Phase {
 }
 
 pub(crate) struct TimeoutSupervisor<'a, S> {
-    vitals: Rc<ConnectionState>,
+    state: Rc<ConnectionState>,
     limits: Rc<HttpLimits>,
     shutdown: Pin<&'a mut S>,
     timer: Pin<&'a mut Sleep>,
@@ -71,13 +71,13 @@ pub(crate) struct TimeoutSupervisor<'a, S> {
 impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     /// The timer's first deadline does not matter.
     pub(crate) fn new(
-        vitals: Rc<ConnectionState>,
+        state: Rc<ConnectionState>,
         limits: Rc<HttpLimits>,
         shutdown: Pin<&'a mut S>,
         timer: Pin<&'a mut Sleep>,
     ) -> Self {
         TimeoutSupervisor {
-            vitals,
+            state,
             limits,
             shutdown,
             timer,
@@ -126,7 +126,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
                 bell.rung.load(Ordering::Relaxed) && bell.rung.swap(false, Ordering::Acquire)
             }
             _ => {
-                self.vitals.set_task(cx.waker());
+                self.state.set_task(cx.waker());
                 self.bell = Some(Arc::new(SupervisorWaker {
                     rung: AtomicBool::new(false),
                     task: cx.waker().clone(),
@@ -145,7 +145,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
 
     /// Ready when the connection is lost. A client that only sends nothing more may wait for its answer.
     fn look_for_client(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if !self.vitals.is_unwatched() {
+        if !self.state.is_unwatched() {
             return Poll::Pending;
         }
         let Some(presence) = self.presence.as_ref().and_then(Weak::upgrade) else {
@@ -153,7 +153,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
         };
         match ready!(presence.poll_end(cx)) {
             Ok(()) => {
-                self.vitals.set_half_closed();
+                self.state.set_half_closed();
                 Poll::Pending
             }
             Err(_) => Poll::Ready(()),
@@ -205,17 +205,17 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
 
     /// When the present wait is too long.
     fn deadline(&mut self) -> Option<(ConnectionWait, Instant)> {
-        let wait = self.vitals.wait();
-        if self.vitals.note(wait) && wait.is_some() {
+        let wait = self.state.wait();
+        if self.state.note(wait) && wait.is_some() {
             self.since = Instant::now();
         }
         let wait = wait?;
-        if self.vitals.take_activity() {
+        if self.state.take_activity() {
             self.active_at = Instant::now();
         }
         let since = match wait {
             // What is of the connection, such as the answer to a PING, ends no wait for a stream.
-            ConnectionWait::Request if self.vitals.is_multiplexed() => self.active_at,
+            ConnectionWait::Request if self.state.is_multiplexed() => self.active_at,
             // A client that takes something of another response may let this one lie.
             ConnectionWait::Window => self.since.max(self.active_at),
             _ => self.since,

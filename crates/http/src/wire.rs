@@ -51,7 +51,7 @@ pub(crate) trait Presence {
 /// What the connection and the outbox write to, each in its own time.
 struct Socket<I> {
     io: RefCell<I>,
-    vitals: Rc<ConnectionState>,
+    state: Rc<ConnectionState>,
     /// Bytes that were read ahead.
     ahead: RefCell<Bytes>,
     /// The end was read ahead.
@@ -95,13 +95,13 @@ impl<I: AsyncWrite + Unpin> Socket<I> {
     /// Wakes the connection.
     fn fail(&self, error: io::Error) {
         self.failed.replace(Some(error));
-        self.vitals.wake();
+        self.state.wake();
     }
 
     fn note_written(&self, result: &Poll<io::Result<usize>>) {
         match result {
-            Poll::Pending => self.vitals.write_blocked(),
-            Poll::Ready(_) => self.vitals.bytes_written(),
+            Poll::Pending => self.state.write_blocked(),
+            Poll::Ready(_) => self.state.bytes_written(),
         }
     }
 }
@@ -144,13 +144,13 @@ impl<I: AsyncWrite + Unpin> OutboxSink for Socket<I> {
         }
         if !left.is_empty() {
             unsent.extend_from_slice(left);
-            return self.vitals.wake();
+            return self.state.wake();
         }
         // TLS has taken it, but may hold it.
         match Pin::new(&mut *self.io.borrow_mut()).poll_flush(cx) {
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(error)) => self.fail(error),
-            Poll::Pending => self.vitals.wake(),
+            Poll::Pending => self.state.wake(),
         }
     }
 }
@@ -163,10 +163,10 @@ fn not_zero(length: usize) -> io::Result<usize> {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
-    pub(crate) fn new(io: I, vitals: Rc<ConnectionState>, outbox: Rc<Outbox>) -> Wire<I> {
+    pub(crate) fn new(io: I, state: Rc<ConnectionState>, outbox: Rc<Outbox>) -> Wire<I> {
         let socket = Socket {
             io: RefCell::new(io),
-            vitals,
+            state,
             ahead: RefCell::default(),
             is_at_end: Cell::new(false),
             is_postponed: Cell::new(false),
@@ -260,8 +260,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = ready!(self.poll_slices(cx, slices))?;
-        if self.socket.vitals.is_multiplexed() && self.frames.advance(slices, written) {
-            self.socket.vitals.stream_moved();
+        if self.socket.state.is_multiplexed() && self.frames.advance(slices, written) {
+            self.socket.state.stream_moved();
         }
         Poll::Ready(Ok(written))
     }
@@ -293,7 +293,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncRead for Wire<I> {
             let length = ahead.len().min(buffer.remaining());
             buffer.put_slice(ahead.get(..length).unwrap_or_default());
             ahead.advance(length);
-            this.socket.vitals.bytes_read();
+            this.socket.state.bytes_read();
             return Poll::Ready(Ok(()));
         }
         drop(ahead);
@@ -303,7 +303,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncRead for Wire<I> {
         let filled = buffer.filled().len();
         ready!(this.poll_io_read(cx, buffer))?;
         if buffer.filled().len() > filled {
-            this.socket.vitals.bytes_read();
+            this.socket.state.bytes_read();
         }
         Poll::Ready(Ok(()))
     }
@@ -343,9 +343,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
         if let Shutdown::Sending = self.shutdown {
             ready!(self.poll_sent(cx))?;
             ready!(Pin::new(&mut *self.socket.io.borrow_mut()).poll_shutdown(cx))?;
-            let left = self.socket.vitals.linger_bytes();
+            let left = self.socket.state.linger_bytes();
             if left > 0 {
-                self.socket.vitals.set_lingering();
+                self.socket.state.set_lingering();
             }
             self.shutdown = Shutdown::Draining { left };
         }
@@ -367,8 +367,8 @@ mod tests {
     /// Whether a write of `length` bytes waits for the end of the turn. It must arrive whole either way, and before the end.
     async fn is_postponed(length: usize) -> bool {
         let (server, mut client) = tokio::io::duplex(64 * 1024);
-        let vitals = Rc::new(ConnectionState::new(0));
-        let mut wire = Wire::new(server, vitals, Rc::default());
+        let state = Rc::new(ConnectionState::new(0));
+        let mut wire = Wire::new(server, state, Rc::default());
         wire.write_all(&vec![b'x'; length]).await.unwrap();
         let is_postponed = wire.socket.is_postponed.get();
         wire.shutdown().await.unwrap();
@@ -417,14 +417,14 @@ mod tests {
 
     #[tokio::test]
     async fn bytes_held_by_the_socket_are_no_blocked_write() {
-        let vitals = Rc::new(ConnectionState::new(0));
+        let state = Rc::new(ConnectionState::new(0));
         let outbox = Rc::<Outbox>::default();
-        let mut wire = Wire::new(HoldingSocket, Rc::clone(&vitals), Rc::clone(&outbox));
+        let mut wire = Wire::new(HoldingSocket, Rc::clone(&state), Rc::clone(&outbox));
         wire.write_all(b"x").await.unwrap();
         outbox.flush();
         assert!(!wire.socket.is_postponed.get(), "it has left");
         assert_ne!(
-            vitals.wait(),
+            state.wait(),
             Some(crate::connection_state::ConnectionWait::Room)
         );
     }

@@ -358,7 +358,7 @@ mod tests {
         lineage.iter().map(runner).collect()
     }
 
-    fn asked(
+    fn join(
         flights: &SingleFlight,
         key: &'static str,
         lineage: &[(u64, u64)],
@@ -391,22 +391,22 @@ mod tests {
     #[test]
     fn all_waiters_get_the_landed_value() {
         let flights = SingleFlight::default();
-        let first = lead(asked(&flights, "k", &[(1, 1)]));
-        let mut others = [(1, 2), (2, 1)].map(|runner| wait(asked(&flights, "k", &[runner])));
+        let first = lead(join(&flights, "k", &[(1, 1)]));
+        let mut others = [(1, 2), (2, 1)].map(|runner| wait(join(&flights, "k", &[runner])));
         first.land(&Bytes::from("v"));
         for other in &mut others {
             assert!(matches!(now(other), Some(FlightOutcome::Landed(value)) if value == "v"));
         }
-        drop(lead(asked(&flights, "k", &[(1, 1)])));
+        drop(lead(join(&flights, "k", &[(1, 1)])));
     }
 
     #[test]
     fn a_waiter_takes_over_when_nothing_lands() {
         let flights = SingleFlight::default();
-        let first = lead(asked(&flights, "k", &[(1, 1)]));
-        let mut second = wait(asked(&flights, "k", &[(1, 2)]));
-        let gone = wait(asked(&flights, "k", &[(1, 3)]));
-        let mut fourth = wait(asked(&flights, "k", &[(1, 4)]));
+        let first = lead(join(&flights, "k", &[(1, 1)]));
+        let mut second = wait(join(&flights, "k", &[(1, 2)]));
+        let gone = wait(join(&flights, "k", &[(1, 3)]));
+        let mut fourth = wait(join(&flights, "k", &[(1, 4)]));
         drop(gone);
         drop(first);
         assert!(now(&mut fourth).is_none());
@@ -420,9 +420,9 @@ mod tests {
     #[test]
     fn a_turn_that_is_not_taken_goes_to_the_next() {
         let flights = SingleFlight::default();
-        let first = lead(asked(&flights, "k", &[(1, 1)]));
-        let second = wait(asked(&flights, "k", &[(1, 2)]));
-        let mut third = wait(asked(&flights, "k", &[(1, 3)]));
+        let first = lead(join(&flights, "k", &[(1, 1)]));
+        let second = wait(join(&flights, "k", &[(1, 2)]));
+        let mut third = wait(join(&flights, "k", &[(1, 3)]));
         drop(first);
         drop(second);
         assert!(matches!(now(&mut third), Some(FlightOutcome::Lead(_))));
@@ -431,18 +431,18 @@ mod tests {
     #[test]
     fn a_runner_that_would_wait_for_itself_gets_an_error() {
         let flights = SingleFlight::default();
-        let outer = lead(asked(&flights, "k", &[(1, 1)]));
+        let outer = lead(join(&flights, "k", &[(1, 1)]));
         assert!(matches!(
-            asked(&flights, "k", &[(1, 1)]),
+            join(&flights, "k", &[(1, 1)]),
             Err(Error::FetchNested)
         ));
         // A branch of the same job.
         assert!(matches!(
-            asked(&flights, "k", &[(1, 5), (1, 1)]),
+            join(&flights, "k", &[(1, 5), (1, 1)]),
             Err(Error::FetchNested)
         ));
         assert!(matches!(
-            asked(&flights, "other", &[(1, 1)]),
+            join(&flights, "other", &[(1, 1)]),
             Ok(JoinOutcome::Lead(_))
         ));
         drop(outer);
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn a_runner_whose_leader_may_wait_for_it_computes_alone() {
         let flights = SingleFlight::default();
-        let outer = lead(asked(&flights, "k", &[(1, 1)]));
+        let outer = lead(join(&flights, "k", &[(1, 1)]));
         let ask = |lineage, certain| {
             let runners = runners(lineage);
             flights.join(&PLACE, Bytes::from("k"), Lineage { runners, certain })
@@ -464,18 +464,18 @@ mod tests {
     #[test]
     fn runners_that_would_wait_for_each_other_compute_alone() {
         let flights = SingleFlight::default();
-        let one = lead(asked(&flights, "one", &[(1, 1)]));
-        let two = lead(asked(&flights, "two", &[(1, 2)]));
-        let three = lead(asked(&flights, "three", &[(1, 3)]));
-        let blocked = wait(asked(&flights, "two", &[(1, 9), (1, 1)]));
-        let more = wait(asked(&flights, "three", &[(1, 2)]));
+        let one = lead(join(&flights, "one", &[(1, 1)]));
+        let two = lead(join(&flights, "two", &[(1, 2)]));
+        let three = lead(join(&flights, "three", &[(1, 3)]));
+        let blocked = wait(join(&flights, "two", &[(1, 9), (1, 1)]));
+        let more = wait(join(&flights, "three", &[(1, 2)]));
         assert!(matches!(
-            asked(&flights, "one", &[(1, 3)]),
+            join(&flights, "one", &[(1, 3)]),
             Ok(JoinOutcome::Alone)
         ));
         drop(blocked);
         assert!(matches!(
-            asked(&flights, "one", &[(1, 3)]),
+            join(&flights, "one", &[(1, 3)]),
             Ok(JoinOutcome::Wait(_))
         ));
         drop((one, two, three, more));
@@ -484,17 +484,17 @@ mod tests {
     #[test]
     fn waiters_have_a_bound_that_is_named() {
         let flights = SingleFlight::default();
-        let first = lead(asked(&flights, "k", &[(1, 1)]));
+        let first = lead(join(&flights, "k", &[(1, 1)]));
         let runner = |number| (2, number as u64);
         let mut waiting: Vec<Waiting> = (0..FETCH_WAITERS_MAX)
-            .map(|number| wait(asked(&flights, "k", &[runner(number)])))
+            .map(|number| wait(join(&flights, "k", &[runner(number)])))
             .collect();
-        let error = asked(&flights, "k", &[(3, 1)]).unwrap_err();
+        let error = join(&flights, "k", &[(3, 1)]).unwrap_err();
         assert!(error.to_string().contains("FETCH_WAITERS_MAX"), "{error}");
         // Of another key, one can still lead.
-        drop(lead(asked(&flights, "other", &[(3, 1)])));
+        drop(lead(join(&flights, "other", &[(3, 1)])));
         waiting.pop();
-        drop(wait(asked(&flights, "k", &[(3, 1)])));
+        drop(wait(join(&flights, "k", &[(3, 1)])));
         first.land(&Bytes::new());
         drop(waiting);
         let table = flights.table();

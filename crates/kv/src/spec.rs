@@ -200,14 +200,14 @@ impl Spec {
             true => Ok(spec),
             false => Err(refused(format!(
                 "{}: a store in memory outlives nothing (durability)",
-                Self::shown(place)
+                Self::without_settings(place)
             ))),
         }
     }
 
     /// What may be shown of a specification that could not be read: a setting may be a secret that is refused.
     #[must_use]
-    pub fn shown(text: &str) -> &str {
+    pub fn without_settings(text: &str) -> &str {
         text.split_once('#').map_or(text, |(path, _)| path)
     }
 

@@ -79,7 +79,7 @@ impl Faults {
     }
 
     /// Allocations since the plan was made.
-    pub fn seen(&self) -> u64 {
+    pub fn allocations(&self) -> u64 {
         self.0.seen.get()
     }
 

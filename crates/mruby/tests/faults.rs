@@ -265,7 +265,7 @@ fn check((name, source): Program) {
     }
     faults.plan(FaultPlan::Never);
     assert_eq!(run(&vm, source), expected, "{name}");
-    let seen = faults.seen();
+    let seen = faults.allocations();
     assert!(seen > 10, "{name} allocates {seen} times");
     let first = level(&vm, &alive);
     for plan in plans(name, seen) {
@@ -309,7 +309,7 @@ fn a_vm_that_runs_out_of_memory_while_it_opens_leaves_nothing() {
     let faults = Faults::default();
     faults.plan(FaultPlan::Never);
     drop(open(&faults));
-    let seen = faults.seen();
+    let seen = faults.allocations();
     let step = match extent() {
         Extent::Usual => seen.div_ceil(PLACES),
         Extent::Full => 1,

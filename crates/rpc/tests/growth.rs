@@ -1,13 +1,13 @@
 //! Messages of the service, at sizes apart: time grows with the bytes, not with their square. Client and server have a thread each, so
 //! the CPU time of the process is compared: one test, beside which nothing runs. Limits of entries are met in tests/service/hostile.rs.
 
-#[path = "service/bare.rs"]
+#[path = "service/raw_client.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
-mod bare;
+mod raw_client;
 #[path = "service/rig.rs"]
 mod rig;
 
-use bare::{RawClient, b, frame, n, raw_reply};
+use raw_client::{RawClient, b, frame, n, raw_reply};
 use rig::{Rig, on_loop};
 use tsumugi_kv::limits::BATCH_WRITES_MAX;
 use tsumugi_testkit::growth::{CpuClock, excess_of_made};

@@ -100,7 +100,7 @@ struct Door(Current<App>);
 impl HttpHandler for Door {
     type Note = ();
 
-    fn begun(&self, _: &Request) {}
+    fn begin(&self, _: &Request) {}
 
     async fn handle(&self, request: Box<Request>) -> HttpResponse {
         self.0.current().answer(request)

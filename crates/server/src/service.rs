@@ -109,7 +109,7 @@ struct RequestHandler<A> {
 impl<A: Application> HttpHandler for RequestHandler<A> {
     type Note = Option<Box<LogEntry>>;
 
-    fn begun(&self, request: &Request) -> Option<Box<LogEntry>> {
+    fn begin(&self, request: &Request) -> Option<Box<LogEntry>> {
         if let Some(column) = &self.records.column {
             column.figures.request_begun();
         }
@@ -131,7 +131,7 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
         }
     }
 
-    fn finished(&self, finished: &FinishedRequest, note: &Option<Box<LogEntry>>) {
+    fn finish(&self, finished: &FinishedRequest, note: &Option<Box<LogEntry>>) {
         if let Some(column) = &self.records.column {
             let duration = finished.received_at.elapsed();
             let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);

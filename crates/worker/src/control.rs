@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::handle::{ServerCommand, State};
-use crate::life::{Command, WorkerEvent, WorkerReport};
+use crate::lifecycle::{Command, WorkerEvent, WorkerReport};
 use crate::limits::STOP_GRACE;
 use crate::listen::SocketFile;
 use crate::shared::ServerShared;

@@ -41,7 +41,7 @@ mod control;
 mod error;
 mod handle;
 mod host;
-mod life;
+mod lifecycle;
 mod limits;
 mod listen;
 mod observer;

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use crate::arrival::Arrival;
 use crate::control::{Control, Exit, handle_signals};
 use crate::host::{Cores, ThreadClock, raise_open_files};
-use crate::life::{self, Command, Reports, ThreadSetup, WorkerReport};
+use crate::lifecycle::{self, Command, Reports, ThreadSetup, WorkerReport};
 use crate::limits::{COMMANDS_MAX, STACK_BYTES_MIN};
 use crate::listen::{self, BoundListeners, WorkerListener};
 use crate::shared::ServerShared;
@@ -151,7 +151,7 @@ impl<F> Start<'_, F> {
         F: Fn(&WorkerHandle) -> S + Send + Sync + 'static,
     {
         let (sender, commands) = mpsc::channel(COMMANDS_MAX);
-        let seat = ThreadSetup {
+        let setup = ThreadSetup {
             id,
             shared: Arc::clone(self.shared),
             scheduling: self.scheduling,
@@ -168,7 +168,7 @@ impl<F> Start<'_, F> {
         thread::Builder::new()
             .name(format!("tsumugi-worker-{id}"))
             .stack_size(self.shared.limits.stack_bytes_max.max(STACK_BYTES_MIN))
-            .spawn(move || life::run(seat, &*make))
+            .spawn(move || lifecycle::run(setup, &*make))
             .map_err(|source| Error::Start {
                 what: "a worker thread",
                 source,
@@ -193,7 +193,7 @@ where
     let (shared, _arrivals) = ServerShared::new(1, limits, Cores::any());
     let _ = shared.lanes[0].clock.set(ThreadClock::here());
     let _watchdog = Watchdog::start(Arc::clone(&shared))?;
-    let runtime = life::runtime().map_err(|source| Error::Start {
+    let runtime = lifecycle::runtime().map_err(|source| Error::Start {
         what: "the event loop",
         source,
     })?;

@@ -106,7 +106,7 @@ impl<'a> Generator<'a> {
     }
 
     fn is_over(&self, now: Instant) -> bool {
-        if self.stop.is_asked() || now >= self.span.until && self.schedule.is_none() {
+        if self.stop.is_set() || now >= self.span.until && self.schedule.is_none() {
             return true;
         }
         let Some(schedule) = &self.schedule else {

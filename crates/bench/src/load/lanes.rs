@@ -85,7 +85,7 @@ impl<'a> Lanes<'a> {
             Pace::Closed => Duration::ZERO,
             Pace::Open(_) => Duration::from_millis(DRAIN_MS_MAX),
         };
-        while Instant::now() < self.span.until + drain && !self.stop.is_asked() {
+        while Instant::now() < self.span.until + drain && !self.stop.is_set() {
             sleep(Duration::from_millis(TICK_MS.into())).await;
         }
     }
@@ -128,7 +128,7 @@ impl<'a> Lanes<'a> {
 fn ring(mut schedule: Schedule, bell: &UnboundedSender<Instant>, stop: &StopFlag) {
     while let Some(due) = schedule.next_due() {
         stop.sleep_until(due);
-        if stop.is_asked() || bell.send(due).is_err() {
+        if stop.is_set() || bell.send(due).is_err() {
             return;
         }
         schedule.advance();

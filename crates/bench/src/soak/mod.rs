@@ -122,8 +122,8 @@ pub struct SoakPlan {
 impl SoakPlan {
     /// `parts`, or all when there is none, in their order; those with mixed load for so many seconds each.
     pub fn new(seconds: u64, parts: &[SoakPart]) -> SoakPlan {
-        let is_asked = |part: &SoakPart| parts.is_empty() || parts.contains(part);
-        let parts = SoakPart::value_variants().iter().copied().filter(is_asked);
+        let is_set = |part: &SoakPart| parts.is_empty() || parts.contains(part);
+        let parts = SoakPart::value_variants().iter().copied().filter(is_set);
         SoakPlan {
             seconds,
             parts: parts.collect(),

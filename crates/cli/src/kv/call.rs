@@ -1,12 +1,12 @@
-//! The words of `tsumugi kv`: which there are, and which of them waits for what. Reads no argument itself.
-//! Rule of all words: what was asked for goes to standard output and nothing else does; exit code 1 when it is not there.
+//! The commands of `tsumugi kv`: which there are, and which of them waits for what. Reads no argument itself.
+//! Rule of all commands: what was asked for goes to standard output and nothing else does; exit code 1 when it is not there.
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use tokio::task::LocalSet;
 
-use super::{list, maintenance, transfer, words};
+use super::{commands, list, maintenance, transfer};
 
 const GET: &str = "\
 Examples:
@@ -77,30 +77,30 @@ const CLEAR: &str = "\
 Example:
   tsumugi kv clear --index 1 --yes";
 
-/// One of the words.
+/// One of the commands.
 #[derive(clap::Subcommand)]
 pub enum KvCall {
     /// Print the value at a key
     #[command(after_help = GET)]
-    Get(words::Get),
+    Get(commands::Get),
     /// Store a value
     #[command(after_help = SET)]
-    Set(words::SetCall),
+    Set(commands::SetCall),
     /// Remove a record
-    Remove(words::Remove),
+    Remove(commands::Remove),
     /// Add to the end of a value
-    Append(words::Append),
+    Append(commands::Append),
     /// Add to a number and print it
     #[command(after_help = INCREMENT)]
-    Increment(words::Increment),
+    Increment(commands::Increment),
     /// Print records in the order of their keys
     #[command(after_help = LIST)]
     List(list::List),
     /// Print keys that fit a pattern
     #[command(after_help = SEARCH)]
-    Search(words::Search),
+    Search(commands::Search),
     /// Print what the server tells about a database
-    Inspect(words::Inspect),
+    Inspect(commands::Inspect),
     /// Have the server copy a database on disk beside itself
     #[command(after_help = BACKUP)]
     Backup(maintenance::Backup),

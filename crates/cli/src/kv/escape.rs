@@ -25,7 +25,7 @@ fn put_hex(byte: u8, text: &mut Vec<u8>) {
 }
 
 /// Bytes as text, for messages.
-pub fn shown(bytes: &[u8]) -> String {
+pub fn escaped(bytes: &[u8]) -> String {
     let mut text = Vec::new();
     put(bytes, &mut text);
     String::from_utf8_lossy(&text).into_owned()
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], expected: &str) {
-        assert_eq!(shown(bytes), expected);
+        assert_eq!(escaped(bytes), expected);
         assert_eq!(read(expected.as_bytes()), Ok(bytes.to_vec()));
     }
 

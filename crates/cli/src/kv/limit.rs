@@ -68,15 +68,12 @@ impl LimitSetting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::field_names;
 
     #[test]
     fn every_limit_has_its_name_here() {
         let shown = format!("{:?} {:?}", WorkerLimits::default(), RpcLimits::default());
-        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
-        let fields = shown
-            .split([' ', '{', ','])
-            .filter_map(|word| word.strip_suffix(':'));
-        let fields: Vec<&str> = fields.filter(|name| name.chars().all(is_name)).collect();
+        let fields = field_names(&shown);
         assert!(fields.len() > 20, "{shown}");
         for field in fields {
             assert!(names().any(|name| name == field), "{field}");

@@ -1,7 +1,8 @@
-//! `tsumugi kv`: the key-value store on its own. Without a word it serves databases; its words talk to a server.
+//! `tsumugi kv`: the key-value store on its own. Without a command it serves databases; its commands talk to a server.
 //! Calls are made by the client of `tsumugi-rpc`, and what a database's folder holds is the store's affair.
 
 mod call;
+mod commands;
 mod cursor;
 pub mod embedded;
 mod escape;
@@ -14,7 +15,6 @@ mod record;
 mod remote;
 mod serve;
 mod transfer;
-mod words;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -159,9 +159,11 @@ mod tests {
         let mut found = Vec::new();
         let end = loop {
             match next(format, &mut source) {
-                Ok(Some((key, value))) => {
-                    found.push(format!("{}={}", escape::shown(&key), escape::shown(&value)))
-                }
+                Ok(Some((key, value))) => found.push(format!(
+                    "{}={}",
+                    escape::escaped(&key),
+                    escape::escaped(&value)
+                )),
                 Ok(None) => break "end".to_owned(),
                 Err(error) => break error.to_string(),
             }

@@ -129,7 +129,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     drop(databases);
     tell(server.addresses(), workers, tls.as_ref());
     if let Some(addresses) = &arguments.admin {
-        start_pages(addresses, Arc::new(store.desk(server.handle())))?;
+        start_pages(addresses, Arc::new(store.admin_source(server.handle())))?;
     }
     let exit = server.run(move |worker| store.service(worker))?;
     Ok(ExitCode::from(exit.code()))
@@ -165,7 +165,7 @@ fn ensure_guarded(arguments: &Options, listen: &[ListenAddress]) -> Result<()> {
 /// Opens the databases, one after the other; recovery takes the time it takes.
 pub fn open(texts: &[String], access: ClientAccess) -> Result<Vec<KvDatabase>> {
     let open = |text: &str| {
-        let path = Spec::shown(text);
+        let path = Spec::without_settings(text);
         let open = || {
             let mut spec: Spec = text.parse()?;
             spec.read_only |= access == ClientAccess::Read;

@@ -38,13 +38,13 @@ struct Function {
 impl HttpHandler for Function {
     type Note = ();
 
-    fn begun(&self, _: &Request) {}
+    fn begin(&self, _: &Request) {}
 
     fn handle(&self, request: Box<Request>) -> impl Future<Output = HttpResponse> {
         (self.call)(*request)
     }
 
-    fn finished(&self, finished: &FinishedRequest, (): &()) {
+    fn finish(&self, finished: &FinishedRequest, (): &()) {
         self.accounts.borrow_mut().push((
             finished.status.as_u16(),
             finished.outcome,

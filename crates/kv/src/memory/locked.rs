@@ -98,7 +98,7 @@ impl LockedShards<'_> {
                 return true;
             };
             let (hash, shard) = self.shard(first.bytes());
-            let record = shard.seen(hash, first.bytes());
+            let record = shard.peek(hash, first.bytes());
             if record.is_some_and(|record| record.is_live(now_ms)) {
                 return true;
             }

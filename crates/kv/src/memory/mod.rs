@@ -245,7 +245,7 @@ impl MemoryEngine {
             for key in &keys {
                 let hash = self.hash(key.bytes());
                 let mut shard = self.lock(self.index_of(hash));
-                match shard.seen(hash, key.bytes()) {
+                match shard.peek(hash, key.bytes()) {
                     Some(record) if record.is_live(now_ms) => return,
                     Some(_) => self.expire(&mut shard, Bytes::copy_from_slice(key.bytes())),
                     // It was removed meanwhile.
@@ -353,7 +353,7 @@ impl MemoryEngine {
         loop {
             let keys = self.order.keys(&rest, most);
             for key in &keys {
-                let Some(record) = self.seen(key, now_ms) else {
+                let Some(record) = self.peek(key, now_ms) else {
                     continue;
                 };
                 let key = Bytes::copy_from_slice(key.bytes());
@@ -378,9 +378,9 @@ impl MemoryEngine {
     }
 
     /// The live record of a key that was in the order a moment ago.
-    fn seen(&self, key: &Key, now_ms: u64) -> Option<StoredRecord> {
+    fn peek(&self, key: &Key, now_ms: u64) -> Option<StoredRecord> {
         let hash = self.hash(key.bytes());
-        let record = self.lock(self.index_of(hash)).seen(hash, key.bytes());
+        let record = self.lock(self.index_of(hash)).peek(hash, key.bytes());
         record.filter(|record| record.is_live(now_ms))
     }
 }

@@ -132,7 +132,7 @@ impl Shard {
     }
 
     /// The record, expired or not; it does not count as used.
-    pub(super) fn seen(&self, hash: u64, key: &[u8]) -> Option<StoredRecord> {
+    pub(super) fn peek(&self, hash: u64, key: &[u8]) -> Option<StoredRecord> {
         Some(self.slot(self.find(hash, key)?).record())
     }
 

@@ -9,12 +9,12 @@ use tsumugi_kv::{Desired, Expected, KeyRange, KvDatabase, SetMode, Write, WriteR
 /// Applies a write and shows its answer as text.
 pub fn answer(kv: &KvDatabase, write: Write) -> String {
     match kv.submit_wait(write) {
-        Ok(written) => shown(written),
+        Ok(written) => text_of(written),
         Err(error) => format!("error: {error}"),
     }
 }
 
-pub fn shown(written: WriteResult) -> String {
+pub fn text_of(written: WriteResult) -> String {
     let text = |value: Bytes| String::from_utf8_lossy(&value).into_owned();
     match written {
         WriteResult::Exchanged { actual } => format!("Exchanged {:?}", actual.map(text)),
@@ -25,7 +25,7 @@ pub fn shown(written: WriteResult) -> String {
         WriteResult::Each(each) => {
             let each = each
                 .into_iter()
-                .map(|one| one.map_or_else(|e| e.to_string(), shown));
+                .map(|one| one.map_or_else(|e| e.to_string(), text_of));
             each.collect::<Vec<_>>().join(", ")
         }
         other => format!("{other:?}"),

@@ -5,10 +5,10 @@ mod batches;
 mod call;
 mod channel;
 mod duplex;
+mod methods;
 mod records;
 mod target;
 mod tls;
-mod words;
 
 use std::rc::Rc;
 use std::time::Duration;

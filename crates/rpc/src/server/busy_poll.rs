@@ -29,10 +29,10 @@ impl BusyPoll {
         if !self.begins(now) {
             return;
         }
-        let vigil = Rc::clone(self);
+        let busy_poll = Rc::clone(self);
         // Not a task that the watchdog sees: it has nothing to do, very often.
         drop(tokio::task::spawn_local(async move {
-            while !vigil.is_over(Instant::now()) {
+            while !busy_poll.is_over(Instant::now()) {
                 // The worker looks for events without waiting for them, and does what there is to do.
                 tokio::task::yield_now().await;
                 std::thread::yield_now();
@@ -61,21 +61,21 @@ mod tests {
         let window = Duration::from_micros(200);
         let start = Instant::now();
         let after = |us| start + Duration::from_micros(us);
-        let vigil = BusyPoll::new(window, start);
-        assert!(!vigil.begins(after(200)));
-        assert!(vigil.begins(after(399)));
-        // There is one vigil at a time.
-        assert!(!vigil.begins(after(500)));
-        assert!(!vigil.is_over(after(699)));
-        assert!(vigil.is_over(after(700)));
-        assert!(!vigil.begins(after(800)));
-        assert!(vigil.begins(after(900)));
+        let busy_poll = BusyPoll::new(window, start);
+        assert!(!busy_poll.begins(after(200)));
+        assert!(busy_poll.begins(after(399)));
+        // There is one busy poll at a time.
+        assert!(!busy_poll.begins(after(500)));
+        assert!(!busy_poll.is_over(after(699)));
+        assert!(busy_poll.is_over(after(700)));
+        assert!(!busy_poll.begins(after(800)));
+        assert!(busy_poll.begins(after(900)));
     }
 
     #[test]
     fn window_of_zero_never_polls() {
         let start = Instant::now();
-        let vigil = BusyPoll::new(Duration::ZERO, start);
-        assert!(!vigil.begins(start));
+        let busy_poll = BusyPoll::new(Duration::ZERO, start);
+        assert!(!busy_poll.begins(start));
     }
 }

@@ -361,7 +361,7 @@ impl DbmService for Calls {
         let database = self.database(request.dbm_index)?;
         let status = match push_time(request.wtime) {
             Ok(at) => {
-                let value = outcome::kept(request.value);
+                let value = outcome::compact(request.value);
                 let written = database.submit(Write::PushLast { value, at }).await;
                 if request.notify && written.is_ok() {
                     waiting::notify(database, WaitSubject::Queue);

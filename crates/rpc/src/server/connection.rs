@@ -63,7 +63,7 @@ impl Connections {
         &self,
         io: I,
         mask: Option<Mask>,
-        door: Rc<CallGate>,
+        gate: Rc<CallGate>,
         shutdown: S,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
@@ -84,14 +84,14 @@ impl Connections {
         let Ok(Ok(mut connection)) = shaken else {
             return;
         };
-        let progress = Arc::new(ClientProgress::new(Arc::clone(&door.lane.outbound)));
+        let progress = Arc::new(ClientProgress::new(Arc::clone(&gate.lane.outbound)));
         let mut presence = Presence::new(self, heard, connection.ping_pong());
         let mut patience = SendTimeout::new(self, Arc::clone(&progress));
         let mut open = true;
         loop {
             tokio::select! {
                 biased;
-                ended = self.accept(&mut connection, &door, &progress) => {
+                ended = self.accept(&mut connection, &gate, &progress) => {
                     if let Err(error) = ended {
                         tracing::debug!(%error, "connection failed");
                     }
@@ -116,13 +116,13 @@ impl Connections {
     async fn accept<I: AsyncRead + AsyncWrite + Unpin>(
         &self,
         connection: &mut Connection<I, OutboundPiece>,
-        door: &Rc<CallGate>,
+        gate: &Rc<CallGate>,
         progress: &Arc<ClientProgress>,
     ) -> Result<(), h2::Error> {
         poll_fn(|context| {
             for _ in 0..CALLS_PER_TURN {
                 match std::task::ready!(connection.poll_accept(context)) {
-                    Some(Ok((request, respond))) => self.begin(door, progress, request, respond),
+                    Some(Ok((request, respond))) => self.begin(gate, progress, request, respond),
                     Some(Err(error)) => return Poll::Ready(Err(error)),
                     None => return Poll::Ready(Ok(())),
                 }
@@ -136,13 +136,13 @@ impl Connections {
     /// Begins a call. Most are answered here and now; one that has to wait goes on as a task of its own.
     fn begin(
         &self,
-        door: &Rc<CallGate>,
+        gate: &Rc<CallGate>,
         progress: &Arc<ClientProgress>,
         request: Request<RecvStream>,
         respond: SendResponse<OutboundPiece>,
     ) {
         let mut call = Box::pin(call(
-            Rc::clone(door),
+            Rc::clone(gate),
             Arc::clone(progress),
             request,
             respond,
@@ -157,13 +157,13 @@ impl Connections {
 
 /// One call from its metadata to the last byte of its answer. Ends early when the client takes it back or the connection ends.
 async fn call(
-    door: Rc<CallGate>,
+    gate: Rc<CallGate>,
     progress: Arc<ClientProgress>,
     request: Request<RecvStream>,
     mut respond: SendResponse<OutboundPiece>,
 ) {
     let reply = {
-        let mut answer = pin!(door.answer(request));
+        let mut answer = pin!(gate.answer(request));
         poll_fn(|context| match answer.as_mut().poll(context) {
             Poll::Ready(reply) => Poll::Ready(Some(reply)),
             Poll::Pending => respond.poll_reset(context).map(|_| None),

@@ -16,7 +16,7 @@ use tsumugi_kv::{
 
 use super::budget::Claim;
 use super::lane::ServiceLane;
-use super::outcome::{kept, missing, of_error, of_write, status, success};
+use super::outcome::{compact, missing, of_error, of_write, status, success};
 use crate::code::TkrzwCode;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::iterate_request::OpType;
@@ -97,7 +97,7 @@ impl Cursor {
                 let write = Write::CompareExchange {
                     key,
                     expected: Expected::Any,
-                    desired: Desired::Put(kept(request.value), None),
+                    desired: Desired::Put(compact(request.value), None),
                 };
                 return Step::Write(self.place.database().submit(write));
             }

@@ -48,7 +48,7 @@ pub(crate) struct Inbound {
     claim: Claim,
     keeps: RetainedBytes,
     /// For messages that were taken.
-    kept: Claim,
+    retained: Claim,
     /// How much longer the rest of the message may be waited for.
     patience: Duration,
     /// Since when it is waited for.
@@ -64,7 +64,7 @@ impl Inbound {
         Inbound {
             body,
             keeps,
-            kept: Claim::default(),
+            retained: Claim::default(),
             patience: bounds.message_timeout,
             since: None,
             bounds,
@@ -102,8 +102,8 @@ impl Inbound {
     /// All of a message has come, and it was taken.
     fn settle(&mut self) {
         let claim = std::mem::take(&mut self.claim);
-        if self.keeps == RetainedBytes::Largest && claim.bytes() > self.kept.bytes() {
-            self.kept = claim;
+        if self.keeps == RetainedBytes::Largest && claim.bytes() > self.retained.bytes() {
+            self.retained = claim;
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn server(lane: &ServiceLane) -> Vec<StringPair> {
     records.extend([
         pair("memory_usage", usage),
         pair("memory_capacity", capacity),
-        pair("num_active_calls", shared.board.active()),
+        pair("num_active_calls", shared.metrics.active()),
         pair(
             "current_time",
             format!("{:.6}", now.unwrap_or_default().as_secs_f64()),

@@ -18,7 +18,7 @@ use crate::limits::{RpcLimits, SMALL_MESSAGE_BYTES};
 pub(crate) struct ServiceShared {
     pub databases: Vec<KvDatabase>,
     pub limits: RpcLimits,
-    pub board: ServiceMetrics,
+    pub metrics: ServiceMetrics,
     pub started: Instant,
     /// Whether the server ends: waits are cut short and streams end at their next pause.
     pub draining: watch::Sender<bool>,
@@ -39,7 +39,7 @@ impl ServiceLane {
         let limits = &shared.limits;
         let inbound = Budget::new("inbound_bytes_max", limits.inbound_bytes_max);
         let outbound = Budget::new("outbound_bytes_max", limits.outbound_bytes_max);
-        let figures = shared.board.add(worker, &inbound, &outbound);
+        let figures = shared.metrics.add(worker, &inbound, &outbound);
         ServiceLane {
             shared: Arc::clone(shared),
             pool,

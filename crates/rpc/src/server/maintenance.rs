@@ -26,7 +26,7 @@ pub(crate) fn backup(
             )));
         }
         match first.as_str() {
-            "make_backup" => folder = Some(beside(database, second)?),
+            "make_backup" => folder = Some(backup_target(database, second)?),
             // Settings of structures that are not here.
             "reducer" | "sync_hard" => {}
             _ => return Err(refused(format!("there is no parameter {first}"))),
@@ -35,7 +35,7 @@ pub(crate) fn backup(
     Ok(folder)
 }
 
-fn beside(database: &KvDatabase, suffix: &str) -> Result<PathBuf, StatusProto> {
+fn backup_target(database: &KvDatabase, suffix: &str) -> Result<PathBuf, StatusProto> {
     if database.is_in_memory() {
         return Err(status(
             TkrzwCode::Precondition,

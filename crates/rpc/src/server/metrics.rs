@@ -294,11 +294,11 @@ mod tests {
 
     #[test]
     fn figures_of_all_workers_are_summed() {
-        let board = ServiceMetrics::default();
+        let metrics = ServiceMetrics::default();
         let budget = Budget::new("inbound_bytes_max", 1 << 20);
         let claim = budget.claim(100_000).unwrap();
         for worker in [1, 0] {
-            let figures = board.add(worker, &budget, &budget);
+            let figures = metrics.add(worker, &budget, &budget);
             figures.call_begun();
             figures.answered(
                 Method::of_path("/tkrzw_rpc.DBMService/Get"),
@@ -308,7 +308,7 @@ mod tests {
             figures.refused(Refusal::Unauthenticated);
         }
         let mut text = Exposition::default();
-        board.write(&mut text);
+        metrics.write(&mut text);
         let text = text.into_text();
         for line in [
             "tsumugi_rpc_calls_total{method=\"Get\"} 2",

@@ -98,7 +98,7 @@ impl ServedStore {
             shared: Arc::new(ServiceShared {
                 databases: settings.databases,
                 limits: settings.limits,
-                board: ServiceMetrics::default(),
+                metrics: ServiceMetrics::default(),
                 started: Instant::now(),
                 draining: watch::Sender::new(false),
             }),
@@ -131,7 +131,7 @@ impl ServedStore {
     }
 
     /// The admin pages of the server behind `handle`.
-    pub fn desk(&self, handle: Handle) -> ServiceAdmin {
+    pub fn admin_source(&self, handle: Handle) -> ServiceAdmin {
         ServiceAdmin {
             handle,
             shared: Arc::clone(&self.shared),
@@ -164,7 +164,7 @@ pub struct AccessKeys {
 }
 
 impl RpcService {
-    fn door(&self, peer: Peer, keys: &AccessKeys) -> Rc<CallGate> {
+    fn gate(&self, peer: Peer, keys: &AccessKeys) -> Rc<CallGate> {
         let limits = &self.store.shared.limits;
         let asked = match (peer, &self.store.tokens) {
             (Peer::Unix, Some(tokens)) => tokens.unix == UnixClients::Asked,
@@ -215,7 +215,7 @@ impl tsumugi_worker::WorkerService for RpcService {
             stream, slot, peer, ..
         } = connection;
         let keys = keys.current();
-        let door = self.door(peer, &keys);
+        let gate = self.gate(peer, &keys);
         let shutdown = self.worker.drain_started();
         let acceptor = match peer {
             Peer::Tcp(_) => keys.acceptor.as_ref(),
@@ -223,7 +223,7 @@ impl tsumugi_worker::WorkerService for RpcService {
         };
         let Some(acceptor) = acceptor else {
             let mask = (peer == Peer::Unix).then(Mask::default);
-            self.connections.serve(stream, mask, door, shutdown).await;
+            self.connections.serve(stream, mask, gate, shutdown).await;
             drop(slot);
             return;
         };
@@ -237,7 +237,7 @@ impl tsumugi_worker::WorkerService for RpcService {
         };
         match shaken {
             Ok((stream, HttpProtocol::Http2)) => {
-                self.connections.serve(stream, None, door, shutdown).await;
+                self.connections.serve(stream, None, gate, shutdown).await;
             }
             Ok(_) => tracing::debug!(%peer, "no connection: the client does not offer h2 by ALPN"),
             Err(error) => match version_hint(&error) {
@@ -268,7 +268,7 @@ impl admin::AdminSource for ServiceAdmin {
             return Err(format!("the database {} takes no writes", database.spec()));
         }
         let workers = self.handle.snapshot().workers.len();
-        match self.shared.board.workers() {
+        match self.shared.metrics.workers() {
             begun if begun == workers => Ok(()),
             begun => Err(format!("{begun} of {workers} workers have begun")),
         }
@@ -279,7 +279,7 @@ impl admin::AdminSource for ServiceAdmin {
         let name = "tsumugi_build_info";
         text.family(name, MetricKind::Gauge, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
-        self.shared.board.write(&mut text);
+        self.shared.metrics.write(&mut text);
         text.workers(&self.handle.snapshot());
         metrics::write_databases(&self.shared.databases, &mut text);
         text

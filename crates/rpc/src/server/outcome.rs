@@ -88,8 +88,8 @@ pub(crate) fn of_read<T>(read: kv::Result<Option<T>>) -> (StatusProto, Option<T>
     }
 }
 
-/// A value as it may be kept.
-pub(crate) fn kept(bytes: Bytes) -> Bytes {
+/// A value as a database may store it: a small one without the larger message that it came in.
+pub(crate) fn compact(bytes: Bytes) -> Bytes {
     if bytes.len() <= COPIED_BYTES_MAX {
         Bytes::copy_from_slice(&bytes)
     } else {
@@ -108,7 +108,7 @@ fn mode(overwrite: bool) -> SetMode {
 pub(crate) fn set(request: SetRequest) -> Write {
     Write::Set {
         key: request.key,
-        value: kept(request.value),
+        value: compact(request.value),
         mode: mode(request.overwrite),
         ttl: None,
     }
@@ -118,7 +118,7 @@ pub(crate) fn set_each(request: SetMultiRequest) -> Write {
     let mode = mode(request.overwrite);
     let set = |BytesPair { first, second }| Write::Set {
         key: first,
-        value: kept(second),
+        value: compact(second),
         mode,
         ttl: None,
     };
@@ -132,7 +132,7 @@ pub(crate) fn remove_each(request: RemoveMultiRequest) -> Write {
 pub(crate) fn append(request: AppendRequest) -> Write {
     Write::Append {
         key: request.key,
-        value: kept(request.value),
+        value: compact(request.value),
         delimiter: request.delim,
     }
 }
@@ -144,7 +144,7 @@ pub(crate) fn append_each(mut request: AppendMultiRequest) -> Write {
         .sort_by(|one, other| one.first.cmp(&other.first));
     let append = |BytesPair { first, second }| Write::Append {
         key: first,
-        value: kept(second),
+        value: compact(second),
         delimiter: request.delim.clone(),
     };
     Write::Batch(request.records.into_iter().map(append).collect())
@@ -188,7 +188,7 @@ pub(crate) fn exchange(request: CompareExchangeRequest) -> Write {
     let desired = match (request.desire_no_update, request.desired_existence) {
         (true, _) => Desired::Keep,
         (false, false) => Desired::Remove,
-        (false, true) => Desired::Put(kept(request.desired_value), None),
+        (false, true) => Desired::Put(compact(request.desired_value), None),
     };
     Write::CompareExchange {
         key: request.key,
@@ -210,7 +210,7 @@ pub(crate) fn desired(state: RecordState) -> (Bytes, Desired) {
     let desired = match (state.existence, state.any_value) {
         (false, _) => Desired::Remove,
         (true, true) => Desired::Keep,
-        (true, false) => Desired::Put(kept(state.value), None),
+        (true, false) => Desired::Put(compact(state.value), None),
     };
     (state.key, desired)
 }

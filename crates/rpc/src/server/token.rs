@@ -13,7 +13,7 @@ use tonic::Status;
 use crate::error::{Error, Result};
 use crate::limits::{TOKEN_BYTES_MIN, TOKEN_FILE_BYTES_MAX, TOKENS_MAX};
 
-/// The tokens that open the door: any one of them does, so that one can be replaced while the old one is still in use.
+/// The tokens that clients may show: any one of them will do, so that one can be replaced while the old one is still in use.
 pub(crate) struct Tokens(Vec<Box<[u8]>>);
 
 impl Tokens {

@@ -14,7 +14,7 @@ use tsumugi_rpc::server::{TokenFile, UnixClients};
 use tsumugi_rpc::{Client, ClientLimits, Error, RpcTarget};
 use tsumugi_worker::{Exit, ListenAddress};
 
-use crate::bare::{RawClient, frame, raw_reply};
+use crate::raw_client::{RawClient, frame, raw_reply};
 use crate::rig::{Rig, on_loop};
 
 /// An authority and what it has signed, as PEM files.
@@ -192,7 +192,7 @@ fn token_is_required_but_on_unix_sockets() {
         }
         assert_eq!(code(&unix, None).await, tonic::Code::Ok);
         // Health is for everybody.
-        let bare = crate::bare::RawClient::connect(rig.tcp()).await;
+        let bare = crate::raw_client::RawClient::connect(rig.tcp()).await;
         assert_eq!(
             bare.call_at("/grpc.health.v1.Health/Check", &[vec![]])
                 .await

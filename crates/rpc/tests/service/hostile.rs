@@ -13,7 +13,7 @@ use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::{SetRequest, StreamRequest};
 use tsumugi_rpc::{Client, Error, RpcLimits, TkrzwCode};
 
-use crate::bare::{RawClient, b, d, frame, n, raw_reply};
+use crate::raw_client::{RawClient, b, d, frame, n, raw_reply};
 use crate::rig::{Rig, on_loop};
 
 const RPCS: [&str; 22] = [
@@ -47,6 +47,17 @@ const RESOURCE_EXHAUSTED: i32 = 8;
 
 fn limited(change: impl FnOnce(&mut RpcLimits)) -> Rig {
     Rig::with(|settings, _, _| change(&mut settings.limits))
+}
+
+async fn store(kv: &Client, key: &'static str, value: Vec<u8>) {
+    kv.set(key, value, SetMode::Overwrite).await.unwrap();
+}
+
+/// A whole request for the value at `k`, whose answer is not read yet.
+async fn begin_get(bare: &RawClient) -> h2::client::ResponseFuture {
+    let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
+    body.send_data(frame(&b(2, "k")).into(), true).unwrap();
+    response
 }
 
 async fn serves(rig: &Rig) {
@@ -304,15 +315,11 @@ fn a_client_that_opens_a_thousand_streams_and_reads_nothing_loses_its_connection
     let rig = limited(|limits| limits.send_timeout_ms = 400);
     on_loop(async {
         let kv = rig.client();
-        kv.set("k", vec![7; 100_000], SetMode::Overwrite)
-            .await
-            .unwrap();
+        store(&kv, "k", vec![7; 100_000]).await;
         let bare = RawClient::with_window(rig.tcp(), 0).await;
         let mut calls = Vec::new();
         for _ in 0..1_000 {
-            let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
-            body.send_data(frame(&b(2, "k")).into(), true).unwrap();
-            calls.push(response);
+            calls.push(begin_get(&bare).await);
         }
         // Others are served meanwhile, and the one that reads nothing is not for ever.
         serves(&rig).await;
@@ -341,15 +348,11 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
     let rig = limited(|limits| limits.outbound_bytes_max = 250_000);
     on_loop(async {
         let kv = rig.client();
-        kv.set("k", vec![7; 100_000], SetMode::Overwrite)
-            .await
-            .unwrap();
+        store(&kv, "k", vec![7; 100_000]).await;
         let bare = RawClient::with_window(rig.tcp(), 0).await;
         let mut held = Vec::new();
         for _ in 0..2 {
-            let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
-            body.send_data(frame(&b(2, "k")).into(), true).unwrap();
-            held.push(response.await.unwrap());
+            held.push(begin_get(&bare).await.await.unwrap());
         }
         let error = kv.get("k").await.unwrap_err();
         assert!(error.to_string().contains("outbound_bytes_max"), "{error}");
@@ -361,18 +364,14 @@ fn answers_that_wait_for_slow_clients_have_a_bound() {
         let answered = other.call("CompareExchange", &[exchange(n(6, 1))]).await;
         assert_eq!(answered.code, 0, "{}", answered.message);
         assert!(answered.messages[0].len() > 100_000);
-        kv.set("k", vec![7; 100_000], SetMode::Overwrite)
-            .await
-            .unwrap();
+        store(&kv, "k", vec![7; 100_000]).await;
         let refused = [b(6, exchange(n(8, 1)))];
         let refused = other.call("Stream", &refused).await;
         assert_eq!(refused.code, RESOURCE_EXHAUSTED, "{}", refused.message);
         let answered = [b(6, exchange(n(6, 1)))];
         let answered = other.call("Stream", &answered).await;
         assert_eq!(answered.code, 0, "{}", answered.message);
-        kv.set("k", vec![7; 100_000], SetMode::Overwrite)
-            .await
-            .unwrap();
+        store(&kv, "k", vec![7; 100_000]).await;
         drop(held);
         drop(bare);
         let again = async {
@@ -395,18 +394,12 @@ fn small_unread_answers_are_counted_and_do_not_wait_for_ever() {
     on_loop(async {
         let kv = rig.client();
         let value = |length| vec![7; length];
-        kv.set("k", value(60_000), SetMode::Overwrite)
-            .await
-            .unwrap();
-        kv.set("large", value(100_000), SetMode::Overwrite)
-            .await
-            .unwrap();
+        store(&kv, "k", value(60_000)).await;
+        store(&kv, "large", value(100_000)).await;
         let bare = RawClient::with_window(rig.tcp(), 0).await;
         let mut held = Vec::new();
         for _ in 0..5 {
-            let (response, mut body) = bare.begin("/tkrzw_rpc.DBMService/Get").await.unwrap();
-            body.send_data(frame(&b(2, "k")).into(), true).unwrap();
-            held.push(response.await.unwrap());
+            held.push(begin_get(&bare).await.await.unwrap());
         }
         let error = kv.get("large").await.unwrap_err();
         assert!(error.to_string().contains("outbound_bytes_max"), "{error}");
@@ -448,9 +441,7 @@ fn a_message_that_comes_byte_by_byte_does_not_hold_its_room() {
         };
         assert_eq!(reply.code, DEADLINE_EXCEEDED, "{reply:?}");
         let kv = rig.client();
-        kv.set("k", vec![7; 60_000], SetMode::Overwrite)
-            .await
-            .unwrap();
+        store(&kv, "k", vec![7; 60_000]).await;
     });
 }
 

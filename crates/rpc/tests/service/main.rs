@@ -1,6 +1,5 @@
 //! The service as its clients meet it: a server in this process, real sockets, our client and bare HTTP/2. Not the engine's own rules.
 
-mod bare;
 mod calls;
 mod guarded;
 #[path = "../../../kv/tests/history/mod.rs"]
@@ -8,6 +7,7 @@ mod history;
 mod hostile;
 mod kill;
 mod linear;
+mod raw_client;
 mod rig;
 mod streams;
 mod wire;

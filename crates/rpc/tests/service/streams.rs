@@ -289,7 +289,7 @@ fn a_cursor_changes_and_removes_where_it_is() {
 }
 
 /// Does what `work` says between requests to one cursor, whose answers it sees.
-fn beside(records: usize, work: impl AsyncFn(&Client, &mut Cursor)) {
+fn with_cursor(records: usize, work: impl AsyncFn(&Client, &mut Cursor)) {
     with(async |kv| {
         for number in 0..records {
             let key = number.to_string();
@@ -317,7 +317,7 @@ impl Cursor {
 
 #[test]
 fn a_loop_that_removes_each_record_by_another_call_leaves_none() {
-    beside(10, async |kv, cursor| {
+    with_cursor(10, async |kv, cursor| {
         cursor.ask("first").await.unwrap();
         while let Ok(key) = cursor.ask("get").await {
             kv.remove(key).await.unwrap();
@@ -329,7 +329,7 @@ fn a_loop_that_removes_each_record_by_another_call_leaves_none() {
 
 #[test]
 fn a_last_record_removed_by_another_call_leaves_the_cursor_nowhere() {
-    beside(3, async |kv, cursor| {
+    with_cursor(3, async |kv, cursor| {
         cursor.ask("last").await.unwrap();
         kv.remove("2").await.unwrap();
         assert_eq!(cursor.ask("get").await, Err(TkrzwCode::NotFound));

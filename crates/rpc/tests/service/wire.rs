@@ -1,7 +1,7 @@
 //! Field numbers and types of every message, written and read by hand: what clients of Tkrzw-RPC send and expect.
 //! No generated code takes part on this side.
 
-use crate::bare::{RawClient, RawReply, b, d, n};
+use crate::raw_client::{RawClient, RawReply, b, d, n};
 use crate::rig::{Rig, on_loop};
 
 /// The status SUCCESS, empty, in field 1.

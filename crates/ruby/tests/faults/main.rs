@@ -228,7 +228,7 @@ async fn check(app: &Rc<App>, faults: &Faults, one: Visit) {
     }
     faults.plan(FaultPlan::Never);
     visit(app, one).await;
-    let seen = faults.seen();
+    let seen = faults.allocations();
     let before = level(app).await;
     for plan in plans(one.1, seen) {
         if std::env::var_os("TSUMUGI_FAULTS").is_some() {
@@ -342,7 +342,7 @@ fn application_that_runs_out_of_memory_while_it_loads_is_refused_and_loads_later
         let _guard = faults.for_this_thread();
         faults.plan(FaultPlan::Never);
         load(&worker, folder.path()).await.retire().await;
-        let seen = faults.seen();
+        let seen = faults.allocations();
         let usual = if is_full() {
             PLACES_OF_A_FULL_LOAD
         } else {

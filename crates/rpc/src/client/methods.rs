@@ -1,4 +1,4 @@
-//! The calls as words of a client: each asks and tells the outcome in a type of its own. Keeps nothing.
+//! The calls as methods of a client: each sends a request and returns the outcome in a type of its own. Keeps no state.
 //! A missing record, a duplicate and a comparison that fails are outcomes; everything else that is no success is an error.
 
 use std::time::{Duration, SystemTime};

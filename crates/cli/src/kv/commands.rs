@@ -1,4 +1,4 @@
-//! The words of `tsumugi kv` for one record, and those that ask for little: an argument or two, one call, a line.
+//! The commands of `tsumugi kv` for one record, and other short ones: an argument or two, one call, a line.
 //! Arguments are bytes as the shell gives them, or escaped text with `--escaped`.
 
 use std::ffi::OsString;
@@ -259,7 +259,7 @@ struct Key<'a>(&'a [u8]);
 
 impl std::fmt::Debug for Key<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "\"{}\"", escape::shown(self.0))
+        write!(formatter, "\"{}\"", escape::escaped(self.0))
     }
 }
 

@@ -1,5 +1,5 @@
 //! The life of one worker: load, serve, reload, drain. Decides nothing about the other workers: the control thread
-//! gives the orders, and every order is answered by one report.
+//! gives the commands, and every command is answered by one report.
 
 use std::future::pending;
 use std::rc::Rc;
@@ -101,7 +101,7 @@ pub(crate) fn runtime() -> io::Result<LocalRuntime> {
 }
 
 /// The body of a worker's thread.
-pub(crate) fn run<S: WorkerService>(seat: ThreadSetup, make: &dyn Fn(&WorkerHandle) -> S) {
+pub(crate) fn run<S: WorkerService>(setup: ThreadSetup, make: &dyn Fn(&WorkerHandle) -> S) {
     let ThreadSetup {
         id,
         shared,
@@ -111,7 +111,7 @@ pub(crate) fn run<S: WorkerService>(seat: ThreadSetup, make: &dyn Fn(&WorkerHand
         commands,
         reports,
         mut stop,
-    } = seat;
+    } = setup;
     shared.cores.pin(id);
     if scheduling == Scheduling::Batches {
         work_in_batches();
