@@ -14,7 +14,7 @@ use crate::admission::Admission;
 use crate::answer::Operation;
 use crate::error::Error;
 use crate::frames;
-use crate::jobs::{CurrentJob, Job, Jobs};
+use crate::jobs::{CurrentJob, Job, JobTable};
 use crate::natives::standard::last_match::LastMatch;
 use crate::resources::Resources;
 use crate::settings::Settings;
@@ -32,7 +32,7 @@ pub(crate) struct Host {
     /// Fibres between jobs.
     idle: RefCell<Vec<Root>>,
     pub known: RefCell<Option<Known>>,
-    pub jobs: Jobs,
+    pub jobs: JobTable,
     /// The job whose step runs now.
     pub job: CurrentJob,
     pub resources: Resources,
@@ -94,7 +94,7 @@ impl Host {
             finished: Cell::new(false),
             idle: RefCell::default(),
             known: RefCell::default(),
-            jobs: Jobs::default(),
+            jobs: JobTable::default(),
             job: CurrentJob::default(),
             resources: Resources::default(),
             last_match: LastMatch::default(),

@@ -23,7 +23,7 @@ pub(crate) struct Job {
 }
 
 /// The jobs that run.
-pub(crate) struct Jobs {
+pub(crate) struct JobTable {
     running: Cell<usize>,
     last: Cell<u64>,
     /// Notified when `running` falls to nothing.
@@ -34,9 +34,9 @@ pub(crate) struct Jobs {
     parents: RefCell<HashMap<u64, u64>>,
 }
 
-impl Default for Jobs {
-    fn default() -> Jobs {
-        Jobs {
+impl Default for JobTable {
+    fn default() -> JobTable {
+        JobTable {
             running: Cell::new(0),
             last: Cell::new(0),
             ended: Notify::new(),
@@ -46,7 +46,7 @@ impl Default for Jobs {
     }
 }
 
-impl Jobs {
+impl JobTable {
     /// Jobs in Ruby now: requests, timers, streams, branches.
     pub fn running(&self) -> usize {
         self.running.get()
