@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-mod altered;
+mod alteration;
 pub mod blocking;
 mod cache;
 mod catalogue;
@@ -15,6 +15,8 @@ mod error;
 mod files;
 pub mod limits;
 mod listener;
+mod lookup;
+mod phase;
 mod pipeline;
 mod platform;
 mod query;
