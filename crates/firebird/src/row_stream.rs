@@ -114,6 +114,17 @@ impl Connection {
     }
 }
 
+impl crate::Transaction {
+    /// Runs a statement and gives its rows batch by batch. Ending the transaction ends the rows.
+    ///
+    /// # Errors
+    /// As [`Connection::stream`].
+    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
+        let handle = Some(self.handle());
+        self.connection().stream_within(sql, values, handle).await
+    }
+}
+
 impl RowStream {
     fn new(asked: Responses, lease: Lease, own: Option<crate::Transaction>) -> RowStream {
         RowStream {

@@ -11,7 +11,6 @@ use tsumugi_firebird_proto::values::Value;
 
 use crate::connection::{Connection, Effect, Responses};
 use crate::error::{Error, Result};
-use crate::row_stream::RowStream;
 use crate::rows::Rows;
 
 /// A transaction.
@@ -71,16 +70,6 @@ impl Transaction {
     pub async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Rows> {
         self.connection
             .query_within(sql, values, Some(self.handle))
-            .await
-    }
-
-    /// Runs a statement and gives its rows batch by batch. Ending the transaction ends the rows.
-    ///
-    /// # Errors
-    /// As [`Connection::stream`].
-    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
-        self.connection
-            .stream_within(sql, values, Some(self.handle))
             .await
     }
 

@@ -34,7 +34,7 @@ impl<P: Protocol> Replies<P> {
     }
 
     /// The connection.
-    pub fn handle(&self) -> &PipelineRef<P> {
+    pub fn pipeline(&self) -> &PipelineRef<P> {
         &self.pipeline
     }
 

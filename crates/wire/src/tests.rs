@@ -428,7 +428,7 @@ fn request_that_fails_leaves_no_bytes_and_frees_its_slot() {
 }
 
 #[test]
-fn caller_waits_for_room_when_the_outbox_holds_its_limit() {
+fn caller_waits_for_room_when_the_send_buffer_holds_its_limit() {
     for (waiting, has_room) in [
         (OUT_BYTES_MAX - 1, true),
         (OUT_BYTES_MAX, false),
@@ -528,7 +528,7 @@ fn held_back_bytes_are_read_without_more_from_the_socket() {
 }
 
 #[test]
-fn outbox_gives_the_memory_of_a_large_request_back() {
+fn send_buffer_gives_the_memory_of_a_large_request_back() {
     run(SOCKET_BYTES, Cancelling::Over, |mut scene| async move {
         let _replies = scene.request(&"x".repeat(OUT_BYTES_MAX + 1));
         assert_eq!(scene.received().await.len(), OUT_BYTES_MAX + 1);

@@ -46,7 +46,7 @@ impl Responses {
     /// # Errors
     /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
     pub(crate) fn more(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<()> {
-        let written = Firebird::write(self.replies.handle(), self.ticket, write);
+        let written = Firebird::write(self.replies.pipeline(), self.ticket, write);
         written.map_err(|error| match error {
             // What came before was sent.
             Error::Lost { reason, .. } => Error::Lost {

@@ -87,7 +87,7 @@ pub struct Parts {
 
 impl Parts {
     pub(super) fn new(replies: Replies<Postgres>) -> Self {
-        Postgres::reserve(replies.handle());
+        Postgres::reserve(replies.pipeline());
         Parts {
             replies,
             reserves: true,
@@ -151,7 +151,7 @@ impl Parts {
     /// From now on other requests may follow.
     pub(crate) fn release(&mut self) {
         if std::mem::take(&mut self.reserves) {
-            Postgres::end_reservation(self.replies.handle());
+            Postgres::end_reservation(self.replies.pipeline());
         }
     }
 
