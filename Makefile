@@ -153,7 +153,7 @@ fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nig
 windows:
 	@if rustup target list --installed 2>/dev/null | grep -qx x86_64-pc-windows-gnu; then \
 		CC_x86_64_pc_windows_gnu=true AR_x86_64_pc_windows_gnu=true \
-		cargo check --target x86_64-pc-windows-gnu --package tsumugi-pg-proto --package tsumugi-pg --features tsumugi-pg/blocking,tsumugi-pg/typed; \
+		cargo check --target x86_64-pc-windows-gnu --package tsumugi-pg-proto --package tsumugi-wire --package tsumugi-pg --features tsumugi-pg/blocking,tsumugi-pg/typed; \
 	else \
 		echo 'windows: skipped, its standard library is missing; `rustup target add x86_64-pc-windows-gnu` fetches it'; \
 	fi

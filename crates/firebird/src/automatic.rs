@@ -1,46 +1,43 @@
-//! The transaction of statements that only read and are run outside of any: all share one, which stays open. Knows no statement.
-//! A transaction keeps hold of the tables it has read, too, until it ends: then nobody can drop them.
-//! Rule: it is begun when it is first needed, by one of those who need it, and ends when it is to be let go and nobody reads in it.
+//! The transaction that statements which only read share, as far as one connection knows it, and what is in use in it. Asks no server.
+//! Rule: it is begun by one of those who need it; the others wait.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
 use tsumugi_firebird_proto::handle::Transaction;
-use tsumugi_firebird_proto::parameters::{Access, Isolation, TransactionParameters, Wait};
 
-use crate::connection::Connection;
-use crate::error::Result;
-
+/// What a connection keeps for statements that only read.
 #[derive(Default)]
 pub(crate) struct Automatic {
-    reading: ReadSlot,
+    pub(crate) reading: ReadSlot,
     /// Statements and blobs that are in use.
-    users: Cell<usize>,
+    pub(crate) users: Cell<usize>,
     /// To be ended when nothing is in use any more.
-    stale: RefCell<Vec<Transaction>>,
+    pub(crate) stale: RefCell<Vec<Transaction>>,
 }
 
+/// The transaction that is shared.
 #[derive(Default)]
-struct ReadSlot {
-    state: Cell<State>,
+pub(crate) struct ReadSlot {
+    pub(crate) state: Cell<State>,
     waiting: RefCell<Vec<Waker>>,
 }
 
 #[derive(Clone, Copy, Default)]
-enum State {
+pub(crate) enum State {
     #[default]
     None,
-    /// Somebody waits for the server's answer.
+    /// A caller waits for the server's answer.
     Beginning,
     Open(Transaction),
 }
 
-/// Whoever begins it; gone without success, the next one tries.
-struct Beginning<'a>(&'a ReadSlot);
+/// Held by the caller who begins it; if that leaves without success, the next one tries.
+pub(crate) struct Beginning<'a>(pub(crate) &'a ReadSlot);
 
 impl ReadSlot {
-    fn set(&self, state: State) {
+    pub(crate) fn set(&self, state: State) {
         self.state.set(state);
         for waker in self.waiting.take() {
             waker.wake();
@@ -48,7 +45,7 @@ impl ReadSlot {
     }
 
     /// The transaction; none when it is the caller's turn to begin it.
-    async fn wait(&self) -> Option<Transaction> {
+    pub(crate) async fn wait(&self) -> Option<Transaction> {
         poll_fn(|cx| match self.state.get() {
             State::Open(transaction) => Poll::Ready(Some(transaction)),
             State::None => Poll::Ready(None),
@@ -65,102 +62,6 @@ impl Drop for Beginning<'_> {
     fn drop(&mut self) {
         if matches!(self.0.state.get(), State::Beginning) {
             self.0.set(State::None);
-        }
-    }
-}
-
-/// A statement or a blob in use.
-pub(crate) struct InUse(Connection);
-
-impl InUse {
-    pub(crate) fn of(connection: &Connection) -> InUse {
-        let users = &connection.0.automatic.users;
-        users.set(users.get() + 1);
-        InUse(connection.clone())
-    }
-
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.0
-    }
-}
-
-impl Drop for InUse {
-    fn drop(&mut self) {
-        let automatic = &self.0.0.automatic;
-        automatic.users.set(automatic.users.get() - 1);
-        if automatic.users.get() == 0 {
-            let stale = automatic.stale.take();
-            self.0.end(stale);
-        }
-    }
-}
-
-/// What only reads sees what was committed when a row is read, and holds nothing back.
-pub(crate) fn reading() -> TransactionParameters {
-    TransactionParameters {
-        isolation: Isolation::ReadCommitted,
-        access: Access::ReadOnly,
-        wait: Wait::Forever,
-        ..TransactionParameters::default()
-    }
-}
-
-impl Connection {
-    /// The transaction for a statement that only reads. It sees what was committed when a row is read.
-    pub(crate) async fn automatic(&self) -> Result<Transaction> {
-        let place = &self.0.automatic.reading;
-        if let Some(transaction) = place.wait().await {
-            return Ok(transaction);
-        }
-        place.set(State::Beginning);
-        let beginning = Beginning(place);
-        let transaction = self.begin_handle(reading()).await?;
-        place.set(State::Open(transaction));
-        drop(beginning);
-        Ok(transaction)
-    }
-
-    /// Whether this is still the transaction for statements that belong to none. It may have ended while somebody waited.
-    pub(crate) fn is_automatic(&self, transaction: Transaction) -> bool {
-        let place = &self.0.automatic.reading;
-        matches!(place.state.get(), State::Open(open) if open == transaction)
-    }
-
-    /// Lets go of the tables that statements outside of any transaction have read: at once, if no more than `mine` of what is in
-    /// use is still in use; else what reads may read on first. What writes has ended its transaction.
-    pub(crate) fn release_table_locks(&self, mine: usize) {
-        let automatic = &self.0.automatic;
-        if let Some(reading) = self.forget_automatic() {
-            automatic.stale.borrow_mut().push(reading);
-        }
-        if automatic.users.get() <= mine {
-            let stale = automatic.stale.take();
-            self.end(stale);
-        }
-    }
-
-    pub(crate) fn end(&self, transactions: impl IntoIterator<Item = Transaction>) {
-        let mut transactions = transactions.into_iter().peekable();
-        if transactions.peek().is_none() || !self.is_alive() {
-            return;
-        }
-        self.tell(|writer| {
-            for transaction in transactions {
-                writer.tell_commit(transaction)?;
-            }
-            Ok(())
-        });
-    }
-
-    /// Whoever calls this ends the transaction, if it is one. The next statement begins another.
-    pub(crate) fn forget_automatic(&self) -> Option<Transaction> {
-        let place = &self.0.automatic.reading;
-        match place.state.get() {
-            State::Open(transaction) => {
-                place.set(State::None);
-                Some(transaction)
-            }
-            State::None | State::Beginning => None,
         }
     }
 }

@@ -10,10 +10,10 @@ use tsumugi_firebird_proto::handle::{Blob, Transaction as Handle};
 use tsumugi_firebird_proto::parameters::{BlobParameters, BlobStorage};
 use tsumugi_firebird_proto::values::CharacterSet;
 
-use crate::automatic::InUse;
-use crate::connection::{Asked, Connection, Effect, Within};
+use crate::connection::{Connection, Effect, Responses, Within};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_PIECE_BYTES, BLOB_PIECES_AHEAD};
+use crate::reading::InUse;
 use crate::transaction::Transaction;
 
 /// Bytes of one answer.
@@ -25,7 +25,7 @@ const FIRST_READ_BYTES: u16 = 16 * 1024;
 
 /// A blob being read.
 pub struct BlobReader {
-    asked: Asked,
+    asked: Responses,
     open: Open,
     state: State,
     pieces: VecDeque<Bytes>,
@@ -51,7 +51,7 @@ struct Open {
 impl Open {
     /// The number that the server knows it by, which is another's once its transaction has ended.
     fn handle(&self) -> Result<Blob> {
-        match self.used.connection().0.is_open(self.within) {
+        match self.used.connection().0.driver.is_open(self.within) {
             true => Ok(self.handle),
             false => Err(Error::BlobClosed),
         }
@@ -96,7 +96,7 @@ impl Connection {
     ) -> Result<BlobReader> {
         let used = InUse::of(self);
         self.room().await;
-        let within = self.0.within(transaction);
+        let within = self.0.driver.within(transaction);
         let mut parameters = BlobParameters::new(BlobStorage::Segments);
         if let Some(set) = stored_as.filter(|set| is_converted(*set)) {
             parameters.transliterate(set, CharacterSet::UTF8.id());
@@ -115,7 +115,7 @@ impl Connection {
         })?;
         let opened = asked.response().await;
         if opened.is_err() {
-            // So that nobody is thought to have left.
+            // So that the caller does not count as one that has left.
             let _ = asked.next().await;
         }
         let handle = Blob(opened?.object);
@@ -207,7 +207,7 @@ impl BlobReader {
 
 /// A blob being written.
 pub struct BlobWriter {
-    asked: Asked,
+    asked: Responses,
     open: Open,
     id: u64,
     /// Pieces whose answers have not come.
@@ -243,7 +243,7 @@ impl Connection {
     ) -> Result<BlobWriter> {
         let used = InUse::of(self);
         self.room().await;
-        let within = self.0.within(transaction);
+        let within = self.0.driver.within(transaction);
         let parameters = BlobParameters::new(storage).finish();
         let mut asked = self.ask(|writer| {
             writer.ask_to(Effect::OpensBlob(within), Expect::Response, |requests| {

@@ -1,4 +1,4 @@
-//! Statements kept prepared on one connection, by their text. One that is in use is not here: who runs the same text meanwhile
+//! Statements kept prepared on one connection, by their text. One that is in use is not here: a caller that runs the same text meanwhile
 //! prepares another. Sends nothing. Rule: at most as many as configured are kept; what goes is handed back, to be freed.
 
 use std::collections::HashMap;
@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use tsumugi_firebird_proto::handle::Statement;
 
-use crate::statement::Description;
+use crate::description::Description;
 
 /// A statement of the server's.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedStatement {
     pub(crate) handle: Statement,
     pub(crate) sql: Rc<str>,
     pub(crate) description: Rc<Description>,
@@ -20,14 +20,14 @@ pub(crate) struct Prepared {
     generation: u64,
 }
 
-impl Prepared {
+impl PreparedStatement {
     pub(crate) fn new(
         handle: Statement,
         sql: Rc<str>,
         description: Rc<Description>,
         generation: u64,
-    ) -> Prepared {
-        Prepared {
+    ) -> PreparedStatement {
+        PreparedStatement {
             handle,
             sql,
             description,
@@ -41,7 +41,7 @@ impl Prepared {
 pub(crate) struct Cache {
     max: usize,
     kept: usize,
-    idle: HashMap<Rc<str>, Vec<(u64, Prepared)>>,
+    idle: HashMap<Rc<str>, Vec<(u64, PreparedStatement)>>,
     /// Counts uses, so that the oldest is known.
     clock: u64,
     /// Counts changes of the schema: a statement from before one is not kept.
@@ -63,15 +63,15 @@ impl Cache {
         self.generation
     }
 
-    /// A statement with this text that nobody uses.
-    pub(crate) fn take(&mut self, sql: &str) -> Option<Prepared> {
+    /// A statement with this text that is not in use.
+    pub(crate) fn take(&mut self, sql: &str) -> Option<PreparedStatement> {
         let (_, prepared) = self.idle.get_mut(sql)?.pop()?;
         self.kept -= 1;
         Some(prepared)
     }
 
     /// Keeps a statement that is used no more. Another one, or the same, has to go if one is returned.
-    pub(crate) fn keep(&mut self, prepared: Prepared) -> Option<Prepared> {
+    pub(crate) fn keep(&mut self, prepared: PreparedStatement) -> Option<PreparedStatement> {
         if self.max == 0 || prepared.generation != self.generation {
             return Some(prepared);
         }
@@ -87,7 +87,7 @@ impl Cache {
         gone
     }
 
-    fn take_oldest(&mut self) -> Option<Prepared> {
+    fn take_oldest(&mut self) -> Option<PreparedStatement> {
         self.idle.retain(|_, kept| !kept.is_empty());
         let oldest = self
             .idle
@@ -99,8 +99,8 @@ impl Cache {
         Some(kept.remove(0).1)
     }
 
-    /// Forgets all that nobody uses, and does not keep what is in use now.
-    pub(crate) fn clear(&mut self) -> Vec<Prepared> {
+    /// Forgets all that are not in use, and does not keep what is in use now.
+    pub(crate) fn clear(&mut self) -> Vec<PreparedStatement> {
         self.generation += 1;
         self.kept = 0;
         let idle = self.idle.drain().flat_map(|(_, kept)| kept);

@@ -1,14 +1,18 @@
 //! Why something failed and what the caller can do about it: one enum for the whole driver.
 //! Rule: no text has a password or a value of the user's; the cause is in `source()`.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use thiserror::Error as Failure;
 use tsumugi_firebird_proto::values::EncodeError;
 use tsumugi_firebird_proto::{Misuse, ServerError, Violation};
+use tsumugi_wire::{Loss, ReplyLoss};
 
-use crate::connect::{Cause, Phase};
-use crate::connection::Lost;
+use crate::cause::Cause;
+use crate::phase::Phase;
+
+pub use tsumugi_wire::StatementFate;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -53,7 +57,7 @@ pub enum Error {
     #[error("the server broke the protocol: {0}")]
     Protocol(#[source] Violation),
     /// The connection ended before the answer had come. Open another; `ran` says whether the statement may have run.
-    #[error("the connection to the database was lost: {reason}; {}", ran.text())]
+    #[error("the connection to the database was lost: {reason}; {ran}")]
     Lost {
         /// Why.
         reason: String,
@@ -90,24 +94,6 @@ pub enum Error {
     Control(&'static str),
 }
 
-/// Whether a statement ran whose answer never came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatementFate {
-    /// It was never sent.
-    No,
-    /// It may have run, or not.
-    Perhaps,
-}
-
-impl StatementFate {
-    fn text(self) -> &'static str {
-        match self {
-            StatementFate::No => "the statement was not sent",
-            StatementFate::Perhaps => "the statement may or may not have run",
-        }
-    }
-}
-
 impl Error {
     /// What the server said, if it said something.
     pub fn server(&self) -> Option<&ServerError> {
@@ -121,17 +107,19 @@ impl Error {
         }
     }
 
-    pub(crate) fn lost(lost: &Lost, ran: StatementFate) -> Error {
-        Error::Lost {
-            reason: lost.to_string(),
-            ran,
-        }
-    }
-
     pub(crate) fn config(key: &str, reason: impl Into<String>) -> Error {
         Error::Config {
             key: key.to_owned(),
             reason: reason.into(),
+        }
+    }
+}
+
+impl From<ReplyLoss<Loss<Infallible, Violation>>> for Error {
+    fn from(ReplyLoss { lost, fate }: ReplyLoss<Loss<Infallible, Violation>>) -> Error {
+        Error::Lost {
+            reason: lost.to_string(),
+            ran: fate,
         }
     }
 }

@@ -1,12 +1,9 @@
-//! Events: names that a transaction posts when it commits, told on a second connection. Interprets no name.
-//! Rule: what is posted after `listen` has returned is told, with how often; several posts of one name may be told together. The second
+//! Events: names that a transaction posts when it commits, reported on a second connection. Interprets no name.
+//! Rule: what is posted after `listen` has returned is reported, with how often; several posts of one name may be reported together. The second
 //! connection is opened once: a server that is asked for another while it loses the first answers without an address, or not at all.
-
-use std::cell::{Cell, RefCell};
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpStream;
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::events::{self, Events};
 use tsumugi_firebird_proto::request::EventId;
@@ -14,31 +11,15 @@ use tsumugi_firebird_proto::request::EventId;
 use crate::connection::Connection;
 use crate::error::{Error, Result, StatementFate};
 use crate::limits::READ_BYTES_MIN;
+use crate::listening::Second;
 
 /// A name that was posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     /// The name.
     pub name: String,
-    /// How often since it was told last; at least 1.
+    /// How often since it was reported last; at least 1.
     pub times: u32,
-}
-
-/// What a connection knows of its events.
-#[derive(Default)]
-pub(crate) struct Listening {
-    /// Somebody listens.
-    busy: Cell<bool>,
-    /// The second connection, while nobody listens.
-    second: RefCell<Option<Second>>,
-    /// The number of the last listener, by which its requests are told from those of listeners before it.
-    last: Cell<u32>,
-}
-
-/// The connection on which the server tells events.
-struct Second {
-    stream: TcpStream,
-    input: BytesMut,
 }
 
 /// Listens for events, one listener a connection. Dropped, it listens no more.
@@ -61,7 +42,7 @@ impl Connection {
         names: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<EventListener> {
         let events = Events::new(names)?;
-        let listening = &self.0.listening;
+        let listening = &self.0.driver.listening;
         if listening.busy.replace(true) {
             return Err(Error::Listening);
         }
@@ -80,7 +61,7 @@ impl Connection {
         };
         listener.ask().await?;
         // What the server says first is where the counts stand.
-        listener.told().await?;
+        listener.report().await?;
         Ok(listener)
     }
 
@@ -88,13 +69,13 @@ impl Connection {
     async fn second(&self) -> Result<Second> {
         let mut asked = self.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
-                requests.connect_request(self.0.database);
+                requests.connect_request(self.0.driver.database);
                 Ok(())
             })
         })?;
         let port = events::port(&asked.response().await?.data).map_err(Error::Protocol)?;
         Ok(Second {
-            stream: self.0.connector.second(port).await?,
+            stream: self.0.driver.connector.second(port).await?,
             input: BytesMut::new(),
         })
     }
@@ -112,7 +93,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.0 {
-            connection.0.listening.busy.set(false);
+            connection.0.driver.listening.busy.set(false);
         }
     }
 }
@@ -124,30 +105,30 @@ impl EventListener {
     /// [`Error::Lost`]: connect and listen again, and look at whatever the events are about.
     pub async fn next(&mut self) -> Result<Vec<Posted>> {
         loop {
-            let posted = self.told().await?;
+            let posted = self.report().await?;
             if !posted.is_empty() {
                 return Ok(posted);
             }
         }
     }
 
-    /// Asks to be told of counts beyond those that are known.
+    /// Asks for a report of counts beyond those that are known.
     async fn ask(&self) -> Result<()> {
         let mut asked = self.write()?;
         asked.response().await.map(drop)
     }
 
-    fn write(&self) -> Result<crate::connection::Asked> {
+    fn write(&self) -> Result<crate::connection::Responses> {
         let connection = &self.connection;
         connection.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
-                requests.que_events(connection.0.database, &self.events.block(), self.id)
+                requests.que_events(connection.0.driver.database, &self.events.block(), self.id)
             })
         })
     }
 
     /// What the server says next. It is asked again in the same turn, so that nothing is lost when the future is dropped.
-    async fn told(&mut self) -> Result<Vec<Posted>> {
+    async fn report(&mut self) -> Result<Vec<Posted>> {
         while let Some(second) = &mut self.second {
             if let Some(told) = events::told(&mut second.input).map_err(Error::Protocol)? {
                 if told.id != self.id {
@@ -177,13 +158,13 @@ impl EventListener {
 
 impl Drop for EventListener {
     fn drop(&mut self) {
-        let listening = &self.connection.0.listening;
+        let listening = &self.connection.0.driver.listening;
         listening.busy.set(false);
         listening.second.replace(self.second.take());
         if self.connection.is_alive() {
             self.connection.tell(|writer| {
                 writer.tell(Expect::Response, |requests| {
-                    requests.cancel_events(self.connection.0.database, self.id);
+                    requests.cancel_events(self.connection.0.driver.database, self.id);
                     Ok(())
                 })
             });

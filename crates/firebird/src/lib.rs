@@ -6,17 +6,24 @@
 mod automatic;
 mod blob;
 mod cache;
+mod cause;
 pub mod config;
 pub mod connect;
 pub mod connection;
+mod description;
 mod error;
 mod events;
+mod execution;
 pub mod limits;
+mod listening;
+mod phase;
 mod query;
+mod reading;
 mod reply;
 mod row_stream;
 mod rows;
 mod single;
+mod spares;
 mod statement;
 mod transaction;
 
@@ -24,12 +31,12 @@ pub use self::blob::{BlobReader, BlobWriter};
 pub use self::config::Config;
 pub use self::connect::{Cause, Connector, Creation, Phase};
 pub use self::connection::Connection;
+pub use self::description::Description;
 pub use self::error::{Error, Result, StatementFate};
 pub use self::events::{EventListener, Posted};
 pub use self::reply::Reply;
 pub use self::row_stream::RowStream;
 pub use self::rows::Rows;
-pub use self::statement::Description;
 pub use self::transaction::{Savepoint, Transaction};
 pub use tsumugi_firebird_proto::parameters::{
     Access, BlobStorage, Isolation, TransactionParameters as TransactionOptions, Wait,

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+pub use tsumugi_wire::limits::{CANCEL_TIMEOUT, OUT_BYTES_MAX, RESET_TIMEOUT, UNREAD_BYTES_MAX};
+pub(crate) use tsumugi_wire::limits::{READ_BYTES_MAX, READ_BYTES_MIN};
+
 /// From the look-up of a host's name to the attachment, unless `connect_timeout` says otherwise.
 pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
 
@@ -21,23 +24,8 @@ pub const STATEMENT_CACHE_DEFAULT: usize = 256;
 /// The largest `statement_cache`.
 pub const STATEMENT_CACHE_MAX: usize = 65_536;
 
-/// First size of a connection's two buffers, and by how much they grow.
-pub(crate) const BUFFER_BYTES: usize = 32 * 1024;
-
-/// Room for one read at least.
-pub(crate) const READ_BYTES_MIN: usize = 4 * 1024;
-
-/// Room for one read at most.
-pub(crate) const READ_BYTES_MAX: usize = 1024 * 1024;
-
 /// Bytes of one whole answer unless [`Config`](crate::Config) says otherwise; a larger one has to be streamed.
 pub const REPLY_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
-
-/// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
-pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-/// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
-pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 
 /// Transactions that a connection keeps begun for the next statements that write outside of any.
 pub const SPARE_TRANSACTIONS_MAX: usize = 8;
@@ -54,14 +42,8 @@ pub(crate) const BLOB_PIECES_AHEAD: usize = 16;
 /// Seconds that a change of the schema outside a transaction waits for those who use the table.
 pub const CHANGE_WAIT_S: u32 = 10;
 
-/// How long the server may take to stop what it was asked to stop, before the connection is closed, which stops it for sure.
-pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long each of several such statements may take, before the connection is closed.
+/// How long each of several statements that are to stop may take, before the connection is closed.
 pub const STUCK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// How long a connection may take to become clean before it is closed instead.
-pub const RESET_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Rows asked for at once. The server stops earlier, when it has sent about 128 KiB.
 pub const FETCH_ROWS: u16 = 10_000;

@@ -1,34 +1,27 @@
 //! Statements on a connection: prepared once, then one write for each execution. Decodes no rows.
 //! A statement outside a transaction that only reads runs in one that all of those share; every other in one of its own, which is committed in
 //! the same write, or in one write more when something of the answer has to be asked for first. Rule: what may write is never in a
-//! transaction that somebody else commits or rolls back.
+//! transaction that another caller commits or rolls back.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_firebird_proto::GdsCode;
-use tsumugi_firebird_proto::connection::{Expect, FetchEnd};
+use tsumugi_firebird_proto::connection::FetchEnd;
 use tsumugi_firebird_proto::describe::{Column, Kind, StatementKind};
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::info;
-use tsumugi_firebird_proto::limits::TEXT_PARAMETER_BYTES_MAX;
 use tsumugi_firebird_proto::parameters::{BlobStorage, Isolation, TransactionParameters, Wait};
-use tsumugi_firebird_proto::request::Items;
 use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 
-use crate::connection::{Answer, Asked, Connection, Writer};
+use crate::connection::{Answer, Connection, Responses};
 use crate::error::{Error, Result};
-use crate::limits::{CHANGE_WAIT_S, FETCH_ROWS};
+use crate::execution::{batch, goes_before, is_counted, write_call, write_execution, write_fetch};
+use crate::limits::CHANGE_WAIT_S;
 use crate::reply::Reply;
 use crate::rows::Rows;
 use crate::single::Single;
 use crate::statement::Lease;
-
-/// What is asked to know how many rows were affected, and how long the answer may be.
-const AFFECTED: Items<'static> = Items {
-    items: &[info::statement::RECORDS],
-    bytes_max: 64,
-};
 
 impl Connection {
     /// Runs a statement and gives all its rows.
@@ -123,7 +116,7 @@ impl Connection {
         let has_blob = |column: &Column| column.kind == Kind::Blob;
         // A row that is refused for its size is not to be committed before.
         let may_be_refused =
-            description.format.row_bytes_max() > self.0.connector.config().reply_bytes_max;
+            description.format.row_bytes_max() > self.0.driver.connector.config().reply_bytes_max;
         let needs_more = description.kind.has_cursor()
             || may_be_refused
             || description.columns().iter().any(has_blob);
@@ -245,7 +238,7 @@ impl Connection {
         lease: &mut Lease,
         input: &Parameters,
         transaction: Transaction,
-    ) -> Result<Asked> {
+    ) -> Result<Responses> {
         let asked = self.ask(|writer| {
             lease.write_close(writer)?;
             write_execution(writer, lease, transaction, input)
@@ -255,10 +248,10 @@ impl Connection {
     }
 
     /// All rows of an execution.
-    async fn collect(&self, lease: &Lease, mut asked: Asked) -> Result<Rows> {
+    async fn collect(&self, lease: &Lease, mut asked: Responses) -> Result<Rows> {
         let mut rows = Rows::new(Arc::clone(&lease.description().format));
         let mut bytes = 0;
-        let reply_bytes_max = self.0.connector.config().reply_bytes_max;
+        let reply_bytes_max = self.0.driver.connector.config().reply_bytes_max;
         let executed = asked.response().await;
         loop {
             let (part, end) = batch(asked.next().await?);
@@ -284,7 +277,7 @@ impl Connection {
     async fn answered(
         &self,
         lease: &Lease,
-        mut asked: Asked,
+        mut asked: Responses,
         single: Option<Single>,
     ) -> Result<Rows> {
         let description = lease.description();
@@ -313,89 +306,4 @@ impl Connection {
         }
         Ok(rows)
     }
-}
-
-/// Whether the server counts what such a statement affects.
-fn is_counted(kind: StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Insert
-            | StatementKind::Update
-            | StatementKind::Delete
-            | StatementKind::ExecuteProcedure
-    )
-}
-
-/// What came of a fetch, and how the batch ended.
-pub(crate) fn batch(
-    answer: Answer,
-) -> (
-    tsumugi_firebird_proto::row::Rows,
-    Option<Result<FetchEnd, Box<tsumugi_firebird_proto::ServerError>>>,
-) {
-    match answer {
-        Answer::Rows(rows, end) => (rows, end),
-        Answer::Response(_) | Answer::Sql(..) => {
-            unreachable!("the protocol gives what the writer expects")
-        }
-    }
-}
-
-/// The bytes of a value that is written as a blob before the statement runs.
-pub(crate) fn goes_before<'v>(column: &Column, value: &'v Value<'_>) -> Option<&'v [u8]> {
-    let bytes = match value {
-        Value::Text(text) if column.kind == Kind::Blob => text.as_bytes(),
-        Value::Bytes(bytes) if column.kind == Kind::Blob => bytes,
-        _ => return None,
-    };
-    // The server makes no blob of a kind of the application's own of a text.
-    let is_usual = matches!(column.sub_type, 0 | 1);
-    (!is_usual || bytes.len() > TEXT_PARAMETER_BYTES_MAX).then_some(bytes)
-}
-
-/// Executes a statement without a cursor, and asks how many rows it affected.
-fn write_call(
-    writer: &mut Writer<'_>,
-    lease: &Lease,
-    transaction: Transaction,
-    input: &Parameters,
-) -> Result<()> {
-    let (handle, description) = (lease.handle(), lease.description());
-    if description.columns().is_empty() {
-        writer.ask(Expect::Response, |requests| {
-            requests.execute(handle, transaction, input.message(), 0)
-        })?;
-    } else {
-        let format = &description.format;
-        writer.ask(Expect::Sql(Arc::clone(format)), |requests| {
-            requests.execute2(handle, transaction, input.message(), format.blr(), 0)
-        })?;
-    }
-    if is_counted(description.kind) {
-        writer.ask(Expect::Response, |requests| {
-            requests.statement_info(handle, AFFECTED)
-        })?;
-    }
-    Ok(())
-}
-
-/// Executes a statement with a cursor and asks for the first rows.
-pub(crate) fn write_execution(
-    writer: &mut Writer<'_>,
-    lease: &Lease,
-    transaction: Transaction,
-    input: &Parameters,
-) -> Result<()> {
-    writer.ask(Expect::Response, |requests| {
-        requests.execute(lease.handle(), transaction, input.message(), 0)
-    })?;
-    write_fetch(writer, lease)
-}
-
-/// Asks for the next rows.
-pub(crate) fn write_fetch(writer: &mut Writer<'_>, lease: &Lease) -> Result<()> {
-    let format = &lease.description().format;
-    writer.ask(Expect::Fetch(Arc::clone(format)), |requests| {
-        requests.fetch(lease.handle(), format.blr(), FETCH_ROWS)
-    })
 }

@@ -1,5 +1,5 @@
 //! The rows of a statement that was run outside of any transaction, and the transaction of its own that it may still be in. Runs nothing.
-//! Rule: who drops it before [`Reply::finish`] has undone the statement, unless its commit went with it.
+//! Rule: a caller that drops it before [`Reply::finish`] has undone the statement, unless its commit went with it.
 
 use tsumugi_firebird_proto::handle::Transaction;
 

@@ -10,17 +10,17 @@ use tsumugi_firebird_proto::parameters::TransactionParameters;
 use tsumugi_firebird_proto::values::{CharacterSet, Parameters, Value};
 use tsumugi_firebird_proto::{Format, ServerError};
 
-use crate::automatic::reading;
-use crate::connection::{Asked, Connection, Effect};
+use crate::connection::{Connection, Effect, Responses};
 use crate::error::{Error, Result};
-use crate::query::{batch, goes_before, write_execution, write_fetch};
+use crate::execution::{batch, goes_before, write_execution, write_fetch};
+use crate::reading::reading;
 use crate::rows::Rows;
 use crate::statement::Lease;
 
 /// Rows on their way. Dropped before its end it leaves its cursor to be closed before the statement runs again.
 pub struct RowStream {
     // The statement goes back after the answers to it have been given up.
-    asked: Asked,
+    asked: Responses,
     lease: Lease,
     state: State,
     /// Comes after the rows before it.
@@ -62,7 +62,7 @@ impl Connection {
         }
         let mut own = None;
         if given.is_none() && lease.description().may_write() {
-            // A procedure may leave something for whoever reads in the same transaction, even in one that only reads.
+            // A procedure may leave something for a statement that reads in the same transaction, even in one that only reads.
             let begun = self.begin(reading()).await?;
             transaction = begun.handle();
             own = Some(begun);
@@ -102,7 +102,7 @@ impl Connection {
             // Where none is begun nothing is executed: not in another transaction of this connection either.
             writer.guard_last()?;
             writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
-                requests.transaction(self.0.database, &options);
+                requests.transaction(self.0.driver.database, &options);
                 Ok(())
             })?;
             write_execution(writer, &lease, Transaction::LAST, &input)
@@ -114,8 +114,19 @@ impl Connection {
     }
 }
 
+impl crate::Transaction {
+    /// Runs a statement and gives its rows batch by batch. Ending the transaction ends the rows.
+    ///
+    /// # Errors
+    /// As [`Connection::stream`].
+    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
+        let handle = Some(self.handle());
+        self.connection().stream_within(sql, values, handle).await
+    }
+}
+
 impl RowStream {
-    fn new(asked: Asked, lease: Lease, own: Option<crate::Transaction>) -> RowStream {
+    fn new(asked: Responses, lease: Lease, own: Option<crate::Transaction>) -> RowStream {
         RowStream {
             asked,
             lease,

@@ -1,4 +1,4 @@
-//! The rows of an answer, as the server sent them. A value is decoded when somebody asks for it.
+//! The rows of an answer, as the server sent them. A value is decoded when it is asked for.
 //! Rule: the bytes are those of the socket's buffer, shared and never copied.
 
 use std::fmt;

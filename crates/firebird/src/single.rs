@@ -1,12 +1,10 @@
-//! The transactions of statements that may write and are run outside of any: one for each, and nobody else's. Knows no statement.
+//! The transactions of statements that may write and are run outside of any: one for each, shared with no other. Knows no statement.
 //! In the write that commits one the next is begun, so that a statement finds one ready and takes no more writes than in a transaction that
 //! all would share. Rule: a transaction is given to one statement and, once something was done in it, never to another; the oldest is given first,
 //! because the server keeps old versions of rows for its sake.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::Transaction;
@@ -14,23 +12,6 @@ use tsumugi_firebird_proto::parameters::{Access, Isolation, TransactionParameter
 
 use crate::connection::{Connection, Effect, Writer};
 use crate::error::{Error, Result};
-use crate::limits::SPARE_TRANSACTIONS_MAX;
-
-/// What a connection has for such statements.
-#[derive(Default)]
-pub(crate) struct Singles {
-    /// Begun, and nothing was done in them; the oldest first.
-    spare: RefCell<VecDeque<Transaction>>,
-    /// How many of those were there at any time since somebody last looked.
-    unused: Cell<usize>,
-    /// On their way to be spare.
-    coming: Cell<usize>,
-    /// Statements that wait for one of those.
-    waiting: Cell<usize>,
-    /// A statement holds rows of its own from one write to the next.
-    busy: Cell<bool>,
-    wakers: RefCell<Vec<Waker>>,
-}
 
 /// The transaction of one statement. Dropped before its commit was written, it is rolled back.
 pub(crate) struct Single {
@@ -54,88 +35,7 @@ enum State {
 /// that comes behind it on the same connection.
 pub(crate) struct Turn(Connection);
 
-/// One of those who wait for a transaction that is coming.
-struct Waiting<'a>(&'a Singles);
-
-impl Singles {
-    fn wait(&self, cx: &Context<'_>) {
-        self.wakers.borrow_mut().push(cx.waker().clone());
-    }
-
-    fn wake(&self) {
-        for waker in self.wakers.take() {
-            waker.wake();
-        }
-    }
-
-    /// One that was being begun has come, or has not.
-    pub(crate) fn came(&self, transaction: Option<Transaction>) {
-        self.coming.set(self.coming.get().saturating_sub(1));
-        self.spare.borrow_mut().extend(transaction);
-        self.wake();
-    }
-
-    /// The connection has ended.
-    pub(crate) fn lose(&self) {
-        self.coming.set(0);
-        self.spare.borrow_mut().clear();
-        self.wake();
-    }
-
-    fn has_room(&self) -> bool {
-        self.spare.borrow().len() + self.coming.get() < SPARE_TRANSACTIONS_MAX
-    }
-
-    /// The oldest that is spare.
-    fn take(&self) -> Option<Transaction> {
-        let mut spare = self.spare.borrow_mut();
-        let oldest = spare.pop_front();
-        self.unused.set(self.unused.get().min(spare.len()));
-        oldest
-    }
-
-    /// Those that nobody would have missed since this was called last, the oldest.
-    fn take_unused(&self) -> Vec<Transaction> {
-        let mut spare = self.spare.borrow_mut();
-        let unused = self.unused.get().min(spare.len());
-        let taken = spare.drain(..unused).collect();
-        self.unused.set(spare.len());
-        taken
-    }
-
-    /// A spare one, or one that comes and that nobody else waits for.
-    async fn next(&self) -> Option<Transaction> {
-        let mut mine = None;
-        poll_fn(|cx| {
-            if let Some(transaction) = self.take() {
-                return Poll::Ready(Some(transaction));
-            }
-            let others = self.waiting.get() - usize::from(mine.is_some());
-            if self.coming.get() <= others {
-                return Poll::Ready(None);
-            }
-            mine.get_or_insert_with(|| Waiting::new(self));
-            self.wait(cx);
-            Poll::Pending
-        })
-        .await
-    }
-}
-
-impl<'a> Waiting<'a> {
-    fn new(singles: &'a Singles) -> Waiting<'a> {
-        singles.waiting.set(singles.waiting.get() + 1);
-        Waiting(singles)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.waiting.set(self.0.waiting.get() - 1);
-    }
-}
-
-/// What a statement sees is what was committed when a row is read, and it waits for a row that somebody changes.
+/// What a statement sees is what was committed when a row is read, and it waits for a row that another changes.
 fn parameters() -> TransactionParameters {
     TransactionParameters {
         isolation: Isolation::ReadCommitted,
@@ -148,7 +48,7 @@ fn parameters() -> TransactionParameters {
 impl Connection {
     /// A transaction for one statement.
     pub(crate) async fn single(&self) -> Result<Single> {
-        let transaction = match self.0.single.next().await {
+        let transaction = match self.0.driver.single.next().await {
             Some(transaction) => transaction,
             None => self.begin_handle(parameters()).await?,
         };
@@ -163,10 +63,10 @@ impl Connection {
     /// Waits until no statement holds rows from one write to the next. What is written before anything else is waited for is safe.
     pub(crate) async fn quiet(&self) {
         poll_fn(|cx| {
-            if !self.0.single.busy.get() || !self.is_alive() {
+            if !self.0.driver.single.busy.get() || !self.is_alive() {
                 return Poll::Ready(());
             }
-            self.0.single.wait(cx);
+            self.0.driver.single.wait(cx);
             Poll::Pending
         })
         .await;
@@ -175,26 +75,26 @@ impl Connection {
     /// The same, and then it is this one that does.
     pub(crate) async fn turn(&self) -> Turn {
         self.quiet().await;
-        self.0.single.busy.set(true);
+        self.0.driver.single.busy.set(true);
         Turn(self.clone())
     }
 
     /// Ends the transactions that are kept begun for statements that write, but for as many as were used at once since this was called last.
     /// While one is open the server keeps, for its sake, old versions of rows that others change.
     pub fn end_unused_spares(&self) {
-        self.end(self.0.single.take_unused());
+        self.end(self.0.driver.single.take_unused());
     }
 
     /// Takes the spare transactions to end them.
     pub(crate) fn take_spares(&self) -> Vec<Transaction> {
-        self.0.single.spare.take().into()
+        self.0.driver.single.spare.take().into()
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.0.single.busy.set(false);
-        self.0.0.single.wake();
+        self.0.0.driver.single.busy.set(false);
+        self.0.0.driver.single.wake();
     }
 }
 
@@ -210,13 +110,13 @@ impl Single {
 
     /// Writes its commit, and begins one for the next statement if that is worth it; see [`Single::committing`].
     pub(crate) fn write_commit(&mut self, writer: &mut Writer<'_>) -> Result<()> {
-        let (database, transaction) = (self.connection.0.database, self.transaction);
+        let (database, transaction) = (self.connection.0.driver.database, self.transaction);
         let effect = Effect::Commits(transaction);
         writer.ask_to(effect, Expect::Response, |requests| {
             requests.commit(transaction);
             Ok(())
         })?;
-        self.begins_spare = self.connection.0.single.has_room();
+        self.begins_spare = self.connection.0.driver.single.has_room();
         if self.begins_spare {
             writer.begin_spare(|requests| {
                 requests.transaction(database, &parameters());
@@ -226,9 +126,9 @@ impl Single {
         Ok(())
     }
 
-    /// The commit was written: from here on its answer decides, whoever is there to take it.
+    /// The commit was written: from here on its answer decides, even if its caller has left.
     pub(crate) fn committing(&mut self) {
-        let coming = &self.connection.0.single.coming;
+        let coming = &self.connection.0.driver.single.coming;
         coming.set(coming.get() + usize::from(self.begins_spare));
         self.state = State::Ending;
     }
@@ -256,14 +156,14 @@ impl Drop for Single {
         if !self.connection.is_alive() {
             return;
         }
-        let singles = &self.connection.0.single;
+        let singles = &self.connection.0.driver.single;
         match self.state {
             State::Ending => {}
             State::Spare if singles.has_room() => {
                 singles.spare.borrow_mut().push_back(self.transaction);
                 singles.wake();
             }
-            State::Spare | State::Used => self.connection.0.roll_back(self.transaction),
+            State::Spare | State::Used => self.connection.roll_back(self.transaction),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Statements as the server prepared them: what they take and return, and who uses one at the moment. Runs none.
+//! Statements as the server prepared them: what they take and return, and which is in use. Runs none.
 //! Rule: a statement that was prepared goes back to the cache, or is freed, however its user goes.
 
 use std::cell::Cell;
@@ -6,16 +6,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_firebird_proto::connection::Expect;
-use tsumugi_firebird_proto::describe::{Column, Describe, ITEMS, Progress, StatementKind};
+use tsumugi_firebird_proto::describe::{Describe, ITEMS, Progress, StatementKind};
 use tsumugi_firebird_proto::handle::{Statement, Transaction};
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::{Free, Items};
 use tsumugi_firebird_proto::row::Format;
 
-use crate::automatic::InUse;
-use crate::cache::Prepared;
+use crate::cache::PreparedStatement;
 use crate::connection::{Connection, Effect, Writer};
+use crate::description::Description;
 use crate::error::{Error, Result};
+use crate::reading::InUse;
 
 /// What is asked to know whether a query reads from procedures.
 const PLAN: [u8; 1] = [info::statement::EXPLAINED_PLAN];
@@ -23,46 +24,9 @@ const PLAN: [u8; 1] = [info::statement::EXPLAINED_PLAN];
 /// Bytes of one piece of a description that is asked for; what does not fit is asked for again.
 const DESCRIPTION_BYTES: u16 = u16::MAX;
 
-/// What a statement takes and returns.
-#[derive(Debug)]
-pub struct Description {
-    pub(crate) kind: StatementKind,
-    pub(crate) format: Arc<Format>,
-    pub(crate) parameters: Box<[Column]>,
-    may_write: Cell<bool>,
-}
-
-impl Description {
-    /// What it does.
-    pub fn kind(&self) -> StatementKind {
-        self.kind
-    }
-
-    /// Whether it may change something: everything but a query of tables alone. A procedure that is selected from may write, and so may
-    /// a function, of which nothing is known before it has tried to.
-    pub fn may_write(&self) -> bool {
-        self.may_write.get()
-    }
-
-    /// It has tried to.
-    pub(crate) fn writes(&self) {
-        self.may_write.set(true);
-    }
-
-    /// The columns of its rows.
-    pub fn columns(&self) -> &[Column] {
-        self.format.columns()
-    }
-
-    /// Its parameters.
-    pub fn parameters(&self) -> &[Column] {
-        &self.parameters
-    }
-}
-
 /// A statement in use.
 pub(crate) struct Lease {
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedStatement>,
     used: InUse,
 }
 
@@ -75,7 +39,7 @@ impl Lease {
         &self.prepared().description
     }
 
-    fn prepared(&self) -> &Prepared {
+    fn prepared(&self) -> &PreparedStatement {
         self.prepared.as_ref().expect("it is there until the end")
     }
 
@@ -104,7 +68,7 @@ impl Drop for Lease {
             && self.used.connection().is_alive()
         {
             let connection = self.used.connection();
-            let gone = connection.0.cache.borrow_mut().keep(prepared);
+            let gone = connection.0.driver.cache.borrow_mut().keep(prepared);
             connection.free(gone);
         }
     }
@@ -113,7 +77,7 @@ impl Drop for Lease {
 impl Connection {
     /// A statement with this text, prepared in `transaction` if none is at hand.
     pub(crate) async fn lease(&self, transaction: Transaction, sql: &str) -> Result<Lease> {
-        let known = self.0.cache.borrow_mut().take(sql);
+        let known = self.0.driver.cache.borrow_mut().take(sql);
         let prepared = match known {
             Some(prepared) => prepared,
             None => self.prepare_anew(transaction, sql).await?,
@@ -124,13 +88,13 @@ impl Connection {
         })
     }
 
-    async fn prepare_anew(&self, transaction: Transaction, sql: &str) -> Result<Prepared> {
+    async fn prepare_anew(&self, transaction: Transaction, sql: &str) -> Result<PreparedStatement> {
         self.room().await;
-        let generation = self.0.cache.borrow().generation();
-        let unused = self.0.take_unused();
+        let generation = self.0.driver.cache.borrow().generation();
+        let unused = self.0.driver.take_unused();
         let mut asked = self.ask(|writer| write_prepare(writer, unused, transaction, sql))?;
         // From here on it is freed if this future is dropped, or fails.
-        let allocated = Allocated {
+        let allocated = StatementGuard {
             connection: self,
             handle: Some(match unused {
                 Some(handle) => handle,
@@ -164,7 +128,7 @@ impl Connection {
             may_write: Cell::new(may_write(described.kind, &plan)?),
         };
         let handle = allocated.keep();
-        Ok(Prepared::new(
+        Ok(PreparedStatement::new(
             handle,
             sql.into(),
             Rc::new(description),
@@ -191,17 +155,17 @@ impl Connection {
 
     /// The same, where `mine` of the statements in use do not count.
     pub(crate) fn forget(&self, mine: usize) {
-        let gone = self.0.cache.borrow_mut().clear();
+        let gone = self.0.driver.cache.borrow_mut().clear();
         self.free(gone);
         self.release_table_locks(mine);
     }
 
     /// How many statements are kept prepared and not in use.
     pub fn prepared_statements(&self) -> usize {
-        self.0.cache.borrow().len()
+        self.0.driver.cache.borrow().len()
     }
 
-    fn free(&self, gone: impl IntoIterator<Item = Prepared>) {
+    fn free(&self, gone: impl IntoIterator<Item = PreparedStatement>) {
         let mut gone = gone.into_iter().peekable();
         if gone.peek().is_none() || !self.is_alive() {
             return;
@@ -263,18 +227,18 @@ fn write_drop(writer: &mut Writer<'_>, handle: Statement) -> Result<()> {
 }
 
 /// A statement that is not whole yet.
-struct Allocated<'a> {
+struct StatementGuard<'a> {
     connection: &'a Connection,
     handle: Option<Statement>,
 }
 
-impl Allocated<'_> {
+impl StatementGuard<'_> {
     fn keep(mut self) -> Statement {
         self.handle.take().expect("it is there until the end")
     }
 }
 
-impl Drop for Allocated<'_> {
+impl Drop for StatementGuard<'_> {
     fn drop(&mut self) {
         if let Some(handle) = self.handle.take()
             && self.connection.is_alive()

@@ -9,9 +9,8 @@ use tsumugi_firebird_proto::handle::Transaction as Handle;
 use tsumugi_firebird_proto::parameters::TransactionParameters;
 use tsumugi_firebird_proto::values::Value;
 
-use crate::connection::{Asked, Connection, Effect};
+use crate::connection::{Connection, Effect, Responses};
 use crate::error::{Error, Result};
-use crate::row_stream::RowStream;
 use crate::rows::Rows;
 
 /// A transaction.
@@ -32,12 +31,12 @@ impl Connection {
         Ok(Transaction::begun(self, handle))
     }
 
-    /// Begins a transaction; whoever calls this owns it.
+    /// Begins a transaction; the caller owns it.
     pub(crate) async fn begin_handle(&self, options: TransactionParameters) -> Result<Handle> {
         self.room().await;
         let mut asked = self.ask(|writer| {
             writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
-                requests.transaction(self.0.database, &options);
+                requests.transaction(self.0.driver.database, &options);
                 Ok(())
             })
         })?;
@@ -71,16 +70,6 @@ impl Transaction {
     pub async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Rows> {
         self.connection
             .query_within(sql, values, Some(self.handle))
-            .await
-    }
-
-    /// Runs a statement and gives its rows batch by batch. Ending the transaction ends the rows.
-    ///
-    /// # Errors
-    /// As [`Connection::stream`].
-    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
-        self.connection
-            .stream_within(sql, values, Some(self.handle))
             .await
     }
 
@@ -150,7 +139,11 @@ impl Transaction {
         self.connection.room().await;
         let mut asked = self.connection.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
-                requests.execute_immediate(self.connection.0.database, self.handle, sql.as_bytes())
+                requests.execute_immediate(
+                    self.connection.0.driver.database,
+                    self.handle,
+                    sql.as_bytes(),
+                )
             })
         })?;
         asked.response().await.map(drop)
@@ -178,7 +171,11 @@ impl Transaction {
         asked.response().await.map(drop)
     }
 
-    fn ask(&self, effect: Effect, write: impl FnOnce(&mut Requests<'_>, Handle)) -> Result<Asked> {
+    fn ask(
+        &self,
+        effect: Effect,
+        write: impl FnOnce(&mut Requests<'_>, Handle),
+    ) -> Result<Responses> {
         self.connection.ask(|writer| {
             writer.ask_to(effect, Expect::Response, |requests| {
                 write(requests, self.handle);
@@ -219,7 +216,7 @@ fn control(sql: &str) -> Option<&'static str> {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if !self.ended && self.connection.is_alive() {
-            self.connection.0.roll_back(self.handle);
+            self.connection.roll_back(self.handle);
         }
     }
 }
@@ -269,7 +266,7 @@ impl Drop for Savepoint<'_> {
         connection.tell(|writer| {
             writer.tell(Expect::Response, |requests| {
                 requests.execute_immediate(
-                    connection.0.database,
+                    connection.0.driver.database,
                     self.transaction.handle,
                     sql.as_bytes(),
                 )

@@ -19,10 +19,10 @@ pub(crate) struct Cache {
     max: usize,
     len: usize,
     clock: u64,
-    /// Names that the server still knows and nobody will use again.
+    /// Names that the server still knows and that will not be used again.
     closing: Vec<StatementName>,
     /// Those that the request being written closes.
-    told: Vec<StatementName>,
+    being_closed: Vec<StatementName>,
 }
 
 #[derive(Debug)]
@@ -50,14 +50,14 @@ impl Recent {
 #[derive(Debug)]
 enum State {
     Ready(Rc<Description>),
-    /// Somebody is preparing it; the others wait.
+    /// One caller prepares it; the others wait.
     Preparing(Vec<Waker>),
 }
 
 /// What the cache knows of a statement.
-pub(crate) enum Known {
+pub(crate) enum CacheLookup {
     Ready(Rc<Description>),
-    /// Somebody else is preparing it: the waker will be woken.
+    /// Another caller is preparing it: the waker will be woken.
     Preparing,
     /// It is for the caller to prepare, and to say how that ended.
     Unknown,
@@ -72,16 +72,16 @@ impl Cache {
             len: 0,
             clock: 0,
             closing: Vec::new(),
-            told: Vec::new(),
+            being_closed: Vec::new(),
         }
     }
 
-    /// What is known of `sql`. If nothing is, the caller is now the one who prepares it.
-    pub(crate) fn look_up(&mut self, sql: &str, hints: &[Oid], waker: &Waker) -> Known {
+    /// What is known of `sql`. If nothing is, it is for the caller to prepare.
+    pub(crate) fn look_up(&mut self, sql: &str, hints: &[Oid], waker: &Waker) -> CacheLookup {
         if let Some(recent) = &self.recent
             && recent.is(sql, hints)
         {
-            return Known::Ready(Rc::clone(&recent.description));
+            return CacheLookup::Ready(Rc::clone(&recent.description));
         }
         self.recent = None;
         self.clock += 1;
@@ -96,11 +96,11 @@ impl Cache {
                         hints: Rc::clone(&entry.hints),
                         description: Rc::clone(&description),
                     });
-                    Known::Ready(description)
+                    CacheLookup::Ready(description)
                 }
                 State::Preparing(waiting) => {
                     waiting.push(waker.clone());
-                    Known::Preparing
+                    CacheLookup::Preparing
                 }
             };
         }
@@ -114,7 +114,7 @@ impl Cache {
         };
         self.by_sql.entry(sql).or_default().push(entry);
         self.len += 1;
-        Known::Unknown
+        CacheLookup::Unknown
     }
 
     /// The statement was prepared.
@@ -131,7 +131,7 @@ impl Cache {
         self.close_description(&description);
     }
 
-    /// The statement could not be prepared, or must be prepared anew. Who waits for it tries for himself.
+    /// The statement could not be prepared, or must be prepared anew. Each caller that waits for it tries by itself.
     pub(crate) fn forget(&mut self, sql: &str, hints: &[Oid]) {
         self.recent.take_if(|recent| recent.is(sql, hints));
         let Some(entries) = self.by_sql.get_mut(sql) else {
@@ -151,22 +151,22 @@ impl Cache {
     /// Statements to be closed, at most as many as fit into one request without being noticed.
     pub(crate) fn closing(&mut self) -> &[StatementName] {
         let from = self.closing.len().saturating_sub(CLOSED_AT_ONCE_MAX);
-        let start = self.told.len();
-        self.told.extend(self.closing.drain(from..));
-        self.told.get(start..).unwrap_or_default()
+        let start = self.being_closed.len();
+        self.being_closed.extend(self.closing.drain(from..));
+        self.being_closed.get(start..).unwrap_or_default()
     }
 
     /// The request that closes statements was written.
     pub(crate) fn written(&mut self) {
-        self.told.clear();
+        self.being_closed.clear();
     }
 
     /// The request was taken back: what it would have closed is still to be closed.
     pub(crate) fn taken_back(&mut self) {
-        self.closing.append(&mut self.told);
+        self.closing.append(&mut self.being_closed);
     }
 
-    /// The server may know a statement by this name that nobody will use.
+    /// The server may know a statement by this name that will not be used.
     pub(crate) fn close(&mut self, name: Option<StatementName>) {
         self.closing.extend(name);
     }
@@ -244,9 +244,9 @@ mod tests {
         let found = asked.chars().map(|letter| {
             let sql = letter.to_string();
             match cache.look_up(&sql, &[], Waker::noop()) {
-                Known::Ready(_) => letter,
-                Known::Preparing => '?',
-                Known::Unknown => {
+                CacheLookup::Ready(_) => letter,
+                CacheLookup::Preparing => '?',
+                CacheLookup::Unknown => {
                     cache.prepared(&sql, &[], Rc::new(Description::unnamed()));
                     letter.to_ascii_uppercase()
                 }
@@ -272,16 +272,16 @@ mod tests {
         for _ in 0..2 {
             assert!(matches!(
                 cache.look_up("a", &[], Waker::noop()),
-                Known::Unknown
+                CacheLookup::Unknown
             ));
             cache.prepared("a", &[], Rc::new(Description::unnamed()));
             assert!(matches!(
                 cache.look_up("a", &[], Waker::noop()),
-                Known::Ready(_)
+                CacheLookup::Ready(_)
             ));
             assert!(matches!(
                 cache.look_up("a", &[23], Waker::noop()),
-                Known::Unknown
+                CacheLookup::Unknown
             ));
             cache.forget("a", &[]);
             cache.clear();

@@ -26,7 +26,7 @@ pub struct CopyIn {
     connection: Connection,
     parts: Parts,
     formats: CopyFormats,
-    /// The server has been told of the end of the data.
+    /// The server was sent the end of the data.
     done: bool,
 }
 
@@ -139,7 +139,7 @@ impl CopyIn {
             }
             self.connection
                 .0
-                .append(|_, out| frontend::copy_data(out, piece))?;
+                .append(|out| frontend::copy_data(out, piece))?;
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ impl CopyIn {
         }
         self.connection
             .0
-            .append(|protocol, out| protocol.copy_done(out))?;
+            .append(|out| self.connection.0.driver.queue.borrow_mut().copy_done(out))?;
         self.done = true;
         self.parts.release();
         let mut rows = 0;

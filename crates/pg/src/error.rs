@@ -1,15 +1,18 @@
-//! Why something failed and what the caller can do about it: one enum for the whole driver.
-//! Rule: no text has a password or a value of the user's; the cause is in `source()`.
+//! Why something failed and what the caller can do about it: one enum for the whole driver, and one for a connection that was not opened.
+//! Rule: no text has a password or a value of the user's, and none is a guess; the cause is in `source()`.
 
+use std::io;
 use std::time::Duration;
 
 use thiserror::Error as Failure;
 use tsumugi_pg_proto::backend::ServerError;
 use tsumugi_pg_proto::types::{DecodeError, EncodeError};
 use tsumugi_pg_proto::{Mismatch, Misuse, Violation};
+use tsumugi_wire::{Loss, ReplyLoss};
 
-use crate::connect::{Cause, Phase};
-use crate::connection::Lost;
+use crate::phase::Phase;
+
+pub use tsumugi_wire::StatementFate;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -61,7 +64,7 @@ pub enum Error {
     #[error("the server broke the protocol: {0}")]
     Protocol(#[source] Violation),
     /// The connection ended before the answer had come. Open another; `ran` says whether the statement may have run.
-    #[error("the connection to the database was lost: {reason}; {}", ran.text())]
+    #[error("the connection to the database was lost: {reason}; {ran}")]
     Lost {
         /// Why.
         reason: String,
@@ -130,24 +133,6 @@ pub enum Error {
     RolledBack,
 }
 
-/// Whether a statement ran whose answer never came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatementFate {
-    /// It was never sent.
-    No,
-    /// It may have run, or not.
-    Perhaps,
-}
-
-impl StatementFate {
-    fn text(self) -> &'static str {
-        match self {
-            StatementFate::No => "the statement was not sent",
-            StatementFate::Perhaps => "the statement may or may not have run",
-        }
-    }
-}
-
 impl Error {
     /// What the server said, if it said something.
     pub fn server(&self) -> Option<&ServerError> {
@@ -155,14 +140,6 @@ impl Error {
             Error::Server(error) | Error::Forgotten(error) => Some(error),
             Error::Lost { server, .. } => server.as_deref(),
             _ => None,
-        }
-    }
-
-    pub(crate) fn lost(lost: &Lost, ran: StatementFate) -> Error {
-        Error::Lost {
-            reason: lost.to_string(),
-            ran,
-            server: lost.server().cloned().map(Box::new),
         }
     }
 
@@ -208,7 +185,113 @@ impl Error {
     }
 }
 
+impl From<ReplyLoss<Loss<Box<ServerError>, Violation>>> for Error {
+    fn from(ReplyLoss { lost, fate }: ReplyLoss<Loss<Box<ServerError>, Violation>>) -> Error {
+        Error::Lost {
+            reason: lost.to_string(),
+            ran: fate,
+            server: lost.server().cloned(),
+        }
+    }
+}
+
 fn joined(errors: &[Error]) -> String {
     let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
     texts.join("; ")
+}
+
+/// Why a connection was not opened.
+#[non_exhaustive]
+#[derive(Debug, Failure)]
+pub enum Cause {
+    /// The socket, or the look-up of the name, failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The server closed the connection without a word.
+    #[error("the server closed the connection")]
+    Closed,
+    /// The TLS handshake failed.
+    #[error("{0}")]
+    Tls(#[source] io::Error),
+    /// The server refused, the two sides could not agree, or one broke the protocol.
+    #[error("{0}")]
+    Startup(#[from] tsumugi_pg_proto::Error),
+    /// The server asks for a password and there is none; with where one may come from.
+    #[error("the server asks for a password and none was given; {0}")]
+    PasswordMissing(String),
+    /// It is not the kind of server that `target_session_attrs` wants.
+    #[error("target_session_attrs does not fit: {0}")]
+    Unsuitable(&'static str),
+    /// A file that the configuration names cannot be used.
+    #[error("{0}")]
+    Configuration(#[source] Box<Error>),
+}
+
+impl Cause {
+    /// Whether another host may do better.
+    pub(crate) fn is_about_one_host(&self) -> bool {
+        use tsumugi_pg_proto::{Error as Startup, Refusal};
+        match self {
+            Cause::Io(_) | Cause::Closed | Cause::Tls(_) | Cause::Unsuitable(_) => true,
+            Cause::PasswordMissing(_) | Cause::Configuration(_) => false,
+            // Starting up, shutting down, out of connections or memory.
+            Cause::Startup(Startup::Server(error)) => {
+                matches!(error.code.class(), "53" | "57" | "58")
+            }
+            Cause::Startup(Startup::Protocol(_)) => true,
+            Cause::Startup(Startup::Refused(refusal)) => {
+                matches!(refusal, Refusal::EncryptionError)
+            }
+            Cause::Startup(_) => false,
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub(crate) fn advice(&self) -> &'static str {
+        use rustls::{CertificateError, Error as Tls};
+        match self {
+            Cause::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                "; is the server running there?"
+            }
+            Cause::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                "; is the server running, and is the host right?"
+            }
+            Cause::Tls(error) | Cause::Io(error) => {
+                let inner = error
+                    .get_ref()
+                    .and_then(|inner| inner.downcast_ref::<Tls>());
+                match inner {
+                    Some(Tls::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                        "; name the file with its signer's certificate as sslrootcert"
+                    }
+                    Some(Tls::InvalidCertificate(
+                        CertificateError::NotValidForName
+                        | CertificateError::NotValidForNameContext { .. },
+                    )) => {
+                        "; connect by a name of the certificate, or check less with sslmode=verify-ca"
+                    }
+                    _ => "",
+                }
+            }
+            _ => "",
+        }
+    }
+}
+
+impl From<Violation> for Cause {
+    fn from(violation: Violation) -> Cause {
+        Cause::Startup(violation.into())
+    }
+}
+
+impl From<Misuse> for Cause {
+    fn from(misuse: Misuse) -> Cause {
+        Cause::Startup(misuse.into())
+    }
+}
+
+impl From<Error> for Cause {
+    fn from(error: Error) -> Cause {
+        Cause::Configuration(Box::new(error))
+    }
 }

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-mod altered;
+mod alteration;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod cache;
@@ -16,6 +16,8 @@ mod error;
 mod files;
 pub mod limits;
 mod listener;
+mod lookup;
+mod phase;
 mod pipeline;
 mod platform;
 mod query;

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+pub use tsumugi_wire::limits::{CANCEL_TIMEOUT, OUT_BYTES_MAX, RESET_TIMEOUT, UNREAD_BYTES_MAX};
+
 /// For the look-up of a host's name, and then for each of its addresses: TCP, TLS and authentication together. Unless
 /// `connect_timeout` says otherwise.
 pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
@@ -31,31 +33,6 @@ pub const READ_BYTES: usize = 8 * 1024;
 /// Bytes of one whole answer unless the caller says otherwise; a larger one has to be streamed.
 pub const REPLY_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 
-/// First size of a connection's two buffers, and by how much they grow.
-pub(crate) const BUFFER_BYTES: usize = 32 * 1024;
-
-/// Room for one read at least.
-pub(crate) const READ_BYTES_MIN: usize = 4 * 1024;
-
-/// Room for one read at most, when a long message is on its way.
-pub(crate) const READ_BYTES_MAX: usize = 1024 * 1024;
-
-/// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
-pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-/// Requests that wait to be sent together are at most one for so many answers that the server owes.
-pub(crate) const WAITING_SHARE: usize = 8;
-
-/// Bytes that wait to be sent together at most: about what a server reads at once.
-pub(crate) const WAITING_BYTES_MAX: usize = 8 * 1024;
-
-/// A server that has answered within this time is near. Requests to others do not wait for company: at worst it costs one way there
-/// and back.
-pub(crate) const NEAR: Duration = Duration::from_micros(500);
-
-/// Bytes that may wait for a caller who reads bit by bit before the socket is no longer read.
-pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
-
 /// Bytes that one message of COPY data has at most.
 pub const COPY_PIECE_BYTES_MAX: usize = 64 * 1024;
 
@@ -67,12 +44,6 @@ pub const RECONNECT_BACKOFF_MIN: Duration = Duration::from_millis(20);
 
 /// Between two tries at most.
 pub const RECONNECT_BACKOFF_MAX: Duration = Duration::from_secs(1);
-
-/// How long the server may take to accept a request to cancel.
-pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long a connection may take to become clean before it is closed instead.
-pub const RESET_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes that one batch of a row stream aims at.
 pub const BATCH_BYTES: usize = 256 * 1024;

@@ -1,5 +1,5 @@
 //! LISTEN on a connection of its own that is opened again when it is lost. Interprets no payload.
-//! Rule: whoever listens is told when notifications may have been missed, and how many did not fit into the queue.
+//! Rule: the listener reports when notifications may have been missed, and how many did not fit into the queue.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,13 +19,13 @@ use crate::limits::{NOTIFICATIONS_MAX, RECONNECT_BACKOFF_MAX, RECONNECT_BACKOFF_
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Somebody notified one of the channels.
+    /// One of the channels was notified.
     Notification {
         /// The channel.
         channel: String,
         /// What was said; may be empty.
         payload: String,
-        /// The server's process for whoever said it.
+        /// The server process that notified.
         process_id: u32,
     },
     /// The connection was lost and is there again, with all its channels. What was said in between was missed: look at whatever the
@@ -170,7 +170,7 @@ impl Listener {
 }
 
 impl Connection {
-    /// Notifies whoever listens to `channel`, when the transaction is committed that is open, if one is.
+    /// Notifies all who listen to `channel`, when the transaction is committed that is open, if one is.
     ///
     /// # Errors
     /// As [`Connection::query`]; the server takes up to 8,000 bytes of payload.
@@ -201,7 +201,7 @@ async fn open(connector: &Connector, queue: &Rc<Queue>) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Another connection with the same channels. Its queue begins with the gap, which is told once it listens.
+/// Another connection with the same channels. Its queue begins with the gap, which is reported once it listens.
 fn reopen(connector: &Rc<Connector>, channels: &BTreeSet<String>, backoff: Duration) -> Opening {
     let connector = Rc::clone(connector);
     let listen: Vec<String> = channels

@@ -10,7 +10,7 @@ use tsumugi_pg_proto::connection::Shape;
 use crate::connection::{Connection, FlushMode, ServerReply};
 use crate::error::{Error, Result};
 use crate::limits::STALE_TRIES_MAX;
-use crate::query::{Parameters, rows, staleness};
+use crate::query::{Parameters, check_count, rows, staleness};
 use crate::rows::Rows;
 use crate::statement::Description;
 
@@ -111,7 +111,7 @@ impl Connection {
                 Some(description) => Rc::clone(description),
                 None => self.prepare(statement.sql, &[]).await?,
             };
-            description.check(statement.values)?;
+            check_count(&description, statement.values)?;
             descriptions.push(description);
             before = Some(statement);
         }
@@ -144,7 +144,7 @@ impl Connection {
                 idle = reply.status == TransactionStatus::Idle;
             }
             if refused {
-                self.0.cache.borrow_mut().forget(statement.sql, &[]);
+                self.0.driver.cache.borrow_mut().forget(statement.sql, &[]);
             }
             if refused && idle {
                 stale.found(outcomes.len(), statement.sql);
@@ -186,7 +186,7 @@ impl Connection {
             return Ok(false);
         }
         for statement in statements {
-            self.0.cache.borrow_mut().forget(statement.sql, &[]);
+            self.0.driver.cache.borrow_mut().forget(statement.sql, &[]);
         }
         Ok(reply.status == TransactionStatus::Idle && is_undone(reply))
     }

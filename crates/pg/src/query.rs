@@ -12,7 +12,7 @@ use tsumugi_pg_proto::frontend::{BindWriter, ResultFormats};
 use tsumugi_pg_proto::sqlstate::SqlState;
 use tsumugi_pg_proto::types::{Encode, EncodeError, Encoded, Format, Oid, Type};
 
-use crate::cache::Known;
+use crate::cache::CacheLookup;
 use crate::connection::{Connection, FlushMode, Pooling, ServerReply, Ticket};
 use crate::error::{Error, Result};
 use crate::limits::STALE_TRIES_MAX;
@@ -147,7 +147,7 @@ impl Connection {
             })?;
             let reply = answer.await?;
             if let Some(error) = staleness(&reply, 1)? {
-                self.0.cache.borrow_mut().forget(sql, hints);
+                self.0.driver.cache.borrow_mut().forget(sql, hints);
                 if tries > 1 && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
                     return Err(Error::Forgotten(error));
                 }
@@ -226,13 +226,19 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn prepare(&self, sql: &str, hints: &[Oid]) -> Result<Rc<Description>> {
-        let known = poll_fn(
-            |cx| match self.0.cache.borrow_mut().look_up(sql, hints, cx.waker()) {
-                Known::Ready(description) => Poll::Ready(Some(description)),
-                Known::Unknown => Poll::Ready(None),
-                Known::Preparing => Poll::Pending,
-            },
-        );
+        let known = poll_fn(|cx| {
+            match self
+                .0
+                .driver
+                .cache
+                .borrow_mut()
+                .look_up(sql, hints, cx.waker())
+            {
+                CacheLookup::Ready(description) => Poll::Ready(Some(description)),
+                CacheLookup::Unknown => Poll::Ready(None),
+                CacheLookup::Preparing => Poll::Pending,
+            }
+        });
         match known.await {
             Some(description) => Ok(description),
             // Boxed, so that the future of what is known stays small.
@@ -242,7 +248,7 @@ impl Connection {
 
     /// Has the server prepare a statement, for which the cache keeps a place.
     async fn prepare_unknown(&self, sql: &str, hints: &[Oid]) -> Result<Rc<Description>> {
-        refuse_copy_in(sql).inspect_err(|_| self.0.cache.borrow_mut().forget(sql, hints))?;
+        refuse_copy_in(sql).inspect_err(|_| self.0.driver.cache.borrow_mut().forget(sql, hints))?;
         let mut preparing = Preparing {
             connection: self,
             sql,
@@ -250,8 +256,8 @@ impl Connection {
             name: None,
             done: false,
         };
-        let name = match self.0.behaviour.pooling {
-            Pooling::Session => Some(self.0.protocol.borrow_mut().statement_name()),
+        let name = match self.0.driver.behaviour.pooling {
+            Pooling::Session => Some(self.0.driver.queue.borrow_mut().statement_name()),
             Pooling::Transaction => None,
         };
         preparing.name = name;
@@ -268,9 +274,9 @@ impl Connection {
             preparing.name = None; // it does not exist
             return Err(Error::Server(error));
         }
-        let description = Rc::new(Description::read(self, name, &reply).await?);
+        let description = Rc::new(self.describe(name, &reply).await?);
         preparing.done = true;
-        let mut cache = self.0.cache.borrow_mut();
+        let mut cache = self.0.driver.cache.borrow_mut();
         cache.prepared(sql, hints, Rc::clone(&description));
         drop(cache);
         Ok(description)
@@ -329,7 +335,7 @@ impl Connection {
 
     /// Statements that the cache let go are closed along with the next request.
     pub(crate) fn write_closing(&self, request: &mut Request<'_, Ticket>) -> Result<()> {
-        let mut cache = self.0.cache.borrow_mut();
+        let mut cache = self.0.driver.cache.borrow_mut();
         if cache.has_closing() {
             for name in cache.closing() {
                 request.close_statement(name)?;
@@ -358,7 +364,7 @@ impl<P: Parameters + ?Sized> Binding for Each<'_, P> {
     }
 
     fn check(&self, description: &Description) -> Result<()> {
-        description.check(self.0)
+        check_count(description, self.0)
     }
 
     fn write(&self, description: &Description, bind: &mut BindWriter<'_>) -> Result<()> {
@@ -375,7 +381,7 @@ impl<P: Parameters + ?Sized> Binding for Each<'_, P> {
     }
 }
 
-/// Somebody prepares a statement. If that comes to nothing, the next caller tries.
+/// Held while a caller prepares a statement. If that comes to nothing, the next caller tries.
 struct Preparing<'a> {
     connection: &'a Connection,
     sql: &'a str,
@@ -387,11 +393,24 @@ struct Preparing<'a> {
 impl Drop for Preparing<'_> {
     fn drop(&mut self) {
         if !self.done {
-            let mut cache = self.connection.0.cache.borrow_mut();
+            let mut cache = self.connection.0.driver.cache.borrow_mut();
             cache.forget(self.sql, self.hints);
             // The server may know it by now; closing what is not there is no error.
             cache.close(self.name);
         }
+    }
+}
+
+/// Whether as many values are given as there are parameters.
+pub(crate) fn check_count<P: Parameters + ?Sized>(
+    description: &Description,
+    values: &P,
+) -> Result<()> {
+    let (expected, given) = (description.parameters.len(), values.count());
+    if expected == given {
+        Ok(())
+    } else {
+        Err(Error::ParameterCount { expected, given })
     }
 }
 
@@ -448,7 +467,7 @@ pub(crate) fn staleness(
     Ok(refused.then_some(error))
 }
 
-/// Whether the server refuses a prepared statement in these words. It is for who has seen no BindComplete for it.
+/// Whether the server refuses a prepared statement in these words. It is for callers that have seen no BindComplete for it.
 pub(crate) fn is_stale(error: &ServerError) -> bool {
     let routine = error.routine.as_deref();
     error.code == SqlState::INVALID_SQL_STATEMENT_NAME

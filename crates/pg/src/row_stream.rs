@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::limits::{BATCH_BYTES, BATCH_ROWS_FIRST, BATCH_ROWS_MAX, STALE_TRIES_MAX};
 use crate::query::{Parameters, is_stale};
 use crate::rows::Rows;
-use crate::statement::{Column, Columns, Described, Description};
+use crate::statement::{Column, Columns, Description, PortalColumns};
 
 /// Rows on their way. Dropped before its end it tells the server to stop.
 pub struct RowStream {
@@ -29,7 +29,7 @@ pub struct RowStream {
     bytes: u64,
     next_rows: Option<u32>,
     rows_max: u32,
-    /// What the caller is told instead of the first rows.
+    /// What the caller gets instead of the first rows.
     failed: Option<Error>,
 }
 
@@ -89,13 +89,13 @@ impl Connection {
                 failed: None,
             };
             let error = match stream.begin(&description, described.get()).await? {
-                Begun::Yes => return Ok(stream),
-                Begun::Refused(error) => error,
+                StreamStart::Yes => return Ok(stream),
+                StreamStart::Refused(error) => error,
             };
             // Nothing was executed, so nothing is done twice.
             let stale = error.server().is_some_and(is_stale);
             if stale {
-                self.0.cache.borrow_mut().forget(sql, &[]);
+                self.0.driver.cache.borrow_mut().forget(sql, &[]);
             }
             let may_repeat = stale && self.status() == TransactionStatus::Idle;
             if !may_repeat || tries >= STALE_TRIES_MAX {
@@ -107,7 +107,7 @@ impl Connection {
 }
 
 /// What the server says before it executes the statement of a stream.
-enum Begun {
+enum StreamStart {
     Yes,
     /// It executes nothing of it.
     Refused(Error),
@@ -115,25 +115,29 @@ enum Begun {
 
 impl RowStream {
     /// Waits until the server has bound the statement, and said what its rows are where it was asked.
-    async fn begin(&mut self, description: &Rc<Description>, described: bool) -> Result<Begun> {
+    async fn begin(
+        &mut self,
+        description: &Rc<Description>,
+        described: bool,
+    ) -> Result<StreamStart> {
         loop {
             let Some(Part::Messages { tag, bytes }) = self.parts.next().await? else {
-                return Ok(Begun::Yes);
+                return Ok(StreamStart::Yes);
             };
             match tag {
-                tag::BIND_COMPLETE if !described => return Ok(Begun::Yes),
+                tag::BIND_COMPLETE if !described => return Ok(StreamStart::Yes),
                 tag::ROW_DESCRIPTION | tag::NO_DATA => {
                     let row = Messages::new(&bytes).find_map(|message| match message {
                         Ok(Message::RowDescription(row)) => Some(row),
                         _ => None,
                     });
-                    self.is_described(&Described(row), description);
-                    return Ok(Begun::Yes);
+                    self.is_described(&PortalColumns(row), description);
+                    return Ok(StreamStart::Yes);
                 }
                 tag::ERROR_RESPONSE => {
                     self.finish();
                     self.parts.drain().await?;
-                    return Ok(Begun::Refused(server_error(&bytes)?));
+                    return Ok(StreamStart::Refused(server_error(&bytes)?));
                 }
                 _ => {}
             }
@@ -142,7 +146,7 @@ impl RowStream {
 
     /// The columns are those of the rows that come. On a connection that reads rows nothing can be asked, so types that are not built in
     /// stay unknown if they are new.
-    fn is_described(&mut self, described: &Described<'_>, description: &Description) {
+    fn is_described(&mut self, described: &PortalColumns<'_>, description: &Description) {
         if described.is(&description.columns) {
             return;
         }
@@ -231,7 +235,7 @@ impl RowStream {
             Some(rows) => rows,
             None => u32::try_from(BATCH_BYTES as u64 / row_bytes).unwrap_or(BATCH_ROWS_MAX),
         };
-        self.connection.0.append(|_, out| {
+        self.connection.0.append(|out| {
             frontend::execute(out, "", rows.clamp(1, self.rows_max))?;
             frontend::flush(out);
             Ok::<(), Error>(())
@@ -244,7 +248,7 @@ impl RowStream {
     fn finish(&mut self) {
         if self.state != State::Ending {
             self.state = State::Ending;
-            self.connection.0.append(|_, out| frontend::sync(out));
+            self.connection.0.append(|out| frontend::sync(out));
             self.parts.release();
         }
     }

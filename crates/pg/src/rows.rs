@@ -1,4 +1,4 @@
-//! The rows of an answer, as the server sent them. A value is decoded when somebody asks for it.
+//! The rows of an answer, as the server sent them. A value is decoded when it is asked for.
 //! Rule: the bytes are those of the socket's buffer, shared and never copied.
 
 use std::cell::OnceCell;
@@ -11,7 +11,7 @@ use tsumugi_pg_proto::connection::Messages;
 use tsumugi_pg_proto::types::Decode;
 
 use crate::error::{Error, Result};
-use crate::statement::{Columns, Described};
+use crate::statement::{Columns, PortalColumns};
 
 /// The rows of a result, or of one batch of a stream, and what the server says the statement did.
 #[derive(Clone)]
@@ -43,11 +43,11 @@ impl Rows {
     }
 
     /// What the server says of the rows in this very answer; none where it was not asked.
-    pub(crate) fn description(&self) -> Result<Option<Described<'_>>> {
+    pub(crate) fn description(&self) -> Result<Option<PortalColumns<'_>>> {
         for message in Messages::new(&self.bytes) {
             match message.map_err(Error::Protocol)? {
-                Message::RowDescription(row) => return Ok(Some(Described(Some(row)))),
-                Message::NoData => return Ok(Some(Described(None))),
+                Message::RowDescription(row) => return Ok(Some(PortalColumns(Some(row)))),
+                Message::NoData => return Ok(Some(PortalColumns(None))),
                 Message::DataRow(_) | Message::CommandComplete(_) => break,
                 _ => {}
             }

@@ -6,16 +6,11 @@ use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::rc::Rc;
 
-use tsumugi_pg_proto::backend::{Field, Message, RowDescription};
+use tsumugi_pg_proto::backend::{Field, RowDescription};
 use tsumugi_pg_proto::connection::StatementName;
 #[cfg(feature = "typed")]
 use tsumugi_pg_proto::typed;
-use tsumugi_pg_proto::types::{Format, Oid, Type, TypeRef};
-
-use crate::altered::holds_rows;
-use crate::connection::{Connection, ServerReply};
-use crate::error::{Error, Result};
-use crate::query::Parameters;
+use tsumugi_pg_proto::types::{Format, Kind, Oid, Type, TypeRef};
 
 /// What the server said when the statement was prepared.
 #[derive(Debug)]
@@ -27,7 +22,7 @@ pub struct Description {
     /// For typed statements.
     #[cfg(feature = "typed")]
     typed: OnceCell<Rc<[typed::Column]>>,
-    /// The server is told to forget the name with the next request.
+    /// The server is asked to forget the name with the next request.
     pub(crate) let_go: Cell<bool>,
     pub(crate) parameters: Box<[TypeRef]>,
     /// The numbers of those types.
@@ -40,94 +35,37 @@ pub struct Description {
 }
 
 impl Description {
-    /// Reads the answer to Parse and Describe; types that are not built in are asked of the server.
-    pub(crate) async fn read(
-        connection: &Connection,
+    /// Of a statement that the server knows as `name`.
+    pub(crate) fn new(
         name: Option<StatementName>,
-        reply: &ServerReply,
-    ) -> Result<Self> {
-        let (mut oids, mut described) = (Vec::new(), Vec::new());
-        for message in reply.messages() {
-            match message.map_err(Error::Protocol)? {
-                Message::ParameterDescription(parameters) => oids.extend(parameters.types()),
-                Message::RowDescription(row) => described.extend(
-                    row.fields()
-                        .map(|field| (field.name().into_owned(), field.type_oid)),
-                ),
-                _ => {}
-            }
-        }
-        let mut parameters = Vec::with_capacity(oids.len());
-        for oid in &oids {
-            parameters.push(connection.type_of(*oid).await?);
-        }
-        let mut columns = Vec::with_capacity(described.len());
-        for (name, oid) in described {
-            let ty = connection.type_of(oid).await?;
-            columns.push(Column {
-                name: name.into(),
-                format: ty.format(),
-                ty,
-            });
-        }
-        Ok(Description {
+        parameters: Vec<TypeRef>,
+        columns: Vec<Column>,
+    ) -> Self {
+        Description {
             name,
             text: name.as_deref().unwrap_or_default().into(),
             #[cfg(feature = "typed")]
             typed: OnceCell::new(),
             let_go: Cell::new(false),
+            oids: parameters.iter().map(|ty| ty.oid()).collect(),
             parameters: parameters.into(),
-            oids: oids.into(),
             formats: columns.iter().map(|column| column.format).collect(),
             holds_rows: columns.iter().any(|column| holds_rows(&column.ty)),
             columns: Rc::new(Columns::new(columns.into())),
-        })
+        }
     }
 
     /// One without a name, parameters and columns.
     #[cfg(test)]
     pub(crate) fn unnamed() -> Self {
-        Description {
-            name: None,
-            text: Box::default(),
-            #[cfg(feature = "typed")]
-            typed: OnceCell::new(),
-            let_go: Cell::new(false),
-            holds_rows: false,
-            parameters: Box::default(),
-            oids: Box::default(),
-            formats: Box::default(),
-            columns: Rc::new(Columns::new(Box::default())),
-        }
+        Description::new(None, Vec::new(), Vec::new())
     }
 
     /// The same statement with other columns, which no name stands for.
-    pub(crate) async fn with_columns(
-        &self,
-        connection: &Connection,
-        described: Vec<(String, Oid, Format)>,
-    ) -> Result<Self> {
-        let mut columns = Vec::with_capacity(described.len());
-        for (name, oid, format) in described {
-            let ty = connection.type_of(oid).await?;
-            columns.push(Column {
-                name: name.into(),
-                format,
-                ty,
-            });
-        }
-        Ok(Description {
-            name: None,
-            text: Box::default(),
-            #[cfg(feature = "typed")]
-            typed: OnceCell::new(),
-            let_go: Cell::new(true),
-            parameters: self.parameters.clone(),
-            oids: self.oids.clone(),
-            formats: columns.iter().map(|column| column.format).collect(),
-            holds_rows: columns.iter().any(|column| holds_rows(&column.ty)),
-            columns: Rc::new(Columns::new(columns.into())),
-        })
+    pub(crate) fn with_columns(&self, columns: Vec<Column>) -> Self {
+        let described = Description::new(None, self.parameters.to_vec(), columns);
+        described.let_go.set(true);
+        described
     }
 
     /// The name that the server knows it by; `""` when it has to be sent with each execution.
@@ -149,16 +87,6 @@ impl Description {
         Rc::clone(typed)
     }
 
-    /// Whether as many values are given as there are parameters.
-    pub(crate) fn check<P: Parameters + ?Sized>(&self, values: &P) -> Result<()> {
-        let (expected, given) = (self.parameters.len(), values.count());
-        if expected == given {
-            Ok(())
-        } else {
-            Err(Error::ParameterCount { expected, given })
-        }
-    }
-
     /// The types of the parameters.
     pub fn parameters(&self) -> &[TypeRef] {
         &self.parameters
@@ -170,10 +98,21 @@ impl Description {
     }
 }
 
-/// What the server says of the rows of a portal; none for a statement that returns no rows.
-pub(crate) struct Described<'a>(pub(crate) Option<RowDescription<'a>>);
+/// Whether values of this type hold rows, whose fields the catalogue describes.
+pub(crate) fn holds_rows(ty: &Type) -> bool {
+    match ty.kind() {
+        Kind::Composite(_) => true,
+        Kind::Array(part) | Kind::Range(part) | Kind::Multirange(part) | Kind::Domain(part) => {
+            holds_rows(part)
+        }
+        _ => false,
+    }
+}
 
-impl Described<'_> {
+/// What the server says of the rows of a portal; none for a statement that returns no rows.
+pub(crate) struct PortalColumns<'a>(pub(crate) Option<RowDescription<'a>>);
+
+impl PortalColumns<'_> {
     /// Whether they are rows of these columns.
     pub(crate) fn is(&self, columns: &Columns) -> bool {
         let fields = || self.0.iter().flat_map(|row| row.fields());

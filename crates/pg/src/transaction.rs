@@ -14,7 +14,7 @@ use crate::query::succeeded;
 /// How a transaction sees the changes of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// As the server is configured; read committed unless somebody changed that.
+    /// As the server is configured; read committed unless that was changed.
     #[default]
     Server,
     /// Each statement sees what was committed before it began.
@@ -112,7 +112,7 @@ impl Connection {
         Ok(transaction)
     }
 
-    /// Begins a transaction that somebody else sees to the end of.
+    /// Begins a transaction whose end another caller sees to.
     ///
     /// # Errors
     /// As [`Connection::query`].
@@ -144,7 +144,7 @@ impl Connection {
 }
 
 impl Connection {
-    /// Rolls back the transaction that is open, before anything else runs on this connection. Nobody waits for the answer.
+    /// Rolls back the transaction that is open, before anything else runs on this connection. No caller waits for the answer.
     pub fn roll_back_unguarded(&self) {
         self.leave_transaction();
     }

@@ -15,10 +15,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-firebird-proto", &[]),
     ("tsumugi-kv", &["tsumugi-testkit"]),
     ("tsumugi-sql", &["tsumugi-testkit"]),
-    ("tsumugi-pg", &["tsumugi-pg-proto", "tsumugi-testkit"]),
+    ("tsumugi-wire", &[]),
+    (
+        "tsumugi-pg",
+        &["tsumugi-wire", "tsumugi-pg-proto", "tsumugi-testkit"],
+    ),
     (
         "tsumugi-firebird",
-        &["tsumugi-firebird-proto", "tsumugi-testkit"],
+        &["tsumugi-wire", "tsumugi-firebird-proto", "tsumugi-testkit"],
     ),
     (
         "tsumugi-db",

@@ -70,6 +70,18 @@ const INVARIANTS: &[Invariant] = &[
         words: &["tsumugi_sql", "tsumugi_db", "Pool"],
     },
     Invariant {
+        folder: "crates/wire",
+        sentence: "opens no socket and knows no protocol",
+        words: &[
+            "TcpListener",
+            "TcpStream",
+            "UnixListener",
+            "UnixStream",
+            "tsumugi_pg_proto",
+            "tsumugi_firebird_proto",
+        ],
+    },
+    Invariant {
         folder: "crates/pg-proto",
         sentence: "knows no socket and no clock",
         words: &PURE,

@@ -16,12 +16,12 @@ use tsumugi_firebird_proto::{
     Compression, Error, Requests, Response, Version, Violation, WireCrypt,
 };
 
-use super::cause::Cause;
 use super::layers::Layers;
-use super::phase::Phase;
 use super::{Creation, Opening};
+use crate::cause::Cause;
 use crate::config::Config;
 use crate::limits::{LOGIN_TURNS_MAX, READ_BYTES_MIN};
+use crate::phase::Phase;
 
 /// The name of the only key there is.
 const KEY: &str = "Symmetric";
@@ -124,7 +124,7 @@ impl<'a> Login<'a> {
         attached.map(|session| Outcome::Session(Box::new(session)))
     }
 
-    /// Says who we are and hears how the server will speak.
+    /// Sends the user's name and reads which version the server will use.
     async fn introduce(&mut self) -> Result<Accept, Cause> {
         let data = self.first_message();
         let identity = Identity {

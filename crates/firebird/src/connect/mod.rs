@@ -1,11 +1,9 @@
 //! From a configuration to an attached database: address, socket, login. What is said on the wire belongs to the protocol crate,
-//! statements to whoever gets the stream. Rule: a failure names the host and the phase, and leaves nothing open.
+//! statements to the connection that gets the stream. Rule: a failure names the host and the phase, and leaves nothing open.
 
 mod address;
-mod cause;
 mod layers;
 mod login;
-mod phase;
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,8 +17,8 @@ use self::login::{Login, Outcome};
 use crate::config::Config;
 use crate::error::Error;
 
-pub use self::cause::Cause;
-pub use self::phase::Phase;
+pub use crate::cause::Cause;
+pub use crate::phase::Phase;
 
 pub(crate) use self::layers::Layers;
 pub(crate) use self::login::Session;

@@ -1,4 +1,4 @@
-//! Asking the server to stop what nobody waits for any more. The request goes on the same connection and names nothing: it hits what
+//! Asking the server to stop what no caller waits for any more. The request goes on the same connection and names nothing: it hits what
 //! runs when it arrives, or else what comes next.
 //! A server looks at it at once only when nothing else has come that it has not begun; otherwise it waits its turn, and so does every later one
 //! behind it. So it stops a statement whose rows are being fetched, if it did not come before the fetch was begun, and not one with a
@@ -7,19 +7,26 @@
 //! else goes out until what it is meant for has been answered, and the first thing after it is a question, which takes it up if it came
 //! too late. A ping would not.
 
-use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use tsumugi_firebird_proto::connection::{Before, Expect};
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::Items;
+use tsumugi_wire::limits::CANCEL_AGAIN_AFTER;
+use tsumugi_wire::{CancelOutcome, Pipeline, Ticket};
 
-use super::slots::CANCEL_FENCE;
-use super::{BEGIN_AFTER, CANCEL_AFTER, CANCEL_AGAIN_AFTER, Lost, Shared};
-use crate::limits::{CANCEL_TIMEOUT, STUCK_TIMEOUT};
+use super::driver::Firebird;
+use crate::limits::STUCK_TIMEOUT;
 
-/// Any question that the server answers soon.
-const SPONGE_ITEMS: Items<'static> = Items {
+/// Of the request for information that takes up a request to cancel which came too late.
+const CANCEL_FENCE: Ticket = Ticket::MAX - 1;
+
+/// How long the server gets to begin the last that it was sent: a request to cancel that comes before is looked at too late.
+const BEGIN_AFTER: Duration = Duration::from_millis(40);
+
+/// Any information that the server gives soon.
+const FENCE_ITEMS: Items<'static> = Items {
     items: &[info::database::SQL_DIALECT],
     bytes_max: 64,
 };
@@ -28,81 +35,36 @@ const SPONGE_ITEMS: Items<'static> = Items {
 /// write is one more, and comes before the execution begins.
 const STOPPABLE: usize = 3;
 
-/// A caller left before its answer came. If the server does not answer soon, and nobody else waits, it is asked to stop.
-pub(super) fn abandoned(shared: &Rc<Shared>) {
-    let idle = shared.watching_abandoned.replace(true);
-    if idle || tokio::runtime::Handle::try_current().is_err() {
-        return;
-    }
-    let shared = Rc::clone(shared);
-    tokio::task::spawn_local(async move {
-        loop {
-            sleep(CANCEL_AFTER).await;
-            if !shared.protocol.borrow().will_answer() || shared.lost.borrow().is_some() {
-                break;
-            }
-            if shared.slots.borrow().has_callers() || !shared.out.borrow().is_empty() {
-                continue;
-            }
-            stop(&shared).await;
-        }
-        shared.watching_abandoned.set(false);
-        // The pump may have been waiting for this task to let go.
-        shared.let_go(2);
-    });
-}
-
-async fn stop(shared: &Rc<Shared>) {
-    shared.held.set(true);
-    let written = shared.write(CANCEL_FENCE, |writer| {
+/// Writes the fence, and asks the server to stop again and again until everything before the fence has been answered.
+pub(super) async fn stop(wire: &Pipeline<Firebird>) -> CancelOutcome {
+    let driver = &wire.driver;
+    let written = Firebird::write(wire, CANCEL_FENCE, |writer| {
         writer.ask(Expect::Response, |requests| {
-            requests.database_info(shared.database, SPONGE_ITEMS)
+            requests.database_info(driver.database, FENCE_ITEMS)
         })
     });
-    debug_assert!(written.is_ok() || shared.lost.borrow().is_some());
-    let ended = timeout(CANCEL_TIMEOUT, ended(shared));
-    if ended.await != Ok(Ended::Answered) {
-        shared.lose(Lost::aborted(
-            "a statement that nobody waited for did not stop, and was ended with its connection",
-        ));
-    }
-    shared.held.set(false);
-    shared.ring();
-    shared.slots.borrow_mut().wake_watchers();
-}
-
-/// How it ended with what nobody waits for.
-#[derive(PartialEq, Eq)]
-enum Ended {
-    Answered,
-    /// It goes on, and cannot be stopped.
-    Stuck,
-}
-
-/// Asks again and again, until everything before the question has been answered.
-async fn ended(shared: &Shared) -> Ended {
+    debug_assert!(written.is_ok() || !wire.is_alive());
     let mut quiet = Instant::now();
-    let mut left = missing(shared);
+    let mut left = missing(wire);
     while left.will_answer {
         // The answer to an execution comes with the rows behind it, so that only time tells whether these were begun.
         sleep(BEGIN_AFTER).await;
-        let now = missing(shared);
+        let now = missing(wire);
         if now != left {
             (left, quiet) = (now, Instant::now());
         } else if quiet.elapsed() >= STUCK_TIMEOUT {
-            return Ended::Stuck;
+            return CancelOutcome::Uncertain;
         } else if left.awaited <= STOPPABLE {
-            shared.cancelling.set(true);
-            shared.ring();
+            wire.send_cancel();
             // The one before may have hit what came before it.
-            let _ = timeout(CANCEL_AGAIN_AFTER, shared.changed()).await;
+            let _ = timeout(CANCEL_AGAIN_AFTER, wire.another_reply()).await;
         }
     }
-    Ended::Answered
+    CancelOutcome::Over
 }
 
 /// What is to come before the answer to the question. What callers write meanwhile stands behind it.
-fn missing(shared: &Shared) -> Before {
-    let protocol = shared.protocol.borrow();
-    protocol.before(|token| token.ticket == CANCEL_FENCE)
+fn missing(wire: &Pipeline<Firebird>) -> Before {
+    let queue = wire.driver.queue.borrow();
+    queue.before(|token| token.ticket == CANCEL_FENCE)
 }

@@ -134,7 +134,7 @@ pub struct TlsConfig {
     pub roots: Roots,
     /// The certificate shown to the server.
     pub client: Option<ClientCertificate>,
-    /// Whether the host's name is told in the clear, for proxies.
+    /// Whether the host's name is sent in the clear, for proxies.
     pub sni: bool,
 }
 

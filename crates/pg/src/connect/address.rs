@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use super::Randomness;
-use super::cause::Cause;
 use crate::config::Host;
+use crate::error::Cause;
 use crate::limits::ADDRESSES_MAX;
 
 /// Where one socket is.

@@ -12,13 +12,13 @@ use tsumugi_pg_proto::startup::{self, Encryption, Progress, Startup, StartupSett
 use tsumugi_pg_proto::{Refusal, Session, SqlState};
 
 use super::address::{Address, off_thread};
-use super::cause::Cause;
-use super::phase::Phase;
-use super::session_attrs::Wanted;
+use super::session_attrs::RoleFilter;
 use super::stream::Stream;
 use super::{Canceller, Connected, Randomness, password, socket};
 use crate::config::{ChannelBinding, Config, Host, Secret, SslMode, SslNegotiation};
+use crate::error::Cause;
 use crate::limits::READ_BYTES;
+use crate::phase::Phase;
 use crate::tls::{Tls, server_end_point};
 
 /// What is needed to try one address.
@@ -26,12 +26,12 @@ pub struct Attempt<'a> {
     pub config: &'a Rc<Config>,
     pub host: &'a Host,
     pub address: &'a Address,
-    /// Told as it goes, for a timeout from outside.
+    /// Set as it goes, for a timeout from outside.
     pub phase: &'a Cell<Phase>,
 }
 
 /// A session, and what it runs on.
-struct Opened {
+struct FreshSession {
     stream: Stream,
     input: BytesMut,
     session: Session,
@@ -46,7 +46,11 @@ struct Failure {
 
 impl Attempt<'_> {
     /// A session on a server of the wanted kind.
-    pub async fn run(&self, wanted: Wanted, random: Randomness<'_>) -> Result<Connected, Cause> {
+    pub async fn run(
+        &self,
+        wanted: RoleFilter,
+        random: Randomness<'_>,
+    ) -> Result<Connected, Cause> {
         let ways = self.ways();
         let tls = if ways.iter().all(|way| *way == Encryption::Off) {
             None
@@ -92,9 +96,9 @@ impl Attempt<'_> {
         &self,
         ways: &[Encryption],
         tls: Option<&Tls>,
-        given: &password::Given,
+        given: &password::PasswordSource,
         random: Randomness<'_>,
-    ) -> Result<Opened, Cause> {
+    ) -> Result<FreshSession, Cause> {
         let mut ways = ways.iter().peekable();
         loop {
             let Some(way) = ways.next() else {
@@ -112,9 +116,9 @@ impl Attempt<'_> {
         &self,
         way: Encryption,
         tls: Option<&Tls>,
-        given: &password::Given,
+        given: &password::PasswordSource,
         random: Randomness<'_>,
-    ) -> Result<Opened, Failure> {
+    ) -> Result<FreshSession, Failure> {
         let mut nonce = [0; NONCE_BYTES];
         random(&mut nonce);
         let mut startup = Startup::new(self.settings(way, given.password.as_ref()), nonce);
@@ -137,7 +141,7 @@ impl Attempt<'_> {
         tls: Option<&Tls>,
         mut stream: Stream,
         encrypted: &mut bool,
-    ) -> Result<Opened, Cause> {
+    ) -> Result<FreshSession, Cause> {
         let (mut input, mut output) = (BytesMut::new(), BytesMut::new());
         let mut encrypt = way == Encryption::Direct;
         if !encrypt {
@@ -161,7 +165,7 @@ impl Attempt<'_> {
             output.clear();
             match startup.poll(&mut input, &mut output)? {
                 Some(Progress::Ready(session)) => {
-                    return Ok(Opened {
+                    return Ok(FreshSession {
                         stream,
                         input,
                         session,

@@ -1,5 +1,5 @@
 //! A request to cancel what runs on a connection: a new socket to the same server, encrypted as the first one was.
-//! It cannot name a statement, only a connection: whoever calls it sees to it that the right statement runs there.
+//! It cannot name a statement, only a connection: the caller sees to it that the right statement runs there.
 //! Rule: it is done when the server has closed the socket; before that the signal may still be on its way.
 
 use std::fmt;
@@ -10,11 +10,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::{CancelKey, Refusal, frontend};
 
 use super::address::Address;
-use super::cause::Cause;
-use super::phase::Phase;
 use super::{attempt, socket};
 use crate::config::{Config, Host, SslNegotiation};
-use crate::error::Error;
+use crate::error::{Cause, Error};
+use crate::phase::Phase;
 use crate::tls::Tls;
 
 /// Cancels what runs on one connection.

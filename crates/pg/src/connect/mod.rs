@@ -1,13 +1,11 @@
 //! From a configuration to a session that is ready for its first statement: which host, in which order, encrypted how, within
-//! which time. What is said on the wire belongs to the protocol crate, statements to whoever gets the stream.
-//! Rule: a failure names the host and the phase; when no host will do, every host's failure is told.
+//! which time. What is said on the wire belongs to the protocol crate, statements to the connection that gets the stream.
+//! Rule: a failure names the host and the phase; when no host will do, every host's failure is reported.
 
 mod address;
 mod attempt;
 mod cancel;
-mod cause;
 mod password;
-mod phase;
 mod session_attrs;
 mod socket;
 mod stream;
@@ -20,14 +18,14 @@ use tokio::time::timeout;
 use tsumugi_pg_proto::Session;
 
 use self::attempt::Attempt;
-use self::session_attrs::Wanted;
+use self::session_attrs::RoleFilter;
 use crate::config::{Config, Host, LoadBalanceHosts, TargetSessionAttrs};
 use crate::error::Error;
 
 pub use self::cancel::Canceller;
-pub use self::cause::Cause;
-pub use self::phase::Phase;
 pub use self::stream::Stream;
+pub use crate::error::Cause;
+pub use crate::phase::Phase;
 
 /// Fills a buffer with random bytes; they decide the order of hosts and are the client's part of SCRAM, so they must not be
 /// predictable.
@@ -73,17 +71,17 @@ impl Connector {
         if self.config.load_balance_hosts == LoadBalanceHosts::Random {
             address::shuffle(&mut hosts, random);
         }
-        let rounds: &[Wanted] = match self.config.target_session_attrs {
-            TargetSessionAttrs::Any => &[Wanted::Any],
-            TargetSessionAttrs::ReadWrite => &[Wanted::ReadWrite],
-            TargetSessionAttrs::ReadOnly => &[Wanted::ReadOnly],
-            TargetSessionAttrs::Primary => &[Wanted::Primary],
-            TargetSessionAttrs::Standby => &[Wanted::Standby],
-            TargetSessionAttrs::PreferStandby => &[Wanted::Standby, Wanted::Any],
+        let rounds: &[RoleFilter] = match self.config.target_session_attrs {
+            TargetSessionAttrs::Any => &[RoleFilter::Any],
+            TargetSessionAttrs::ReadWrite => &[RoleFilter::ReadWrite],
+            TargetSessionAttrs::ReadOnly => &[RoleFilter::ReadOnly],
+            TargetSessionAttrs::Primary => &[RoleFilter::Primary],
+            TargetSessionAttrs::Standby => &[RoleFilter::Standby],
+            TargetSessionAttrs::PreferStandby => &[RoleFilter::Standby, RoleFilter::Any],
         };
         let mut failures = Vec::new();
         for wanted in rounds {
-            // What failed in the round before is told by this one again.
+            // What failed in the round before is reported by this one again.
             failures.clear();
             for host in &hosts {
                 match self.host(host, *wanted, random, &mut failures).await {
@@ -104,7 +102,7 @@ impl Connector {
     async fn host(
         &self,
         host: &Host,
-        wanted: Wanted,
+        wanted: RoleFilter,
         random: Randomness<'_>,
         failures: &mut Vec<Error>,
     ) -> Result<Option<Connected>, Error> {

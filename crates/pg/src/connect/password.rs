@@ -7,19 +7,19 @@ use std::path::PathBuf;
 use tsumugi_pg_proto::{Error, Refusal};
 
 use super::address::off_thread;
-use super::cause::Cause;
 use crate::config::{Config, Host, Passfile, Secret};
+use crate::error::Cause;
 use crate::files::read_bounded;
 use crate::platform;
 
 /// The password, and what to say when there is none.
-pub struct Given {
+pub struct PasswordSource {
     pub password: Option<Secret>,
     hint: String,
 }
 
 /// Looks for it.
-pub async fn find(config: &Config, host: &Host) -> Result<Given, Cause> {
+pub async fn find(config: &Config, host: &Host) -> Result<PasswordSource, Cause> {
     let usual = "give it in the URL or in PGPASSWORD";
     let (password, hint) = match (&config.password, &config.passfile) {
         (Some(password), _) => (Some(password.clone()), String::new()),
@@ -38,7 +38,7 @@ pub async fn find(config: &Config, host: &Host) -> Result<Given, Cause> {
             }
         }
     };
-    Ok(Given { password, hint })
+    Ok(PasswordSource { password, hint })
 }
 
 /// The text, or why there is none.
@@ -53,7 +53,7 @@ fn read(path: PathBuf) -> Result<String, String> {
     }
 }
 
-impl Given {
+impl PasswordSource {
     /// Says where a password that is missing may come from.
     pub fn explain(&self, cause: Cause) -> Cause {
         match cause {

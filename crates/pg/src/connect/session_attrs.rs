@@ -7,12 +7,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::backend::Message;
 use tsumugi_pg_proto::{Error, Session, Violation, frontend};
 
-use super::cause::Cause;
 use super::stream::Stream;
+use crate::error::Cause;
 
 /// What one round over the hosts looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RoleFilter {
     Any,
     ReadWrite,
     ReadOnly,
@@ -20,7 +20,7 @@ pub enum Wanted {
     Standby,
 }
 
-impl Wanted {
+impl RoleFilter {
     /// Fails with what the server is instead.
     pub async fn check(
         self,
@@ -28,29 +28,29 @@ impl Wanted {
         stream: &mut Stream,
         leftover: &mut BytesMut,
     ) -> Result<(), Cause> {
-        let told = |name| session.parameters.value(name).map(|value| value == "on");
+        let reported = |name| session.parameters.value(name).map(|value| value == "on");
         let (standby, read_only) = (
-            told("in_hot_standby"),
-            told("default_transaction_read_only"),
+            reported("in_hot_standby"),
+            reported("default_transaction_read_only"),
         );
         let found = match (self, standby, read_only) {
-            (Wanted::Any, ..) => return Ok(()),
-            (Wanted::Primary | Wanted::Standby, Some(standby), _) => standby,
-            (Wanted::ReadWrite | Wanted::ReadOnly, Some(standby), Some(read_only)) => {
+            (RoleFilter::Any, ..) => return Ok(()),
+            (RoleFilter::Primary | RoleFilter::Standby, Some(standby), _) => standby,
+            (RoleFilter::ReadWrite | RoleFilter::ReadOnly, Some(standby), Some(read_only)) => {
                 standby || read_only
             }
-            (Wanted::Primary | Wanted::Standby, ..) => {
+            (RoleFilter::Primary | RoleFilter::Standby, ..) => {
                 ask(stream, leftover, "SELECT pg_catalog.pg_is_in_recovery()").await?
             }
-            (Wanted::ReadWrite | Wanted::ReadOnly, ..) => {
+            (RoleFilter::ReadWrite | RoleFilter::ReadOnly, ..) => {
                 ask(stream, leftover, "SHOW transaction_read_only").await?
             }
         };
         let what = match (self, found) {
-            (Wanted::ReadWrite, true) => "its sessions may not write",
-            (Wanted::ReadOnly, false) => "its sessions may write",
-            (Wanted::Primary, true) => "it is a standby",
-            (Wanted::Standby, false) => "it is no standby",
+            (RoleFilter::ReadWrite, true) => "its sessions may not write",
+            (RoleFilter::ReadOnly, false) => "its sessions may write",
+            (RoleFilter::Primary, true) => "it is a standby",
+            (RoleFilter::Standby, false) => "it is no standby",
             _ => return Ok(()),
         };
         Err(Cause::Unsuitable(what))

@@ -23,7 +23,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Whether nobody between the two sides can read along.
+    /// Whether what is sent can be read by no third party.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Stream::Tls(_))
     }

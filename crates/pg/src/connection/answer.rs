@@ -1,55 +1,32 @@
 //! What a caller holds while its answer is on the way: all of it at once, or part by part. Decodes nothing.
 //! Rule: dropping it leaves the request to its fate and the connection clean.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use tsumugi_wire::Replies;
 
-use super::slots::ReplyChunk;
-use super::{ServerReply, Shared, Ticket, cancel};
-use crate::error::Result;
+use super::driver::{Postgres, ReplyChunk, ReplyItem, ServerReply};
+use crate::error::{Error, Result};
 
 /// The answer to one or several requests that were written together.
-pub struct Answer {
-    shared: Rc<Shared>,
-    ticket: Option<Ticket>,
-}
+pub struct Answer(Replies<Postgres>);
 
 impl Answer {
-    pub(super) fn new(shared: Rc<Shared>, ticket: Ticket) -> Self {
-        Answer {
-            shared,
-            ticket: Some(ticket),
-        }
-    }
-
-    fn poll_with(
-        &mut self,
-        cx: &mut Context<'_>,
-        take: impl FnOnce(&mut VecDeque<Result<ServerReply>>),
-    ) -> Poll<Result<()>> {
-        let ticket = self
-            .ticket
-            .expect("an answer is not polled after it has come");
-        let polled = self
-            .shared
-            .slots
-            .borrow_mut()
-            .poll_replies(ticket, cx, take);
-        if polled.is_ready() {
-            self.ticket = None;
-        }
-        polled
+    pub(super) fn new(replies: Replies<Postgres>) -> Self {
+        Answer(replies)
     }
 
     /// The answers to all requests, in their order. Each may be an error of its own; the outer one is the connection's end.
     pub(crate) async fn all(mut self) -> Result<Vec<Result<ServerReply>>> {
         let mut answers = Vec::new();
-        poll_fn(|cx| self.poll_with(cx, |replies| answers.extend(replies.drain(..)))).await?;
+        poll_fn(|cx| {
+            let replies = &mut self.0;
+            replies.poll_whole(cx, |items| answers.extend(items.drain(..).map(whole)))
+        })
+        .await?;
         Ok(answers)
     }
 }
@@ -59,19 +36,20 @@ impl Future for Answer {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<ServerReply>> {
         let mut answer = None;
-        let polled = self.poll_with(cx, |replies| answer = replies.pop_front());
-        polled.map(|ended| ended.and_then(|()| answer.expect("one request has one answer")))
+        let polled = self.0.poll_whole(cx, |items| answer = items.pop_front());
+        polled.map(|ended| {
+            ended?;
+            whole(answer.expect("one request has one answer"))
+        })
     }
 }
 
-impl Drop for Answer {
-    fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take()
-            && self.shared.slots.borrow_mut().leave(ticket)
-        {
-            cancel::abandoned(&self.shared);
-        }
-        self.shared.let_go(2);
+/// One whole answer, or that it was too large.
+fn whole(item: ReplyItem) -> Result<ServerReply> {
+    match item {
+        ReplyItem::Whole(reply) => Ok(reply),
+        ReplyItem::TooLarge { reply_bytes_max } => Err(Error::TooLarge { reply_bytes_max }),
+        ReplyItem::Chunk(_) => unreachable!("what is awaited whole comes whole"),
     }
 }
 
@@ -100,8 +78,7 @@ pub enum Part {
 
 /// An answer that is read while it comes. Reading slowly makes the server wait.
 pub struct Parts {
-    shared: Rc<Shared>,
-    ticket: Option<Ticket>,
+    replies: Replies<Postgres>,
     /// No other request may follow meanwhile.
     reserves: bool,
     /// Pieces of a long message have come and more are to come.
@@ -109,11 +86,10 @@ pub struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(shared: Rc<Shared>, ticket: Ticket) -> Self {
-        shared.reserved.set(true);
+    pub(super) fn new(replies: Replies<Postgres>) -> Self {
+        Postgres::reserve(replies.pipeline());
         Parts {
-            shared,
-            ticket: Some(ticket),
+            replies,
             reserves: true,
             in_message: false,
         }
@@ -121,26 +97,32 @@ impl Parts {
 
     /// The next part; none when ReadyForQuery has come.
     pub(crate) async fn next(&mut self) -> Result<Option<Part>> {
-        let Some(ticket) = self.ticket else {
+        if !self.replies.is_open() {
             return Ok(None);
+        }
+        let item = poll_fn(|cx| self.replies.poll_next(cx)).await;
+        let chunk = match item {
+            Ok(ReplyItem::Chunk(chunk)) => chunk,
+            Ok(ReplyItem::TooLarge { reply_bytes_max }) => {
+                self.end();
+                return Err(Error::TooLarge { reply_bytes_max });
+            }
+            Ok(ReplyItem::Whole(_)) => unreachable!("what is read in pieces comes in pieces"),
+            Err(lost) => {
+                self.end();
+                return Err(lost.into());
+            }
         };
-        let bit = poll_fn(|cx| self.shared.slots.borrow_mut().poll_bit(ticket, cx)).await;
-        // The pump may have stopped reading because this caller was slow.
-        self.shared.ring();
-        match bit {
-            Ok(ReplyChunk::Part { tag, bytes }) => Ok(Some(Part::Messages { tag, bytes })),
-            Ok(ReplyChunk::Fragment { bytes, left }) => {
+        match chunk {
+            ReplyChunk::Part { tag, bytes } => Ok(Some(Part::Messages { tag, bytes })),
+            ReplyChunk::Fragment { bytes, left } => {
                 let first = !std::mem::replace(&mut self.in_message, left > 0);
                 Ok(Some(Part::Fragment { bytes, first, left }))
             }
-            Ok(ReplyChunk::CopyIn(bytes)) => Ok(Some(Part::CopyIn(bytes))),
-            Ok(ReplyChunk::End) => {
+            ReplyChunk::CopyIn(bytes) => Ok(Some(Part::CopyIn(bytes))),
+            ReplyChunk::End => {
                 self.end();
                 Ok(None)
-            }
-            Err(error) => {
-                self.end();
-                Err(error)
             }
         }
     }
@@ -151,50 +133,42 @@ impl Parts {
         Ok(())
     }
 
-    /// Whether the caller has not been told of the end.
+    /// Whether the caller has not seen the end.
     pub(crate) fn is_open(&self) -> bool {
-        self.ticket.is_some()
+        self.replies.is_open()
     }
 
     /// Whether ReadyForQuery is still to come.
     pub(crate) fn is_due(&self) -> bool {
-        let slots = self.shared.slots.borrow();
-        self.ticket.is_some_and(|ticket| slots.is_due(ticket))
+        self.replies.is_due()
     }
 
     /// Whether there is something to be read, were it an error.
     pub(crate) fn has_news(&self) -> bool {
-        let slots = self.shared.slots.borrow();
-        self.ticket.is_none_or(|ticket| slots.has_news(ticket))
+        self.replies.has_news()
     }
 
     /// From now on other requests may follow.
     pub(crate) fn release(&mut self) {
         if std::mem::take(&mut self.reserves) {
-            self.shared.end_reservation();
+            Postgres::end_reservation(self.replies.pipeline());
         }
     }
 
     /// Leaves the rest of the answer to itself; the server is not asked to stop.
     pub(crate) fn let_run(&mut self) {
-        if self.end() {
-            self.shared.ring();
-        }
+        self.end();
     }
 
-    fn end(&mut self) -> bool {
+    fn end(&mut self) {
         self.release();
-        let ticket = self.ticket.take();
-        ticket.is_some_and(|ticket| self.shared.slots.borrow_mut().leave(ticket))
+        self.replies.close();
     }
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        if self.end() {
-            self.shared.ring();
-            cancel::abandoned(&self.shared);
-        }
-        self.shared.let_go(2);
+        // The replies are dropped next, which has the server stop if it has not ended.
+        self.release();
     }
 }

@@ -2,8 +2,7 @@
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::{Behaviour, Cancel, Connection, Pooling};
-use crate::config::{Config, Pooler};
+use super::{Behaviour, Cancel, Connection};
 use crate::connect::Connector;
 use crate::error::{Error, Result};
 
@@ -50,25 +49,10 @@ impl Connection {
         let start = start
             .iter()
             .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        let mut protocol = connection.0.protocol.borrow_mut();
-        protocol.number_statements_from(start << STATEMENT_BITS);
-        drop(protocol);
+        let mut queue = connection.0.driver.queue.borrow_mut();
+        queue.number_statements_from(start << STATEMENT_BITS);
+        drop(queue);
         Ok(connection)
-    }
-}
-
-impl Behaviour {
-    /// What a configuration says of it.
-    pub fn of(config: &Config) -> Behaviour {
-        Behaviour {
-            statement_cache: config.statement_cache,
-            pooling: match config.pooler {
-                Pooler::Transaction => Pooling::Transaction,
-                _ if config.statement_cache == 0 => Pooling::Transaction,
-                _ => Pooling::Session,
-            },
-            ..Behaviour::default()
-        }
     }
 }
 

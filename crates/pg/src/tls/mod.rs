@@ -152,10 +152,10 @@ fn certificates(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+type ClientIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// What is shown to the server. The usual files need not be there; named ones must.
-fn client(config: &TlsConfig) -> Result<Option<Shown>, Error> {
+fn client(config: &TlsConfig) -> Result<Option<ClientIdentity>, Error> {
     let Some(client) = &config.client else {
         return Ok(None);
     };

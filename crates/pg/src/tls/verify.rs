@@ -1,4 +1,4 @@
-//! Who the server is: nobody in particular, somebody a root signed for, or this very host. Not what is shown to it.
+//! Whether the server's certificate is accepted: any, one that a root signed, or one for this very host. Not what is shown to it.
 //! Dates count for every certificate, the roots too, as they do for libpq.
 //! Rule: whatever is left unchecked, the handshake's own signature never is: it ties the connection to the certificate that
 //! channel binding names.
@@ -30,7 +30,7 @@ pub struct Verifier {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// Who is trusted.
+/// The roots that are trusted.
 #[derive(Debug)]
 struct Roots {
     /// As they are in the file, with their dates where these can be read.

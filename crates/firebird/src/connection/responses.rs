@@ -2,23 +2,23 @@
 //! Rule: dropping it leaves the requests to their fate and the connection clean.
 
 use std::future::poll_fn;
-use std::rc::Rc;
 
 use tsumugi_firebird_proto::Response;
+use tsumugi_wire::{Replies, Ticket};
 
-use super::slots::{Answer, Ticket};
-use super::{Shared, Writer, cancel};
+use super::answer::Answer;
+use super::driver::{Firebird, Writer};
 use crate::error::{Error, Result, StatementFate};
 
 /// Answers to one group of requests, and to those that follow it.
-pub(crate) struct Asked {
-    shared: Rc<Shared>,
+pub(crate) struct Responses {
+    replies: Replies<Firebird>,
     ticket: Ticket,
 }
 
-impl Asked {
-    pub(super) fn new(shared: Rc<Shared>, ticket: Ticket) -> Self {
-        Asked { shared, ticket }
+impl Responses {
+    pub(super) fn new(replies: Replies<Firebird>, ticket: Ticket) -> Self {
+        Responses { replies, ticket }
     }
 
     /// The next answer, in the order of the requests.
@@ -26,10 +26,8 @@ impl Asked {
     /// # Errors
     /// [`Error::Lost`].
     pub(crate) async fn next(&mut self) -> Result<Answer> {
-        let answer = poll_fn(|cx| self.shared.slots.borrow_mut().poll(self.ticket, cx)).await;
-        // The pump may have stopped reading because this caller was slow.
-        self.shared.ring();
-        answer
+        let item = poll_fn(|cx| self.replies.poll_next(cx)).await?;
+        Ok(item.answer)
     }
 
     /// The next answer, which is a response.
@@ -46,9 +44,9 @@ impl Asked {
     /// Writes further requests whose answers come here.
     ///
     /// # Errors
-    /// As [`super::Connection::ask`].
+    /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
     pub(crate) fn more(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<()> {
-        let written = self.shared.write(self.ticket, write);
+        let written = Firebird::write(self.replies.pipeline(), self.ticket, write);
         written.map_err(|error| match error {
             // What came before was sent.
             Error::Lost { reason, .. } => Error::Lost {
@@ -57,18 +55,5 @@ impl Asked {
             },
             other => other,
         })
-    }
-}
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        let (due, orphans) = self.shared.slots.borrow_mut().leave(self.ticket);
-        for orphan in orphans {
-            self.shared.undo(orphan);
-        }
-        if due {
-            cancel::abandoned(&self.shared);
-        }
-        self.shared.let_go(2);
     }
 }

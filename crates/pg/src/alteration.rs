@@ -3,23 +3,12 @@
 
 use std::rc::Rc;
 
-use tsumugi_pg_proto::types::{Format, Kind, Oid, Type, print};
+use tsumugi_pg_proto::types::{Format, Oid, print};
 
 use crate::connection::Connection;
 use crate::error::Result;
 use crate::rows::Rows;
-use crate::statement::{Column, Description};
-
-/// Whether values of this type hold rows, whose fields the catalogue describes.
-pub(crate) fn holds_rows(ty: &Type) -> bool {
-    match ty.kind() {
-        Kind::Composite(_) => true,
-        Kind::Array(part) | Kind::Range(part) | Kind::Multirange(part) | Kind::Domain(part) => {
-            holds_rows(part)
-        }
-        _ => false,
-    }
-}
+use crate::statement::{Column, Description, holds_rows};
 
 impl Connection {
     /// The rows, with columns that describe them as they are.
@@ -33,8 +22,8 @@ impl Connection {
         if agrees(&rows) {
             return (rows, description);
         }
-        self.0.catalogue.forget();
-        self.0.cache.borrow_mut().forget(sql, hints);
+        self.0.driver.catalogue.forget();
+        self.0.driver.cache.borrow_mut().forget(sql, hints);
         match self.prepare(sql, hints).await {
             Ok(renewed) if renewed.columns.len() == description.columns.len() => {
                 (rows.described_by(&renewed.columns), renewed)
@@ -58,8 +47,8 @@ impl Connection {
             Some(described) if !described.is(&description.columns) => described.columns(),
             _ => return Ok((rows, Rc::clone(description))),
         };
-        self.0.cache.borrow_mut().forget(sql, hints);
-        let renewed = Rc::new(description.with_columns(self, columns).await?);
+        self.0.driver.cache.borrow_mut().forget(sql, hints);
+        let renewed = Rc::new(description.with_columns(self.columns_of(columns).await?));
         Ok((rows.described_by(&renewed.columns), renewed))
     }
 }

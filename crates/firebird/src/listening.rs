@@ -1,0 +1,24 @@
+//! What a connection knows of its events: whether there is a listener, and the second connection. Reads nothing.
+//! Rule: the second connection is kept from one listener to the next.
+
+use std::cell::{Cell, RefCell};
+
+use bytes::BytesMut;
+use tokio::net::TcpStream;
+
+/// What a connection knows of its events.
+#[derive(Default)]
+pub(crate) struct Listening {
+    /// There is a listener.
+    pub(crate) busy: Cell<bool>,
+    /// The second connection, while there is no listener.
+    pub(crate) second: RefCell<Option<Second>>,
+    /// The number of the last listener, by which its requests are told from those of listeners before it.
+    pub(crate) last: Cell<u32>,
+}
+
+/// The connection on which the server reports events.
+pub(crate) struct Second {
+    pub(crate) stream: TcpStream,
+    pub(crate) input: BytesMut,
+}

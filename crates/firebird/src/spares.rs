@@ -1,0 +1,108 @@
+//! The transactions that one connection keeps begun for the next statements that may write outside of any. Begins none.
+//! Rule: the oldest is given first, because the server keeps old versions of rows for its sake.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use tsumugi_firebird_proto::handle::Transaction;
+
+use crate::limits::SPARE_TRANSACTIONS_MAX;
+
+/// What a connection has for such statements.
+#[derive(Default)]
+pub(crate) struct Singles {
+    /// Begun, and nothing was done in them; the oldest first.
+    pub(crate) spare: RefCell<VecDeque<Transaction>>,
+    /// How many of those were there at any time since somebody last looked.
+    unused: Cell<usize>,
+    /// On their way to be spare.
+    pub(crate) coming: Cell<usize>,
+    /// Statements that wait for one of those.
+    waiting: Cell<usize>,
+    /// A statement holds rows of its own from one write to the next.
+    pub(crate) busy: Cell<bool>,
+    wakers: RefCell<Vec<Waker>>,
+}
+
+/// One of those who wait for a transaction that is coming.
+struct Waiting<'a>(&'a Singles);
+
+impl Singles {
+    pub(crate) fn wait(&self, cx: &Context<'_>) {
+        self.wakers.borrow_mut().push(cx.waker().clone());
+    }
+
+    pub(crate) fn wake(&self) {
+        for waker in self.wakers.take() {
+            waker.wake();
+        }
+    }
+
+    /// One that was being begun has come, or has not.
+    pub(crate) fn came(&self, transaction: Option<Transaction>) {
+        self.coming.set(self.coming.get().saturating_sub(1));
+        self.spare.borrow_mut().extend(transaction);
+        self.wake();
+    }
+
+    /// The connection has ended.
+    pub(crate) fn lose(&self) {
+        self.coming.set(0);
+        self.spare.borrow_mut().clear();
+        self.wake();
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.spare.borrow().len() + self.coming.get() < SPARE_TRANSACTIONS_MAX
+    }
+
+    /// The oldest that is spare.
+    fn take(&self) -> Option<Transaction> {
+        let mut spare = self.spare.borrow_mut();
+        let oldest = spare.pop_front();
+        self.unused.set(self.unused.get().min(spare.len()));
+        oldest
+    }
+
+    /// Those that nobody would have missed since this was called last, the oldest.
+    pub(crate) fn take_unused(&self) -> Vec<Transaction> {
+        let mut spare = self.spare.borrow_mut();
+        let unused = self.unused.get().min(spare.len());
+        let taken = spare.drain(..unused).collect();
+        self.unused.set(spare.len());
+        taken
+    }
+
+    /// A spare one, or one that comes and that nobody else waits for.
+    pub(crate) async fn next(&self) -> Option<Transaction> {
+        let mut mine = None;
+        poll_fn(|cx| {
+            if let Some(transaction) = self.take() {
+                return Poll::Ready(Some(transaction));
+            }
+            let others = self.waiting.get() - usize::from(mine.is_some());
+            if self.coming.get() <= others {
+                return Poll::Ready(None);
+            }
+            mine.get_or_insert_with(|| Waiting::new(self));
+            self.wait(cx);
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl<'a> Waiting<'a> {
+    fn new(singles: &'a Singles) -> Waiting<'a> {
+        singles.waiting.set(singles.waiting.get() + 1);
+        Waiting(singles)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get() - 1);
+    }
+}
