@@ -28,6 +28,7 @@ mod csv;
 mod database;
 mod decimal;
 mod error;
+mod executed;
 mod executor;
 mod feed;
 mod firebird;
@@ -38,32 +39,31 @@ mod log;
 mod metrics;
 mod options;
 mod outcome;
-mod pool;
 mod postgres;
 mod query;
 mod rows;
 pub mod schema;
+mod sequence;
+mod server;
 mod session;
 pub mod sqlite;
-mod statement_context;
-mod statement_stats;
 mod value;
 mod watched;
 
 pub use batch::BatchSize;
-pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
+pub use database::{Database, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Refusal, Result};
+pub use executed::Executed;
 pub use executor::Executor;
 pub use feed::{Format, RowEncoder};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
+    Access, Atomicity, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
 };
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
-pub use tsumugi_pg::Atomicity;
 pub use value::{Rich, Value, ValueKind, ValueRef};
 pub use watched::{PoolScope, Watched};
 

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tsumugi_pg::Atomicity;
 use tsumugi_sql::Statement;
 
 use crate::batch::BatchSize;
-use crate::database::{Database, Executed, RowStream, Transaction};
+use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
-use crate::executor::in_turn;
-use crate::options::TransactionOptions;
+use crate::executed::Executed;
+use crate::options::{Atomicity, TransactionOptions};
 use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
+use crate::sequence::in_turn;
 use crate::value::Value;
 
 impl Database {

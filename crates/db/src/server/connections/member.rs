@@ -20,7 +20,7 @@ pub(crate) struct Member<C> {
 enum State {
     Free,
     Shared(usize),
-    Kept,
+    Exclusive,
 }
 
 impl<C> Member<C> {
@@ -44,7 +44,7 @@ impl<C> Member<C> {
     pub(super) fn sharers(&self) -> usize {
         match self.state.get() {
             State::Shared(sharers) => sharers,
-            State::Free | State::Kept => 0,
+            State::Free | State::Exclusive => 0,
         }
     }
 
@@ -95,7 +95,7 @@ impl<C> Member<C> {
 
     /// One more shares it.
     pub(super) fn join(&self) {
-        debug_assert!(self.state.get() != State::Kept);
+        debug_assert!(self.state.get() != State::Exclusive);
         self.state.set(State::Shared(self.sharers() + 1));
     }
 
@@ -111,13 +111,13 @@ impl<C> Member<C> {
     /// One keeps it alone.
     pub(super) fn take(&self) {
         debug_assert!(self.is_free());
-        self.state.set(State::Kept);
+        self.state.set(State::Exclusive);
     }
 
     /// The last one who shared it keeps it alone.
     pub(super) fn keep(&self) {
         debug_assert!(self.sharers() == 1);
-        self.state.set(State::Kept);
+        self.state.set(State::Exclusive);
     }
 
     /// Nobody has it any more.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Failed};
 use crate::options::Options;
-use crate::pool::AcquireError;
 use crate::value::Value;
+
+use super::connections::AcquireError;
 
 /// What failed, and with what options.
 pub(crate) struct StatementContext<'a> {
@@ -45,9 +46,18 @@ impl StatementContext<'_> {
         }
     }
 
+    /// The result is larger than one may be.
+    pub(crate) fn too_large(self, max: usize) -> Error {
+        Error::TooLarge {
+            limit: "rows_max_bytes",
+            max,
+            statement: self.failed(String::new()),
+        }
+    }
+
     /// No connection was to be had.
-    pub(crate) fn missed(self, missed: AcquireError) -> Error {
-        match missed {
+    pub(crate) fn not_acquired(self, error: AcquireError) -> Error {
+        match error {
             AcquireError::Timeout {
                 waited,
                 reason: None,

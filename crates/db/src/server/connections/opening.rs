@@ -89,7 +89,7 @@ fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
     tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
     *pool.opening.last_failure.borrow_mut() = Some(Rc::clone(&reason));
     // Connections that there are go on serving: who waits for one of them gets it.
-    if refused.outlook == Retryable::Permanent && pool.members.borrow().is_empty() {
+    if refused.retryable == Retryable::Permanent && pool.members.borrow().is_empty() {
         pool.queue.refuse(&AcquireError::Refused(reason));
     }
 }
@@ -99,7 +99,7 @@ impl Refused {
     fn at_once() -> Refused {
         Refused {
             reason: "the server closed the connection at once".into(),
-            outlook: Retryable::Transient,
+            retryable: Retryable::Transient,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A pool of connections for one worker: many callers share few connections for single statements, one caller keeps one
+//! The connections of one worker to one database: many callers share few for single statements, one caller has one alone
 //! for a transaction. Knows no driver and no SQL: a [`Link`] opens, judges and cleans connections.
 //! Rule: it lives on one thread, has no lock, and only hands out connections that its link calls usable.
 //!
@@ -44,8 +44,11 @@ pub(crate) trait Link: 'static {
     /// Whether one that somebody had alone is as he got it.
     fn is_clean(&self, connection: &Self::Connection) -> bool;
 
-    /// Called about once a second for every connection: to end one that has been silent for too long.
-    fn look_after(&self, connection: &Self::Connection);
+    /// Since when the server has sent nothing although it owes an answer.
+    fn silent_since(&self, connection: &Self::Connection) -> Option<Instant>;
+
+    /// Called about once a second for every connection.
+    fn look_after(&self, _: &Self::Connection) {}
 
     /// Since when the oldest statement has been waiting for its answer, if any does.
     fn unanswered_since(&self, connection: &Self::Connection) -> Option<Instant>;
@@ -66,7 +69,7 @@ pub(crate) struct Refused {
     /// In words, without secrets.
     pub(crate) reason: Rc<str>,
     /// Whether trying again can help.
-    pub(crate) outlook: Retryable,
+    pub(crate) retryable: Retryable,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,8 @@ pub(crate) struct Settings {
     pub(crate) lifetime: Duration,
     /// How long an unneeded connection above `min` stays open.
     pub(crate) idle: Duration,
+    /// How long a server may be silent that owes an answer before the connection counts as lost.
+    pub(crate) silence_max: Duration,
 }
 
 /// A shared connection whose oldest statement waits longer than this gets no new ones while another is free: most statements take
@@ -130,12 +135,12 @@ pub(crate) struct Figures {
     pub(crate) wait: Duration,
 }
 
-/// A pool. Clones are the same pool.
-pub(crate) struct Pool<L: Link>(Rc<Inner<L>>);
+/// A pool of connections. Clones are the same pool.
+pub(crate) struct Connections<L: Link>(Rc<Inner<L>>);
 
-impl<L: Link> Clone for Pool<L> {
+impl<L: Link> Clone for Connections<L> {
     fn clone(&self) -> Self {
-        Pool(Rc::clone(&self.0))
+        Connections(Rc::clone(&self.0))
     }
 }
 
@@ -161,7 +166,7 @@ fn add(count: &Cell<u64>) {
     count.set(count.get() + 1);
 }
 
-impl<L: Link> Pool<L> {
+impl<L: Link> Connections<L> {
     /// A pool, and its upkeep as a task of this thread. Opens nothing yet but `min` connections, in the background.
     pub(crate) fn new(link: L, settings: Settings) -> Self {
         let inner = Rc::new(Inner {
@@ -174,7 +179,7 @@ impl<L: Link> Pool<L> {
             closed: Cell::new(false),
         });
         upkeep::start(&inner);
-        Pool(inner)
+        Connections(inner)
     }
 
     /// A connection together with others, for one statement outside a transaction.
@@ -242,7 +247,7 @@ impl<L: Link> Pool<L> {
     }
 
     /// Whether both are the same pool.
-    pub(crate) fn is(&self, other: &Pool<L>) -> bool {
+    pub(crate) fn is(&self, other: &Connections<L>) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 

@@ -29,6 +29,10 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
     let pool = pool.upgrade()?;
     for member in pool.members.borrow().iter() {
         member.age();
+        let silent = pool.link.silent_since(&member.connection);
+        if silent.is_some_and(|since| since.elapsed() > pool.settings.silence_max) {
+            pool.link.end(&member.connection);
+        }
         pool.link.look_after(&member.connection);
     }
     if pool.closed.get() {
