@@ -72,11 +72,7 @@ impl Backend for Firebird {
     }
 
     fn plan(&self, sql: &str, _: Scope) -> Result<Effect, &'static str> {
-        match plan::effect(sql) {
-            Effect::Transaction => Err(TRANSACTION),
-            Effect::Session => Err(SESSION),
-            effect => Ok(effect),
-        }
+        permitted(sql)
     }
 
     fn needs_exclusive(effect: &Effect) -> bool {
@@ -113,7 +109,7 @@ impl Backend for Firebird {
 
     fn script<'s>(&self, sql: &'s str) -> Result<Vec<(&'s str, Effect)>, &'static str> {
         let statements = plan::statements(sql).into_iter();
-        let planned = statements.map(|one| Ok((one, self.plan(one, Scope::Exclusive)?)));
+        let planned = statements.map(|one| Ok((one, permitted(one)?)));
         planned.collect()
     }
 
@@ -128,6 +124,15 @@ impl Backend for Firebird {
             reply.finish().await?;
         }
         Ok(())
+    }
+}
+
+/// What a statement does, unless it is for a transaction's methods or would outlast its caller.
+fn permitted(sql: &str) -> Result<Effect, &'static str> {
+    match plan::effect(sql) {
+        Effect::Transaction => Err(TRANSACTION),
+        Effect::Session => Err(SESSION),
+        effect => Ok(effect),
     }
 }
 

@@ -185,8 +185,7 @@ impl Transactional for Firebird {
         let pool = &transaction.pool;
         transaction.check()?;
         let script = pool.backend.script(&sql);
-        let script =
-            script.map_err(|refusal| pool.statement(Arc::clone(&sql), &[]).usage(refusal))?;
+        let script = script.map_err(|refusal| pool.statement(sql.clone(), &[]).usage(refusal))?;
         let run = async {
             for (statement, effect) in script {
                 if Firebird::prepare(transaction, Some(&effect)).await? == Proceed::Run {

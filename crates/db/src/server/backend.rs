@@ -174,7 +174,7 @@ impl<B: Backend> PoolInner<B> {
     /// The plan of a statement that may run in this place.
     pub(crate) fn plan(&self, sql: &Arc<str>, values: &[Value], scope: Scope) -> Result<B::Plan> {
         let plan = self.backend.plan(sql, scope);
-        plan.map_err(|refusal| self.statement(Arc::clone(sql), values).usage(refusal))
+        plan.map_err(|refusal| self.statement(sql.clone(), values).usage(refusal))
     }
 
     /// A connection alone, for this statement.
@@ -293,12 +293,12 @@ impl<B: Backend> PoolInner<B> {
         let logged = answer.as_ref();
         let logged = logged.map(|answer| started.map(|_| answer.given_or_changed()));
         self.stats.log(started, sql, values, logged);
-        answer.map_err(|fault| fault.into_error(self.statement(Arc::clone(sql), values)))
+        answer.map_err(|fault| fault.into_error(self.statement(sql.clone(), values)))
     }
 
     /// What a script came to, counted.
     pub(crate) fn finish_script(&self, sql: &Arc<str>, outcome: Outcome<B, ()>) -> Result<()> {
-        let statement = || self.statement(Arc::clone(sql), &[]);
+        let statement = || self.statement(sql.clone(), &[]);
         let outcome = outcome.map_err(|fault| fault.into_error(statement()));
         self.stats.count(outcome)
     }

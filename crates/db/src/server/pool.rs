@@ -125,8 +125,7 @@ impl<B: Transactional> Pool<B> {
     pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
         let pool = &self.0;
         let script = pool.backend.script(&sql);
-        let script =
-            script.map_err(|refusal| pool.statement(Arc::clone(&sql), &[]).usage(refusal))?;
+        let script = script.map_err(|refusal| pool.statement(sql.clone(), &[]).usage(refusal))?;
         let connection = pool.exclusive(&sql, &[]).await?;
         let outcome = pool.script(&connection, &sql, script).await;
         pool.finish_script(&sql, outcome)

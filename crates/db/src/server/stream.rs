@@ -150,7 +150,7 @@ impl<B: Streaming> RowStream<B> {
             return Ok(None);
         }
         let next = next.map_err(|fault| {
-            let statement = self.pool.statement(Arc::clone(&self.sql), &self.values);
+            let statement = self.pool.statement(self.sql.clone(), &self.values);
             fault.into_error(statement)
         });
         let next = self.pool.stats.count(next)?;
