@@ -242,7 +242,7 @@ impl Database {
 ///
 /// A call whose future is dropped after it was first polled and before it has ended, as by `select!` or a timeout around it, ends the
 /// transaction on all databases: what it did is not known, not even whether it only reads, so everything is rolled back at once, and all later calls,
-/// `commit` too, say [`Error::RolledBack`]. Of a `commit` itself nobody knows how it ended. A [`RowStream`] may be dropped, and so may the futures of its [`RowStream::next`].
+/// `commit` too, say [`Error::RolledBack`]. Of a `commit` itself it is not known how it ended. A [`RowStream`] may be dropped, and so may the futures of its [`RowStream::next`].
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Transaction {

@@ -236,7 +236,7 @@ impl CopyIn {
     }
 }
 
-/// Data on their way out of a table. Dropped before its end the server is told to stop.
+/// Data on their way out of a table. Dropped before its end the server stops it.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum CopyOut {
@@ -267,24 +267,24 @@ pub enum Listener {
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Somebody notified a channel.
+    /// A notification came.
     Notification {
         /// The channel.
         channel: String,
-        /// What was said; may be empty.
+        /// May be empty.
         payload: String,
-        /// The server's process for whoever said it.
+        /// The server's process for the connection that sent it.
         process_id: u32,
     },
     /// The connection had been lost, or more came than waited to be heard: notifications may have been missed.
-    AcquireError,
+    Gap,
 }
 
 impl Listener {
     /// What was heard next. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] when the server knows us and refuses; otherwise a lost connection is opened again.
+    /// [`Error::Unreachable`] when the server understood and refused; otherwise a lost connection is opened again.
     pub async fn recv(&mut self) -> Result<Heard> {
         let Listener::Postgres(listener) = self;
         listener.recv().await

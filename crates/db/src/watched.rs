@@ -1,4 +1,4 @@
-//! Figures of databases for who publishes them. Knows no exporter and keeps no connection open.
+//! Figures of databases for exporters. Knows no exporter and keeps no connection open.
 //! Rule: a name shows neither user nor password.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The contents of blobs, which a row only names: they are read before anybody sees the row.
-//! Rule: as many blobs are asked for at once as [`BLOBS_AHEAD`], and together they are no larger than a result may be.
+//! The contents of blobs, which a row only names: they are read before the row is given to a caller.
+//! Rule: [`BLOBS_AHEAD`] blobs are read at the same time, and together they are no larger than a result may be.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -22,7 +22,7 @@ pub(super) struct Change {
     /// There are changes that are not committed.
     open: Cell<bool>,
     /// There were, and they are.
-    kept: Cell<bool>,
+    is_committed: Cell<bool>,
     /// The transaction has the lock of the schema.
     locked: Cell<bool>,
 }
@@ -49,7 +49,7 @@ impl Change {
                 | TransactionMode::Exclusive => Wanted::Nothing,
             },
             open: Cell::new(false),
-            kept: Cell::new(false),
+            is_committed: Cell::new(false),
             locked: Cell::new(false),
         }
     }
@@ -60,7 +60,7 @@ impl Change {
 
     pub(super) fn note_commit(&self) {
         self.open.set(false);
-        self.kept.set(true);
+        self.is_committed.set(true);
     }
 
     /// Whether something has to happen before another statement.
@@ -69,8 +69,8 @@ impl Change {
     }
 
     /// Whether changes have been committed.
-    pub(super) fn is_kept(&self) -> bool {
-        self.kept.get()
+    pub(super) fn is_committed(&self) -> bool {
+        self.is_committed.get()
     }
 
     pub(super) fn is_trial(&self) -> bool {
@@ -101,7 +101,7 @@ enum LockOutcome {
     Held(Transaction),
     /// Another transaction has it.
     Busy,
-    /// The table was not there. Now it is, whoever of several made it.
+    /// The table was not there. Now it is, made by this connection or another.
     Made,
 }
 

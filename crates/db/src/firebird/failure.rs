@@ -1,5 +1,5 @@
 //! From the driver's errors to ours. Decides nothing about what happens next.
-//! Rule: what a server says may quote data, and then it is shown only to who asks for the detail.
+//! Rule: what a server says may quote data, and then it is shown only as the detail of an error.
 
 use std::fmt;
 
@@ -56,7 +56,7 @@ impl DriverError for Driver {
     }
 }
 
-/// The type of a placeholder, or of an expression, cannot be told.
+/// The type of a placeholder, or of an expression, is not known.
 const UNKNOWN_TYPE: GdsCode = GdsCode(335_544_573);
 
 /// Conflicts with other transactions, under all their codes.

@@ -190,7 +190,7 @@ fn is_missing(said: &ServerError) -> bool {
     said.has(GdsCode::IO)
 }
 
-/// Whether trying again can help: not when the server knows us and refuses.
+/// Whether trying again can help: not when the server understood and refused.
 fn retryable(error: &Error) -> Retryable {
     let known = match error {
         Error::Config { .. } => true,

@@ -33,7 +33,7 @@ impl OpenTransaction {
     }
 }
 
-/// What the server is told of a transaction.
+/// The parameters that begin a transaction.
 pub(super) fn parameters(options: &Options, transaction: &TransactionOptions) -> Parameters {
     let isolation = match transaction.isolation {
         Isolation::Default | Isolation::ReadCommitted => ServerIsolation::ReadCommitted,

@@ -25,7 +25,7 @@ use crate::server::{
 };
 use crate::value::Value;
 
-/// What is kept of a transaction beside what is open.
+/// What belongs to a transaction beside what is open.
 pub(crate) struct State {
     parameters: Parameters,
     change: Change,
@@ -49,7 +49,7 @@ impl Transaction<Firebird> {
 
     /// Whether changes of tables have been committed before the end.
     pub(crate) fn has_kept(&self) -> bool {
-        self.inner().state.change.is_kept()
+        self.inner().state.change.is_committed()
     }
 }
 

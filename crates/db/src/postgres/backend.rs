@@ -1,5 +1,5 @@
 //! PostgreSQL as a backend: how its statements are planned and run, and what may be left on a shared connection.
-//! Rule: a statement that changed a shared session fails, and nobody gets the connection after it.
+//! Rule: a statement that changed a shared session fails, and its connection is closed.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -155,7 +155,7 @@ impl Backend for Postgres {
 }
 
 impl Session {
-    /// A statement with this effect is about to run here, and nobody else uses the connection.
+    /// A statement with this effect is about to run here; no other caller uses the connection.
     pub(super) fn note(&self, effect: Effect) {
         if matches!(effect, Effect::Session | Effect::Procedure) {
             self.changed.set(true);

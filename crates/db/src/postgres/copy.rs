@@ -1,4 +1,4 @@
-//! COPY in both directions, on a connection that nobody else uses meanwhile. Knows no format of the data.
+//! COPY in both directions, on a connection that its caller has alone meanwhile. Knows no format of the data.
 //! Rule: the connection goes back to the pool when the COPY is over or dropped, and the driver has given it up by then.
 
 use std::rc::{Rc, Weak};

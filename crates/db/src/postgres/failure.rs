@@ -1,5 +1,5 @@
 //! From the driver's errors to ours. Decides nothing about what happens next.
-//! Rule: what a server says may quote data: its DETAIL is shown only to who asks for it.
+//! Rule: what a server says may quote data: its DETAIL is shown only on request.
 
 use std::fmt;
 

@@ -162,7 +162,7 @@ fn reason(error: &Error, database: &str) -> String {
     }
 }
 
-/// Whether trying again can help: not when the server knows us and refuses.
+/// Whether trying again can help: not when the server understood and refused.
 fn retryable(error: &Error) -> Retryable {
     match error {
         Error::Config { .. } => Retryable::Permanent,

@@ -73,7 +73,7 @@ impl Listener {
                 process_id,
             }),
             // A gap in time or in the queue: either way something may be missing.
-            _ => Ok(Heard::AcquireError),
+            _ => Ok(Heard::Gap),
         }
     }
 }

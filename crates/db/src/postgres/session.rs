@@ -1,4 +1,4 @@
-//! A connection in the hands of one caller, who may leave what he likes in its session.
+//! A connection that one caller has alone and whose session may be changed.
 //! Rule: the session counts as changed from the beginning, so the pool makes it as new before the next caller has it.
 
 use std::cell::RefCell;
@@ -110,7 +110,7 @@ impl Session {
         CopyOut::begin(&self.pool, Rc::clone(&self.connection), sql).await
     }
 
-    /// Whether a transaction is open, whoever began it.
+    /// Whether a transaction is open, also one that SQL began.
     pub(crate) async fn is_in_transaction(&self) -> Result<bool> {
         // The end of one that was dropped may be on its way.
         if self.connection.awaited() > 0 {

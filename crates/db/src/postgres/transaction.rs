@@ -28,7 +28,7 @@ pub(crate) struct OpenTransaction {
     lender: Lender,
 }
 
-/// Who has the connection after the transaction.
+/// Where the connection goes after the transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lender {
     /// The pool, which rolls back what is open.
@@ -90,7 +90,7 @@ async fn begin(
             Access::ReadOnly => ServerAccess::ReadOnly,
         },
     };
-    // Made before it is asked for, so that a future dropped meanwhile undoes it.
+    // Made before the command is sent, so that a future dropped meanwhile undoes it.
     let guard = RollBackGuard(&open);
     let begun = pool.command("BEGIN", open.begin_unguarded(begin)).await;
     begun.map_err(|fault| pool.error("BEGIN", fault))?;
@@ -105,7 +105,7 @@ async fn begin(
 
 impl Transactional for Postgres {
     const NAME: &'static str = "PostgreSQL";
-    /// It was told `idle_timeout`.
+    /// The server knows `idle_timeout` and ends them.
     const KEEPS_IDLE: bool = false;
     type Open = OpenTransaction;
     type Closing = OpenTransaction;

@@ -117,7 +117,7 @@ pub(crate) type Outcome<B, T> = Result<T, Fault<<B as Backend>::Error>>;
 /// Where a statement is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Outside of a transaction, where the next statement of somebody else runs as well.
+    /// Outside of a transaction, where the statements of other callers run as well.
     Shared,
     /// Where no other caller is.
     Exclusive,

@@ -1,10 +1,10 @@
 //! What every database behind a server needs in one worker: a pool, transactions with savepoints, streams of rows, accounting.
 //! Generic over a [`Backend`], which is one database with its driver. Names no driver. Rule: what callers are promised is decided here,
-//! so that it is the same on every server; a backend says only how its server is asked.
+//! so that it is the same on every server; a backend says only how its server is spoken to.
 //!
 //! | file | what it has |
 //! | --- | --- |
-//! | `connections/` | who gets which connection, when one is opened and closed |
+//! | `connections/` | which caller gets which connection, when one is opened and closed |
 //! | `backend.rs` | the trait of statements, and what a pool does around each of them |
 //! | `stream.rs` | rows in batches |
 //! | `transaction.rs` | transactions and savepoints |

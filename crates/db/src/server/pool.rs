@@ -94,7 +94,7 @@ impl<B: Transactional> Pool<B> {
         let outcome = pool.bounded_query(&connection, &plan, &sql, &values).await;
         let mut outcome = B::check(&connection, &plan, outcome);
         if outcome.as_ref().is_err_and(Fault::is_unsent) {
-            // The connection was ended for what somebody else had left running on it: the next one has nothing to do with that.
+            // The connection was ended for what another caller had left running on it: the next one has nothing to do with that.
             drop(connection);
             outcome = match Box::pin(self.run_again(&plan, &sql, &values)).await {
                 Ok(outcome) => outcome,

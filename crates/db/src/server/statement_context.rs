@@ -1,5 +1,5 @@
 //! A statement that failed, or that no connection was to be had for: what every driver to a server makes of that.
-//! Rule: what was tried goes into the error, for who asks for it.
+//! Rule: the statement goes into the error, for callers that look at it.
 
 use std::sync::Arc;
 

@@ -29,7 +29,7 @@ pub(crate) trait Streaming: Backend {
     ) -> impl Future<Output = Outcome<Self, Self::Cursor>>;
 }
 
-/// What a server has open for a stream. Dropped, it is closed, and then what it kept is given back.
+/// What a server has open for a stream. Dropped, it is closed, and then its connection is given back.
 pub(crate) trait Cursor<B: Backend> {
     fn columns(&self) -> &Arc<Columns>;
 

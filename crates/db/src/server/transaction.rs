@@ -28,13 +28,13 @@ use super::stream::{RowStream, StreamLock, StreamOwner, Streaming};
 pub(crate) trait Transactional: Streaming {
     /// Its name in messages.
     const NAME: &'static str;
-    /// Whether the server leaves a transaction open that nothing is asked of.
+    /// Whether the server leaves an idle transaction open.
     const KEEPS_IDLE: bool;
     /// A transaction that is open. Clones are the same one.
     type Open: Clone;
     /// The only one of the clones.
     type Closing;
-    /// What is kept of a transaction beside, also when it has ended.
+    /// What belongs to a transaction beside, also when it has ended.
     type State;
 
     fn begin(
@@ -129,7 +129,7 @@ pub(crate) struct SavepointName {
     pub(crate) depth: usize,
 }
 
-/// A transaction that ends when nothing is asked of it.
+/// A transaction that ends when it is idle.
 pub(crate) trait Expiry {
     /// Rolls back if `idle_timeout` has passed.
     fn end_if_idle(&self);
@@ -149,10 +149,10 @@ pub(crate) struct TransactionInner<B: Transactional> {
     undo: Cell<Option<SavepointName>>,
     is_streaming: Cell<bool>,
     running: Cell<usize>,
-    /// Whether the end waits for calls, and what tells it that one has ended.
+    /// Whether the end waits for calls, and what wakes it when one has ended.
     is_ending: Cell<bool>,
     idle: Notify,
-    /// When something was last asked of it, if that matters.
+    /// When it was last used, if that matters.
     used: Cell<Option<Instant>>,
     pub(crate) state: B::State,
 }
@@ -244,7 +244,7 @@ impl<B: Transactional> Transaction<B> {
         let number = self.0.savepoints.borrow_mut().open();
         let depth = self.0.savepoints.borrow().depth();
         let name = SavepointName { number, depth };
-        // Made before it is asked for, so that a future dropped meanwhile undoes it.
+        // Made before the command is sent, so that a future dropped meanwhile undoes it.
         let savepoint = Savepoint {
             transaction: Rc::downgrade(&self.0),
             name,

@@ -1,5 +1,5 @@
 //! One connection in the pool and who has it. Decides nothing: the pool does.
-//! Rule: it is free, shared by some, or kept by one; never two of these.
+//! Rule: it is free, shared by some, or one caller has it alone; never two of these.
 
 use std::cell::Cell;
 
@@ -57,7 +57,7 @@ impl<C> Member<C> {
         self.reserved.get()
     }
 
-    /// Takes no new sharers: somebody waits to have it alone.
+    /// Takes no new sharers: a caller waits to have it alone.
     pub(super) fn reserve(&self) {
         self.reserved.set(true);
     }
@@ -67,7 +67,7 @@ impl<C> Member<C> {
         self.reserved.set(false);
     }
 
-    /// Takes nobody new any more once it is too old. Called by the clock, so that handing it out need not look there.
+    /// Takes no new callers once it is too old. Called by the clock, so that handing it out need not look there.
     pub(super) fn age(&self) {
         if Instant::now() >= self.expires {
             self.retired.set(true);
@@ -120,7 +120,7 @@ impl<C> Member<C> {
         self.state.set(State::Exclusive);
     }
 
-    /// Nobody has it any more.
+    /// No caller has it any more.
     pub(super) fn release(&self) {
         self.state.set(State::Free);
         self.reserved.set(false);

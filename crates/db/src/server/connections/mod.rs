@@ -3,8 +3,8 @@
 //! Rule: it lives on one thread, has no lock, and only hands out connections that its link calls usable.
 //!
 //! Callers of one kind wait first come, first served. Shared callers need not wait while a connection exists that takes them:
-//! they keep nobody from it. Somebody who needs a connection alone and finds all shared has one *reserved*: it takes no new
-//! callers, and is his when the last has left. What a shared caller that gave up left unanswered is waited for, or stopped,
+//! others can have it as well. A caller that needs a connection alone and finds all shared has one *reserved*: it takes no new
+//! callers, and is given to that one when the last has left. What a shared caller that gave up left unanswered is waited for, or stopped,
 //! before the connection counts as free.
 
 mod lease;
@@ -38,10 +38,10 @@ pub(crate) trait Link: 'static {
     /// Connects, within a time that the link bounds.
     fn open(&self) -> impl Future<Output = Result<Self::Connection, Refused>>;
 
-    /// Whether the connection may be given to somebody new, as far as is known without asking the server.
+    /// Whether the connection may be given to another caller, as far as is known without asking the server.
     fn is_usable(&self, connection: &Self::Connection) -> bool;
 
-    /// Whether one that somebody had alone is as he got it.
+    /// Whether one that a caller had alone is as it was before.
     fn is_clean(&self, connection: &Self::Connection) -> bool;
 
     /// Since when the server has sent nothing although it owes an answer.
@@ -59,7 +59,7 @@ pub(crate) trait Link: 'static {
     /// Asks the server whether it is there.
     fn ping(&self, connection: &Self::Connection) -> impl Future<Output = Result<(), ()>>;
 
-    /// Ends a connection whose server does not answer: who waits for something there gets an error.
+    /// Ends a connection whose server does not answer: callers that wait for something there get an error.
     fn end(&self, connection: &Self::Connection);
 }
 
@@ -76,14 +76,14 @@ pub(crate) struct Refused {
 pub(crate) enum Retryable {
     /// The server may be restarting: callers go on waiting.
     Transient,
-    /// The settings are wrong: callers are told at once.
+    /// The settings are wrong: callers get an error at once.
     Permanent,
 }
 
 /// The choices of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Connections kept open when nobody needs them.
+    /// Connections that stay open when none are needed.
     pub(crate) min: usize,
     /// Connections at most, those being opened included.
     pub(crate) max: usize,
@@ -184,7 +184,7 @@ impl<L: Link> Connections<L> {
 
     /// A connection together with others, for one statement outside a transaction.
     pub(crate) async fn shared(&self) -> Result<Shared<L>, AcquireError> {
-        // Nobody overtakes those who wait already.
+        // Callers that wait already come first.
         if self.0.queue.count(Kind::Shared) == 0
             && let Some(member) = self.0.share()
         {
@@ -315,7 +315,7 @@ impl<L: Link> Inner<L> {
             .is_some_and(|since| since.elapsed() >= patience)
     }
 
-    /// Whether a member may be given to somebody new.
+    /// Whether a member may be given to another caller.
     fn is_fit(&self, member: &Member<L::Connection>) -> bool {
         !member.is_retired() && self.link.is_usable(&member.connection)
     }

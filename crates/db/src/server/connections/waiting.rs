@@ -21,7 +21,7 @@ type Served<C> = Result<Rc<Member<C>>, AcquireError>;
 
 pub(super) struct Waiter<C> {
     kind: Kind,
-    /// Who came earlier has a smaller one.
+    /// Smaller for callers that came earlier.
     number: u64,
     served: RefCell<Option<Served<C>>>,
     waker: Cell<Option<Waker>>,
@@ -85,7 +85,7 @@ impl<C> Queue<C> {
         Some(waiter)
     }
 
-    /// What the one wants who came first.
+    /// What the first caller wants.
     pub(super) fn first(&self) -> Option<Kind> {
         let number = |kind| {
             let line = self.line(kind).borrow();
