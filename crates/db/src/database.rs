@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::executed::Executed;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
-use crate::options::{Atomicity, Options, TransactionOptions};
+use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::outcome::attended;
 use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
@@ -147,12 +147,12 @@ impl Database {
         on_each!(Database => Transaction, self, pool => pool.begin(options).await)
     }
 
-    /// Runs several statements and gives their rows in order. PostgreSQL gets them in one write. With [`Atomicity::All`] they stand
+    /// Runs several statements and gives their rows in order. PostgreSQL gets them in one write. With [`PipelineAtomicity::All`] they stand
     /// and fall together; the first that fails is followed by errors for all others.
     pub async fn pipeline(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         match self {
             Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
@@ -166,10 +166,10 @@ impl Database {
     async fn one_by_one(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let mut outcomes = Vec::with_capacity(statements.len());
-        if atomicity == Atomicity::Each {
+        if atomicity == PipelineAtomicity::Each {
             for (sql, values) in statements {
                 outcomes.push(self.query(sql, values).await);
             }

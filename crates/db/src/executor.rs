@@ -12,7 +12,7 @@ use crate::database::{Database, RowStream, Savepoint, Transaction};
 use crate::error::{Error, Result};
 use crate::executed::Executed;
 use crate::keys::{PrimaryKey, PrimaryKeys};
-use crate::options::{Atomicity, TransactionOptions};
+use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
 use crate::session::{CopyIn, CopyOut, Session};
@@ -154,7 +154,7 @@ impl Executor {
         }
     }
 
-    /// See [`Database::pipeline`]. In a transaction [`Atomicity::All`] undoes what ran before the first that fails, and the transaction goes
+    /// See [`Database::pipeline`]. In a transaction [`PipelineAtomicity::All`] undoes what ran before the first that fails, and the transaction goes
     /// on as [`Transaction`] says.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Executor {
     pub async fn pipeline(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         match self {
             Executor::Database(database) => database.pipeline(statements, atomicity).await,
@@ -269,10 +269,10 @@ impl Transaction {
     async fn pipeline_by(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         // PostgreSQL does nothing more in a transaction of which a statement has failed, and commits none of it.
-        if atomicity == Atomicity::Each || matches!(self, Transaction::Postgres(_)) {
+        if atomicity == PipelineAtomicity::Each || matches!(self, Transaction::Postgres(_)) {
             return self.pipeline(statements).await;
         }
         let count = statements.len();

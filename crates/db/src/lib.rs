@@ -59,7 +59,8 @@ pub use feed::{Format, RowEncoder};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    Access, Atomicity, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
+    Access, Isolation, Names, Options, PipelineAtomicity, StatementLog, TransactionMode,
+    TransactionOptions,
 };
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};

@@ -74,7 +74,7 @@ pub enum StatementLog {
 
 /// What becomes of the other statements of a pipeline when one fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomicity {
+pub enum PipelineAtomicity {
     /// Each statement stands for itself.
     Each,
     /// All or none.

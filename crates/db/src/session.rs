@@ -10,7 +10,7 @@ use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::executed::Executed;
-use crate::options::{Atomicity, TransactionOptions};
+use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
@@ -163,7 +163,7 @@ impl Session {
     pub async fn pipeline(
         &self,
         statements: Vec<(Arc<str>, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;
         own.pipeline(statements, atomicity).await

@@ -14,7 +14,7 @@ use super::rows::{Rows, Shapes};
 use super::settings;
 use crate::error::Result;
 use crate::options::Options;
-use crate::server::{Answer, Backend, Limits, PoolInner, Scope, Target};
+use crate::server::{Answer, Limits, PoolInner, Scope, ServerBackend, Target};
 use crate::value::Value;
 
 /// One Firebird database.
@@ -32,7 +32,7 @@ const TRANSACTION: &str =
     "COMMIT, ROLLBACK, SAVEPOINT and SET TRANSACTION are for a transaction's own methods";
 const SESSION: &str = "this statement would leave something behind in a connection's session, which others use next; say what it is about in the URL (role=…)";
 
-impl Backend for Firebird {
+impl ServerBackend for Firebird {
     type Link = Link;
     type Plan = Effect;
     type Binds<'v> = Vec<Sent<'v>>;

@@ -20,8 +20,8 @@ use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::Ended;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Backend as _, Expiry, Outcome, Proceed, SavepointCommand, SavepointName, Scope, Transaction,
-    TransactionInner, Transactional,
+    Expiry, Outcome, Proceed, SavepointCommand, SavepointName, Scope, ServerBackend as _,
+    Transaction, TransactionInner, Transactional,
 };
 use crate::value::Value;
 

@@ -15,7 +15,7 @@ use super::rows::Rows;
 use super::settings;
 use crate::error::Result;
 use crate::options::Options;
-use crate::server::{Answer, Backend, Fault, Limits, Outcome, PoolInner, Scope, Target};
+use crate::server::{Answer, Fault, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
 use crate::value::Value;
 
 /// One PostgreSQL database.
@@ -38,7 +38,7 @@ const NESTED: &str = "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for the transact
 const CHANGED: &str = "this statement changed the session of a shared connection, or left a transaction open there; the connection was \
      closed: use a transaction, or a `connection` of your own";
 
-impl Backend for Postgres {
+impl ServerBackend for Postgres {
     type Link = Link;
     type Plan = Rc<Plan>;
     type Binds<'v> = Binds<'v>;

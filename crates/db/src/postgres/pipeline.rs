@@ -11,7 +11,7 @@ use super::bind::Binds;
 use super::link::Session;
 use super::plan::{Effect, Plan};
 use crate::error::Result;
-use crate::options::Atomicity;
+use crate::options::PipelineAtomicity;
 use crate::rows::Rows;
 use crate::server::{Fault, Outcome, Pool, Scope, Transaction};
 use crate::value::Value;
@@ -26,7 +26,7 @@ impl Pool<Postgres> {
     pub(crate) async fn pipeline(
         &self,
         statements: Statements,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let pool = self.inner();
         let plans = plans(pool, &statements, Scope::Shared)?;
@@ -52,7 +52,7 @@ impl Transaction<Postgres> {
     pub(crate) async fn pipeline(&self, statements: Statements) -> Result<Vec<Result<Rows>>> {
         let inner = self.inner();
         let open = inner.ready().await?;
-        let outcomes = pipeline_on(&inner.pool, &open, statements, Atomicity::All).await?;
+        let outcomes = pipeline_on(&inner.pool, &open, statements, PipelineAtomicity::All).await?;
         inner.settle(&outcomes);
         outcomes.map_err(|fault| inner.pool.error("", fault))
     }
@@ -63,7 +63,7 @@ pub(super) async fn pipeline_on(
     pool: &Inner,
     connection: &Session,
     statements: Statements,
-    atomicity: Atomicity,
+    atomicity: PipelineAtomicity,
 ) -> Result<Outcome<Postgres, Vec<Result<Rows>>>> {
     let plans = plans(pool, &statements, Scope::Exclusive)?;
     Ok(run(pool, connection, &plans, statements, atomicity, unchecked).await)
@@ -95,12 +95,12 @@ async fn run(
     connection: &Session,
     plans: &[Rc<Plan>],
     statements: Statements,
-    atomicity: Atomicity,
+    atomicity: PipelineAtomicity,
     check: impl Fn(&Plan, Reply) -> Reply,
 ) -> Outcome<Postgres, Vec<Result<Rows>>> {
     let atomicity = match atomicity {
-        Atomicity::Each => tsumugi_pg::Atomicity::Each,
-        Atomicity::All => tsumugi_pg::Atomicity::All,
+        PipelineAtomicity::Each => tsumugi_pg::Atomicity::Each,
+        PipelineAtomicity::All => tsumugi_pg::Atomicity::All,
     };
     for plan in plans {
         connection.note(plan.effect);

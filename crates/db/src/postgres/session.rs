@@ -17,7 +17,7 @@ use super::transaction::begin_within;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::executed::Executed;
-use crate::options::{Atomicity, TransactionOptions};
+use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
 use crate::value::Value;
@@ -79,7 +79,7 @@ impl Session {
     pub(crate) async fn pipeline(
         &self,
         statements: Statements,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
         outcomes.map_err(|fault| self.pool.error("", fault))

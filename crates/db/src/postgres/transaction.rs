@@ -18,7 +18,8 @@ use crate::options::{Access, Isolation, TransactionOptions};
 use crate::outcome::Ended;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Backend as _, Limits, Outcome, SavepointCommand, SavepointName, TransactionInner, Transactional,
+    Limits, Outcome, SavepointCommand, SavepointName, ServerBackend as _, TransactionInner,
+    Transactional,
 };
 
 /// The connection of a transaction that is open.

@@ -13,13 +13,13 @@ use crate::options::Options;
 use crate::rows::Rows;
 use crate::value::{Value, ValueRef};
 
-use super::connections::{AcquireError, Connections, Exclusive, Link};
+use super::connections::{AcquireError, ConnectionPool, Exclusive, Link};
 use super::fault::{DriverError, Fault};
 use super::statement_context::StatementContext;
 use super::statement_stats::StatementStats;
 
 /// A database behind a server, with its driver. What a pool keeps for it beside the connections is in the value.
-pub(crate) trait Backend: Sized + 'static {
+pub(crate) trait ServerBackend: Sized + 'static {
     /// How connections are opened and made clean.
     type Link: Link;
     /// What is known of a statement's text before it is sent.
@@ -109,10 +109,10 @@ impl Answer {
 }
 
 /// The connection of a backend.
-pub(crate) type Connection<B> = <<B as Backend>::Link as Link>::Connection;
+pub(crate) type Connection<B> = <<B as ServerBackend>::Link as Link>::Connection;
 
 /// What a call to the driver of a backend came to.
-pub(crate) type Outcome<B, T> = Result<T, Fault<<B as Backend>::Error>>;
+pub(crate) type Outcome<B, T> = Result<T, Fault<<B as ServerBackend>::Error>>;
 
 /// Where a statement is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub(crate) enum Limits {
 }
 
 /// A database that can be connected to.
-pub(crate) struct Target<B: Backend> {
+pub(crate) struct Target<B: ServerBackend> {
     pub(crate) backend: B,
     pub(crate) link: B::Link,
     /// What the database is called on its server.
@@ -140,15 +140,15 @@ pub(crate) struct Target<B: Backend> {
 }
 
 /// One database of one worker. Pools, transactions and streams share it.
-pub(crate) struct PoolInner<B: Backend> {
+pub(crate) struct PoolInner<B: ServerBackend> {
     pub(crate) name: Arc<str>,
-    pub(crate) connections: Connections<B::Link>,
+    pub(crate) connections: ConnectionPool<B::Link>,
     pub(crate) backend: B,
     pub(crate) options: Options,
     pub(crate) stats: StatementStats,
 }
 
-impl<B: Backend> PoolInner<B> {
+impl<B: ServerBackend> PoolInner<B> {
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.stats.snapshot(self.connections.figures())
     }
@@ -304,7 +304,7 @@ impl<B: Backend> PoolInner<B> {
     }
 }
 
-impl<B: Backend> std::fmt::Debug for PoolInner<B> {
+impl<B: ServerBackend> std::fmt::Debug for PoolInner<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PoolInner")
             .field("figures", &self.connections.figures())

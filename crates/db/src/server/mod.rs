@@ -1,5 +1,5 @@
 //! What every database behind a server needs in one worker: a pool, transactions with savepoints, streams of rows, accounting.
-//! Generic over a [`Backend`], which is one database with its driver. Names no driver. Rule: what callers are promised is decided here,
+//! Generic over a [`ServerBackend`], which is one database with its driver. Names no driver. Rule: what callers are promised is decided here,
 //! so that it is the same on every server; a backend says only how its server is spoken to.
 //!
 //! | file | what it has |
@@ -24,7 +24,7 @@ mod statement_stats;
 mod stream;
 mod transaction;
 
-pub(crate) use backend::{Answer, Backend, Limits, Outcome, PoolInner, Scope, Target};
+pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
 pub(crate) use fault::{DriverError, Fault};
 pub use pool::Pool;
 pub(crate) use pool::Watch;

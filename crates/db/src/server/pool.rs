@@ -13,7 +13,7 @@ use crate::rows::Rows;
 use crate::value::Value;
 
 use super::backend::{Answer, Outcome, PoolInner, Scope, Target};
-use super::connections::{AcquireError, Connections, Settings};
+use super::connections::{AcquireError, ConnectionPool, Settings};
 use super::fault::Fault;
 use super::statement_stats::StatementStats;
 use super::stream::RowStream;
@@ -47,7 +47,7 @@ impl<B: Transactional> Pool<B> {
         };
         let pool = Pool(Rc::new(PoolInner {
             name,
-            connections: Connections::new(link, settings),
+            connections: ConnectionPool::new(link, settings),
             backend,
             stats: StatementStats::new(options.log),
             options,

@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::rows::{Columns, Rows};
 use crate::value::Value;
 
-use super::backend::{Backend, Outcome, PoolInner};
+use super::backend::{Outcome, PoolInner, ServerBackend};
 use super::connections::Exclusive;
 use super::fault::Fault;
 
 /// A backend that gives rows in batches.
-pub(crate) trait Streaming: Backend {
+pub(crate) trait Streaming: ServerBackend {
     type Cursor: Cursor<Self>;
 
     /// Opens a stream on a connection of its own. Its rows are of one snapshot.
@@ -30,7 +30,7 @@ pub(crate) trait Streaming: Backend {
 }
 
 /// What a server has open for a stream. Dropped, it is closed, and then its connection is given back.
-pub(crate) trait Cursor<B: Backend> {
+pub(crate) trait Cursor<B: ServerBackend> {
     fn columns(&self) -> &Arc<Columns>;
 
     /// The next batch, within `statement_timeout`; none after the last. Dropping the future loses nothing.

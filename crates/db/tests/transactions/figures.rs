@@ -57,7 +57,7 @@ fn statements_of_a_transaction_count_and_its_commands_do_not() {
 
 #[test]
 fn caller_that_gets_no_connection_counts_as_an_error_and_no_statement() {
-    on_each("?pool=1&acquire_timeout_ms=100", async |db, place| {
+    on_each("?pool=1&acquire_timeout_ms=1500", async |db, place| {
         let tx = begin(db).await;
         insert(&tx, 1).await;
         let found = added(db, async || {

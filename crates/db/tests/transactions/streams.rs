@@ -37,7 +37,7 @@ fn stream_that_has_ended_and_is_dropped_leaves_a_later_one_open() {
 
 #[test]
 fn connection_of_a_stream_that_has_ended_is_free_before_it_is_dropped() {
-    on_each("?pool=1&acquire_timeout_ms=500", async |db, place| {
+    on_each("?pool=1&acquire_timeout_ms=3000", async |db, place| {
         let mut stream = db.stream(place.kind.numbers(), []).await.unwrap();
         while stream.next().await.unwrap().is_some() {}
         let other = db.stream("select n from t", []).await;

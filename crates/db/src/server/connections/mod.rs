@@ -83,9 +83,9 @@ pub(crate) enum Retryable {
 /// The choices of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Connections that stay open when none are needed.
+    /// ConnectionPool that stay open when none are needed.
     pub(crate) min: usize,
-    /// Connections at most, those being opened included.
+    /// ConnectionPool at most, those being opened included.
     pub(crate) max: usize,
     /// How long a caller waits.
     pub(crate) acquire_timeout: Duration,
@@ -136,11 +136,11 @@ pub(crate) struct Figures {
 }
 
 /// A pool of connections. Clones are the same pool.
-pub(crate) struct Connections<L: Link>(Rc<Inner<L>>);
+pub(crate) struct ConnectionPool<L: Link>(Rc<Inner<L>>);
 
-impl<L: Link> Clone for Connections<L> {
+impl<L: Link> Clone for ConnectionPool<L> {
     fn clone(&self) -> Self {
-        Connections(Rc::clone(&self.0))
+        ConnectionPool(Rc::clone(&self.0))
     }
 }
 
@@ -166,7 +166,7 @@ fn add(count: &Cell<u64>) {
     count.set(count.get() + 1);
 }
 
-impl<L: Link> Connections<L> {
+impl<L: Link> ConnectionPool<L> {
     /// A pool, and its upkeep as a task of this thread. Opens nothing yet but `min` connections, in the background.
     pub(crate) fn new(link: L, settings: Settings) -> Self {
         let inner = Rc::new(Inner {
@@ -179,7 +179,7 @@ impl<L: Link> Connections<L> {
             closed: Cell::new(false),
         });
         upkeep::start(&inner);
-        Connections(inner)
+        ConnectionPool(inner)
     }
 
     /// A connection together with others, for one statement outside a transaction.
@@ -247,7 +247,7 @@ impl<L: Link> Connections<L> {
     }
 
     /// Whether both are the same pool.
-    pub(crate) fn is(&self, other: &Connections<L>) -> bool {
+    pub(crate) fn is(&self, other: &ConnectionPool<L>) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 

@@ -221,7 +221,7 @@ impl Drop for Caller {
     }
 }
 
-async fn call(pool: Connections<Model>, mut caller: Caller) {
+async fn call(pool: ConnectionPool<Model>, mut caller: Caller) {
     let begun = Instant::now();
     let got = match caller.kind {
         Kind::Shared => pool.shared().await.map(Lease::Shared),
@@ -256,7 +256,7 @@ async fn settle() {
 }
 
 /// Nobody waits for what is there or could be had.
-fn nobody_is_stuck(pool: &Connections<Model>) {
+fn nobody_is_stuck(pool: &ConnectionPool<Model>) {
     let inner = &pool.0;
     let (shared, alone) = (
         inner.queue.count(Kind::Shared),
@@ -291,7 +291,7 @@ fn nobody_is_stuck(pool: &Connections<Model>) {
 
 async fn step(
     world: &Rc<World>,
-    pool: &Connections<Model>,
+    pool: &ConnectionPool<Model>,
     tasks: &mut Vec<JoinHandle<()>>,
     number: u64,
 ) {
@@ -361,7 +361,7 @@ async fn run(seed: u64, steps: u64) -> (u64, u64) {
         idle: Duration::from_secs(2),
         silence_max: Duration::from_secs(10),
     };
-    let pool = Connections::new(Model(Rc::clone(&world)), settings);
+    let pool = ConnectionPool::new(Model(Rc::clone(&world)), settings);
     let mut tasks = Vec::new();
     for number in 0..steps {
         step(&world, &pool, &mut tasks, number).await;

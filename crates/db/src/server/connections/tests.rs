@@ -98,7 +98,7 @@ const SETTINGS: Settings = Settings {
 /// Runs `test` with a pool of these settings.
 fn with<F: Future<Output = ()>>(
     settings: Settings,
-    test: impl FnOnce(Connections<Fake>, Rc<World>) -> F,
+    test: impl FnOnce(ConnectionPool<Fake>, Rc<World>) -> F,
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -109,7 +109,7 @@ fn with<F: Future<Output = ()>>(
     local.block_on(&runtime, async {
         let fake = Fake::default();
         let world = Rc::clone(&fake.0);
-        test(Connections::new(fake, settings), world).await;
+        test(ConnectionPool::new(fake, settings), world).await;
     });
 }
 

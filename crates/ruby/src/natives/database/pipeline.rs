@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::{Atomicity, Rows, Value as Bind};
+use tsumugi_db::{PipelineAtomicity, Rows, Value as Bind};
 use tsumugi_mruby::{Call, Result, Scope, Value};
 
 use super::{bind, failure, sql_and_values, target};
@@ -37,9 +37,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         let target = target(host, scope, call.argument(0))?;
         let statements = collected(scope, call.argument(1))?.take();
         let atomicity = if call.argument(2).truthy() {
-            Atomicity::All
+            PipelineAtomicity::All
         } else {
-            Atomicity::Each
+            PipelineAtomicity::Each
         };
         let host = Rc::clone(host);
         Ok(Box::pin(async move {
