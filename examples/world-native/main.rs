@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use tsumugi::db::{Atomicity, Value};
+use tsumugi::db::{PipelineAtomicity, Value};
 use tsumugi::http::HeaderValue;
 use tsumugi::http::header::CONTENT_TYPE;
 use tsumugi::prelude::*;
@@ -102,7 +102,10 @@ impl App {
     async fn worlds(&self, count: usize) -> Result<Vec<Rows>> {
         let read = || ((&self.read).into(), values![self.random()]);
         let statements = (0..count).map(|_| read()).collect();
-        let outcomes = self.db.pipeline(statements, Atomicity::Each).await?;
+        let outcomes = self
+            .db
+            .pipeline(statements, PipelineAtomicity::Each)
+            .await?;
         Ok(outcomes
             .into_iter()
             .collect::<std::result::Result<_, _>>()?)

@@ -3,20 +3,37 @@
 
 use std::sync::Arc;
 
-use tsumugi_pg::Atomicity;
-
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::executor::undone;
+use crate::executed::Executed;
+use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
-use crate::options::{Options, TransactionOptions};
+use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::outcome::attended;
+use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
+use crate::sequence::undone;
 use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
-use crate::{firebird, postgres, sqlite};
+use crate::{server, sqlite};
 
-pub use crate::sqlite::Executed;
+/// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too.
+macro_rules! on_each {
+    ($of:ident, $it:expr, $inner:ident => $call:expr) => {
+        match $it {
+            $of::Sqlite($inner) => $call,
+            $of::Postgres($inner) => $call,
+            $of::Firebird($inner) => $call,
+        }
+    };
+    ($of:ident => $to:ident, $it:expr, $inner:ident => $call:expr) => {
+        match $it {
+            $of::Sqlite($inner) => $call.map($to::Sqlite),
+            $of::Postgres($inner) => $call.map($to::Postgres),
+            $of::Firebird($inner) => $call.map($to::Firebird),
+        }
+    };
+}
 
 /// A database with its pool of connections. Cheap to clone; connects to the same database share the connections.
 ///
@@ -32,9 +49,9 @@ pub enum Database {
     /// An embedded SQLite database.
     Sqlite(sqlite::Pool),
     /// A PostgreSQL server. Its connections belong to the thread that connected.
-    Postgres(postgres::Pool),
+    Postgres(server::Pool<Postgres>),
     /// A Firebird server. Its connections belong to the thread that connected.
-    Firebird(firebird::Pool),
+    Firebird(server::Pool<Firebird>),
 }
 
 impl Database {
@@ -46,11 +63,11 @@ impl Database {
     /// all connects of this process while any of them lasts; `?name=NAME` makes another.
     pub async fn connect(url: &str, options: Options) -> Result<Database> {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            let pool = postgres::Pool::connect(url, options).await?;
+            let pool = server::Pool::connect(url, options).await?;
             return Ok(Database::Postgres(pool));
         }
         if url.starts_with("firebird:") {
-            let pool = firebird::Pool::connect(url, options).await?;
+            let pool = server::Pool::connect(url, options).await?;
             return Ok(Database::Firebird(pool));
         }
         let pool = sqlite::Pool::connect(url, options).await?;
@@ -59,11 +76,7 @@ impl Database {
 
     /// What was chosen when it was connected.
     pub(crate) fn options(&self) -> &Options {
-        match self {
-            Database::Sqlite(pool) => pool.options(),
-            Database::Postgres(pool) => pool.options(),
-            Database::Firebird(pool) => pool.options(),
-        }
+        on_each!(Database, self, pool => pool.options())
     }
 
     /// How URLs of this database begin: `sqlite`, `postgres` or `firebird`.
@@ -108,11 +121,7 @@ impl Database {
     /// Runs several statements without values, one after the other. They are not one transaction unless the script
     /// says `BEGIN` and `COMMIT`; what ran before a failure stays. `statement_timeout` bounds the whole script.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        match self {
-            Database::Sqlite(pool) => pool.execute_script(sql.into().into()).await,
-            Database::Postgres(pool) => pool.execute_script(sql.into()).await,
-            Database::Firebird(pool) => pool.execute_script(sql.into().into()).await,
-        }
+        on_each!(Database, self, pool => pool.execute_script(sql.into().into()).await)
     }
 
     /// Runs a statement that only reads and gives its rows in batches, all of one snapshot. Keeps a reader until the
@@ -132,31 +141,21 @@ impl Database {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), bounded(values)?);
-        Ok(match self {
-            Database::Sqlite(pool) => RowStream::Sqlite(pool.stream(sql.into(), values, by).await?),
-            Database::Postgres(pool) => RowStream::Postgres(pool.stream(sql, values, by).await?),
-            Database::Firebird(pool) => {
-                RowStream::Firebird(pool.stream(sql.into(), values, by).await?)
-            }
-        })
+        let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
+        on_each!(Database => RowStream, self, pool => pool.stream(sql.into(), values, by).await)
     }
 
     /// Begins a transaction, on a connection of its own until it ends.
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
-        Ok(match self {
-            Database::Sqlite(pool) => Transaction::Sqlite(pool.begin(options).await?),
-            Database::Postgres(pool) => Transaction::Postgres(pool.begin(options).await?),
-            Database::Firebird(pool) => Transaction::Firebird(pool.begin(options).await?),
-        })
+        on_each!(Database => Transaction, self, pool => pool.begin(options).await)
     }
 
-    /// Runs several statements and gives their rows in order. PostgreSQL gets them in one write. With [`Atomicity::All`] they stand
+    /// Runs several statements and gives their rows in order. PostgreSQL gets them in one write. With [`PipelineAtomicity::All`] they stand
     /// and fall together; the first that fails is followed by errors for all others.
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let statements = bounded_together(statements)?;
         match self {
@@ -171,10 +170,10 @@ impl Database {
     async fn one_by_one(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let mut outcomes = Vec::with_capacity(statements.len());
-        if atomicity == Atomicity::Each {
+        if atomicity == PipelineAtomicity::Each {
             for (sql, values) in statements {
                 outcomes.push(self.query(sql, values).await);
             }
@@ -197,11 +196,7 @@ impl Database {
 
     /// Figures of this database since it was opened.
     pub fn snapshot(&self) -> Snapshot {
-        match self {
-            Database::Sqlite(pool) => pool.snapshot(),
-            Database::Postgres(pool) => pool.snapshot(),
-            Database::Firebird(pool) => pool.snapshot(),
-        }
+        on_each!(Database, self, pool => pool.snapshot())
     }
 
     /// Lets the connections go as they become free, and refuses further statements. Dropping the last clone does the same; SQLite's
@@ -216,26 +211,29 @@ impl Database {
 
     /// Whether both are the same database, as far as their URLs tell.
     pub fn is_same_as(&self, other: &Database) -> bool {
-        match (self, other) {
-            (Database::Postgres(pool), Database::Postgres(other)) => pool.is_same_as(other),
-            (Database::Firebird(pool), Database::Firebird(other)) => pool.is_same_as(other),
-            _ => self.shares_connections_with(other),
+        match self {
+            Database::Sqlite(_) => self.shares_connections_with(other),
+            Database::Postgres(pool) => {
+                matches!(other, Database::Postgres(other) if pool.is_same_as(other))
+            }
+            Database::Firebird(pool) => {
+                matches!(other, Database::Firebird(other) if pool.is_same_as(other))
+            }
         }
     }
 
     /// Whether both are the same database with the same connections.
     pub fn shares_connections_with(&self, other: &Database) -> bool {
-        match (self, other) {
-            (Database::Sqlite(pool), Database::Sqlite(other)) => {
-                pool.shares_connections_with(other)
+        match self {
+            Database::Sqlite(pool) => {
+                matches!(other, Database::Sqlite(other) if pool.shares_connections_with(other))
             }
-            (Database::Postgres(pool), Database::Postgres(other)) => {
-                pool.shares_connections_with(other)
+            Database::Postgres(pool) => {
+                matches!(other, Database::Postgres(other) if pool.shares_connections_with(other))
             }
-            (Database::Firebird(pool), Database::Firebird(other)) => {
-                pool.shares_connections_with(other)
+            Database::Firebird(pool) => {
+                matches!(other, Database::Firebird(other) if pool.shares_connections_with(other))
             }
-            _ => false,
         }
     }
 }
@@ -248,16 +246,16 @@ impl Database {
 ///
 /// A call whose future is dropped after it was first polled and before it has ended, as by `select!` or a timeout around it, ends the
 /// transaction on all databases: what it did is not known, not even whether it only reads, so everything is rolled back at once, and all later calls,
-/// `commit` too, say [`Error::RolledBack`]. Of a `commit` itself nobody knows how it ended. A [`RowStream`] may be dropped, and so may the futures of its [`RowStream::next`].
+/// `commit` too, say [`Error::RolledBack`]. Of a `commit` itself it is not known how it ended. A [`RowStream`] may be dropped, and so may the futures of its [`RowStream::next`].
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Transaction {
     /// Of an SQLite database.
     Sqlite(sqlite::Transaction),
     /// Of a PostgreSQL database.
-    Postgres(postgres::Transaction),
+    Postgres(server::Transaction<Postgres>),
     /// Of a Firebird database.
-    Firebird(firebird::Transaction),
+    Firebird(server::Transaction<Firebird>),
 }
 
 impl Transaction {
@@ -298,11 +296,7 @@ impl Transaction {
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
-        match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.execute_script(sql.into())),
-            Transaction::Postgres(own) => attended!(own.owner(), own.execute_script(sql)),
-            Transaction::Firebird(own) => attended!(own.owner(), own.execute_script(sql.into())),
-        }
+        on_each!(Transaction, self, own => attended!(own.owner(), own.execute_script(sql.into())))
     }
 
     /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
@@ -321,18 +315,11 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), bounded(values)?);
-        match self {
-            Transaction::Sqlite(own) => {
-                attended!(own.owner(), own.stream(sql.into(), values, by)).map(RowStream::Sqlite)
-            }
-            Transaction::Postgres(own) => {
-                attended!(own.owner(), own.stream(sql, values, by)).map(RowStream::Postgres)
-            }
-            Transaction::Firebird(own) => {
-                attended!(own.owner(), own.stream(sql.into(), values, by)).map(RowStream::Firebird)
-            }
-        }
+        let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
+        on_each!(
+            Transaction => RowStream, self,
+            own => attended!(own.owner(), own.stream(sql.into(), values, by))
+        )
     }
 
     /// Like [`Database::pipeline`], inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
@@ -359,17 +346,10 @@ impl Transaction {
 
     /// Marks a point to which the transaction can be rolled back. They nest.
     pub async fn savepoint(&self) -> Result<Savepoint> {
-        match self {
-            Transaction::Sqlite(own) => {
-                attended!(own.owner(), own.savepoint()).map(Savepoint::Sqlite)
-            }
-            Transaction::Postgres(own) => {
-                attended!(own.owner(), own.savepoint()).map(Savepoint::Postgres)
-            }
-            Transaction::Firebird(own) => {
-                attended!(own.owner(), own.savepoint()).map(Savepoint::Firebird)
-            }
-        }
+        on_each!(
+            Transaction => Savepoint, self,
+            own => attended!(own.owner(), own.savepoint())
+        )
     }
 
     /// Whether a statement has failed after which the server takes no other one.
@@ -383,20 +363,13 @@ impl Transaction {
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     pub async fn commit(&self) -> Result<()> {
-        match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.commit()),
-            Transaction::Postgres(own) => attended!(own.owner(), own.commit()),
-            Transaction::Firebird(own) => attended!(own.owner(), own.commit()),
-        }
+        on_each!(Transaction, self, own => attended!(own.owner(), own.commit()))
     }
 
     /// Undoes the changes and ends the transaction. One that was rolled back already is as it is wanted.
     pub async fn roll_back(&self) -> Result<()> {
-        let rolled_back = match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.roll_back()),
-            Transaction::Postgres(own) => attended!(own.owner(), own.roll_back()),
-            Transaction::Firebird(own) => attended!(own.owner(), own.roll_back()),
-        };
+        let rolled_back =
+            on_each!(Transaction, self, own => attended!(own.owner(), own.roll_back()));
         match rolled_back {
             Err(Error::RolledBack { .. }) => Ok(()),
             other => other,
@@ -412,19 +385,15 @@ pub enum Savepoint {
     /// Of an SQLite transaction.
     Sqlite(sqlite::Savepoint),
     /// Of a PostgreSQL transaction.
-    Postgres(postgres::Savepoint),
+    Postgres(server::Savepoint<Postgres>),
     /// Of a Firebird transaction.
-    Firebird(firebird::Savepoint),
+    Firebird(server::Savepoint<Firebird>),
 }
 
 impl Savepoint {
     /// Keeps what was done since, as a part of the transaction.
     pub async fn release(self) -> Result<()> {
-        match self {
-            Savepoint::Sqlite(savepoint) => attended!(savepoint.owner(), savepoint.release()),
-            Savepoint::Postgres(savepoint) => attended!(savepoint.owner(), savepoint.release()),
-            Savepoint::Firebird(savepoint) => attended!(savepoint.owner(), savepoint.release()),
-        }
+        on_each!(Savepoint, self, own => attended!(own.owner(), own.release()))
     }
 
     /// Leaves things as they are: the transaction is spoiled, and the savepoint ends with it or with the one around it.
@@ -436,11 +405,7 @@ impl Savepoint {
 
     /// Undoes what was done since.
     pub async fn roll_back(self) -> Result<()> {
-        match self {
-            Savepoint::Sqlite(savepoint) => attended!(savepoint.owner(), savepoint.roll_back()),
-            Savepoint::Postgres(savepoint) => attended!(savepoint.owner(), savepoint.roll_back()),
-            Savepoint::Firebird(savepoint) => attended!(savepoint.owner(), savepoint.roll_back()),
-        }
+        on_each!(Savepoint, self, own => attended!(own.owner(), own.roll_back()))
     }
 }
 
@@ -451,19 +416,15 @@ pub enum RowStream {
     /// Of an SQLite database.
     Sqlite(sqlite::RowStream),
     /// Of a PostgreSQL database.
-    Postgres(postgres::RowStream),
+    Postgres(server::RowStream<Postgres>),
     /// Of a Firebird database.
-    Firebird(firebird::RowStream),
+    Firebird(server::RowStream<Firebird>),
 }
 
 impl RowStream {
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &Arc<Columns> {
-        match self {
-            RowStream::Sqlite(stream) => stream.columns(),
-            RowStream::Postgres(stream) => stream.columns(),
-            RowStream::Firebird(stream) => stream.columns(),
-        }
+        on_each!(RowStream, self, stream => stream.columns())
     }
 
     /// The next batch: at least one row, at most as many as [`BatchSize::of`] was told. Where nothing was said the size of the rows decides, at about
@@ -472,10 +433,6 @@ impl RowStream {
     /// Rows are read from the database when this is called, not before, except for the first batch. Dropping the
     /// future loses nothing: the next call goes on waiting.
     pub async fn next(&mut self) -> Result<Option<Rows>> {
-        match self {
-            RowStream::Sqlite(stream) => stream.next().await,
-            RowStream::Postgres(stream) => stream.next().await,
-            RowStream::Firebird(stream) => stream.next().await,
-        }
+        on_each!(RowStream, self, stream => stream.next().await)
     }
 }

@@ -391,6 +391,14 @@ impl Error {
         Some(&*inner.detail).filter(|detail| !detail.is_empty())
     }
 
+    /// The server's bytes make no sense.
+    pub(crate) fn protocol(violation: impl fmt::Display) -> Error {
+        Error::Lost {
+            reason: format!("the server broke the protocol: {violation}"),
+            ran: true,
+        }
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Error {
         Error::Usage {
             message: message.into(),

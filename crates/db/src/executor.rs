@@ -4,16 +4,17 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_pg::Atomicity;
 use tsumugi_sql::schema::Description;
 use tsumugi_sql::{Dialect, Name, Statement};
 
 use crate::batch::BatchSize;
-use crate::database::{Database, Executed, RowStream, Savepoint, Transaction};
+use crate::database::{Database, RowStream, Savepoint, Transaction};
 use crate::error::{Error, Result};
+use crate::executed::Executed;
 use crate::keys::{PrimaryKey, PrimaryKeys};
-use crate::options::TransactionOptions;
+use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
+use crate::sequence::{in_turn, undone};
 use crate::session::{CopyIn, CopyOut, Session};
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -154,7 +155,7 @@ impl Executor {
         }
     }
 
-    /// See [`Database::pipeline`]. In a transaction [`Atomicity::All`] undoes what ran before the first that fails, and the transaction goes
+    /// See [`Database::pipeline`]. In a transaction [`PipelineAtomicity::All`] undoes what ran before the first that fails, and the transaction goes
     /// on as [`Transaction`] says.
     ///
     /// # Errors
@@ -162,7 +163,7 @@ impl Executor {
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         match self {
             Executor::Database(database) => database.pipeline(statements, atomicity).await,
@@ -269,10 +270,10 @@ impl Transaction {
     async fn pipeline_by(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         // PostgreSQL does nothing more in a transaction of which a statement has failed, and commits none of it.
-        if atomicity == Atomicity::Each || matches!(self, Transaction::Postgres(_)) {
+        if atomicity == PipelineAtomicity::Each || matches!(self, Transaction::Postgres(_)) {
             return self.pipeline(statements).await;
         }
         let count = statements.len();
@@ -285,33 +286,4 @@ impl Transaction {
         savepoint.release().await?;
         Ok(outcomes)
     }
-}
-
-/// Runs statements one after the other, up to the first that fails.
-pub(crate) async fn in_turn<T>(
-    statements: Vec<Statement>,
-    run: impl AsyncFn(Statement) -> Result<T>,
-) -> Result<Vec<T>> {
-    let mut results = Vec::with_capacity(statements.len());
-    for statement in statements {
-        results.push(run(statement).await?);
-    }
-    Ok(results)
-}
-
-/// What `count` statements of a pipeline have for outcomes when the last one here failed and all were undone.
-pub(crate) fn undone(mut outcomes: Vec<Result<Rows>>, count: usize) -> Vec<Result<Rows>> {
-    let failure = outcomes.pop();
-    let at = outcomes.len();
-    let undone = || {
-        Err(Error::RolledBack {
-            reason: "another statement of the pipeline failed",
-        })
-    };
-    outcomes.clear();
-    outcomes.resize_with(count, undone);
-    if let (Some(place), Some(failure)) = (outcomes.get_mut(at), failure) {
-        *place = failure;
-    }
-    outcomes
 }

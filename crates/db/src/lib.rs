@@ -27,6 +27,7 @@ mod batch;
 mod csv;
 mod database;
 mod error;
+mod executed;
 mod executor;
 mod feed;
 mod firebird;
@@ -37,34 +38,34 @@ mod log;
 mod metrics;
 mod options;
 mod outcome;
-mod pool;
 mod postgres;
 mod query;
 mod rows;
 pub mod schema;
+mod sequence;
+mod server;
 mod session;
 pub mod sql_text;
 mod sqlite;
-mod statement_context;
-mod statement_stats;
 mod value;
 mod watched;
 
 pub use batch::BatchSize;
-pub use database::{Database, Executed, RowStream, Savepoint, Transaction};
+pub use database::{Database, RowStream, Savepoint, Transaction};
 pub use error::{Code, Error, Failed, Refusal, Result};
+pub use executed::Executed;
 pub use executor::Executor;
 pub use feed::{Format, RowEncoder};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    Access, Isolation, Names, Options, StatementLog, TransactionMode, TransactionOptions,
+    Access, Isolation, Names, Options, PipelineAtomicity, StatementLog, TransactionMode,
+    TransactionOptions,
 };
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use sql_text::SqlText;
-pub use tsumugi_pg::Atomicity;
 pub use value::{BindRoom, Rich, Value, ValueKind, ValueRef};
 pub use watched::{PoolScope, Watched};
 

@@ -42,6 +42,8 @@ pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub const IDLE_CONNECTION_DEFAULT: Duration = Duration::from_secs(5 * 60);
 /// How long a caller waits for a connection.
 pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+/// How long after its statement's time a server may stay silent before the connection counts as lost.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// How long one statement may run.
 pub const STATEMENT_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 /// How long a statement waits for another process's lock on the file.

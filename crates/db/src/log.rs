@@ -1,5 +1,5 @@
 //! The log line of a statement, the same for every database: the only place where binds are printed.
-//! Rule: it is written only where the caller asked for it.
+//! Rule: it is written only where the options say so.
 
 use std::time::Duration;
 

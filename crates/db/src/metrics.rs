@@ -1,4 +1,4 @@
-//! Plain counters of a database. Knows no exporter: who publishes figures reads a `Snapshot`.
+//! Plain counters of a database. Knows no exporter: exporters read a `Snapshot`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;

@@ -72,6 +72,15 @@ pub enum StatementLog {
     Statements,
 }
 
+/// What becomes of the other statements of a pipeline when one fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelineAtomicity {
+    /// Each statement stands for itself.
+    Each,
+    /// All or none.
+    All,
+}
+
 /// How names are shown that a database keeps in capitals because they were written without quotes, as Firebird does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {

@@ -1,5 +1,5 @@
 //! How a transaction ends, and what becomes of one in which a call was not waited for. Knows no database's commands.
-//! Rule: when nobody knows what a call did, its transaction ends: whatever it did is undone with everything else.
+//! Rule: when it is not known what a call did, its transaction ends: whatever it did is undone with everything else.
 
 use std::rc::Weak;
 
@@ -24,7 +24,7 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
-    /// What all later calls are answered with.
+    /// The error of all later calls.
     pub(crate) fn error(self) -> Error {
         let rolled_back = |reason| Error::RolledBack { reason };
         let closed = |reason| Error::Closed {
@@ -101,7 +101,7 @@ pub(crate) struct Savepoints {
 }
 
 impl Savepoints {
-    /// Another one. It counts as open from here on, so that it is undone when nobody knows whether it was made.
+    /// Another one. It counts as open from here on, so that it is undone when it is not known whether it was made.
     pub(crate) fn open(&mut self) -> u32 {
         self.last += 1;
         self.open.push(self.last);

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tsumugi_pg::Atomicity;
 use tsumugi_sql::Statement;
 
 use crate::batch::BatchSize;
-use crate::database::{Database, Executed, RowStream, Transaction};
+use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
-use crate::executor::in_turn;
-use crate::options::TransactionOptions;
+use crate::executed::Executed;
+use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::outcome::attended;
 use crate::postgres;
 use crate::rows::Rows;
+use crate::sequence::in_turn;
 use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
 
@@ -164,7 +164,7 @@ impl Session {
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
-        atomicity: Atomicity,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;
         own.pipeline(bounded_together(statements)?, atomicity).await
@@ -237,7 +237,7 @@ impl CopyIn {
     }
 }
 
-/// Data on their way out of a table. Dropped before its end the server is told to stop.
+/// Data on their way out of a table. Dropped before its end the server stops it.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum CopyOut {
@@ -268,24 +268,24 @@ pub enum Listener {
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Somebody notified a channel.
+    /// A notification came.
     Notification {
         /// The channel.
         channel: String,
-        /// What was said; may be empty.
+        /// May be empty.
         payload: String,
-        /// The server's process for whoever said it.
+        /// The server's process for the connection that sent it.
         process_id: u32,
     },
     /// The connection had been lost, or more came than waited to be heard: notifications may have been missed.
-    AcquireError,
+    Gap,
 }
 
 impl Listener {
     /// What was heard next. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] when the server knows us and refuses; otherwise a lost connection is opened again.
+    /// [`Error::Unreachable`] when the server understood and refused; otherwise a lost connection is opened again.
     pub async fn recv(&mut self) -> Result<Heard> {
         let Listener::Postgres(listener) = self;
         listener.recv().await

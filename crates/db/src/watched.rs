@@ -1,10 +1,13 @@
-//! Figures of databases for who publishes them. Knows no exporter and keeps no connection open.
+//! Figures of databases for exporters. Knows no exporter and keeps no connection open.
 //! Rule: a name shows neither user nor password.
 
 use std::sync::Arc;
 
+use crate::database::Database;
+use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
-use crate::{Database, firebird, postgres, sqlite};
+use crate::postgres::Postgres;
+use crate::{server, sqlite};
 
 /// A look at a database. When its last [`Database`] has gone there is nothing to see.
 #[derive(Debug)]
@@ -16,8 +19,8 @@ pub struct Watched {
 #[derive(Debug)]
 enum Watch {
     Sqlite(sqlite::Watch),
-    Postgres(postgres::Watch),
-    Firebird(firebird::Watch),
+    Postgres(server::Watch<Postgres>),
+    Firebird(server::Watch<Firebird>),
 }
 
 /// Whose the connections of a database are.
@@ -74,11 +77,16 @@ impl Watched {
 
     /// Whether both look at the same connections.
     pub fn is(&self, other: &Watched) -> bool {
-        match (&self.watch, &other.watch) {
-            (Watch::Sqlite(watch), Watch::Sqlite(other)) => watch.is(other),
-            (Watch::Postgres(watch), Watch::Postgres(other)) => watch.is(other),
-            (Watch::Firebird(watch), Watch::Firebird(other)) => watch.is(other),
-            _ => false,
+        match &self.watch {
+            Watch::Sqlite(watch) => {
+                matches!(&other.watch, Watch::Sqlite(other) if watch.is(other))
+            }
+            Watch::Postgres(watch) => {
+                matches!(&other.watch, Watch::Postgres(other) if watch.is(other))
+            }
+            Watch::Firebird(watch) => {
+                matches!(&other.watch, Watch::Firebird(other) if watch.is(other))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tsumugi_db::limits::BINDS_BYTES_MAX;
 use tsumugi_db::{
-    Atomicity, Database, Error, Executor, Options, SqlText, TransactionOptions, Value,
+    Database, Error, Executor, Options, PipelineAtomicity, SqlText, TransactionOptions, Value,
 };
 
 /// Bytes of one value.
@@ -85,7 +85,7 @@ fn values_of_a_pipeline_past_binds_bytes_max_are_refused_together() {
         assert_refused(transaction.pipeline(statements()).await);
         transaction.commit().await.unwrap();
         let executor = Executor::Database(db);
-        for atomicity in [Atomicity::Each, Atomicity::All] {
+        for atomicity in [PipelineAtomicity::Each, PipelineAtomicity::All] {
             assert_refused(executor.pipeline(statements(), atomicity).await);
         }
     });

@@ -1,18 +1,30 @@
-//! The contents of blobs, which a row only names: they are read before anybody sees the row.
-//! Rule: as many blobs are asked for at once as [`BLOBS_AHEAD`], and together they are no larger than a result may be.
+//! The contents of blobs, which a row only names: they are read before the row is given to a caller.
+//! Rule: [`BLOBS_AHEAD`] blobs are read at the same time, and together they are no larger than a result may be.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use tsumugi_firebird::{BlobReader, Error, Reply, Result, Transaction};
-use tsumugi_firebird_proto::Row;
+use tsumugi_firebird_proto::{Row, TextRules, Value};
 
-use super::rows::blobs_of;
 use crate::limits::BLOBS_AHEAD;
+
+/// A CHAR keeps the spaces that fill it up; a text without a character set is UTF-8, or bytes.
+pub(super) const RULES: TextRules = TextRules {
+    none: None,
+    padding: tsumugi_firebird_proto::values::Padding::Keep,
+};
+
+/// The blobs that a row names, by their ids, each with the character set that a text in it is stored in.
+pub(super) fn blobs_of(row: Row<'_>) -> impl Iterator<Item = (u64, Option<u8>)> {
+    row.fields().filter_map(|field| match field.value(RULES) {
+        Value::Blob(id) if id != 0 => Some((id, field.column.character_set())),
+        _ => None,
+    })
+}
 
 /// Contents by id.
 #[derive(Default)]
@@ -32,9 +44,9 @@ pub(super) enum Source<'a> {
     /// Rows of a statement outside a transaction.
     Reply(&'a Reply),
     /// Rows of a statement in this one.
-    Transaction(Rc<Transaction>),
+    Transaction(&'a Transaction),
     /// The last rows of one that ends with them, and closes its blobs then.
-    Ending(Rc<Transaction>),
+    Ending(&'a Transaction),
 }
 
 impl Source<'_> {

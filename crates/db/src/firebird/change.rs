@@ -1,6 +1,6 @@
 //! Changes of tables in a transaction: when they have to be committed so that other statements see them. Also the locks that keep others from
-//! changing the schema meanwhile, and serializable transactions one after the other. Rule: a lock is a row that nobody ever commits, so
-//! that it goes with whoever held it.
+//! changing the schema meanwhile, and serializable transactions one after the other. Rule: a lock is a row that is never committed, so
+//! that it goes with the transaction that held it.
 
 use std::cell::Cell;
 
@@ -9,10 +9,10 @@ use tsumugi_firebird::{
 };
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use super::link::ExclusiveConnection;
-use super::pool::Inner;
+use super::backend::Inner;
+use super::link::Session;
+use super::open::OpenTransaction;
 use super::settings;
-use super::transaction::{OpenTransaction, transaction_error};
 use crate::error::{Error, Result};
 use crate::options::TransactionMode;
 
@@ -22,7 +22,7 @@ pub(super) struct Change {
     /// There are changes that are not committed.
     open: Cell<bool>,
     /// There were, and they are.
-    pub(super) kept: Cell<bool>,
+    is_committed: Cell<bool>,
     /// The transaction has the lock of the schema.
     locked: Cell<bool>,
 }
@@ -49,23 +49,28 @@ impl Change {
                 | TransactionMode::Exclusive => Wanted::Nothing,
             },
             open: Cell::new(false),
-            kept: Cell::new(false),
+            is_committed: Cell::new(false),
             locked: Cell::new(false),
         }
     }
 
-    pub(super) fn made(&self) {
+    pub(super) fn note_change(&self) {
         self.open.set(true);
     }
 
-    pub(super) fn committed(&self) {
+    pub(super) fn note_commit(&self) {
         self.open.set(false);
-        self.kept.set(true);
+        self.is_committed.set(true);
     }
 
     /// Whether something has to happen before another statement.
     pub(super) fn is_due(&self) -> bool {
         self.open.get() && self.wanted != Wanted::Nothing
+    }
+
+    /// Whether changes have been committed.
+    pub(super) fn is_committed(&self) -> bool {
+        self.is_committed.get()
     }
 
     pub(super) fn is_trial(&self) -> bool {
@@ -92,49 +97,55 @@ impl Lock {
 }
 
 /// How an attempt to take a lock went.
-enum Taken {
+enum LockOutcome {
     Held(Transaction),
-    /// By somebody else.
+    /// Another transaction has it.
     Busy,
-    /// The table was not there. Now it is, whoever of several made it.
+    /// The table was not there. Now it is, made by this connection or another.
     Made,
 }
 
-/// Takes the lock of the schema for as long as the transaction is open; false while somebody else has it.
-pub(super) async fn locked(pool: &Inner, live: &OpenTransaction, change: &Change) -> Result<bool> {
+/// Takes the lock of the schema for as long as the transaction is open; false while another has it.
+pub(super) async fn lock_schema(
+    pool: &Inner,
+    open: &OpenTransaction,
+    change: &Change,
+) -> Result<bool> {
     if change.locked.get() {
         return Ok(true);
     }
-    let taken = pool.timed(take(&live.own, Lock::Schema, Wait::No)).await;
-    match taken.map_err(|fault| transaction_error(pool, Lock::Schema.statement(), fault))? {
-        Taken::Held(lock) => {
-            live.locks.borrow_mut().push(lock);
+    let outcome = pool
+        .timed(take(&open.connection, Lock::Schema, Wait::No))
+        .await;
+    match outcome.map_err(|fault| pool.error(Lock::Schema.statement(), fault))? {
+        LockOutcome::Held(lock) => {
+            open.locks.borrow_mut().push(lock);
             change.locked.set(true);
             Ok(true)
         }
-        Taken::Busy | Taken::Made => Ok(false),
+        LockOutcome::Busy | LockOutcome::Made => Ok(false),
     }
 }
 
 /// Waits until no other transaction is a serializable one.
-pub(super) async fn turn(pool: &Inner, own: &ExclusiveConnection) -> Result<Transaction> {
+pub(super) async fn take_turn(pool: &Inner, connection: &Session) -> Result<Transaction> {
     let lock = Lock::Serializable;
     let turn = pool.timed(async {
         loop {
-            match take(own, lock, settings::wait(&pool.options)).await? {
-                Taken::Held(lock) => return Ok(Some(lock)),
-                Taken::Busy => return Ok(None),
-                Taken::Made => {}
+            match take(connection, lock, settings::wait(&pool.options)).await? {
+                LockOutcome::Held(lock) => return Ok(Some(lock)),
+                LockOutcome::Busy => return Ok(None),
+                LockOutcome::Made => {}
             }
         }
     });
     let turn = turn
         .await
-        .map_err(|fault| transaction_error(pool, lock.statement(), fault))?;
+        .map_err(|fault| pool.error(lock.statement(), fault))?;
     turn.ok_or_else(|| {
-        let attempt = pool.attempt(lock.statement().into(), Vec::new());
+        let statement = pool.statement(lock.statement(), &[]);
         Error::SerializationFailure {
-            statement: attempt.failed(
+            statement: statement.failed(
                 "another serializable transaction did not end within busy_timeout".to_owned(),
             ),
         }
@@ -142,40 +153,40 @@ pub(super) async fn turn(pool: &Inner, own: &ExclusiveConnection) -> Result<Tran
 }
 
 async fn take(
-    own: &ExclusiveConnection,
+    connection: &Session,
     lock: Lock,
     wait: Wait,
-) -> tsumugi_firebird::Result<Taken> {
+) -> tsumugi_firebird::Result<LockOutcome> {
     let parameters = Parameters {
         isolation: ServerIsolation::ReadCommitted,
         wait,
         ..Parameters::default()
     };
-    let holder = own.begin(parameters).await?;
+    let holder = connection.begin(parameters).await?;
     let Err(error) = holder.immediate(lock.statement()).await else {
-        return Ok(Taken::Held(holder));
+        return Ok(LockOutcome::Held(holder));
     };
     holder.roll_back().await?;
-    let said = error.server();
-    if said.is_some_and(|said| said.has(GdsCode::TABLE_UNKNOWN)) {
-        let maker = own.begin(parameters).await?;
+    let reported = error.server();
+    if reported.is_some_and(|reported| reported.has(GdsCode::TABLE_UNKNOWN)) {
+        let maker = connection.begin(parameters).await?;
         let made = match maker.immediate(LOCK_TABLE).await {
             Ok(()) => maker.commit().await,
             Err(error) => maker.roll_back().await.and(Err(error)),
         };
         return match made {
             Err(error) if !error.server().is_some_and(is_made) => Err(error),
-            _ => Ok(Taken::Made),
+            _ => Ok(LockOutcome::Made),
         };
     }
-    match said {
-        Some(said) if is_taken(said) => Ok(Taken::Busy),
+    match reported {
+        Some(reported) if is_taken(reported) => Ok(LockOutcome::Busy),
         _ => Err(error),
     }
 }
 
-/// Whether somebody else has the row.
-fn is_taken(said: &ServerError) -> bool {
+/// Whether another transaction has the row.
+fn is_taken(error: &ServerError) -> bool {
     let codes = [
         GdsCode::LOCK_CONFLICT,
         GdsCode::DEADLOCK,
@@ -183,10 +194,10 @@ fn is_taken(said: &ServerError) -> bool {
         GdsCode::UNIQUE,
         GdsCode::NO_DUPLICATE,
     ];
-    codes.into_iter().any(|code| said.has(code))
+    codes.into_iter().any(|code| error.has(code))
 }
 
-/// Whether somebody else makes the table, or has made it.
-fn is_made(said: &ServerError) -> bool {
-    !said.has(GdsCode::NO_PRIVILEGE) && (is_taken(said) || said.has(GdsCode::NO_METADATA_UPDATE))
+/// Whether another connection makes the table, or has made it.
+fn is_made(error: &ServerError) -> bool {
+    !error.has(GdsCode::NO_PRIVILEGE) && (is_taken(error) || error.has(GdsCode::NO_METADATA_UPDATE))
 }

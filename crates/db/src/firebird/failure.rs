@@ -1,5 +1,5 @@
 //! From the driver's errors to ours. Decides nothing about what happens next.
-//! Rule: what a server says may quote data, and then it is shown only to who asks for the detail.
+//! Rule: what a server says may quote data, and then it is shown only as the detail of an error.
 
 use std::fmt;
 
@@ -10,82 +10,53 @@ use tsumugi_firebird_proto::{GdsCode, ServerError};
 
 use crate::error::{Code, Error, Failed};
 use crate::options::Names;
-use crate::statement_context::StatementContext;
+use crate::server::{DriverError, StatementContext};
 
-/// Why a statement has no result.
-pub(super) enum Fault {
-    /// The driver says why.
-    Driver(Driver),
-    /// It took longer than `statement_timeout`, and we gave it up.
-    Late,
-}
-
-impl Fault {
-    /// Whether the connection ended before anything went out that could be kept.
-    pub(super) fn is_unsent(&self) -> bool {
+impl DriverError for Driver {
+    fn is_unsent(&self) -> bool {
         matches!(
             self,
-            Fault::Driver(Driver::Lost {
+            Driver::Lost {
                 ran: StatementFate::No,
                 ..
-            })
+            }
         )
     }
-}
 
-impl From<Driver> for Fault {
-    fn from(error: Driver) -> Fault {
-        Fault::Driver(error)
-    }
-}
-
-impl fmt::Debug for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // What the server says may quote data.
-            Fault::Driver(Driver::Server(error)) => write!(f, "{} {}", error.sqlstate, error.code),
-            Fault::Driver(error) => error.fmt(f),
-            Fault::Late => f.write_str("statement_timeout has passed"),
+            Driver::Server(error) => write!(f, "{} {}", error.sqlstate, error.code),
+            error => fmt::Debug::fmt(error, f),
         }
     }
-}
 
-/// What the caller is told.
-pub(super) fn into_error(attempt: StatementContext<'_>, fault: Fault) -> Error {
-    match fault {
-        Fault::Late => attempt.late(),
-        Fault::Driver(Driver::Server(error)) => server(attempt, &error),
-        Fault::Driver(Driver::Lost { reason, ran }) => Error::Lost {
-            reason,
-            ran: ran == StatementFate::Perhaps,
-        },
-        Fault::Driver(Driver::Protocol(violation)) => Error::Lost {
-            reason: format!("the server broke the protocol: {violation}"),
-            ran: true,
-        },
-        Fault::Driver(Driver::TooLarge { reply_bytes_max }) => Error::TooLarge {
-            limit: "rows_max_bytes",
-            max: reply_bytes_max,
-            statement: attempt.failed(String::new()),
-        },
-        Fault::Driver(error @ (Driver::Connect { .. } | Driver::Timeout { .. })) => {
-            Error::Unreachable {
+    fn into_error(self, statement: StatementContext<'_>) -> Error {
+        match self {
+            Driver::Server(error) => server(statement, &error),
+            Driver::Lost { reason, ran } => Error::Lost {
+                reason,
+                ran: ran == StatementFate::Perhaps,
+            },
+            Driver::Protocol(violation) => Error::protocol(violation),
+            Driver::TooLarge { reply_bytes_max } => statement.too_large(reply_bytes_max),
+            error @ (Driver::Connect { .. } | Driver::Timeout { .. }) => Error::Unreachable {
                 reason: error.to_string(),
+            },
+            Driver::Values(error) if !matches!(error, EncodeError::Count { .. }) => {
+                let code = match error {
+                    EncodeError::TooLong { .. } | EncodeError::TooMuch => "22001",
+                    EncodeError::Character { .. } => "22021",
+                    _ => "22003",
+                };
+                statement.value(code, error.to_string())
             }
+            error => statement.usage(error.to_string()),
         }
-        Fault::Driver(Driver::Values(error)) if !matches!(error, EncodeError::Count { .. }) => {
-            let code = match error {
-                EncodeError::TooLong { .. } | EncodeError::TooMuch => "22001",
-                EncodeError::Character { .. } => "22021",
-                _ => "22003",
-            };
-            attempt.value(code, error.to_string())
-        }
-        Fault::Driver(error) => attempt.usage(error.to_string()),
     }
 }
 
-/// The type of a placeholder, or of an expression, cannot be told.
+/// The type of a placeholder, or of an expression, is not known.
 const UNKNOWN_TYPE: GdsCode = GdsCode(335_544_573);
 
 /// Conflicts with other transactions, under all their codes.
@@ -96,17 +67,17 @@ const CONFLICTS: [GdsCode; 4] = [
     GdsCode::UPDATE_CONFLICT,
 ];
 
-fn server(attempt: StatementContext<'_>, error: &ServerError) -> Error {
-    let (limit, names) = (attempt.options.statement_timeout, attempt.options.names);
+fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
+    let (limit, names) = (context.options.statement_timeout, context.options.names);
     let position = error
         .place()
-        .and_then(|place| offset(&attempt.sql, place.0, place.1));
+        .and_then(|place| offset(&context.sql, place.0, place.1));
     let constraint = error
         .constraint()
         .map(|name| names.shown(name).into_owned());
     let state = error.sqlstate.as_str();
     let message = without_data(error);
-    let statement = attempt.failed(error.message.clone());
+    let statement = context.failed(error.message.clone());
     if error.has(GdsCode::UNIQUE) || error.has(GdsCode::NO_DUPLICATE) {
         let constraint = constraint.unwrap_or_default();
         return Error::UniqueViolation {

@@ -1,4 +1,4 @@
-//! What the pool must know of Firebird connections: how they are opened, whether they are clean, how they become so.
+//! What the pool needs of Firebird connections: how they are opened, whether they are clean, how they become so.
 //! Rule: a transaction that is left open is rolled back before the next user has the connection.
 
 use std::cell::{Cell, RefCell};
@@ -11,19 +11,15 @@ use tsumugi_firebird_proto::values::Value;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
 use super::plan::Effect;
-use super::transaction::TransactionInner;
-use crate::pool::{self, Refused, Retryable};
-
-/// How long after its statement's time a server may stay silent before the connection counts as lost.
-const SILENCE: Duration = Duration::from_secs(5);
+use crate::server::Expiry;
+use crate::server::connections::{self, Refused, Retryable};
 
 /// How long a connection that writes nothing keeps transactions begun for what it may write next.
 const SPARES: Duration = Duration::from_secs(10);
 
 /// Opens and judges connections.
-pub(super) struct Link {
+pub(crate) struct Link {
     pub(super) connector: Connector,
-    pub(super) statement_timeout: Duration,
     pub(super) opened: Rc<Opened>,
 }
 
@@ -54,9 +50,9 @@ impl Opened {
 }
 
 /// A connection, and the transaction that has it.
-pub(super) struct Session {
+pub(crate) struct Session {
     connection: Connection,
-    pub(super) transaction: RefCell<Weak<TransactionInner>>,
+    pub(super) expiry: RefCell<Option<Weak<dyn Expiry>>>,
     /// Statements that run on it outside a transaction.
     users: Cell<usize>,
     /// It is to let go of the tables it used.
@@ -64,7 +60,7 @@ pub(super) struct Session {
     /// Tables have changed since it was opened. The server keeps what a connection knew of them, and what it then says of a column
     /// that was dropped and added again is wrong: the next user gets another one.
     outdated: Cell<bool>,
-    /// Since when nobody has asked how it is with transactions kept for statements that write.
+    /// When unused transactions that are kept for statements that write were last looked for.
     spares_looked: Cell<Instant>,
 }
 
@@ -78,7 +74,7 @@ impl Session {
 
     /// Runs a statement with this effect outside a transaction. What may write is alone in one from the beginning, because code can hide that it
     /// was refused, and because what it did until then would be done twice.
-    pub(super) async fn answer(
+    pub(super) async fn reply_to(
         &self,
         effect: Effect,
         sql: &str,
@@ -117,18 +113,18 @@ impl std::ops::Deref for Session {
     }
 }
 
-impl pool::Link for Link {
+impl connections::Link for Link {
     type Connection = Rc<Session>;
 
     async fn open(&self) -> Result<Rc<Session>, Refused> {
         let connection = Connection::open(&self.connector).await;
         let connection = connection.map_err(|error| Refused {
-            outlook: outlook(&error),
+            retryable: retryable(&error),
             reason: reason(&error).into(),
         })?;
         let session = Rc::new(Session {
             connection,
-            transaction: RefCell::default(),
+            expiry: RefCell::default(),
             users: Cell::new(0),
             release_due: Cell::new(false),
             outdated: Cell::new(false),
@@ -150,20 +146,17 @@ impl pool::Link for Link {
         session.unanswered_since()
     }
 
+    fn silent_since(&self, session: &Rc<Session>) -> Option<Instant> {
+        session.silent_since()
+    }
+
     fn look_after(&self, session: &Rc<Session>) {
-        let patience = self.statement_timeout + SILENCE;
-        if session
-            .silent_since()
-            .is_some_and(|since| since.elapsed() > patience)
-        {
-            self.end(session);
-        }
         if session.spares_looked.get().elapsed() >= SPARES {
             session.spares_looked.set(Instant::now());
             session.end_unused_spares();
         }
         // The server ends no idle transaction, so we do.
-        let transaction = session.transaction.borrow().upgrade();
+        let transaction = session.expiry.borrow().as_ref().and_then(Weak::upgrade);
         if let Some(transaction) = transaction {
             transaction.end_if_idle();
         }
@@ -197,8 +190,8 @@ fn is_missing(said: &ServerError) -> bool {
     said.has(GdsCode::IO)
 }
 
-/// Whether trying again can help: not when the server knows us and refuses.
-fn outlook(error: &Error) -> Retryable {
+/// Whether trying again can help: not when the server understood and refused.
+fn retryable(error: &Error) -> Retryable {
     let known = match error {
         Error::Config { .. } => true,
         Error::Connect {
@@ -215,9 +208,3 @@ fn outlook(error: &Error) -> Retryable {
         Retryable::Transient
     }
 }
-
-/// A shared pool.
-pub(super) type Connections = pool::Pool<Link>;
-
-/// A connection of one's own.
-pub(super) type ExclusiveConnection = pool::Exclusive<Link>;

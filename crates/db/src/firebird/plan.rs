@@ -7,7 +7,7 @@ use tsumugi_sql::scan::{self, Kind};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     /// It reads.
     Read,
     /// It changes rows that are there, and returns a row of NULLs if there is none.

@@ -10,21 +10,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tsumugi_firebird_proto::values::{Timestamp, TimestampTz};
-use tsumugi_firebird_proto::{Field as Raw, Format, Kind, Row as RawRow, TextRules, Value};
+use tsumugi_firebird_proto::{Field as Raw, Format, Kind, Row as RawRow, Value};
 use tsumugi_values::json;
 
-use super::blobs::Blobs;
+use super::blobs::{Blobs, RULES, blobs_of};
 use crate::error::{Error, Result};
 use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, PLANS_MAX};
 use crate::options::Names;
 use crate::rows::Columns;
 use crate::value::{Rich, ValueKind, ValueRef};
-
-/// A CHAR keeps the spaces that fill it up; a text without a character set is UTF-8, or bytes.
-pub(super) const RULES: TextRules = TextRules {
-    none: None,
-    padding: tsumugi_firebird_proto::values::Padding::Keep,
-};
 
 /// The names of columns by the form of their rows, which is the same each time a prepared statement runs.
 pub(super) struct Shapes {
@@ -163,15 +157,6 @@ impl Rows {
         self.start(self.range.end) - self.start(self.range.start) + self.blobs.bytes
     }
 
-    /// Rows that came, or that were changed where none may come.
-    pub(super) fn given_or_changed(&self) -> usize {
-        if self.inner.format.columns().is_empty() {
-            usize::try_from(self.inner.affected).unwrap_or(usize::MAX)
-        } else {
-            self.len()
-        }
-    }
-
     pub(super) fn affected(&self) -> u64 {
         self.inner.affected
     }
@@ -206,14 +191,6 @@ impl Rows {
         let before = index.checked_sub(1).and_then(|at| self.inner.ends.get(at));
         before.copied().unwrap_or(0)
     }
-}
-
-/// The blobs that a row names, by their ids, each with the character set that a text in it is stored in.
-pub(super) fn blobs_of(row: RawRow<'_>) -> impl Iterator<Item = (u64, Option<u8>)> {
-    row.fields().filter_map(|field| match field.value(RULES) {
-        Value::Blob(id) if id != 0 => Some((id, field.column.character_set())),
-        _ => None,
-    })
 }
 
 /// One of the rows.

@@ -1,5 +1,5 @@
 //! What a Firebird URL and the caller's options say, taken apart: what the driver needs, what is ours.
-//! Rule: an option that nobody knows is refused with those that are known.
+//! Rule: an unknown option is refused, and the error names the known ones.
 
 use std::time::Duration;
 

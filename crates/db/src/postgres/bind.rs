@@ -9,7 +9,7 @@ use crate::json;
 use crate::value::Value;
 
 /// The values of one statement.
-pub(super) struct Binds<'a>(pub(super) &'a [Value]);
+pub(crate) struct Binds<'a>(pub(super) &'a [Value]);
 
 impl Parameters for Binds<'_> {
     fn count(&self) -> usize {

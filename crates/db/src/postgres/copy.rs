@@ -1,4 +1,4 @@
-//! COPY in both directions, on a connection that nobody else uses meanwhile. Knows no format of the data.
+//! COPY in both directions, on a connection that its caller has alone meanwhile. Knows no format of the data.
 //! Rule: the connection goes back to the pool when the COPY is over or dropped, and the driver has given it up by then.
 
 use std::rc::{Rc, Weak};
@@ -7,98 +7,107 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
+use super::backend::{Inner, Postgres};
 use super::link::ExclusiveConnection;
-use super::pool::{Inner, Pool};
-use super::transaction::TransactionInner;
 use crate::error::{Error, Result};
 use crate::outcome::Abandon;
+use crate::server::{Pool, Transaction, TransactionInner};
 
 /// Data on their way into a table. See [`crate::CopyIn`].
 pub struct CopyIn {
     copy: tsumugi_pg::CopyIn,
-    /// None outside of one.
-    transaction: Weak<TransactionInner>,
-    of: Of,
+    /// The one that ends when it is not known what was copied; none outside of one.
+    transaction: Weak<TransactionInner<Postgres>>,
+    call: CopyCall,
 }
 
 /// Data on their way out of a table. See [`crate::CopyOut`].
 pub struct CopyOut {
     copy: tsumugi_pg::CopyOut,
-    of: Of,
+    call: CopyCall,
 }
 
 /// What a COPY belongs to.
-struct Of {
+struct CopyCall {
     pool: Rc<Inner>,
     sql: Arc<str>,
-    begun: Option<Instant>,
+    started: Option<Instant>,
     /// After the COPY itself, so that the pool gets it back when that is gone.
-    _own: ExclusiveConnection,
+    _connection: ExclusiveConnection,
 }
 
-impl Of {
+impl CopyCall {
     /// Logs how it ended, with the number of rows if that is known.
     fn ended(&self, outcome: std::result::Result<Option<u64>, &tsumugi_pg::Error>) {
         let rows = outcome.map(|rows| rows.and_then(|rows| usize::try_from(rows).ok()));
-        self.pool.account.log(self.begun, &self.sql, &[], rows);
+        self.pool.stats.log(self.started, &self.sql, &[], rows);
     }
 
-    /// What came of opening it, told and counted.
+    /// What came of opening it, logged and counted.
     fn opened<C>(&self, copy: tsumugi_pg::Result<C>) -> Result<C> {
         if let Err(error) = &copy {
             self.ended(Err(error));
         }
         self.pool
-            .account
-            .counted(copy.map_err(|error| self.failed(error)))
+            .stats
+            .count(copy.map_err(|error| self.failed(error)))
     }
 
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
-        let attempt = self.pool.attempt((&self.sql).into(), Vec::new());
-        attempt.driver(error)
+        self.pool.error(&self.sql, error)
     }
 }
 
-impl Pool {
+impl Pool<Postgres> {
     pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
-        let own = self.inner().own().await?;
-        CopyIn::begin(self.inner(), own, sql).await
+        let connection = self.inner().exclusive(&sql, &[]).await?;
+        CopyIn::begin(self.inner(), Rc::new(connection), sql).await
     }
 
     pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
-        let own = self.inner().own().await?;
-        CopyOut::begin(self.inner(), own, sql).await
+        let connection = self.inner().exclusive(&sql, &[]).await?;
+        CopyOut::begin(self.inner(), Rc::new(connection), sql).await
+    }
+}
+
+impl Transaction<Postgres> {
+    pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
+        let inner = self.inner();
+        let open = inner.ready().await?;
+        let copy = CopyIn::begin(&inner.pool, Rc::clone(&open), sql).await?;
+        Ok(CopyIn {
+            transaction: Rc::downgrade(inner),
+            ..copy
+        })
+    }
+
+    pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
+        let inner = self.inner();
+        let open = inner.ready().await?;
+        CopyOut::begin(&inner.pool, Rc::clone(&open), sql).await
     }
 }
 
 impl CopyIn {
     pub(super) async fn begin(
         pool: &Rc<Inner>,
-        own: ExclusiveConnection,
+        connection: ExclusiveConnection,
         sql: Arc<str>,
     ) -> Result<CopyIn> {
-        let begun = pool.account.begun();
-        let copy = own.copy_in(&sql).await;
-        let of = Of {
+        let started = pool.stats.start();
+        let copy = connection.copy_in(&sql).await;
+        let call = CopyCall {
             pool: Rc::clone(pool),
             sql,
-            begun,
-            _own: own,
+            started,
+            _connection: connection,
         };
-        let copy = of.opened(copy)?;
+        let copy = call.opened(copy)?;
         Ok(CopyIn {
             copy,
             transaction: Weak::new(),
-            of,
+            call,
         })
-    }
-
-    /// In a transaction, which ends when it is not known what was copied.
-    pub(super) fn within(self, transaction: Weak<TransactionInner>) -> CopyIn {
-        CopyIn {
-            transaction,
-            ..self
-        }
     }
 
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
@@ -108,45 +117,45 @@ impl CopyIn {
     pub(crate) async fn send(&mut self, data: &[u8]) -> Result<()> {
         let sent = self.copy.send(data).await;
         if let Err(error) = &sent {
-            self.of.ended(Err(error));
+            self.call.ended(Err(error));
         }
-        sent.map_err(|error| self.of.failed(error))
+        sent.map_err(|error| self.call.failed(error))
     }
 
     pub(crate) async fn finish(self) -> Result<u64> {
-        let CopyIn { copy, of, .. } = self;
+        let CopyIn { copy, call, .. } = self;
         let finished = copy.finish().await;
-        of.ended(finished.as_ref().map(|rows| Some(*rows)));
-        finished.map_err(|error| of.failed(error))
+        call.ended(finished.as_ref().map(|rows| Some(*rows)));
+        finished.map_err(|error| call.failed(error))
     }
 }
 
 impl CopyOut {
     pub(super) async fn begin(
         pool: &Rc<Inner>,
-        own: ExclusiveConnection,
+        connection: ExclusiveConnection,
         sql: Arc<str>,
     ) -> Result<CopyOut> {
-        let begun = pool.account.begun();
-        let copy = own.copy_out(&sql).await;
-        let of = Of {
+        let started = pool.stats.start();
+        let copy = connection.copy_out(&sql).await;
+        let call = CopyCall {
             pool: Rc::clone(pool),
             sql,
-            begun,
-            _own: own,
+            started,
+            _connection: connection,
         };
-        let copy = of.opened(copy)?;
-        Ok(CopyOut { copy, of })
+        let copy = call.opened(copy)?;
+        Ok(CopyOut { copy, call })
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>> {
         let next = self.copy.next().await;
         match &next {
             Ok(Some(_)) => {}
-            Ok(None) => self.of.ended(Ok(Some(self.copy.rows()))),
-            Err(error) => self.of.ended(Err(error)),
+            Ok(None) => self.call.ended(Ok(Some(self.copy.rows()))),
+            Err(error) => self.call.ended(Err(error)),
         }
-        next.map_err(|error| self.of.failed(error))
+        next.map_err(|error| self.call.failed(error))
     }
 }
 

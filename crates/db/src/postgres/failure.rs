@@ -1,5 +1,5 @@
 //! From the driver's errors to ours. Decides nothing about what happens next.
-//! Rule: what a server says may quote data: its DETAIL is shown only to who asks for it.
+//! Rule: what a server says may quote data: its DETAIL is shown only on request.
 
 use std::fmt;
 
@@ -9,65 +9,33 @@ use tsumugi_pg_proto::types::EncodeError;
 
 use super::plan::source_offset;
 use crate::error::{Code, Error};
-use crate::statement_context::StatementContext;
+use crate::server::{DriverError, StatementContext};
 
-/// Why a statement has no result.
-pub(super) enum Fault {
-    /// The driver says why.
-    Driver(Driver),
-    /// It took longer than `statement_timeout`, and we gave it up.
-    Late,
-    /// The session is not as it was, which nobody shall notice.
-    Changed,
-}
-
-const CHANGED: &str = "this statement changed the session of a shared connection, or left a transaction open there; the connection was \
-     closed: use a transaction, or a `connection` of your own";
-
-impl From<Driver> for Fault {
-    fn from(error: Driver) -> Fault {
-        Fault::Driver(error)
+impl DriverError for Driver {
+    fn is_unsent(&self) -> bool {
+        matches!(
+            self,
+            Driver::Lost {
+                ran: StatementFate::No,
+                ..
+            }
+        )
     }
-}
 
-impl fmt::Debug for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+
+    fn into_error(self, statement: StatementContext<'_>) -> Error {
         match self {
-            Fault::Driver(error) => error.fmt(f),
-            Fault::Late => f.write_str("statement_timeout has passed"),
-            Fault::Changed => f.write_str("the session is changed"),
-        }
-    }
-}
-
-impl StatementContext<'_> {
-    /// There is no result.
-    pub(super) fn fault(self, fault: impl Into<Fault>) -> Error {
-        match fault.into() {
-            Fault::Driver(error) => self.driver(error),
-            Fault::Late => self.late(),
-            Fault::Changed => self.usage(CHANGED),
-        }
-    }
-
-    /// The driver failed.
-    pub(super) fn driver(self, error: Driver) -> Error {
-        match error {
-            Driver::Server(error) => self.server(*error),
+            Driver::Server(error) => server(statement, *error),
             Driver::Lost {
                 reason,
                 ran,
                 server,
-            } => self.lost(reason, ran, server.as_deref()),
-            Driver::TooLarge { reply_bytes_max } => Error::TooLarge {
-                limit: "rows_max_bytes",
-                max: reply_bytes_max,
-                statement: self.failed(String::new()),
-            },
-            Driver::Protocol(violation) => Error::Lost {
-                reason: format!("the server broke the protocol: {violation}"),
-                ran: true,
-            },
+            } => lost(reason, ran, server.as_deref()),
+            Driver::TooLarge { reply_bytes_max } => statement.too_large(reply_bytes_max),
+            Driver::Protocol(violation) => Error::protocol(violation),
             error @ (Driver::Connect { .. } | Driver::Timeout { .. } | Driver::Hosts(_)) => {
                 Error::Unreachable {
                     reason: error.to_string(),
@@ -78,84 +46,81 @@ impl StatementContext<'_> {
             },
             Driver::Parameter { number, source } => {
                 let code = sqlstate(&source);
-                self.value(code, format!("parameter ${number}: {source}"))
+                statement.value(code, format!("parameter ${number}: {source}"))
             }
-            other => {
-                let message = other.to_string();
-                self.usage(message)
-            }
+            other => statement.usage(other.to_string()),
         }
     }
+}
 
-    fn lost(self, reason: String, ran: StatementFate, server: Option<&ServerError>) -> Error {
-        // The server ended the session because the transaction was idle: that is no loss of a statement.
-        if server.is_some_and(|error| error.code.as_str() == "25P03") {
-            return Error::RolledBack {
-                reason: "it was idle for longer than idle_timeout",
-            };
-        }
-        Error::Lost {
-            reason,
-            ran: ran == StatementFate::Perhaps,
-        }
+fn lost(reason: String, ran: StatementFate, server: Option<&ServerError>) -> Error {
+    // The server ended the session because the transaction was idle: that is no loss of a statement.
+    if server.is_some_and(|error| error.code.as_str() == "25P03") {
+        return Error::RolledBack {
+            reason: "it was idle for longer than idle_timeout",
+        };
     }
+    Error::Lost {
+        reason,
+        ran: ran == StatementFate::Perhaps,
+    }
+}
 
-    fn server(self, error: ServerError) -> Error {
-        let limit = self.options.statement_timeout;
-        let position = error
-            .position
-            .and_then(|position| source_offset(&self.sql, position));
-        let constraint = error.constraint.clone();
-        let column = match (&error.table, &error.column) {
-            (Some(table), Some(column)) => Some(format!("{table}.{column}")),
-            (None, column) => column.clone(),
-            (Some(_), None) => None,
-        };
-        let code = error.code.as_str();
-        // A value that is wrong is quoted in the message.
-        let message = match code.starts_with("22") {
-            true => without_data(&error.message),
-            false => error.message.clone(),
-        };
-        let detail = match (&error.detail, message == error.message) {
-            (Some(detail), true) => detail.clone(),
-            (None, true) => String::new(),
-            (Some(detail), false) => format!("{}; {detail}", error.message),
-            (None, false) => error.message.clone(),
-        };
-        let statement = self.failed(detail);
-        match code {
-            "23505" => Error::UniqueViolation {
-                constraint: constraint.unwrap_or_default(),
-                statement,
-            },
-            "23503" | "23001" => Error::ForeignKeyViolation {
-                constraint,
-                statement,
-            },
-            "23502" => Error::NotNullViolation {
-                column: column.unwrap_or_default(),
-                statement,
-            },
-            "23514" => Error::CheckViolation {
-                constraint: constraint.unwrap_or_default(),
-                statement,
-            },
-            "40001" => Error::SerializationFailure { statement },
-            "40P01" => Error::Deadlock { statement },
-            "57014" => Error::Timeout { limit, statement },
-            // Not allowed, which has nothing to do with how it is written.
-            code if code.starts_with("42") && code != "42501" => Error::Syntax {
-                position,
-                message,
-                statement,
-            },
-            code => Error::Database {
-                code: Code::SqlState(code.into()),
-                message,
-                statement,
-            },
-        }
+fn server(context: StatementContext<'_>, error: ServerError) -> Error {
+    let limit = context.options.statement_timeout;
+    let position = error
+        .position
+        .and_then(|position| source_offset(&context.sql, position));
+    let constraint = error.constraint.clone();
+    let column = match (&error.table, &error.column) {
+        (Some(table), Some(column)) => Some(format!("{table}.{column}")),
+        (None, column) => column.clone(),
+        (Some(_), None) => None,
+    };
+    let code = error.code.as_str();
+    // A value that is wrong is quoted in the message.
+    let message = match code.starts_with("22") {
+        true => without_data(&error.message),
+        false => error.message.clone(),
+    };
+    let detail = match (&error.detail, message == error.message) {
+        (Some(detail), true) => detail.clone(),
+        (None, true) => String::new(),
+        (Some(detail), false) => format!("{}; {detail}", error.message),
+        (None, false) => error.message.clone(),
+    };
+    let statement = context.failed(detail);
+    match code {
+        "23505" => Error::UniqueViolation {
+            constraint: constraint.unwrap_or_default(),
+            statement,
+        },
+        "23503" | "23001" => Error::ForeignKeyViolation {
+            constraint,
+            statement,
+        },
+        "23502" => Error::NotNullViolation {
+            column: column.unwrap_or_default(),
+            statement,
+        },
+        "23514" => Error::CheckViolation {
+            constraint: constraint.unwrap_or_default(),
+            statement,
+        },
+        "40001" => Error::SerializationFailure { statement },
+        "40P01" => Error::Deadlock { statement },
+        "57014" => Error::Timeout { limit, statement },
+        // Not allowed, which has nothing to do with how it is written.
+        code if code.starts_with("42") && code != "42501" => Error::Syntax {
+            position,
+            message,
+            statement,
+        },
+        code => Error::Database {
+            code: Code::SqlState(code.into()),
+            message,
+            statement,
+        },
     }
 }
 

@@ -1,43 +1,38 @@
-//! What the pool must know of PostgreSQL connections: how they are opened, whether they are clean, how they become so.
-//! Rule: a session that somebody changed is discarded before the next user has it; one that cannot be is closed.
+//! What the pool needs of PostgreSQL connections: how they are opened, whether they are clean, how they become so.
+//! Rule: a session that was changed is discarded before the next user has it; one that cannot be is closed.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 use tsumugi_pg::connection::{Behaviour, Event};
 use tsumugi_pg::{Cause, Connection, Connector, Error};
 use tsumugi_pg_proto::TransactionStatus;
 
-use crate::pool::{self, Refused, Retryable};
-
-/// How long after its statement's time a server may stay silent before the connection counts as lost.
-const SILENCE: Duration = Duration::from_secs(5);
+use crate::server::connections::{self, Refused, Retryable};
 
 /// Opens and judges connections.
-pub(super) struct Link {
+pub(crate) struct Link {
     pub(super) connector: Connector,
-    pub(super) statement_timeout: Duration,
     pub(super) behaviour: Behaviour,
 }
 
 /// A connection, and what was done to its session.
-pub(super) struct Session {
+pub(crate) struct Session {
     pub(super) connection: Connection,
-    /// Somebody changed a setting, listens, or left something else behind.
+    /// A setting was changed, a channel is listened to, or something else was left behind.
     pub(super) changed: Cell<bool>,
     /// The server watches over no `statement_timeout` here, because for it all batches of a stream are one statement.
     timeless: Cell<bool>,
     /// Settings that are not as they were when the connection was opened, of those that the server reports.
-    strange: Rc<Cell<usize>>,
+    differing_settings: Rc<Cell<usize>>,
 }
 
 impl Session {
     fn new(connection: Connection) -> Session {
-        let strange = Rc::new(Cell::new(0));
-        let counted = Rc::clone(&strange);
+        let differing_settings = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&differing_settings);
         let at_first = connection.parameters();
         let mut differing = BTreeSet::new();
         connection.observe(move |event| match event {
@@ -61,7 +56,7 @@ impl Session {
             connection,
             changed: Cell::new(false),
             timeless: Cell::new(false),
-            strange,
+            differing_settings,
         }
     }
 
@@ -71,15 +66,15 @@ impl Session {
         self.script("SET statement_timeout = 0").await
     }
 
-    /// Whether nobody but us watches over the time of statements.
+    /// Whether the time of statements is watched on this side alone.
     pub(super) fn is_timeless(&self) -> bool {
         self.timeless.get()
     }
 
-    /// Whether a statement on this shared connection left a transaction open. Nobody gets the connection after that, nor after a
-    /// setting was changed, which is told to the log only: what the statement did besides stands.
+    /// Whether a statement on this shared connection left a transaction open. No other caller gets the connection after that, nor after a
+    /// setting was changed, which only the log reports: what the statement did besides stands.
     pub(super) fn is_left_changed(&self) -> bool {
-        if self.strange.get() > 0 && !self.changed.replace(true) {
+        if self.differing_settings.get() > 0 && !self.changed.replace(true) {
             tracing::warn!(
                 target: "tsumugi_db",
                 "a statement changed a setting of a shared connection's session, so the connection is closed; change settings on a \
@@ -100,13 +95,13 @@ impl std::ops::Deref for Session {
     }
 }
 
-impl pool::Link for Link {
+impl connections::Link for Link {
     type Connection = Session;
 
     async fn open(&self) -> Result<Session, Refused> {
         let connection = Connection::open_with(&self.connector, self.behaviour).await;
         let connection = connection.map_err(|error| Refused {
-            outlook: outlook(&error),
+            retryable: retryable(&error),
             reason: reason(&error, &self.connector.config().database).into(),
         })?;
         Ok(Session::new(connection))
@@ -116,7 +111,7 @@ impl pool::Link for Link {
         session.is_open()
             && session.status() == TransactionStatus::Idle
             && !session.changed.get()
-            && session.strange.get() == 0
+            && session.differing_settings.get() == 0
             && !session.timeless.get()
     }
 
@@ -128,19 +123,13 @@ impl pool::Link for Link {
         session.unanswered_since()
     }
 
-    fn look_after(&self, session: &Session) {
-        let patience = self.statement_timeout + SILENCE;
-        if session
-            .silent_since()
-            .is_some_and(|since| since.elapsed() > patience)
-        {
-            self.end(session);
-        }
+    fn silent_since(&self, session: &Session) -> Option<Instant> {
+        session.silent_since()
     }
 
     async fn clean(&self, session: &Session) {
         session.reset().await;
-        let changed = session.changed.get() || session.strange.get() > 0;
+        let changed = session.changed.get() || session.differing_settings.get() > 0;
         if changed && session.is_open() {
             session.discard().await;
             session.changed.set(!session.is_open());
@@ -164,8 +153,8 @@ impl pool::Link for Link {
 
 /// What went wrong, and what would help where the server does not say that.
 fn reason(error: &Error, database: &str) -> String {
-    let missing = matches!(error, Error::Connect { cause: Cause::Startup(tsumugi_pg_proto::Error::Server(said)), .. }
-        if said.code.as_str() == "3D000");
+    let missing = matches!(error, Error::Connect { cause: Cause::Startup(tsumugi_pg_proto::Error::Server(reported)), .. }
+        if reported.code.as_str() == "3D000");
     if missing {
         format!("{error}; make it with `createdb {database}`, or name another in the URL")
     } else {
@@ -173,15 +162,15 @@ fn reason(error: &Error, database: &str) -> String {
     }
 }
 
-/// Whether trying again can help: not when the server knows us and refuses.
-fn outlook(error: &Error) -> Retryable {
+/// Whether trying again can help: not when the server understood and refused.
+fn retryable(error: &Error) -> Retryable {
     match error {
         Error::Config { .. } => Retryable::Permanent,
         Error::Connect { cause, .. } => of_cause(cause),
         Error::Hosts(errors)
             if errors
                 .iter()
-                .all(|error| outlook(error) == Retryable::Permanent) =>
+                .all(|error| retryable(error) == Retryable::Permanent) =>
         {
             Retryable::Permanent
         }
@@ -206,8 +195,5 @@ fn of_cause(cause: &Cause) -> Retryable {
     }
 }
 
-/// A shared pool.
-pub(super) type Connections = pool::Pool<Link>;
-
-/// A connection of one's own.
-pub(super) type ExclusiveConnection = Rc<pool::Exclusive<Link>>;
+/// A connection that one caller has, with what is open on it.
+pub(crate) type ExclusiveConnection = Rc<connections::Exclusive<Link>>;

@@ -1,11 +1,12 @@
-//! Listening: a connection beside the pool's, for as long as somebody listens. Interprets no payload.
+//! Listening: a connection beside the pool's, for as long as a listener is there. Interprets no payload.
 //! Rule: listeners are counted, because each costs the server a connection that the pool's limit does not see.
 
 use std::rc::Rc;
 
-use super::pool::{Inner, Limits, Pool};
+use super::backend::{Inner, Postgres};
 use crate::error::{Error, Failed, Result};
 use crate::limits::LISTENERS_MAX;
+use crate::server::{Limits, Pool};
 use crate::session::Heard;
 
 /// Hears what is notified. See [`crate::Listener`].
@@ -19,22 +20,22 @@ struct ListenerSlot(Rc<Inner>);
 
 impl Drop for ListenerSlot {
     fn drop(&mut self) {
-        let listeners = &self.0.listeners;
+        let listeners = &self.0.backend.listeners;
         listeners.set(listeners.get() - 1);
     }
 }
 
-impl Pool {
+impl Pool<Postgres> {
     pub(crate) async fn listen(&self, channels: &[String]) -> Result<Listener> {
-        if self.inner().limits == Limits::Ours {
+        if self.inner().backend.limits == Limits::Client {
             return Err(Error::Unsupported {
                 database: "a pooler in transaction mode",
                 what: "LISTEN: connect past it",
             });
         }
         let place = self.place()?;
-        let connector = self.inner().connector.clone();
-        let failed = |error| place.0.attempt("LISTEN".into(), Vec::new()).driver(error);
+        let connector = self.inner().backend.connector.clone();
+        let failed = |error| place.0.error("LISTEN", error);
         let listener = tsumugi_pg::Listener::connect(connector).await;
         let mut listener = listener.map_err(failed)?;
         for channel in channels {
@@ -44,7 +45,7 @@ impl Pool {
     }
 
     fn place(&self) -> Result<ListenerSlot> {
-        let listeners = &self.inner().listeners;
+        let listeners = &self.inner().backend.listeners;
         if listeners.get() >= LISTENERS_MAX {
             return Err(Error::QueueFull {
                 limit: "listeners_max",
@@ -61,7 +62,7 @@ impl Listener {
     pub(crate) async fn recv(&mut self) -> Result<Heard> {
         let heard = self.listener.recv().await;
         let pool = &self.place.0;
-        match heard.map_err(|error| pool.attempt("LISTEN".into(), Vec::new()).driver(error))? {
+        match heard.map_err(|error| pool.error("LISTEN", error))? {
             tsumugi_pg::Heard::Notification {
                 channel,
                 payload,
@@ -72,7 +73,7 @@ impl Listener {
                 process_id,
             }),
             // A gap in time or in the queue: either way something may be missing.
-            _ => Ok(Heard::AcquireError),
+            _ => Ok(Heard::Gap),
         }
     }
 }

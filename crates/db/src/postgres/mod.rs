@@ -1,23 +1,24 @@
-//! The PostgreSQL engine: a pool of connections of one worker over the driver, which does the protocol.
+//! PostgreSQL behind its driver, which does the protocol: a backend of `server`, and what no other database has (COPY, LISTEN, pipelines,
+//! sessions).
 //! Knows no HTTP and no Ruby. Rule: single statements share connections and never change a session; what does gets a
 //! connection of its own, which is made clean before the next caller has it.
 
+mod backend;
 mod bind;
 mod copy;
 mod failure;
 mod link;
 mod listen;
+mod pipeline;
 mod plan;
-mod pool;
 mod rows;
 mod session;
 mod settings;
+mod stream;
 mod transaction;
 
+pub use backend::Postgres;
 pub use copy::{CopyIn, CopyOut};
 pub use listen::Listener;
-pub use pool::Pool;
-pub(crate) use pool::Watch;
 pub(crate) use rows::{Field, Row, Rows};
 pub use session::Session;
-pub use transaction::{RowStream, Savepoint, Transaction};

@@ -17,7 +17,7 @@ use crate::sql_text::{Placeholders, SqlText};
 
 /// An SQL text as it is sent.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) sql: Arc<str>,
     pub(super) effect: Effect,
     /// It has run, and the server's name for what it did told of no change.
@@ -41,7 +41,7 @@ impl Plan {
 
 /// What a statement does to the session it runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     /// Nothing that the next user would notice.
     None,
     /// It begins, ends or marks a transaction.

@@ -50,15 +50,6 @@ impl Rows {
         self.rows.bytes()
     }
 
-    /// Rows that came, or that were changed where none may come.
-    pub(super) fn given_or_changed(&self) -> usize {
-        if self.rows.columns().is_empty() {
-            usize::try_from(self.affected()).unwrap_or(usize::MAX)
-        } else {
-            self.len()
-        }
-    }
-
     pub(super) fn affected(&self) -> u64 {
         self.rows.affected()
     }

@@ -1,46 +1,49 @@
-//! A connection in the hands of one caller, who may leave what he likes in its session.
+//! A connection that one caller has alone and whose session may be changed.
 //! Rule: the session counts as changed from the beginning, so the pool makes it as new before the next caller has it.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use tsumugi_pg::Atomicity;
 use tsumugi_pg_proto::TransactionStatus;
 
+use super::backend::{Inner, Postgres};
+use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
 use super::link::ExclusiveConnection;
-use super::pool::{Inner, Limits, Pool, executed, kept, planned};
-use super::rows::Rows as DriverRows;
-use super::transaction::{RowStream, Transaction, Watch, permitted};
+use super::pipeline::{Statements, pipeline_on};
+use super::stream::Cursor;
+use super::transaction::begin_within;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::options::TransactionOptions;
+use crate::executed::Executed;
+use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
+use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
 use crate::sql_text::SqlText;
-use crate::sqlite::Executed;
 use crate::value::Value;
 
 /// A connection of one's own. See [`crate::Session`].
 pub struct Session {
     pool: Rc<Inner>,
-    own: ExclusiveConnection,
-    transaction: RefCell<Watch>,
+    connection: ExclusiveConnection,
+    /// The last one that was begun here.
+    transaction: RefCell<Weak<TransactionInner<Postgres>>>,
 }
 
-impl Pool {
+impl Pool<Postgres> {
     pub(crate) async fn session(&self) -> Result<Session> {
-        if self.inner().limits == Limits::Ours {
+        if self.inner().backend.limits == Limits::Client {
             return Err(Error::Unsupported {
                 database: "a pooler in transaction mode",
                 what: "sessions of one's own: connect past it",
             });
         }
-        let own = self.inner().own().await?;
-        own.changed.set(true);
+        let connection = self.inner().exclusive("", &[]).await?;
+        connection.changed.set(true);
         Ok(Session {
             pool: Rc::clone(self.inner()),
-            own,
+            connection: Rc::new(connection),
             transaction: RefCell::default(),
         })
     }
@@ -48,15 +51,17 @@ impl Pool {
 
 impl Session {
     pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
-        self.run(sql, values).await.map(Rows::from)
+        self.run(sql, values).await.map(|answer| answer.rows)
     }
 
     pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
-        self.run(sql, values).await.map(|rows| executed(&rows))
+        let answer = self.run(sql, values).await;
+        answer.map(|answer| answer.executed())
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
-        self.pool.script_on(&self.own, sql).await
+        let run = self.pool.script(&self.connection, &sql, &sql).await;
+        self.pool.finish_script(&sql, run)
     }
 
     pub(crate) async fn stream(
@@ -64,74 +69,79 @@ impl Session {
         sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
-    ) -> Result<RowStream> {
-        RowStream::begin(&self.pool, Rc::clone(&self.own), sql, values, by).await
+    ) -> Result<RowStream<Postgres>> {
+        let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
+        let started = self.pool.stats.start();
+        let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
+        let cursor = Cursor::open(&self.pool, connection, &plan, &binds, by).await;
+        RowStream::new(&self.pool, started, sql, values, cursor, None)
     }
 
     pub(crate) async fn pipeline(
         &self,
-        statements: Vec<(SqlText, Vec<Value>)>,
-        atomicity: Atomicity,
+        statements: Statements,
+        atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
-        let plans = planned(&statements, |sql, values| {
-            permitted(&self.pool, &self.own, sql, values)
-        })?;
-        self.pool
-            .pipelined(&self.own, &plans, statements, atomicity, kept)
-            .await
+        let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
+        outcomes.map_err(|fault| self.pool.error("", fault))
     }
 
-    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
-        if self.is_in_transaction().await? && !self.transaction.borrow().is_running() {
-            let refusal = "a transaction that SQL began is open in this session: end it first";
+    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction<Postgres>> {
+        if self.is_in_transaction().await? {
+            let running = self.transaction.borrow().upgrade();
+            let refusal = match running.is_some_and(|running| running.is_open()) {
+                true => {
+                    "a transaction of this session is open: end it first, or use its savepoints"
+                }
+                false => "a transaction that SQL began is open in this session: end it first",
+            };
             return Err(Error::usage(refusal));
         }
-        if self.transaction.borrow().is_running() {
-            let refusal =
-                "a transaction of this session is open: end it first, or use its savepoints";
-            return Err(Error::usage(refusal));
-        }
-        let own = Rc::clone(&self.own);
-        let transaction = Transaction::begin_within(&self.pool, own, options).await?;
-        self.transaction.replace(transaction.watch());
+        let open = begin_within(&self.pool, &self.connection, options).await?;
+        let transaction = Transaction::new(&self.pool, open, ());
+        self.transaction.replace(Rc::downgrade(transaction.inner()));
         Ok(transaction)
     }
 
     pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
-        CopyIn::begin(&self.pool, Rc::clone(&self.own), sql).await
+        CopyIn::begin(&self.pool, Rc::clone(&self.connection), sql).await
     }
 
     pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
-        CopyOut::begin(&self.pool, Rc::clone(&self.own), sql).await
+        CopyOut::begin(&self.pool, Rc::clone(&self.connection), sql).await
     }
 
-    /// Whether a transaction is open, whoever began it.
+    /// Whether a transaction is open, also one that SQL began.
     pub(crate) async fn is_in_transaction(&self) -> Result<bool> {
         // The end of one that was dropped may be on its way.
-        if self.own.awaited() > 0 {
-            self.pool.script_on(&self.own, "".into()).await?;
+        if self.connection.awaited() > 0 {
+            self.command("").await?;
         }
-        Ok(self.own.status() != TransactionStatus::Idle)
+        Ok(self.connection.status() != TransactionStatus::Idle)
     }
 
     /// Marks a point of the transaction that is open.
     pub(crate) async fn mark(&self) -> Result<Mark> {
-        let mark = Mark(Some(Rc::clone(&self.own)));
-        let sql = format!("SAVEPOINT {MARK}");
-        self.pool.script_on(&self.own, sql.into()).await?;
+        let mark = Mark(Some(Rc::clone(&self.connection)));
+        self.command(&format!("SAVEPOINT {MARK}")).await?;
         Ok(mark)
     }
 
     /// Keeps what was done since.
     pub(crate) async fn release(&self, mut mark: Mark) -> Result<()> {
         mark.0 = None;
-        let sql = format!("RELEASE SAVEPOINT {MARK}");
-        self.pool.script_on(&self.own, sql.into()).await
+        self.command(&format!("RELEASE SAVEPOINT {MARK}")).await
     }
 
-    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<DriverRows> {
-        let plan = permitted(&self.pool, &self.own, &sql, &values)?;
-        self.pool.run_on(&self.own, &plan, sql, values).await
+    async fn command(&self, sql: &str) -> Result<()> {
+        let run = self.pool.command(sql, self.connection.script(sql)).await;
+        run.map_err(|fault| self.pool.error(sql, fault))
+    }
+
+    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
+        let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
+        let pool = &self.pool;
+        pool.run_on(&self.connection, &plan, &sql, &values).await
     }
 }
 

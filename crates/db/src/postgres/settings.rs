@@ -1,4 +1,4 @@
-//! What a PostgreSQL URL and the caller's options say, taken apart: what the driver needs, what the server is told, what is ours.
+//! What a PostgreSQL URL and the caller's options say, taken apart: what the driver needs, what goes to the server, what is ours.
 //! Rule: `statement_timeout` and `idle_timeout` are the server's as well, so that it stops what we gave up.
 
 use std::time::Duration;
@@ -57,7 +57,7 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
     Ok((config, options))
 }
 
-/// Tells the server the limits for one transaction, where it was not told for the session.
+/// Sets the server's limits for one transaction, where they are not set for the session.
 pub(super) fn limits_of_transaction(options: &Options) -> String {
     format!(
         "SET LOCAL statement_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = {}",

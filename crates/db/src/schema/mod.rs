@@ -11,8 +11,8 @@ use tsumugi_sql::{FIREBIRD, Name, SQLITE, Statement, table};
 
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
-use crate::executor::in_turn;
 use crate::options::TransactionMode;
+use crate::sequence::in_turn;
 use crate::value::{Value, ValueRef};
 
 pub use migrations::{Applied, Direction, Migration, Migrator, News, State, ordinal};

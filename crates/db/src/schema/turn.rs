@@ -156,7 +156,7 @@ impl Transaction {
             Transaction::Firebird(own) => {
                 attended!(own.owner(), own.beside(sql.into().into(), values.into()))
             }
-            _ => self.query(sql, values).await,
+            Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query(sql, values).await,
         }
     }
 

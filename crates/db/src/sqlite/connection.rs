@@ -13,6 +13,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value as SqliteValue, ValueRef as Sqli
 use rusqlite::{Batch, CachedStatement, ErrorCode, OpenFlags, Row, Rows as SqliteRows};
 
 use crate::batch::BatchSize;
+use crate::executed::Executed;
 use crate::json;
 use crate::limits;
 use crate::options::{Access, Missing};
@@ -23,7 +24,7 @@ use crate::value::Value;
 
 use super::failure::Fault;
 use super::functions;
-use super::job::{Call, Executed, Output, Statement};
+use super::job::{Call, Output, Statement};
 use super::policy::{self, Leading, Policy};
 use super::watch;
 

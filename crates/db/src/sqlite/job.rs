@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
+use crate::executed::Executed;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::packed::Packed;
 use crate::value::Value;
@@ -26,16 +27,6 @@ pub(super) enum Output {
     Rows(Packed),
     Executed(Executed),
     Batch { rows: Packed, is_last: bool },
-}
-
-/// What a statement changed.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Executed {
-    /// Rows inserted, updated or deleted by the statement itself, not by its triggers or foreign key actions.
-    pub affected: u64,
-    /// The rowid of the last row that the statement inserted. None if it inserted none or the table has no rowid.
-    pub last_insert_id: Option<i64>,
 }
 
 /// What to do with the SQL of a job or command.

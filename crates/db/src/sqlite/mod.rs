@@ -19,7 +19,6 @@ mod session;
 mod stream;
 mod watch;
 
-pub use job::Executed;
 pub use pool::Pool;
 pub(crate) use pool::Watch;
 pub use session::{Savepoint, Transaction};

@@ -9,13 +9,14 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
+use crate::executed::Executed;
 use crate::metrics::Snapshot;
 use crate::options::{self, Options, TransactionOptions};
 use crate::rows::Rows;
 use crate::value::Value;
 
 use super::engine::Engine;
-use super::job::{Call, Executed, Job, Output, Statement, Work};
+use super::job::{Call, Job, Output, Statement, Work};
 use super::policy::{self, Leading};
 use super::queue::Lane;
 use super::session::Transaction;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
+use crate::executed::Executed;
 use crate::limits;
 use crate::options::TransactionOptions;
 use crate::outcome::{Abandon, Ended, Savepoints};
@@ -17,7 +18,7 @@ use crate::rows::Rows;
 use crate::value::Value;
 
 use super::engine::Engine;
-use super::job::{Call, Command, Executed, Output, Reply, Request, Statement, Work};
+use super::job::{Call, Command, Output, Reply, Request, Statement, Work};
 use super::pool::Pool;
 use super::queue::Lane;
 use super::stream::{Finished, RowStream};

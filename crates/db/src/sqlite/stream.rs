@@ -121,8 +121,10 @@ impl RowStream {
     }
 
     fn finish(&mut self) {
-        self.demand = None;
-        self.finished.set();
+        // Once: another stream of the transaction may be open by then.
+        if self.demand.take().is_some() {
+            self.finished.set();
+        }
     }
 }
 

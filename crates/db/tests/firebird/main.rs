@@ -7,7 +7,7 @@ mod functions;
 mod streams;
 mod transactions;
 
-use tsumugi_db::{Atomicity, Database, Error, Options, Value, ValueRef, values};
+use tsumugi_db::{Database, Error, Options, PipelineAtomicity, Value, ValueRef, values};
 use tsumugi_testkit::firebird::Server;
 
 /// Runs a test with an empty database of its own, on a runtime like a worker's.
@@ -259,13 +259,19 @@ fn statements_run_one_by_one_in_a_pipeline_and_can_stand_and_fall_together() {
                 ("insert into words(word) values ('b')".into(), vec![]),
             ]
         };
-        let outcomes = db.pipeline(statements(), Atomicity::All).await.unwrap();
+        let outcomes = db
+            .pipeline(statements(), PipelineAtomicity::All)
+            .await
+            .unwrap();
         assert!(outcomes.iter().all(Result::is_err));
         assert_eq!(
             json(&db, "select count(*) as n from words").await,
             r#"[{"n":0}]"#
         );
-        let outcomes = db.pipeline(statements(), Atomicity::Each).await.unwrap();
+        let outcomes = db
+            .pipeline(statements(), PipelineAtomicity::Each)
+            .await
+            .unwrap();
         assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 2);
     });
 }

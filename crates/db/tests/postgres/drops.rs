@@ -1,7 +1,7 @@
 //! Futures dropped at every point where they wait. Rule: whatever was dropped, the next statement on the only connection gets its
 //! own answer, a transaction has happened wholly or not at all, and none stays open.
 
-use tsumugi_db::{Atomicity, Database, Options, TransactionOptions, ValueRef, values};
+use tsumugi_db::{Database, Options, PipelineAtomicity, TransactionOptions, ValueRef, values};
 use tsumugi_testkit::poll::pend;
 use tsumugi_testkit::postgres::Server;
 
@@ -131,7 +131,7 @@ fn stream_in_a_transaction_dropped_at_any_point_leaves_a_clean_connection() {
 fn pipeline_dropped_at_any_point_leaves_a_clean_connection() {
     check(2, async |db| {
         let insert = |n: i64| ("insert into t values (?)".into(), values![n]);
-        let outcomes = db.pipeline(vec![insert(1), insert(2)], Atomicity::All);
+        let outcomes = db.pipeline(vec![insert(1), insert(2)], PipelineAtomicity::All);
         for outcome in outcomes.await.unwrap() {
             outcome.unwrap();
         }

@@ -1,6 +1,6 @@
 //! Types that a database makes itself: rows, enums, domains; as they are, and after they were altered under open connections.
 
-use tsumugi_db::{Atomicity, Database, TransactionOptions, ValueRef, values};
+use tsumugi_db::{Database, PipelineAtomicity, TransactionOptions, ValueRef, values};
 
 use crate::{json, with};
 
@@ -170,7 +170,7 @@ fn a_row_type_that_was_altered_is_read_as_it_is_now() {
         );
         own.commit().await.unwrap();
         drop(own);
-        for atomicity in [Atomicity::Each, Atomicity::All] {
+        for atomicity in [PipelineAtomicity::Each, PipelineAtomicity::All] {
             db.execute("alter type place add attribute more int cascade", [])
                 .await
                 .unwrap();

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tsumugi_db::{
-    Atomicity, Database, Error, Options, TransactionOptions, Value, ValueRef, values,
+    Database, Error, Options, PipelineAtomicity, TransactionOptions, Value, ValueRef, values,
 };
 use tsumugi_testkit::postgres::Server;
 
@@ -292,7 +292,10 @@ fn pipelines_give_their_results_in_order() {
             .unwrap();
         let insert = |n: i64| ("insert into t values (?) returning n".into(), values![n]);
         let outcomes = db
-            .pipeline(vec![insert(1), insert(1), insert(2)], Atomicity::Each)
+            .pipeline(
+                vec![insert(1), insert(1), insert(2)],
+                PipelineAtomicity::Each,
+            )
             .await
             .unwrap();
         assert_eq!(
@@ -300,7 +303,10 @@ fn pipelines_give_their_results_in_order() {
             [true, false, true]
         );
         let outcomes = db
-            .pipeline(vec![insert(3), insert(1), insert(4)], Atomicity::All)
+            .pipeline(
+                vec![insert(3), insert(1), insert(4)],
+                PipelineAtomicity::All,
+            )
             .await
             .unwrap();
         assert!(outcomes.iter().all(Result::is_err));

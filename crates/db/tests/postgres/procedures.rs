@@ -1,7 +1,7 @@
 //! Procedures that commit and then fail in the words of a statement that must be prepared anew. Rule: each has run once, however it was
 //! asked for.
 
-use tsumugi_db::{Atomicity, Database, TransactionOptions};
+use tsumugi_db::{Database, PipelineAtomicity, TransactionOptions};
 
 use super::with;
 
@@ -31,7 +31,7 @@ fn procedure_that_commits_and_fails_runs_once() {
             }
             assert!(db.execute_script(sql).await.is_err());
             assert_eq!(times(&db).await, 1, "script: {sql}");
-            for atomicity in [Atomicity::Each, Atomicity::All] {
+            for atomicity in [PipelineAtomicity::Each, PipelineAtomicity::All] {
                 let statements = vec![(sql.into(), vec![]), ("select 1".into(), vec![])];
                 let outcomes = db.pipeline(statements, atomicity).await.unwrap();
                 assert!(outcomes[0].is_err());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_local;
 use tokio::time::timeout;
-use tsumugi_db::{Atomicity, Database, Options, TransactionOptions};
+use tsumugi_db::{Database, Options, PipelineAtomicity, TransactionOptions};
 use tsumugi_testkit::postgres::Server;
 
 use crate::{json, with};
@@ -40,7 +40,10 @@ fn a_reported_setting_that_a_function_changed_does_not_reach_the_next_user() {
         db.query("select briefly()", []).await.unwrap();
         is_as_new(&db, "a statement that puts it back").await;
         let statements = vec![("select zone()".into(), vec![]); 3];
-        let outcomes = db.pipeline(statements, Atomicity::Each).await.unwrap();
+        let outcomes = db
+            .pipeline(statements, PipelineAtomicity::Each)
+            .await
+            .unwrap();
         assert!(outcomes.iter().all(Result::is_ok));
         is_as_new(&db, "a pipeline").await;
         let own = db.begin(TransactionOptions::default()).await.unwrap();
@@ -77,7 +80,10 @@ fn procedures_and_blocks_run_on_an_exclusive_connection() {
             db.query(sql.as_str(), []).await.unwrap();
             is_as_new(&db, &sql).await;
             let statements = vec![(sql.as_str().into(), vec![]), ("select 1".into(), vec![])];
-            let outcomes = db.pipeline(statements, Atomicity::Each).await.unwrap();
+            let outcomes = db
+                .pipeline(statements, PipelineAtomicity::Each)
+                .await
+                .unwrap();
             assert!(outcomes.iter().all(Result::is_ok));
             is_as_new(&db, &sql).await;
             let own = db.begin(TransactionOptions::default()).await.unwrap();
@@ -168,7 +174,7 @@ fn session_change_seen_only_in_the_reply_is_an_error_and_discards_the_connection
             let alone = db.query(sql, []).await.map(drop);
             let pipeline = async || {
                 let statements = vec![("select 1".into(), vec![]), (sql.into(), vec![])];
-                let outcomes = db.pipeline(statements, Atomicity::Each).await?;
+                let outcomes = db.pipeline(statements, PipelineAtomicity::Each).await?;
                 outcomes.into_iter().try_for_each(|rows| rows.map(drop))
             };
             for (way, outcome) in [("alone", alone), ("in a pipeline", pipeline().await)] {

@@ -240,3 +240,29 @@ fn calls_queued_in_a_transaction_that_ends_fail() {
         assert_eq!(numbers(db).await, "");
     });
 }
+
+#[test]
+fn commit_beside_a_running_call_comes_after_it() {
+    on_each("?pool=1", async |db, place| {
+        let tx = begin(db).await;
+        let sql = "insert into t(n) values (1)";
+        let (inserted, committed) = tokio::join!(tx.execute(sql, []), tx.commit());
+        inserted.unwrap();
+        committed.unwrap();
+        assert_eq!(numbers(db).await, "1", "{:?}", place.kind);
+    });
+}
+
+#[test]
+fn call_beside_a_commit_that_was_sent_is_refused() {
+    on_each("?pool=1", async |db, place| {
+        let tx = begin(db).await;
+        insert(&tx, 1).await;
+        let sql = "insert into t(n) values (2)";
+        let (committed, inserted) = tokio::join!(tx.commit(), tx.execute(sql, []));
+        committed.unwrap();
+        let inserted = inserted.unwrap_err();
+        assert_eq!(inserted.kind(), "ConnectionLost", "{:?}", place.kind);
+        assert_eq!(numbers(db).await, "1", "{:?}", place.kind);
+    });
+}

@@ -2,10 +2,12 @@
 //! Rule: each test runs on SQLite, PostgreSQL and Firebird and expects the same; COPY is only where there is one.
 
 mod calls;
+mod figures;
 mod histories;
 mod savepoints;
 mod several;
 mod sizes;
+mod streams;
 
 use tsumugi_db::{Database, Options, Transaction, TransactionOptions, ValueRef, values};
 

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tsumugi_db::{Atomicity, Database, Error, Options, Rows, TransactionOptions, ValueRef, values};
+use tsumugi_db::{
+    Database, Error, Options, PipelineAtomicity, Rows, TransactionOptions, ValueRef, values,
+};
 use tsumugi_testkit::poll::pend;
 
 use super::open::Open;
@@ -278,9 +280,9 @@ impl History {
         let statements =
             statements.map(|(id, act)| (sql::of(*act, self.kind).into(), values![*id]));
         let atomicity = if atomic {
-            Atomicity::All
+            PipelineAtomicity::All
         } else {
-            Atomicity::Each
+            PipelineAtomicity::Each
         };
         let ended = call(leave, self.db.pipeline(statements.collect(), atomicity)).await;
         let ended = ended.filter(|outcomes| match outcomes {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::{Atomicity, BindRoom, Rows, SqlText, Value as Bind};
+use tsumugi_db::{BindRoom, PipelineAtomicity, Rows, SqlText, Value as Bind};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::binds::binds;
@@ -50,9 +50,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         let executor = executor(host, scope, call.argument(0))?;
         let statements = statements(scope, call.argument(1))?.take().list;
         let atomicity = if call.argument(2).truthy() {
-            Atomicity::All
+            PipelineAtomicity::All
         } else {
-            Atomicity::Each
+            PipelineAtomicity::Each
         };
         let host = Rc::clone(host);
         Ok(Box::pin(async move {

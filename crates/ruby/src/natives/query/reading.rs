@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    Atomicity, BatchSize, Executor, PrimaryKeys, Rows, ValueKind, ValueRef, sendable,
+    BatchSize, Executor, PipelineAtomicity, PrimaryKeys, Rows, ValueKind, ValueRef, sendable,
 };
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
@@ -265,7 +265,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let executor = built.executor(host, reader)?;
         let statements = vec![sendable(made.rows), sendable(made.total)];
         Ok(Box::pin(async move {
-            let outcomes = executor.pipeline(statements, Atomicity::Each).await;
+            let outcomes = executor.pipeline(statements, PipelineAtomicity::Each).await;
             let outcomes = outcomes.and_then(|outcomes| {
                 outcomes
                     .into_iter()

@@ -21,11 +21,11 @@ type Served<C> = Result<Rc<Member<C>>, AcquireError>;
 
 pub(super) struct Waiter<C> {
     kind: Kind,
-    /// Who came earlier has a smaller one.
+    /// Smaller for callers that came earlier.
     number: u64,
     served: RefCell<Option<Served<C>>>,
     waker: Cell<Option<Waker>>,
-    /// Left without having been served, or after it was told.
+    /// Left without having been served, or after it was served.
     gone: Cell<bool>,
 }
 
@@ -85,7 +85,7 @@ impl<C> Queue<C> {
         Some(waiter)
     }
 
-    /// What the one wants who came first.
+    /// What the first caller wants.
     pub(super) fn first(&self) -> Option<Kind> {
         let number = |kind| {
             let line = self.line(kind).borrow();
@@ -102,14 +102,14 @@ impl<C> Queue<C> {
     /// Serves the first one of a kind. False when it has gone.
     pub(super) fn serve(&self, kind: Kind, member: Rc<Member<C>>) -> bool {
         let first = self.line(kind).borrow_mut().pop_front();
-        first.is_some_and(|waiter| waiter.tell(Ok(member)))
+        first.is_some_and(|waiter| waiter.serve(Ok(member)))
     }
 
     /// Turns everybody away.
     pub(super) fn refuse(&self, why: &AcquireError) {
         let waiters = self.shared.take().into_iter().chain(self.exclusive.take());
         for waiter in waiters {
-            waiter.tell(Err(why.clone()));
+            waiter.serve(Err(why.clone()));
         }
     }
 
@@ -122,7 +122,7 @@ impl<C> Queue<C> {
 }
 
 impl<C> Waiter<C> {
-    fn tell(&self, served: Served<C>) -> bool {
+    fn serve(&self, served: Served<C>) -> bool {
         if self.gone.get() {
             return false;
         }

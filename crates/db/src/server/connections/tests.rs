@@ -40,10 +40,10 @@ impl Link for Fake {
     async fn open(&self) -> Result<Number, Refused> {
         self.0.attempts.borrow_mut().push(Instant::now());
         sleep(Duration::from_millis(1)).await;
-        if let Some(outlook) = self.0.refuses.get() {
+        if let Some(retryable) = self.0.refuses.get() {
             return Err(Refused {
                 reason: "refused".into(),
-                outlook,
+                retryable,
             });
         }
         self.0.made.set(self.0.made.get() + 1);
@@ -59,7 +59,9 @@ impl Link for Fake {
         self.is_usable(connection) && !self.0.unanswered.borrow().contains(&connection.0)
     }
 
-    fn look_after(&self, _: &Number) {}
+    fn silent_since(&self, _: &Number) -> Option<Instant> {
+        None
+    }
 
     fn unanswered_since(&self, connection: &Number) -> Option<Instant> {
         let stalled = self.0.stalled.borrow().contains(&connection.0);
@@ -90,10 +92,14 @@ const SETTINGS: Settings = Settings {
     waiting_max: 8,
     lifetime: Duration::from_secs(1_000),
     idle: Duration::from_secs(500),
+    silence_max: Duration::from_secs(10),
 };
 
 /// Runs `test` with a pool of these settings.
-fn with<F: Future<Output = ()>>(settings: Settings, test: impl FnOnce(Pool<Fake>, Rc<World>) -> F) {
+fn with<F: Future<Output = ()>>(
+    settings: Settings,
+    test: impl FnOnce(ConnectionPool<Fake>, Rc<World>) -> F,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -103,7 +109,7 @@ fn with<F: Future<Output = ()>>(settings: Settings, test: impl FnOnce(Pool<Fake>
     local.block_on(&runtime, async {
         let fake = Fake::default();
         let world = Rc::clone(&fake.0);
-        test(Pool::new(fake, settings), world).await;
+        test(ConnectionPool::new(fake, settings), world).await;
     });
 }
 

@@ -1,5 +1,5 @@
 //! One connection in the pool and who has it. Decides nothing: the pool does.
-//! Rule: it is free, shared by some, or kept by one; never two of these.
+//! Rule: it is free, shared by some, or one caller has it alone; never two of these.
 
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ pub(crate) struct Member<C> {
 enum State {
     Free,
     Shared(usize),
-    Kept,
+    Exclusive,
 }
 
 impl<C> Member<C> {
@@ -44,7 +44,7 @@ impl<C> Member<C> {
     pub(super) fn sharers(&self) -> usize {
         match self.state.get() {
             State::Shared(sharers) => sharers,
-            State::Free | State::Kept => 0,
+            State::Free | State::Exclusive => 0,
         }
     }
 
@@ -57,7 +57,7 @@ impl<C> Member<C> {
         self.reserved.get()
     }
 
-    /// Takes no new sharers: somebody waits to have it alone.
+    /// Takes no new sharers: a caller waits to have it alone.
     pub(super) fn reserve(&self) {
         self.reserved.set(true);
     }
@@ -67,7 +67,7 @@ impl<C> Member<C> {
         self.reserved.set(false);
     }
 
-    /// Takes nobody new any more once it is too old. Called by the clock, so that handing it out need not look there.
+    /// Takes no new callers once it is too old. Called by the clock, so that handing it out need not look there.
     pub(super) fn age(&self) {
         if Instant::now() >= self.expires {
             self.retired.set(true);
@@ -95,7 +95,7 @@ impl<C> Member<C> {
 
     /// One more shares it.
     pub(super) fn join(&self) {
-        debug_assert!(self.state.get() != State::Kept);
+        debug_assert!(self.state.get() != State::Exclusive);
         self.state.set(State::Shared(self.sharers() + 1));
     }
 
@@ -111,16 +111,16 @@ impl<C> Member<C> {
     /// One keeps it alone.
     pub(super) fn take(&self) {
         debug_assert!(self.is_free());
-        self.state.set(State::Kept);
+        self.state.set(State::Exclusive);
     }
 
     /// The last one who shared it keeps it alone.
     pub(super) fn keep(&self) {
         debug_assert!(self.sharers() == 1);
-        self.state.set(State::Kept);
+        self.state.set(State::Exclusive);
     }
 
-    /// Nobody has it any more.
+    /// No caller has it any more.
     pub(super) fn release(&self) {
         self.state.set(State::Free);
         self.reserved.set(false);

@@ -1,11 +1,12 @@
 //! A statement that failed, or that no connection was to be had for: what every driver to a server makes of that.
-//! Rule: what was tried goes into the error, for who asks for it.
+//! Rule: the statement goes into the error, for callers that look at it.
 
 use crate::error::{Error, Failed};
 use crate::options::Options;
-use crate::pool::AcquireError;
 use crate::sql_text::SqlText;
 use crate::value::Value;
+
+use super::connections::AcquireError;
 
 /// What failed, and with what options.
 pub(crate) struct StatementContext<'a> {
@@ -44,9 +45,18 @@ impl StatementContext<'_> {
         }
     }
 
+    /// The result is larger than one may be.
+    pub(crate) fn too_large(self, max: usize) -> Error {
+        Error::TooLarge {
+            limit: "rows_max_bytes",
+            max,
+            statement: self.failed(String::new()),
+        }
+    }
+
     /// No connection was to be had.
-    pub(crate) fn missed(self, missed: AcquireError) -> Error {
-        match missed {
+    pub(crate) fn not_acquired(self, error: AcquireError) -> Error {
+        match error {
             AcquireError::Timeout {
                 waited,
                 reason: None,

@@ -36,7 +36,7 @@ impl<L: Link> Drop for Shared<L> {
         let (link, connection) = (&self.pool.link, &self.member.connection);
         let unanswered = link.is_usable(connection) && !link.is_clean(connection);
         if unanswered && self.member.sharers() == 1 && has_runtime() {
-            // Somebody gave up, and nobody else is there: the next user shall not wait behind what nobody wants.
+            // The last caller gave up: the next shall not wait behind a reply that is not wanted.
             self.member.keep();
             return clean(&self.pool, &self.member);
         }
@@ -57,7 +57,7 @@ fn clean<L: Link>(pool: &Rc<Inner<L>>, member: &Rc<Member<L::Connection>>) {
     });
 }
 
-/// A connection that nobody else uses.
+/// A connection that one caller has alone.
 pub(crate) struct Exclusive<L: Link> {
     pool: Rc<Inner<L>>,
     member: Rc<Member<L::Connection>>,

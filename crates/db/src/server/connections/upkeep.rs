@@ -1,5 +1,5 @@
 //! What the pool does by the clock: closes connections that are too old or unneeded, asks idle ones whether they live, keeps
-//! `min` open. Rule: it holds the pool only while it works, so that a pool that nobody has any more ends.
+//! `min` open. Rule: it holds the pool only while it works, so that a pool without owners ends.
 
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -29,6 +29,10 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
     let pool = pool.upgrade()?;
     for member in pool.members.borrow().iter() {
         member.age();
+        let silent = pool.link.silent_since(&member.connection);
+        if silent.is_some_and(|since| since.elapsed() > pool.settings.silence_max) {
+            pool.link.end(&member.connection);
+        }
         pool.link.look_after(&member.connection);
     }
     if pool.closed.get() {
@@ -66,7 +70,7 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
     for _ in open..pool.settings.min {
         opening::begin(&pool);
     }
-    // Callers that share what there is do not wait for more while attempts fail: so somebody has to try again.
+    // Callers that share what there is do not wait for more while attempts fail: so the pool has to try again.
     let tries = pool.opening.is_failing() && pool.opening.under_way() == 0;
     if tries && open > 0 && open < pool.settings.max {
         opening::begin(&pool);
@@ -84,8 +88,8 @@ fn ping<L: Link>(pool: &Rc<Inner<L>>, member: Rc<Member<L::Connection>>) {
     let free_since = member.free_since();
     member.join();
     tokio::task::spawn_local(async move {
-        let asked = tokio::time::timeout(PING_TIMEOUT, pool.link.ping(&member.connection)).await;
-        if matches!(asked, Ok(Ok(()))) {
+        let pinged = tokio::time::timeout(PING_TIMEOUT, pool.link.ping(&member.connection)).await;
+        if matches!(pinged, Ok(Ok(()))) {
             pool.give_back(&member, Kind::Shared);
             return member.answered(free_since);
         }

@@ -7,8 +7,9 @@ use std::time::Instant;
 use crate::log::Line;
 use crate::metrics::Snapshot;
 use crate::options::StatementLog;
-use crate::pool::Figures;
 use crate::value::Value;
+
+use super::connections::Figures;
 
 pub(crate) struct StatementStats {
     log: StatementLog,
@@ -27,32 +28,32 @@ impl StatementStats {
         }
     }
 
-    /// When a statement begins that is to be logged.
-    pub(crate) fn begun(&self) -> Option<Instant> {
+    /// The time now, if statements are logged.
+    pub(crate) fn start(&self) -> Option<Instant> {
         (self.log == StatementLog::Statements).then(Instant::now)
     }
 
-    /// Logs a statement that has ended, if [`StatementStats::begun`] says so, with the number of its rows where it has one.
+    /// Logs a statement that has ended, if it had a [`StatementStats::start`], with the number of its rows where it has one.
     pub(crate) fn log(
         &self,
-        begun: Option<Instant>,
+        started: Option<Instant>,
         sql: &str,
         values: &[Value],
         outcome: Result<Option<usize>, &impl std::fmt::Debug>,
     ) {
-        let Some(begun) = begun else { return };
+        let Some(started) = started else { return };
         let line = Line {
             sql,
             values,
             rows: outcome.ok().flatten(),
-            took: begun.elapsed(),
+            took: started.elapsed(),
             fault: outcome.err().map(|fault| fault as &dyn std::fmt::Debug),
         };
         line.write();
     }
 
     /// Counts a statement that has ended.
-    pub(crate) fn counted<T, E>(&self, outcome: Result<T, E>) -> Result<T, E> {
+    pub(crate) fn count<T, E>(&self, outcome: Result<T, E>) -> Result<T, E> {
         self.statements.set(self.statements.get() + 1);
         if outcome.is_err() {
             self.errors.set(self.errors.get() + 1);
@@ -60,8 +61,13 @@ impl StatementStats {
         outcome
     }
 
+    /// Counts a caller that got no connection.
+    pub(crate) fn count_refusal(&self) {
+        self.errors.set(self.errors.get() + 1);
+    }
+
     /// Counts a transaction.
-    pub(crate) fn transaction(&self) {
+    pub(crate) fn count_transaction(&self) {
         self.transactions.set(self.transactions.get() + 1);
     }
 

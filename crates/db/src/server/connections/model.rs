@@ -62,10 +62,10 @@ impl Link for Model {
         assert!(world.alive.get() + world.opening.get() <= MAX, "above max");
         let slow = 1 + world.dice.below(20);
         sleep(Duration::from_millis(slow)).await;
-        if let Some(outlook) = world.refuses.get() {
+        if let Some(retryable) = world.refuses.get() {
             return Err(Refused {
                 reason: "refused".into(),
-                outlook,
+                retryable,
             });
         }
         drop(attempt);
@@ -87,7 +87,9 @@ impl Link for Model {
         self.is_usable(connection) && !self.0.unanswered.borrow().contains(&connection.0)
     }
 
-    fn look_after(&self, _: &Number) {}
+    fn silent_since(&self, _: &Number) -> Option<Instant> {
+        None
+    }
 
     fn unanswered_since(&self, connection: &Number) -> Option<Instant> {
         let stalled = self.0.stalled.borrow().contains(&connection.0);
@@ -219,7 +221,7 @@ impl Drop for Caller {
     }
 }
 
-async fn call(pool: Pool<Model>, mut caller: Caller) {
+async fn call(pool: ConnectionPool<Model>, mut caller: Caller) {
     let begun = Instant::now();
     let got = match caller.kind {
         Kind::Shared => pool.shared().await.map(Lease::Shared),
@@ -254,7 +256,7 @@ async fn settle() {
 }
 
 /// Nobody waits for what is there or could be had.
-fn assert_no_caller_is_stuck(pool: &Pool<Model>) {
+fn assert_no_caller_is_stuck(pool: &ConnectionPool<Model>) {
     let inner = &pool.0;
     let (shared, alone) = (
         inner.queue.count(Kind::Shared),
@@ -287,7 +289,12 @@ fn assert_no_caller_is_stuck(pool: &Pool<Model>) {
     assert!(reserved.count() <= alone, "more are reserved than awaited");
 }
 
-async fn step(world: &Rc<World>, pool: &Pool<Model>, tasks: &mut Vec<JoinHandle<()>>, number: u64) {
+async fn step(
+    world: &Rc<World>,
+    pool: &ConnectionPool<Model>,
+    tasks: &mut Vec<JoinHandle<()>>,
+    number: u64,
+) {
     let dice = &world.dice;
     match dice.below(20) {
         0..=7 => {
@@ -352,8 +359,9 @@ async fn run(seed: u64, steps: u64) -> (u64, u64) {
         waiting_max: 10_000,
         lifetime: Duration::from_secs(20),
         idle: Duration::from_secs(2),
+        silence_max: Duration::from_secs(10),
     };
-    let pool = Pool::new(Model(Rc::clone(&world)), settings);
+    let pool = ConnectionPool::new(Model(Rc::clone(&world)), settings);
     let mut tasks = Vec::new();
     for number in 0..steps {
         step(&world, &pool, &mut tasks, number).await;

@@ -1,10 +1,10 @@
-//! A pool of connections for one worker: many callers share few connections for single statements, one caller keeps one
+//! The connections of one worker to one database: many callers share few for single statements, one caller has one alone
 //! for a transaction. Knows no driver and no SQL: a [`Link`] opens, judges and cleans connections.
 //! Rule: it lives on one thread, has no lock, and only hands out connections that its link calls usable.
 //!
 //! Callers of one kind wait first come, first served. Shared callers need not wait while a connection exists that takes them:
-//! they keep nobody from it. Somebody who needs a connection alone and finds all shared has one *reserved*: it takes no new
-//! callers, and is his when the last has left. What a shared caller that gave up left unanswered is waited for, or stopped,
+//! others can have it as well. A caller that needs a connection alone and finds all shared has one *reserved*: it takes no new
+//! callers, and is given to that one when the last has left. What a shared caller that gave up left unanswered is waited for, or stopped,
 //! before the connection counts as free.
 
 mod lease;
@@ -38,14 +38,17 @@ pub(crate) trait Link: 'static {
     /// Connects, within a time that the link bounds.
     fn open(&self) -> impl Future<Output = Result<Self::Connection, Refused>>;
 
-    /// Whether the connection may be given to somebody new, as far as is known without asking the server.
+    /// Whether the connection may be given to another caller, as far as is known without asking the server.
     fn is_usable(&self, connection: &Self::Connection) -> bool;
 
-    /// Whether one that somebody had alone is as he got it.
+    /// Whether one that a caller had alone is as it was before.
     fn is_clean(&self, connection: &Self::Connection) -> bool;
 
-    /// Called about once a second for every connection: to end one that has been silent for too long.
-    fn look_after(&self, connection: &Self::Connection);
+    /// Since when the server has sent nothing although it owes an answer.
+    fn silent_since(&self, connection: &Self::Connection) -> Option<Instant>;
+
+    /// Called about once a second for every connection.
+    fn look_after(&self, _: &Self::Connection) {}
 
     /// Since when the oldest statement has been waiting for its answer, if any does.
     fn unanswered_since(&self, connection: &Self::Connection) -> Option<Instant>;
@@ -56,7 +59,7 @@ pub(crate) trait Link: 'static {
     /// Asks the server whether it is there.
     fn ping(&self, connection: &Self::Connection) -> impl Future<Output = Result<(), ()>>;
 
-    /// Ends a connection whose server does not answer: who waits for something there gets an error.
+    /// Ends a connection whose server does not answer: callers that wait for something there get an error.
     fn end(&self, connection: &Self::Connection);
 }
 
@@ -66,23 +69,23 @@ pub(crate) struct Refused {
     /// In words, without secrets.
     pub(crate) reason: Rc<str>,
     /// Whether trying again can help.
-    pub(crate) outlook: Retryable,
+    pub(crate) retryable: Retryable,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retryable {
     /// The server may be restarting: callers go on waiting.
     Transient,
-    /// The settings are wrong: callers are told at once.
+    /// The settings are wrong: callers get an error at once.
     Permanent,
 }
 
 /// The choices of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Connections kept open when nobody needs them.
+    /// ConnectionPool that stay open when none are needed.
     pub(crate) min: usize,
-    /// Connections at most, those being opened included.
+    /// ConnectionPool at most, those being opened included.
     pub(crate) max: usize,
     /// How long a caller waits.
     pub(crate) acquire_timeout: Duration,
@@ -92,6 +95,8 @@ pub(crate) struct Settings {
     pub(crate) lifetime: Duration,
     /// How long an unneeded connection above `min` stays open.
     pub(crate) idle: Duration,
+    /// How long a server may be silent that owes an answer before the connection counts as lost.
+    pub(crate) silence_max: Duration,
 }
 
 /// A shared connection whose oldest statement waits longer than this gets no new ones while another is free: most statements take
@@ -130,12 +135,12 @@ pub(crate) struct Figures {
     pub(crate) wait: Duration,
 }
 
-/// A pool. Clones are the same pool.
-pub(crate) struct Pool<L: Link>(Rc<Inner<L>>);
+/// A pool of connections. Clones are the same pool.
+pub(crate) struct ConnectionPool<L: Link>(Rc<Inner<L>>);
 
-impl<L: Link> Clone for Pool<L> {
+impl<L: Link> Clone for ConnectionPool<L> {
     fn clone(&self) -> Self {
-        Pool(Rc::clone(&self.0))
+        ConnectionPool(Rc::clone(&self.0))
     }
 }
 
@@ -161,7 +166,7 @@ fn add(count: &Cell<u64>) {
     count.set(count.get() + 1);
 }
 
-impl<L: Link> Pool<L> {
+impl<L: Link> ConnectionPool<L> {
     /// A pool, and its upkeep as a task of this thread. Opens nothing yet but `min` connections, in the background.
     pub(crate) fn new(link: L, settings: Settings) -> Self {
         let inner = Rc::new(Inner {
@@ -174,12 +179,12 @@ impl<L: Link> Pool<L> {
             closed: Cell::new(false),
         });
         upkeep::start(&inner);
-        Pool(inner)
+        ConnectionPool(inner)
     }
 
     /// A connection together with others, for one statement outside a transaction.
     pub(crate) async fn shared(&self) -> Result<Shared<L>, AcquireError> {
-        // Nobody overtakes those who wait already.
+        // Callers that wait already come first.
         if self.0.queue.count(Kind::Shared) == 0
             && let Some(member) = self.0.share()
         {
@@ -242,7 +247,7 @@ impl<L: Link> Pool<L> {
     }
 
     /// Whether both are the same pool.
-    pub(crate) fn is(&self, other: &Pool<L>) -> bool {
+    pub(crate) fn is(&self, other: &ConnectionPool<L>) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
@@ -310,7 +315,7 @@ impl<L: Link> Inner<L> {
             .is_some_and(|since| since.elapsed() >= patience)
     }
 
-    /// Whether a member may be given to somebody new.
+    /// Whether a member may be given to another caller.
     fn is_fit(&self, member: &Member<L::Connection>) -> bool {
         !member.is_retired() && self.link.is_usable(&member.connection)
     }

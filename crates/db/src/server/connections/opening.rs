@@ -40,7 +40,7 @@ impl Opening {
         self.last_failure.borrow().clone()
     }
 
-    /// When the next attempt may begin, unless that is now. Counted from the failure: who comes later need not wait.
+    /// When the next attempt may begin, unless that is now. Counted from the failure: later callers need not wait.
     fn not_before(&self) -> Option<Instant> {
         let failures = self.failures.get().checked_sub(1)?;
         let backoff = BACKOFF_MAX.min(BACKOFF_MIN * 2u32.saturating_pow(failures));
@@ -88,8 +88,8 @@ fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
     let reason = Rc::clone(&refused.reason);
     tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
     *pool.opening.last_failure.borrow_mut() = Some(Rc::clone(&reason));
-    // Connections that there are go on serving: who waits for one of them gets it.
-    if refused.outlook == Retryable::Permanent && pool.members.borrow().is_empty() {
+    // ConnectionPool that there are go on serving: a caller that waits for one of them gets it.
+    if refused.retryable == Retryable::Permanent && pool.members.borrow().is_empty() {
         pool.queue.refuse(&AcquireError::Refused(reason));
     }
 }
@@ -99,7 +99,7 @@ impl Refused {
     fn at_once() -> Refused {
         Refused {
             reason: "the server closed the connection at once".into(),
-            outlook: Retryable::Transient,
+            retryable: Retryable::Transient,
         }
     }
 }

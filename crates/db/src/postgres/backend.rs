@@ -1,0 +1,190 @@
+//! PostgreSQL as a backend: how its statements are planned and run, and what may be left on a shared connection.
+//! Rule: a statement that changed a shared session fails, and its connection is closed.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tsumugi_pg::Connector;
+use tsumugi_pg::config::Pooler;
+use tsumugi_pg::connection::Behaviour;
+
+use super::bind::Binds;
+use super::link::{Link, Session};
+use super::plan::{self, Effect, Plan, Plans};
+use super::rows::Rows;
+use super::settings;
+use crate::error::Result;
+use crate::options::Options;
+use crate::server::{Answer, Fault, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
+use crate::sql_text::SqlText;
+use crate::value::Value;
+
+/// One PostgreSQL database.
+pub struct Postgres {
+    pub(super) plans: Plans,
+    pub(super) connector: Connector,
+    pub(super) listeners: Cell<usize>,
+    /// The client watches where a pooler hands the server's sessions to others too.
+    pub(super) limits: Limits,
+}
+
+/// A pool of connections to a PostgreSQL database.
+pub(super) type Inner = PoolInner<Postgres>;
+
+const TRANSACTION: &str = "BEGIN, COMMIT, ROLLBACK, SAVEPOINT and LOCK TABLE would change a shared connection: use a transaction and its savepoints";
+const SESSION: &str = "this statement would leave something behind in a shared connection's session (a setting, a temporary table, \
+     a lock, a subscription): use a `connection` of your own, or SET LOCAL in a transaction";
+const COPY_IN: &str = "COPY FROM STDIN takes data from the client: use copy_in";
+const NESTED: &str = "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for the transaction's own methods";
+const CHANGED: &str = "this statement changed the session of a shared connection, or left a transaction open there; the connection was \
+     closed: use a transaction, or a `connection` of your own";
+
+impl ServerBackend for Postgres {
+    type Link = Link;
+    type Plan = Rc<Plan>;
+    type Binds<'v> = Binds<'v>;
+    type Reply = tsumugi_pg::Rows;
+    type Error = tsumugi_pg::Error;
+    type Script<'s> = &'s str;
+
+    async fn target(url: &str, options: Options) -> Result<Target<Postgres>> {
+        let (config, options) = settings::read(url, options).await?;
+        let behaviour = Behaviour {
+            reply_bytes_max: options.rows_max_bytes,
+            ..Behaviour::of(&config)
+        };
+        let limits = match config.pooler {
+            Pooler::Transaction => Limits::Client,
+            _ => Limits::Server,
+        };
+        let name = config.database.as_str().into();
+        let connector = Connector::new(config);
+        let link = Link {
+            connector: connector.clone(),
+            behaviour,
+        };
+        let backend = Postgres {
+            plans: Plans::default(),
+            connector,
+            listeners: Cell::new(0),
+            limits,
+        };
+        Ok(Target {
+            backend,
+            link,
+            name,
+            options,
+        })
+    }
+
+    fn is_same_as(&self, other: &Postgres) -> bool {
+        let (own, other) = (self.connector.config(), other.connector.config());
+        own.hosts == other.hosts && own.database == other.database
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn plan(&self, sql: &SqlText, scope: Scope) -> Result<Rc<Plan>, &'static str> {
+        let plan = self.plans.of(sql);
+        match (plan.effect, scope) {
+            (Effect::None | Effect::Procedure, _)
+            | (Effect::Lock | Effect::Session, Scope::Exclusive) => Ok(plan),
+            (Effect::Transaction | Effect::Lock, Scope::Shared) => Err(TRANSACTION),
+            (Effect::Session, Scope::Shared) => Err(SESSION),
+            (Effect::Transaction, Scope::Exclusive) => Err(NESTED),
+            (Effect::CopyIn, _) => Err(COPY_IN),
+            (Effect::Mixed, _) => Err(plan::MIXED),
+        }
+    }
+
+    fn needs_exclusive(plan: &Rc<Plan>) -> bool {
+        plan.effect == Effect::Procedure
+    }
+
+    fn binds(values: &[Value]) -> Binds<'_> {
+        Binds(values)
+    }
+
+    fn query(
+        _: &Inner,
+        connection: &Session,
+        plan: &Rc<Plan>,
+        _: &str,
+        binds: &Self::Binds<'_>,
+    ) -> impl Future<Output = tsumugi_pg::Result<tsumugi_pg::Rows>> {
+        connection.note(plan.effect);
+        connection.query(&plan.sql, binds)
+    }
+
+    /// An error when the server says that it did something that was not recognised beforehand. The session is not for others any more
+    /// then.
+    fn check(
+        connection: &Session,
+        plan: &Rc<Plan>,
+        outcome: Outcome<Postgres, tsumugi_pg::Rows>,
+    ) -> Outcome<Postgres, tsumugi_pg::Rows> {
+        let outcome = check_by_tag(connection, plan, outcome);
+        if connection.is_left_changed() {
+            return outcome.and(Err(Fault::Usage(CHANGED)));
+        }
+        outcome
+    }
+
+    fn answer(reply: tsumugi_pg::Rows) -> tsumugi_pg::Result<Answer> {
+        let rows = Rows::new(reply)?;
+        Ok(Answer {
+            affected: rows.affected(),
+            rows: rows.into(),
+        })
+    }
+
+    fn script<'s>(&self, sql: &'s str) -> Result<&'s str, &'static str> {
+        Ok(sql)
+    }
+
+    fn run_script(
+        _: &Inner,
+        connection: &Session,
+        sql: Self::Script<'_>,
+    ) -> impl Future<Output = tsumugi_pg::Result<()>> {
+        // A script may say SET and whatever else.
+        connection.changed.set(true);
+        connection.script(sql)
+    }
+}
+
+impl Session {
+    /// A statement with this effect is about to run here; no other caller uses the connection.
+    pub(super) fn note(&self, effect: Effect) {
+        if matches!(effect, Effect::Session | Effect::Procedure) {
+            self.changed.set(true);
+        }
+    }
+}
+
+/// What a statement came to on a shared connection, as far as the server's name for what was done tells it.
+pub(super) fn check_by_tag(
+    connection: &Session,
+    plan: &Plan,
+    outcome: Outcome<Postgres, tsumugi_pg::Rows>,
+) -> Outcome<Postgres, tsumugi_pg::Rows> {
+    if !plan.harmless.get()
+        && let Ok(rows) = &outcome
+    {
+        let command = rows.command();
+        let tells = command.is_some_and(|tag| plan::tells_of_a_change(tag.command()));
+        connection.changed.set(connection.changed.get() || tells);
+        plan.harmless.set(!tells);
+        if tells {
+            return Err(Fault::Usage(CHANGED));
+        }
+    }
+    outcome
+}
+
+/// The error of a pipeline after which its shared connection is not for others any more.
+pub(super) fn changed() -> Fault<tsumugi_pg::Error> {
+    Fault::Usage(CHANGED)
+}

@@ -1,0 +1,99 @@
+//! Cursors of PostgreSQL: a portal that is fetched from in parts. Rule: all batches of a transaction's stream are one statement to the
+//! server, which watches over its time; those of a stream alone are watched here, one by one.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tsumugi_pg::limits::{BATCH_ROWS_FIRST, BATCH_ROWS_MAX};
+
+use super::backend::{Inner, Postgres};
+use super::bind::Binds;
+use super::link::{ExclusiveConnection, Link};
+use super::plan::Plan;
+use super::rows::Rows;
+use crate::batch::BatchSize;
+use crate::rows::Columns;
+use crate::server::connections::Exclusive;
+use crate::server::{Batch, Fault, Limits, Outcome, Streaming};
+
+/// A portal that is open.
+pub(crate) struct Cursor {
+    rows: tsumugi_pg::RowStream,
+    columns: Arc<Columns>,
+    /// After `rows`, so that the pool gets it back when they are gone.
+    connection: ExclusiveConnection,
+}
+
+impl Streaming for Postgres {
+    type Cursor = Cursor;
+
+    async fn cursor(
+        pool: &Inner,
+        connection: Exclusive<Link>,
+        plan: &Rc<Plan>,
+        _: &str,
+        binds: Self::Binds<'_>,
+        by: BatchSize,
+    ) -> Outcome<Postgres, Cursor> {
+        if pool.backend.limits == Limits::Server {
+            pool.timed(connection.lift_limit()).await?;
+        }
+        Cursor::open(pool, Rc::new(connection), plan, &binds, by).await
+    }
+}
+
+impl Cursor {
+    /// On a connection that the caller has alone.
+    pub(super) async fn open(
+        pool: &Inner,
+        connection: ExclusiveConnection,
+        plan: &Plan,
+        binds: &Binds<'_>,
+        by: BatchSize,
+    ) -> Outcome<Postgres, Cursor> {
+        connection.note(plan.effect);
+        let rows_max = by.said().map_or(BATCH_ROWS_MAX, u32::from);
+        let first = rows_max.min(BATCH_ROWS_FIRST);
+        let opened = connection.stream_by(&plan.sql, binds, first);
+        let mut rows = bounded(pool, &connection, opened).await?;
+        rows.limit(rows_max);
+        let columns = rows
+            .columns()
+            .derived(|columns| Arc::new(Columns::new(columns.iter().map(|column| &*column.name))));
+        Ok(Cursor {
+            rows,
+            columns,
+            connection,
+        })
+    }
+}
+
+impl crate::server::Cursor<Postgres> for Cursor {
+    fn columns(&self) -> &Arc<Columns> {
+        &self.columns
+    }
+
+    async fn next(&mut self, pool: &Inner) -> Outcome<Postgres, Option<Batch>> {
+        let Some(rows) = bounded(pool, &self.connection, self.rows.next()).await? else {
+            return Ok(None);
+        };
+        let rows = Rows::new(rows).map_err(Fault::Driver)?;
+        Ok(Some(Batch {
+            rows: rows.into(),
+            is_last: false,
+        }))
+    }
+}
+
+/// Bounds the time of one batch, where the server does not watch over all of them together.
+async fn bounded<T>(
+    pool: &Inner,
+    connection: &ExclusiveConnection,
+    call: impl Future<Output = tsumugi_pg::Result<T>>,
+) -> Outcome<Postgres, T> {
+    if connection.is_timeless() {
+        pool.timed(call).await
+    } else {
+        pool.bounded(call).await
+    }
+}

@@ -1,0 +1,61 @@
+//! Why a statement on a server has no result, before it is known for which statement. Decides nothing about what happens next.
+//! Rule: what is logged of a fault shows no data.
+
+use std::fmt;
+
+use crate::error::Error;
+
+use super::statement_context::StatementContext;
+
+/// Why a statement has no result.
+pub(crate) enum Fault<E> {
+    /// The driver says why.
+    Driver(E),
+    /// It took longer than `statement_timeout`, and was given up here.
+    Late,
+    /// The caller's mistake came to light when the statement had run.
+    Usage(&'static str),
+}
+
+/// The errors of a driver.
+pub(crate) trait DriverError {
+    /// Whether the connection ended before anything went out that could be kept.
+    fn is_unsent(&self) -> bool;
+
+    /// For the log: without data.
+    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// For the caller.
+    fn into_error(self, statement: StatementContext<'_>) -> Error;
+}
+
+impl<E: DriverError> Fault<E> {
+    /// Whether the connection ended before anything went out that could be kept.
+    pub(crate) fn is_unsent(&self) -> bool {
+        matches!(self, Fault::Driver(error) if error.is_unsent())
+    }
+
+    pub(crate) fn into_error(self, statement: StatementContext<'_>) -> Error {
+        match self {
+            Fault::Driver(error) => error.into_error(statement),
+            Fault::Late => statement.late(),
+            Fault::Usage(message) => statement.usage(message),
+        }
+    }
+}
+
+impl<E> From<E> for Fault<E> {
+    fn from(error: E) -> Fault<E> {
+        Fault::Driver(error)
+    }
+}
+
+impl<E: DriverError> fmt::Debug for Fault<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Driver(error) => error.write_log(f),
+            Fault::Late => f.write_str("statement_timeout has passed"),
+            Fault::Usage(message) => f.write_str(message),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What every database behind a server needs in one worker: a pool, transactions with savepoints, streams of rows, accounting.
+//! Generic over a [`ServerBackend`], which is one database with its driver. Names no driver. Rule: what callers are promised is decided here,
+//! so that it is the same on every server; a backend says only how its server is spoken to.
+//!
+//! | file | what it has |
+//! | --- | --- |
+//! | `connections/` | which caller gets which connection, when one is opened and closed |
+//! | `backend.rs` | the trait of statements, and what a pool does around each of them |
+//! | `stream.rs` | rows in batches |
+//! | `transaction.rs` | transactions and savepoints |
+//! | `pool.rs` | single statements, and how the others begin |
+
+#![expect(
+    private_bounds,
+    reason = "only `Database` makes these types, for the backends of this crate"
+)]
+
+mod backend;
+pub(crate) mod connections;
+mod fault;
+mod pool;
+mod statement_context;
+mod statement_stats;
+mod stream;
+mod transaction;
+
+pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
+pub(crate) use fault::{DriverError, Fault};
+pub use pool::Pool;
+pub(crate) use pool::Watch;
+pub(crate) use statement_context::StatementContext;
+pub use stream::RowStream;
+pub(crate) use stream::{Batch, Cursor, Streaming};
+pub(crate) use transaction::{
+    Expiry, Proceed, SavepointCommand, SavepointName, TransactionInner, Transactional,
+};
+pub use transaction::{Savepoint, Transaction};

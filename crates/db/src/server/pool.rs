@@ -1,0 +1,200 @@
+//! One database of one worker: single statements go to a shared connection, what needs one alone gets one.
+//! Rule: a statement that would change a shared session is refused before it is sent.
+
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use crate::batch::BatchSize;
+use crate::error::Result;
+use crate::executed::Executed;
+use crate::metrics::Snapshot;
+use crate::options::{Options, TransactionOptions};
+use crate::rows::Rows;
+use crate::sql_text::SqlText;
+use crate::value::Value;
+
+use super::backend::{Answer, Outcome, PoolInner, Scope, Target};
+use super::connections::{AcquireError, ConnectionPool, Settings};
+use super::fault::Fault;
+use super::statement_stats::StatementStats;
+use super::stream::RowStream;
+use super::transaction::{Transaction, Transactional};
+
+/// A pool of connections to one database, of the thread that made it. Clones are the same pool.
+pub struct Pool<B: Transactional>(Rc<PoolInner<B>>);
+
+impl<B: Transactional> Clone for Pool<B> {
+    fn clone(&self) -> Self {
+        Pool(Rc::clone(&self.0))
+    }
+}
+
+impl<B: Transactional> Pool<B> {
+    pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool<B>> {
+        let Target {
+            backend,
+            link,
+            name,
+            options,
+        } = B::target(url, options).await?;
+        let settings = Settings {
+            min: options.min,
+            max: options.pool,
+            acquire_timeout: options.acquire_timeout,
+            waiting_max: crate::limits::QUEUE_MAX,
+            lifetime: options.lifetime,
+            idle: crate::limits::IDLE_CONNECTION_DEFAULT,
+            silence_max: options.statement_timeout + crate::limits::SILENCE_MAX,
+        };
+        let pool = Pool(Rc::new(PoolInner {
+            name,
+            connections: ConnectionPool::new(link, settings),
+            backend,
+            stats: StatementStats::new(options.log),
+            options,
+        }));
+        // A wrong URL is an error here, not at the first statement.
+        let connected = pool.0.connections.shared().await.map(drop);
+        connected.map_err(|error| pool.0.not_acquired("", &[], error))?;
+        Ok(pool)
+    }
+
+    pub(crate) fn inner(&self) -> &Rc<PoolInner<B>> {
+        &self.0
+    }
+
+    /// Whether both go to the same database of the same servers.
+    pub(crate) fn is_same_as(&self, other: &Pool<B>) -> bool {
+        self.0.backend.is_same_as(&other.0.backend)
+    }
+
+    pub(crate) fn shares_connections_with(&self, other: &Pool<B>) -> bool {
+        self.0.connections.is(&other.0.connections)
+    }
+
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
+        self.run(sql, values).await.map(|answer| answer.rows)
+    }
+
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+        self.run(sql, values).await.map(|answer| answer.executed())
+    }
+
+    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
+        let pool = &self.0;
+        let plan = pool.plan(&sql, &values, Scope::Shared)?;
+        if B::needs_exclusive(&plan) {
+            // Boxed, so that the future of all others stays small.
+            return Box::pin(self.run_alone(&plan, sql, values)).await;
+        }
+        let connection = match pool.connections.shared().await {
+            Ok(connection) => connection,
+            Err(error) => return Err(pool.not_acquired(&sql, &values, error)),
+        };
+        let started = pool.stats.start();
+        let outcome = pool.bounded_query(&connection, &plan, &sql, &values).await;
+        let mut outcome = B::check(&connection, &plan, outcome);
+        if outcome.as_ref().is_err_and(Fault::is_unsent) {
+            // The connection was ended for what another caller had left running on it: the next one has nothing to do with that.
+            drop(connection);
+            outcome = match Box::pin(self.run_again(&plan, &sql, &values)).await {
+                Ok(outcome) => outcome,
+                Err(error) => return Err(pool.not_acquired(&sql, &values, error)),
+            };
+        }
+        pool.finish(started, &sql, &values, outcome)
+    }
+
+    /// On another shared connection.
+    async fn run_again(
+        &self,
+        plan: &B::Plan,
+        sql: &SqlText,
+        values: &[Value],
+    ) -> Result<Outcome<B, B::Reply>, AcquireError> {
+        let connection = self.0.connections.shared().await?;
+        let outcome = self.0.bounded_query(&connection, plan, sql, values).await;
+        Ok(B::check(&connection, plan, outcome))
+    }
+
+    /// On a connection of its own, which is clean before another caller has it.
+    async fn run_alone(&self, plan: &B::Plan, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
+        let connection = self.0.exclusive(&sql, &values).await?;
+        self.0.run_on(&connection, plan, &sql, &values).await
+    }
+
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
+        let pool = &self.0;
+        let script = pool.backend.script(&sql);
+        let script = script.map_err(|refusal| pool.statement(sql.clone(), &[]).usage(refusal))?;
+        let connection = pool.exclusive(&sql, &[]).await?;
+        let outcome = pool.script(&connection, &sql, script).await;
+        pool.finish_script(&sql, outcome)
+    }
+
+    pub(crate) async fn stream(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream<B>> {
+        let pool = &self.0;
+        let plan = pool.plan(&sql, &values, Scope::Shared)?;
+        let connection = pool.exclusive(&sql, &values).await?;
+        let started = pool.stats.start();
+        let binds = B::binds(&values);
+        let cursor = B::cursor(pool, connection, &plan, &sql, binds, by).await;
+        RowStream::new(pool, started, sql, values, cursor, None)
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction<B>> {
+        Transaction::begin(&self.0, options).await
+    }
+
+    pub(crate) fn close(&self) {
+        self.0.connections.close();
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.0.name)
+    }
+
+    /// A look from outside that keeps nothing open.
+    pub(crate) fn watch(&self) -> Watch<B> {
+        Watch(Rc::downgrade(&self.0))
+    }
+}
+
+impl<B: Transactional> std::fmt::Debug for Pool<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Pool").field(&self.0).finish()
+    }
+}
+
+/// See [`Pool::watch`].
+pub(crate) struct Watch<B: Transactional>(Weak<PoolInner<B>>);
+
+impl<B: Transactional> Watch<B> {
+    /// None when the pool has gone.
+    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
+        Some(self.0.upgrade()?.snapshot())
+    }
+
+    pub(crate) fn is(&self, other: &Watch<B>) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
+impl<B: Transactional> std::fmt::Debug for Watch<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").finish_non_exhaustive()
+    }
+}

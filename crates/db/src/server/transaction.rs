@@ -1,0 +1,544 @@
+//! Transactions and savepoints on a connection of their own, until they end or are dropped. Knows no database's commands.
+//! Rule: whatever was given up for its time ends the transaction, because it may have run to its end just then.
+//!
+//! The open transaction is taken away before the commit or the rollback is sent, so that no statement can come after it. Both wait for
+//! calls that are still running.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::batch::BatchSize;
+use crate::error::{Error, Result};
+use crate::executed::Executed;
+use crate::options::{Options, TransactionOptions};
+use crate::outcome::{Abandon, Ended, Savepoints};
+use crate::rows::Rows;
+use crate::sql_text::SqlText;
+use crate::value::Value;
+
+use super::backend::{Answer, Outcome, PoolInner, Scope};
+use super::connections::Exclusive;
+use super::fault::Fault;
+use super::stream::{RowStream, StreamLock, StreamOwner, Streaming};
+
+/// A backend that has transactions.
+pub(crate) trait Transactional: Streaming {
+    /// Its name in messages.
+    const NAME: &'static str;
+    /// Whether the server leaves an idle transaction open.
+    const KEEPS_IDLE: bool;
+    /// A transaction that is open. Clones are the same one.
+    type Open: Clone;
+    /// The only one of the clones.
+    type Closing;
+    /// What belongs to a transaction beside, also when it has ended.
+    type State;
+
+    fn begin(
+        pool: &PoolInner<Self>,
+        connection: Exclusive<Self::Link>,
+        options: TransactionOptions,
+    ) -> impl Future<Output = Result<(Self::Open, Self::State)>>;
+
+    /// A transaction has begun.
+    fn begun(_: &Rc<TransactionInner<Self>>) {}
+
+    /// The only one, or all of them back while a call is running.
+    fn close(open: Self::Open) -> Result<Self::Closing, Self::Open>;
+
+    fn commit(closing: Self::Closing) -> impl Future<Output = Result<(), Self::Error>>;
+
+    fn roll_back(closing: Self::Closing) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// Rolls back without waiting.
+    fn abandon(open: Self::Open) {
+        drop(open);
+    }
+
+    /// Whether a statement has failed after which the server takes no other one.
+    fn is_spoiled(_: &Self::Open) -> bool {
+        false
+    }
+
+    /// What has to happen before a statement, or before a command where there is no plan.
+    fn prepare(
+        _: &TransactionInner<Self>,
+        _: Option<&Self::Plan>,
+    ) -> impl Future<Output = Result<Proceed>> {
+        std::future::ready(Ok(Proceed::Run))
+    }
+
+    fn query_within(
+        transaction: &TransactionInner<Self>,
+        open: &Self::Open,
+        plan: &Self::Plan,
+        sql: &str,
+        binds: &Self::Binds<'_>,
+    ) -> impl Future<Output = Result<Self::Reply, Self::Error>>;
+
+    fn cursor_within(
+        pool: &PoolInner<Self>,
+        open: Self::Open,
+        plan: &Self::Plan,
+        sql: &str,
+        binds: Self::Binds<'_>,
+        by: BatchSize,
+    ) -> impl Future<Output = Outcome<Self, Self::Cursor>>;
+
+    /// Runs a text of several statements; `statement_timeout` is for all of it.
+    fn script_within(
+        transaction: &TransactionInner<Self>,
+        sql: SqlText,
+    ) -> impl Future<Output = Result<()>>;
+
+    fn savepoint_sql(command: SavepointCommand, name: SavepointName) -> String;
+
+    /// Runs a command without values that returns nothing.
+    fn run_command(open: &Self::Open, sql: &str) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// Sends a command to be run before anything else is; false if that cannot be done without waiting.
+    fn send_command(_: &Self::Open, _: &str) -> bool {
+        false
+    }
+}
+
+/// What becomes of a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proceed {
+    Run,
+    /// It is left out, as if it had found nothing.
+    Skip,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum SavepointCommand {
+    Set,
+    Release,
+    RollBack,
+}
+
+/// What a savepoint can be called on the server.
+#[derive(Clone, Copy)]
+pub(crate) struct SavepointName {
+    /// No other one of the transaction has it.
+    pub(crate) number: u32,
+    /// How many there are around it, counting it: a later one may have the same.
+    pub(crate) depth: usize,
+}
+
+/// A transaction that ends when it is idle.
+pub(crate) trait Expiry {
+    /// Rolls back if `idle_timeout` has passed.
+    fn end_if_idle(&self);
+}
+
+/// A transaction. See [`crate::Transaction`].
+pub struct Transaction<B: Transactional>(Rc<TransactionInner<B>>);
+
+/// What the owner of a transaction, its savepoints, its streams and the watch over idle ones share.
+pub(crate) struct TransactionInner<B: Transactional> {
+    pub(crate) pool: Rc<PoolInner<B>>,
+    /// None once it has ended.
+    open: RefCell<Option<B::Open>>,
+    ended: Cell<Ended>,
+    savepoints: RefCell<Savepoints>,
+    /// A savepoint that was dropped, to which the transaction goes back before anything else.
+    undo: Cell<Option<SavepointName>>,
+    is_streaming: Cell<bool>,
+    running: Cell<usize>,
+    /// Whether the end waits for calls, and what wakes it when one has ended.
+    is_ending: Cell<bool>,
+    idle: Notify,
+    /// When it was last used, if that matters.
+    used: Cell<Option<Instant>>,
+    pub(crate) state: B::State,
+}
+
+impl<B: Transactional> Transaction<B> {
+    pub(super) async fn begin(
+        pool: &Rc<PoolInner<B>>,
+        options: TransactionOptions,
+    ) -> Result<Transaction<B>> {
+        let connection = pool.exclusive("BEGIN", &[]).await?;
+        let (open, state) = B::begin(pool, connection, options).await?;
+        Ok(Transaction::new(pool, open, state))
+    }
+
+    /// One that has begun.
+    pub(crate) fn new(pool: &Rc<PoolInner<B>>, open: B::Open, state: B::State) -> Transaction<B> {
+        pool.stats.count_transaction();
+        let inner = Rc::new(TransactionInner {
+            pool: Rc::clone(pool),
+            open: RefCell::new(Some(open)),
+            ended: Cell::new(Ended::RolledBack),
+            savepoints: RefCell::default(),
+            undo: Cell::new(None),
+            is_streaming: Cell::new(false),
+            running: Cell::new(0),
+            is_ending: Cell::new(false),
+            idle: Notify::new(),
+            used: Cell::new(None),
+            state,
+        });
+        inner.note_use();
+        B::begun(&inner);
+        Transaction(inner)
+    }
+
+    pub(crate) fn inner(&self) -> &Rc<TransactionInner<B>> {
+        &self.0
+    }
+
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
+        let answer = self.0.run(sql, values).await?;
+        Ok(answer.map_or_else(Rows::none, |answer| answer.rows))
+    }
+
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+        let answer = self.0.run(sql, values).await?;
+        Ok(answer.map_or_else(Executed::default, |answer| answer.executed()))
+    }
+
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
+        B::script_within(&self.0, sql).await
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.pool.options
+    }
+
+    pub(crate) async fn stream(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+        by: BatchSize,
+    ) -> Result<RowStream<B>> {
+        let inner = &self.0;
+        let pool = &inner.pool;
+        inner.check()?;
+        let plan = pool.plan(&sql, &values, Scope::Exclusive)?;
+        if B::prepare(inner, Some(&plan)).await? == Proceed::Skip {
+            return Err(Error::Unsupported {
+                database: B::NAME,
+                what: "cursors in a trial that has changed tables",
+            });
+        }
+        let open = inner.ready().await?;
+        let call = Running::begin(inner);
+        inner.is_streaming.set(true);
+        let lock = StreamLock::new(inner);
+        let started = pool.stats.start();
+        let binds = B::binds(&values);
+        let cursor = B::cursor_within(pool, open, &plan, &sql, binds, by).await;
+        drop(call);
+        inner.settle(&cursor);
+        RowStream::new(pool, started, sql, values, cursor, Some(lock))
+    }
+
+    pub(crate) async fn savepoint(&self) -> Result<Savepoint<B>> {
+        B::prepare(&self.0, None).await?;
+        let open = self.0.ready().await?;
+        let number = self.0.savepoints.borrow_mut().open();
+        let depth = self.0.savepoints.borrow().depth();
+        let name = SavepointName { number, depth };
+        // Made before the command is sent, so that a future dropped meanwhile undoes it.
+        let savepoint = Savepoint {
+            transaction: Rc::downgrade(&self.0),
+            name,
+        };
+        let sql = B::savepoint_sql(SavepointCommand::Set, name);
+        let set = self.0.command(&open, &sql).await;
+        if set.is_err() {
+            self.0.savepoints.borrow_mut().close(number);
+        }
+        set.map(|()| savepoint)
+    }
+
+    pub(crate) async fn commit(&self) -> Result<()> {
+        drop(self.0.ready().await?);
+        let closing = self.0.take().await?;
+        self.0.ended.set(Ended::Uncommitted);
+        let pool = &self.0.pool;
+        let committed = pool.command("COMMIT", B::commit(closing)).await;
+        if committed.is_ok() {
+            self.0.ended.set(Ended::Committed);
+        }
+        committed.map_err(|fault| pool.error("COMMIT", fault))
+    }
+
+    pub(crate) async fn roll_back(&self) -> Result<()> {
+        self.0.check()?;
+        let closing = self.0.take().await?;
+        let pool = &self.0.pool;
+        let rolled_back = pool.command("ROLLBACK", B::roll_back(closing)).await;
+        rolled_back.map_err(|fault| pool.error("ROLLBACK", fault))
+    }
+
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.0.open.borrow().as_ref().is_some_and(B::is_spoiled)
+    }
+
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
+        Rc::downgrade(&self.0)
+    }
+}
+
+impl<B: Transactional> std::fmt::Debug for Transaction<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction").finish_non_exhaustive()
+    }
+}
+
+impl<B: Transactional> Abandon for TransactionInner<B> {
+    fn abandon(&self) {
+        self.end(Ended::Unattended);
+    }
+}
+
+impl<B: Transactional> StreamOwner for TransactionInner<B> {
+    fn stream_ended(&self) {
+        self.is_streaming.set(false);
+        self.note_use();
+    }
+
+    fn stop(&self) {
+        self.end(Ended::Stopped);
+    }
+}
+
+impl<B: Transactional> Expiry for TransactionInner<B> {
+    fn end_if_idle(&self) {
+        let is_idle = self.running.get() == 0 && !self.is_streaming.get();
+        let timeout = self.pool.options.idle_timeout;
+        if is_idle && self.used.get().is_some_and(|used| used.elapsed() > timeout) {
+            self.end(Ended::Idle);
+        }
+    }
+}
+
+impl<B: Transactional> TransactionInner<B> {
+    pub(crate) fn open(&self) -> Option<B::Open> {
+        self.open.borrow().clone()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.borrow().is_some()
+    }
+
+    /// An error unless a statement can be sent now.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_streaming.get() {
+            return Err(Error::usage(
+                "a stream of this transaction is open: read it to its end or drop it first",
+            ));
+        }
+        match self.is_open() {
+            true => Ok(()),
+            false => Err(self.ended.get().error()),
+        }
+    }
+
+    /// The open transaction, gone back to where a dropped savepoint wants it.
+    pub(crate) async fn ready(&self) -> Result<B::Open> {
+        self.check()?;
+        self.note_use();
+        let open = self.open().ok_or_else(|| self.ended.get().error())?;
+        if let Some(name) = self.undo.take() {
+            let sql = B::savepoint_sql(SavepointCommand::RollBack, name);
+            let undone = self.command(&open, &sql).await;
+            undone.inspect_err(|_| self.end(Ended::SavepointLost))?;
+        }
+        Ok(open)
+    }
+
+    /// Takes the open transaction away from all others, to end it, once nothing is running in it.
+    pub(crate) async fn take(&self) -> Result<B::Closing> {
+        let until = Instant::now() + self.pool.options.statement_timeout;
+        loop {
+            let open = self.open.borrow_mut().take();
+            let open = open.ok_or_else(|| self.ended.get().error())?;
+            let open = match B::close(open) {
+                Ok(closing) => return Ok(closing),
+                Err(open) => open,
+            };
+            self.open.replace(Some(open));
+            self.is_ending.set(true);
+            let idle = tokio::time::timeout_at(until, self.idle.notified()).await;
+            idle.map_err(|_| {
+                Error::usage("a statement of the transaction is still running: wait for it first")
+            })?;
+        }
+    }
+
+    /// Goes on with another transaction in place of the one that was taken.
+    pub(crate) fn replace(&self, open: B::Open) {
+        self.open.replace(Some(open));
+        self.ended.set(Ended::RolledBack);
+    }
+
+    /// Its end is under way, and nothing is known of it if it fails.
+    pub(crate) fn note_commit(&self) {
+        self.ended.set(Ended::Uncommitted);
+    }
+
+    pub(crate) fn savepoint_depth(&self) -> usize {
+        self.savepoints.borrow().depth()
+    }
+
+    /// Rolls back without waiting, unless it is over.
+    pub(crate) fn end(&self, how: Ended) {
+        let Some(open) = self.open.borrow_mut().take() else {
+            return;
+        };
+        self.ended.set(how);
+        B::abandon(open);
+    }
+
+    /// Ends the transaction if a call in it was given up for its time.
+    pub(crate) fn settle<T>(&self, outcome: &Outcome<B, T>) {
+        if matches!(outcome, Err(Fault::Late)) {
+            self.end(Ended::Stopped);
+        }
+    }
+
+    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<Option<Answer>> {
+        self.check()?;
+        let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
+        if B::prepare(self, Some(&plan)).await? == Proceed::Skip {
+            return Ok(None);
+        }
+        let answer = self.run_planned(&plan, &sql, &values).await;
+        self.pool.stats.count(answer).map(Some)
+    }
+
+    /// Runs a statement that nothing has to happen for before, and does not count it.
+    pub(crate) async fn run_planned(
+        &self,
+        plan: &B::Plan,
+        sql: &SqlText,
+        values: &[Value],
+    ) -> Result<Answer> {
+        let open = self.ready().await?;
+        let started = self.pool.stats.start();
+        let call = Running::begin(self);
+        let outcome = {
+            let binds = B::binds(values);
+            let call = std::pin::pin!(B::query_within(self, &open, plan, sql, &binds));
+            self.pool.bounded(call).await
+        };
+        drop(open);
+        drop(call);
+        self.settle(&outcome);
+        self.pool.log(started, sql, values, outcome)
+    }
+
+    pub(crate) async fn command(&self, open: &B::Open, sql: &str) -> Result<()> {
+        let call = Running::begin(self);
+        let run = self.pool.command(sql, B::run_command(open, sql)).await;
+        drop(call);
+        self.settle(&run);
+        run.map_err(|fault| self.pool.error(sql, fault))
+    }
+
+    fn note_use(&self) {
+        if B::KEEPS_IDLE {
+            self.used.set(Some(Instant::now()));
+        }
+    }
+}
+
+impl<B: Transactional> Drop for TransactionInner<B> {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.get_mut().take() {
+            B::abandon(open);
+        }
+    }
+}
+
+/// A call under way.
+pub(crate) struct Running<'a, B: Transactional>(&'a TransactionInner<B>);
+
+impl<'a, B: Transactional> Running<'a, B> {
+    pub(crate) fn begin(transaction: &'a TransactionInner<B>) -> Running<'a, B> {
+        transaction.running.set(transaction.running.get() + 1);
+        Running(transaction)
+    }
+}
+
+impl<B: Transactional> Drop for Running<'_, B> {
+    fn drop(&mut self) {
+        self.0.running.set(self.0.running.get() - 1);
+        self.0.note_use();
+        if self.0.is_ending.get() {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+/// A point in a transaction. See [`crate::Savepoint`].
+pub struct Savepoint<B: Transactional> {
+    transaction: Weak<TransactionInner<B>>,
+    name: SavepointName,
+}
+
+impl<B: Transactional> Savepoint<B> {
+    pub(crate) async fn release(self) -> Result<()> {
+        self.finish(SavepointCommand::Release).await
+    }
+
+    pub(crate) async fn roll_back(self) -> Result<()> {
+        self.finish(SavepointCommand::RollBack).await
+    }
+
+    /// Leaves things as they are.
+    pub(crate) fn forget(self) {
+        if let Some(transaction) = self.transaction.upgrade() {
+            transaction.savepoints.borrow_mut().close(self.name.number);
+        }
+    }
+
+    async fn finish(self, command: SavepointCommand) -> Result<()> {
+        let Some(transaction) = self.transaction.upgrade() else {
+            return Err(Error::Closed {
+                what: "transaction",
+                reason: "it was dropped before its savepoint",
+            });
+        };
+        let number = self.name.number;
+        let open = transaction.ready().await?;
+        transaction.savepoints.borrow().check(number)?;
+        let sql = B::savepoint_sql(command, self.name);
+        transaction.command(&open, &sql).await?;
+        transaction.savepoints.borrow_mut().close(number);
+        Ok(())
+    }
+
+    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
+        self.transaction.clone()
+    }
+}
+
+impl<B: Transactional> std::fmt::Debug for Savepoint<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Savepoint").finish_non_exhaustive()
+    }
+}
+
+impl<B: Transactional> Drop for Savepoint<B> {
+    fn drop(&mut self) {
+        let Some(transaction) = self.transaction.upgrade() else {
+            return;
+        };
+        let existed = transaction.savepoints.borrow_mut().close(self.name.number);
+        let Some(open) = transaction.open().filter(|_| existed) else {
+            return;
+        };
+        let sql = B::savepoint_sql(SavepointCommand::RollBack, self.name);
+        if !B::send_command(&open, &sql) {
+            transaction.undo.set(Some(self.name));
+        }
+    }
+}
