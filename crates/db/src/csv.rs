@@ -3,7 +3,7 @@
 //! NULL is an empty field and empty text is `""`, so that both can be told apart. A blob is base64. Of an infinity
 //! the name is written. Columns of one name are all written, in order.
 
-use tsumugi_values::json::{write_base64, write_bool, write_f64, write_integer};
+use tsumugi_values::json::{FALSE, TRUE, write_base64, write_f64, write_integer};
 
 use crate::error::Result;
 use crate::rows::{Columns, Rows};
@@ -48,7 +48,7 @@ fn write_value(value: ValueRef<'_>, text: &mut Vec<u8>, out: &mut Vec<u8>) -> Re
     match value {
         ValueRef::Null => {}
         ValueRef::Integer(integer) => write_integer(integer, out),
-        ValueRef::Boolean(boolean) => write_bool(boolean, out),
+        ValueRef::Boolean(truth) => out.extend_from_slice(if truth { TRUE } else { FALSE }),
         ValueRef::Real(real) if real.is_finite() => write_f64(real, out),
         ValueRef::Real(real) if real.is_nan() => out.extend_from_slice(b"NaN"),
         ValueRef::Real(real) if real > 0.0 => out.extend_from_slice(b"Infinity"),

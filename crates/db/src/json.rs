@@ -2,7 +2,7 @@
 //! Rule: a single value is written by `tsumugi_values::json`, whatever the database; NULL is null.
 
 use tsumugi_values::json::{
-    write_bool, write_bytes, write_f64, write_integer, write_null, write_string, write_utf8,
+    FALSE, TRUE, write_bytes, write_f64, write_integer, write_null, write_string, write_utf8,
 };
 
 use crate::error::Result;
@@ -71,7 +71,9 @@ impl Row<'_> {
                         DeclaredType::Plain => write_cell(cell, out),
                         declared => match declared.value(cell) {
                             ValueRef::Rich(rich) => rich.write_json(out)?,
-                            ValueRef::Boolean(truth) => write_bool(truth, out),
+                            ValueRef::Boolean(truth) => {
+                                out.extend_from_slice(if truth { TRUE } else { FALSE });
+                            }
                             _ => write_cell(cell, out),
                         },
                     }
@@ -147,7 +149,7 @@ pub(crate) fn text(value: &Value) -> String {
 fn write_value(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => write_null(out),
-        Value::Boolean(boolean) => write_bool(*boolean, out),
+        Value::Boolean(truth) => out.extend_from_slice(if *truth { TRUE } else { FALSE }),
         Value::Integer(integer) => write_integer(*integer, out),
         Value::Real(real) => write_f64(*real, out),
         Value::Text(text) => write_string(text, out),

@@ -9,6 +9,9 @@ use tsumugi_testkit::{firebird, postgres};
 /// A kind with its size, a value, and how it comes back from SQLite, PostgreSQL and Firebird. Numbers that the database gives are not bound.
 fn example(name: KindName) -> (Kind, Option<Value>, [&'static str; 3]) {
     let text = |text: &str| Some(Value::from(text));
+    let (precision, scale) = (10, 2);
+    let decimal = Kind::Decimal { precision, scale };
+    let either = Kind::Enum(vec!["a".to_owned(), "bc".to_owned()]);
     match name {
         KindName::Increments => (Kind::Increments, None, ["integer 1"; 3]),
         KindName::SmallInteger => (Kind::SmallInteger, Some(7.into()), ["integer 7"; 3]),
@@ -19,11 +22,7 @@ fn example(name: KindName) -> (Kind, Option<Value>, [&'static str; 3]) {
             Some(i64::MAX.into()),
             ["integer 9223372036854775807"; 3],
         ),
-        KindName::Decimal => {
-            let (precision, scale) = (10, 2);
-            let kind = Kind::Decimal { precision, scale };
-            (kind, text("1.5"), ["Decimal 1.50"; 3])
-        }
+        KindName::Decimal => (decimal, text("1.5"), ["Decimal 1.50"; 3]),
         KindName::Double => (Kind::Double, Some(0.5.into()), ["real 0.5"; 3]),
         KindName::Float => (Kind::Float, Some(0.5.into()), ["real 0.5"; 3]),
         KindName::Uuid => (
@@ -64,10 +63,7 @@ fn example(name: KindName) -> (Kind, Option<Value>, [&'static str; 3]) {
             ["blob [255]"; 3],
         ),
         KindName::Boolean => (Kind::Boolean, Some(true.into()), ["boolean true"; 3]),
-        KindName::Enum => {
-            let kind = Kind::Enum(vec!["a".to_owned(), "bc".to_owned()]);
-            (kind, text("bc"), ["text bc"; 3])
-        }
+        KindName::Enum => (either, text("bc"), ["text bc"; 3]),
         KindName::Json => (
             Kind::Json,
             Some(Value::Json(r#"{"a": 1}"#.to_owned())),

@@ -16,10 +16,10 @@ pub fn write_null(out: &mut Vec<u8>) {
     out.extend_from_slice(b"null");
 }
 
-/// Appends `true` or `false`.
-pub fn write_bool(truth: bool, out: &mut Vec<u8>) {
-    out.extend_from_slice(if truth { b"true" } else { b"false" });
-}
+/// What is true.
+pub const TRUE: &[u8] = b"true";
+/// What is false.
+pub const FALSE: &[u8] = b"false";
 
 /// Appends an integer.
 pub fn write_integer(integer: impl itoa::Integer, out: &mut Vec<u8>) {
@@ -172,7 +172,6 @@ mod tests {
     #[test]
     fn every_value_has_its_form() {
         check(|out| write_null(out), "null");
-        check(|out| write_bool(true, out), "true");
         check(|out| write_integer(i64::MIN, out), "-9223372036854775808");
         check(|out| write_f64(1.0, out), "1.0");
         check(|out| write_f64(-0.0, out), "-0.0");

@@ -296,7 +296,8 @@ impl<'a> Field<'a> {
 
     pub(crate) fn write_json(self, out: &mut Vec<u8>) -> Result<()> {
         match self.field.value(RULES) {
-            Value::Boolean(truth) => json::write_bool(truth, out),
+            Value::Boolean(true) => out.extend_from_slice(json::TRUE),
+            Value::Boolean(false) => out.extend_from_slice(json::FALSE),
             Value::Integer(integer) => json::write_integer(integer, out),
             Value::Float(real) => json::write_f32(real, out),
             Value::Double(real) => json::write_f64(real, out),

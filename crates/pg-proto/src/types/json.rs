@@ -22,7 +22,7 @@ use std::fmt;
 
 use bytes::BytesMut;
 use tsumugi_values::json::{
-    must_escape, write_bool, write_bytes, write_checked, write_f32, write_f64, write_integer,
+    FALSE, TRUE, must_escape, write_bytes, write_checked, write_f32, write_f64, write_integer,
     write_null, write_string,
 };
 
@@ -104,7 +104,7 @@ fn write_at(
         return Err(DecodeError::TooDeep);
     }
     match ty.shape() {
-        Shape::Bool => write_bool(read_bool(binary)?, out),
+        Shape::Bool => out.extend_from_slice(if read_bool(binary)? { TRUE } else { FALSE }),
         Shape::Int2 => write_integer(i16::from_be_bytes(fixed(binary)?), out),
         Shape::Int4 => write_integer(i32::from_be_bytes(fixed(binary)?), out),
         Shape::Int8 => write_integer(i64::from_be_bytes(fixed(binary)?), out),
