@@ -122,8 +122,8 @@ async fn excess(compared: &Compared, label: &str) -> Option<String> {
     let rig = Rig::start();
     let bare = RawClient::with_window(rig.tcp(), 64 << 20).await;
     if compared.call == "Iterate" {
-        let records = (0..1_000).flat_map(record).collect();
-        assert_eq!(bare.call("SetMulti", &[records]).await.code, 0);
+        let records = [(0..1_000).flat_map(record).collect()];
+        assert_eq!(bare.call("SetMulti", &records).await.code, 0);
     }
     let ask = async |framed: &[u8]| {
         let path = format!("/tkrzw_rpc.DBMService/{}", compared.call);
