@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};

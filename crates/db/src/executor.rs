@@ -10,7 +10,7 @@ use tsumugi_sql::{Dialect, Name, Statement};
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Savepoint, Transaction};
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::keys::{PrimaryKey, PrimaryKeys};
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;

@@ -7,7 +7,7 @@ use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::Result;
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::sql_text::SqlText;

@@ -9,7 +9,7 @@ use tsumugi_sql::Statement;
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::outcome::attended;
 use crate::postgres;

@@ -9,7 +9,7 @@ use tsumugi_firebird_proto::Value as Sent;
 use super::bind;
 use super::blobs::Source;
 use super::link::{Link, Opened, Session};
-use super::plan::{self, Effect};
+use super::plan::{self, StatementEffect};
 use super::rows::{Rows, Shapes};
 use super::settings;
 use crate::error::Result;
@@ -35,11 +35,11 @@ const SESSION: &str = "this statement would leave something behind in a connecti
 
 impl ServerBackend for Firebird {
     type Link = Link;
-    type Plan = Effect;
+    type Plan = StatementEffect;
     type Binds<'v> = Vec<Sent<'v>>;
     type Reply = Rows;
     type Error = tsumugi_firebird::Error;
-    type Script<'s> = Vec<(&'s str, Effect)>;
+    type Script<'s> = Vec<(&'s str, StatementEffect)>;
 
     async fn target(url: &str, options: Options) -> Result<Target<Firebird>> {
         let (config, options) = settings::read(url, options)?;
@@ -72,12 +72,12 @@ impl ServerBackend for Firebird {
         Limits::Client
     }
 
-    fn plan(&self, sql: &SqlText, _: Scope) -> Result<Effect, &'static str> {
+    fn plan(&self, sql: &SqlText, _: Scope) -> Result<StatementEffect, &'static str> {
         permitted(sql)
     }
 
-    fn needs_exclusive(effect: &Effect) -> bool {
-        *effect == Effect::Schema
+    fn needs_exclusive(effect: &StatementEffect) -> bool {
+        *effect == StatementEffect::Schema
     }
 
     fn binds(values: &[Value]) -> Vec<Sent<'_>> {
@@ -87,7 +87,7 @@ impl ServerBackend for Firebird {
     async fn query(
         pool: &Inner,
         connection: &Rc<Session>,
-        effect: &Effect,
+        effect: &StatementEffect,
         sql: &str,
         binds: &Self::Binds<'_>,
     ) -> tsumugi_firebird::Result<Rows> {
@@ -108,7 +108,7 @@ impl ServerBackend for Firebird {
         })
     }
 
-    fn script<'s>(&self, sql: &'s str) -> Result<Vec<(&'s str, Effect)>, &'static str> {
+    fn script<'s>(&self, sql: &'s str) -> Result<Vec<(&'s str, StatementEffect)>, &'static str> {
         let statements = plan::statements(sql).into_iter();
         let planned = statements.map(|one| Ok((one, permitted(one)?)));
         planned.collect()
@@ -129,17 +129,17 @@ impl ServerBackend for Firebird {
 }
 
 /// What a statement does, unless it is for a transaction's methods or would outlast its caller.
-fn permitted(sql: &str) -> Result<Effect, &'static str> {
+fn permitted(sql: &str) -> Result<StatementEffect, &'static str> {
     match plan::effect(sql) {
-        Effect::Transaction => Err(TRANSACTION),
-        Effect::Session => Err(SESSION),
+        StatementEffect::Transaction => Err(TRANSACTION),
+        StatementEffect::Session => Err(SESSION),
         effect => Ok(effect),
     }
 }
 
 /// Frees what would keep the server from changing a table.
-pub(super) async fn release_tables(pool: &Inner, effect: Effect) {
-    if effect == Effect::Schema {
+pub(super) async fn release_tables(pool: &Inner, effect: StatementEffect) {
+    if effect == StatementEffect::Schema {
         pool.backend.opened.release().await;
     }
 }
@@ -148,10 +148,10 @@ pub(super) async fn release_tables(pool: &Inner, effect: Effect) {
 pub(super) async fn with_blobs(
     pool: &Inner,
     rows: &tsumugi_firebird::Rows,
-    effect: Effect,
+    effect: StatementEffect,
     source: &Source<'_>,
 ) -> tsumugi_firebird::Result<Rows> {
-    let is_nothing = effect == Effect::Change && rows.affected() == 0;
+    let is_nothing = effect == StatementEffect::Change && rows.affected() == 0;
     let mut rows = Rows::new(rows, pool.backend.shapes.columns(rows.format()));
     if is_nothing {
         rows.truncate(0);

@@ -10,7 +10,7 @@ use tsumugi_firebird::{Cause, Connection, Connector, Error, Reply};
 use tsumugi_firebird_proto::values::Value;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use super::plan::Effect;
+use super::plan::StatementEffect;
 use crate::server::Expiry;
 use crate::server::connections::{self, Refused, Retryable};
 
@@ -76,12 +76,12 @@ impl Session {
     /// was refused, and because what it did until then would be done twice.
     pub(super) async fn reply_to(
         &self,
-        effect: Effect,
+        effect: StatementEffect,
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<Reply, Error> {
         match effect {
-            Effect::Read => self.connection.reply(sql, values).await,
+            StatementEffect::Read => self.connection.reply(sql, values).await,
             _ => self.connection.reply_alone(sql, values).await,
         }
     }

@@ -7,7 +7,7 @@ use tsumugi_sql::scan::{self, Kind};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum StatementEffect {
     /// It reads.
     Read,
     /// It changes rows that are there, and returns a row of NULLs if there is none.
@@ -23,11 +23,11 @@ pub(crate) enum Effect {
 }
 
 /// What the first words say, and whether it sets something of the session's.
-pub(super) fn effect(sql: &str) -> Effect {
+pub(super) fn effect(sql: &str) -> StatementEffect {
     match first_words(sql) {
-        Effect::Transaction => Effect::Transaction,
-        _ if names_set_context(sql) && sets_context(sql) => Effect::Session,
-        Effect::Read if calls::calls_stored_code(sql) => Effect::Write,
+        StatementEffect::Transaction => StatementEffect::Transaction,
+        _ if names_set_context(sql) && sets_context(sql) => StatementEffect::Session,
+        StatementEffect::Read if calls::calls_stored_code(sql) => StatementEffect::Write,
         effect => effect,
     }
 }
@@ -65,7 +65,7 @@ fn sets_context(sql: &str) -> bool {
 }
 
 /// What the first words say.
-fn first_words(sql: &str) -> Effect {
+fn first_words(sql: &str) -> StatementEffect {
     let mut words = words(sql).map(|(word, _)| word);
     let mut next = || {
         words
@@ -74,22 +74,22 @@ fn first_words(sql: &str) -> Effect {
             .unwrap_or_default()
     };
     match next().as_str() {
-        "select" | "with" => Effect::Read,
-        "commit" | "rollback" | "savepoint" | "release" => Effect::Transaction,
+        "select" | "with" => StatementEffect::Read,
+        "commit" | "rollback" | "savepoint" | "release" => StatementEffect::Transaction,
         // UPDATE OR INSERT always has a row.
-        "update" if next() != "or" => Effect::Change,
-        "delete" | "merge" => Effect::Change,
+        "update" if next() != "or" => StatementEffect::Change,
+        "delete" | "merge" => StatementEffect::Change,
         "set" => match next().as_str() {
-            "transaction" => Effect::Transaction,
-            "generator" => Effect::Write,
-            "statistics" => Effect::Schema,
-            _ => Effect::Session,
+            "transaction" => StatementEffect::Transaction,
+            "generator" => StatementEffect::Write,
+            "statistics" => StatementEffect::Schema,
+            _ => StatementEffect::Session,
         },
-        "alter" if next() == "session" => Effect::Session,
+        "alter" if next() == "session" => StatementEffect::Session,
         "create" | "alter" | "drop" | "recreate" | "comment" | "grant" | "revoke" | "declare" => {
-            Effect::Schema
+            StatementEffect::Schema
         }
-        _ => Effect::Write,
+        _ => StatementEffect::Write,
     }
 }
 
@@ -268,58 +268,58 @@ mod tests {
     #[test]
     fn the_first_words_tell_what_a_statement_does() {
         for (sql, expected) in [
-            ("select 1", Effect::Read),
-            ("-- a\n WITH x as (select 1) select", Effect::Read),
-            ("insert into t", Effect::Write),
-            ("execute procedure p", Effect::Write),
-            ("update or insert", Effect::Write),
-            ("Update t set", Effect::Change),
-            ("delete from", Effect::Change),
-            ("recreate table t", Effect::Schema),
-            ("commit", Effect::Transaction),
-            ("set  transaction", Effect::Transaction),
-            ("set role x", Effect::Session),
-            ("alter session reset", Effect::Session),
-            ("alter table t add n int", Effect::Schema),
+            ("select 1", StatementEffect::Read),
+            ("-- a\n WITH x as (select 1) select", StatementEffect::Read),
+            ("insert into t", StatementEffect::Write),
+            ("execute procedure p", StatementEffect::Write),
+            ("update or insert", StatementEffect::Write),
+            ("Update t set", StatementEffect::Change),
+            ("delete from", StatementEffect::Change),
+            ("recreate table t", StatementEffect::Schema),
+            ("commit", StatementEffect::Transaction),
+            ("set  transaction", StatementEffect::Transaction),
+            ("set role x", StatementEffect::Session),
+            ("alter session reset", StatementEffect::Session),
+            ("alter table t add n int", StatementEffect::Schema),
             (
                 "select RDB$Set_Context('USER_SESSION', 'a', 1) from rdb$database",
-                Effect::Session,
+                StatementEffect::Session,
             ),
             (
                 "select \"RDB$SET_CONTEXT\" /* ' */ (?, 'a', 1) from rdb$database",
-                Effect::Session,
+                StatementEffect::Session,
             ),
             (
                 "execute block as declare n int; begin n = rdb$set_context( 'USER_SESSION', 'a', 1); end",
-                Effect::Session,
+                StatementEffect::Session,
             ),
             (
                 "select rdb$set_context ('USER_TRANSACTION', 'a', 1) from rdb$database",
-                Effect::Write,
+                StatementEffect::Write,
             ),
             (
                 "execute block as declare n int; begin execute statement 'select rdb$set_context(''USER_SESSION'', ''a'', 1) from rdb$database' into n; end",
-                Effect::Session,
+                StatementEffect::Session,
             ),
             (
                 "execute block as begin execute statement q'{select RDB$SET_CONTEXT('USER_SESSION', 'a', 1) from rdb$database}'; end",
-                Effect::Session,
+                StatementEffect::Session,
             ),
-            ("select f(1) from rdb$database", Effect::Write),
+            ("select f(1) from rdb$database", StatementEffect::Write),
             (
                 "with x as (select \"F\"(1) as a from t) select a from x",
-                Effect::Write,
+                StatementEffect::Write,
             ),
             (
                 "execute block returns (a int) as begin for select 1 from t into a do suspend; end",
-                Effect::Write,
+                StatementEffect::Write,
             ),
             (
                 "select 'rdb$set_context(', rdb$get_context('USER_SESSION', 'a') from rdb$database",
-                Effect::Read,
+                StatementEffect::Read,
             ),
-            ("set generator g to 1", Effect::Write),
-            ("", Effect::Write),
+            ("set generator g to 1", StatementEffect::Write),
+            ("", StatementEffect::Write),
         ] {
             assert_eq!(effect(sql), expected, "{sql}");
         }

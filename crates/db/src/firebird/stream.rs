@@ -11,7 +11,7 @@ use super::backend::{Firebird, Inner};
 use super::blobs::Source;
 use super::link::Link;
 use super::open::{OpenTransaction, parameters};
-use super::plan::Effect;
+use super::plan::StatementEffect;
 use super::rows::Rows;
 use crate::batch::BatchSize;
 use crate::options::TransactionOptions;
@@ -20,7 +20,7 @@ use crate::server::connections::Exclusive;
 use crate::server::{Batch, Outcome, Streaming};
 
 /// A cursor that is open.
-pub(crate) struct Cursor {
+pub(crate) struct CursorRows {
     rows: tsumugi_firebird::RowStream,
     /// After the rows, so that the cursor closes before its transaction ends.
     open: Rc<OpenTransaction>,
@@ -40,26 +40,26 @@ enum Owner {
 }
 
 impl Streaming for Firebird {
-    type Cursor = Cursor;
+    type Cursor = CursorRows;
 
     /// In a transaction of its own, which sees what was committed when it began.
     async fn cursor(
         pool: &Inner,
         connection: Exclusive<Link>,
-        _: &Effect,
+        _: &StatementEffect,
         sql: &str,
         binds: Self::Binds<'_>,
         by: BatchSize,
-    ) -> Outcome<Firebird, Cursor> {
+    ) -> Outcome<Firebird, CursorRows> {
         let options = parameters(&pool.options, &TransactionOptions::snapshot());
         let begun = connection.begin_stream(options, sql, &binds);
         let (transaction, rows) = pool.timed(begun).await?;
         let open = Rc::new(OpenTransaction::new(transaction, connection));
-        Cursor::begin(pool, rows, open, Owner::Cursor, by).await
+        CursorRows::begin(pool, rows, open, Owner::Cursor, by).await
     }
 }
 
-impl Cursor {
+impl CursorRows {
     /// In the caller's transaction.
     pub(super) async fn within(
         pool: &Inner,
@@ -67,9 +67,9 @@ impl Cursor {
         sql: &str,
         binds: &[Sent<'_>],
         by: BatchSize,
-    ) -> Outcome<Firebird, Cursor> {
+    ) -> Outcome<Firebird, CursorRows> {
         let rows = pool.timed(open.transaction.stream(sql, binds)).await?;
-        Cursor::begin(pool, rows, open, Owner::Caller, by).await
+        CursorRows::begin(pool, rows, open, Owner::Caller, by).await
     }
 
     async fn begin(
@@ -78,8 +78,8 @@ impl Cursor {
         open: Rc<OpenTransaction>,
         owner: Owner,
         by: BatchSize,
-    ) -> Outcome<Firebird, Cursor> {
-        let mut cursor = Cursor {
+    ) -> Outcome<Firebird, CursorRows> {
+        let mut cursor = CursorRows {
             columns: pool.backend.shapes.columns(rows.format()),
             rows,
             open,
@@ -117,7 +117,7 @@ impl Cursor {
     }
 }
 
-impl crate::server::Cursor<Firebird> for Cursor {
+impl crate::server::RowCursor<Firebird> for CursorRows {
     fn columns(&self) -> &Arc<Columns> {
         &self.columns
     }

@@ -10,16 +10,16 @@ use super::blobs::Source;
 use super::change::{self, Change};
 use super::link::Link;
 use super::open::{OpenTransaction, parameters};
-use super::plan::Effect;
+use super::plan::StatementEffect;
 use super::rows::Rows;
-use super::stream::Cursor;
+use super::stream::CursorRows;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::Ended;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Expiry, Outcome, Proceed, SavepointCommand, SavepointName, Scope, ServerBackend as _,
+    Expiry, NextStep, Outcome, SavepointCommand, SavepointName, Scope, ServerBackend as _,
     Transaction, TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
@@ -113,14 +113,14 @@ impl Transactional for Firebird {
     /// Commits changes of tables that this statement could not see, where that is wanted.
     async fn prepare(
         transaction: &TransactionInner<Firebird>,
-        effect: Option<&Effect>,
-    ) -> Result<Proceed> {
+        effect: Option<&StatementEffect>,
+    ) -> Result<NextStep> {
         let change = &transaction.state.change;
-        if effect == Some(&Effect::Schema) || !change.is_due() {
-            return Ok(Proceed::Run);
+        if effect == Some(&StatementEffect::Schema) || !change.is_due() {
+            return Ok(NextStep::Run);
         }
         if change.is_trial() {
-            return Ok(Proceed::Skip);
+            return Ok(NextStep::Skip);
         }
         if transaction.savepoint_depth() > 0 {
             return Err(Error::usage(
@@ -148,13 +148,13 @@ impl Transactional for Firebird {
             locks,
             connection,
         }));
-        Ok(Proceed::Run)
+        Ok(NextStep::Run)
     }
 
     async fn query_within(
         transaction: &TransactionInner<Firebird>,
         open: &Rc<OpenTransaction>,
-        effect: &Effect,
+        effect: &StatementEffect,
         sql: &str,
         binds: &Self::Binds<'_>,
     ) -> tsumugi_firebird::Result<Rows> {
@@ -163,7 +163,7 @@ impl Transactional for Firebird {
         let rows = open.transaction.query(sql, binds).await?;
         let source = Source::Transaction(&open.transaction);
         let rows = with_blobs(pool, &rows, *effect, &source).await?;
-        if *effect == Effect::Schema {
+        if *effect == StatementEffect::Schema {
             transaction.state.change.note_change();
         }
         Ok(rows)
@@ -172,12 +172,12 @@ impl Transactional for Firebird {
     async fn cursor_within(
         pool: &Inner,
         open: Rc<OpenTransaction>,
-        _: &Effect,
+        _: &StatementEffect,
         sql: &str,
         binds: Self::Binds<'_>,
         by: BatchSize,
-    ) -> Outcome<Firebird, Cursor> {
-        Cursor::within(pool, open, sql, &binds, by).await
+    ) -> Outcome<Firebird, CursorRows> {
+        CursorRows::within(pool, open, sql, &binds, by).await
     }
 
     /// Runs the statements one by one, as changes of tables among them may have to be committed before the next.
@@ -188,7 +188,7 @@ impl Transactional for Firebird {
         let script = script.map_err(|refusal| pool.statement(sql.clone(), &[]).usage(refusal))?;
         let run = async {
             for (statement, effect) in script {
-                if Firebird::prepare(transaction, Some(&effect)).await? == Proceed::Run {
+                if Firebird::prepare(transaction, Some(&effect)).await? == NextStep::Run {
                     let sql = statement.into();
                     transaction.run_planned(&effect, &sql, &[]).await?;
                 }

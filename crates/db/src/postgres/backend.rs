@@ -10,7 +10,7 @@ use tsumugi_pg::connection::Behaviour;
 
 use super::bind::Binds;
 use super::link::{Link, Session};
-use super::plan::{self, Effect, Plan, Plans};
+use super::plan::{self, Plan, Plans, StatementEffect};
 use super::rows::Rows;
 use super::settings;
 use crate::error::Result;
@@ -89,18 +89,20 @@ impl ServerBackend for Postgres {
     fn plan(&self, sql: &SqlText, scope: Scope) -> Result<Rc<Plan>, &'static str> {
         let plan = self.plans.of(sql);
         match (plan.effect, scope) {
-            (Effect::None | Effect::Procedure, _)
-            | (Effect::Lock | Effect::Session, Scope::Exclusive) => Ok(plan),
-            (Effect::Transaction | Effect::Lock, Scope::Shared) => Err(TRANSACTION),
-            (Effect::Session, Scope::Shared) => Err(SESSION),
-            (Effect::Transaction, Scope::Exclusive) => Err(NESTED),
-            (Effect::CopyIn, _) => Err(COPY_IN),
-            (Effect::Mixed, _) => Err(plan::MIXED),
+            (StatementEffect::None | StatementEffect::Procedure, _)
+            | (StatementEffect::Lock | StatementEffect::Session, Scope::Exclusive) => Ok(plan),
+            (StatementEffect::Transaction | StatementEffect::Lock, Scope::Shared) => {
+                Err(TRANSACTION)
+            }
+            (StatementEffect::Session, Scope::Shared) => Err(SESSION),
+            (StatementEffect::Transaction, Scope::Exclusive) => Err(NESTED),
+            (StatementEffect::CopyIn, _) => Err(COPY_IN),
+            (StatementEffect::Mixed, _) => Err(plan::MIXED),
         }
     }
 
     fn needs_exclusive(plan: &Rc<Plan>) -> bool {
-        plan.effect == Effect::Procedure
+        plan.effect == StatementEffect::Procedure
     }
 
     fn binds(values: &[Value]) -> Binds<'_> {
@@ -157,8 +159,11 @@ impl ServerBackend for Postgres {
 
 impl Session {
     /// A statement with this effect is about to run here; no other caller uses the connection.
-    pub(super) fn note(&self, effect: Effect) {
-        if matches!(effect, Effect::Session | Effect::Procedure) {
+    pub(super) fn note(&self, effect: StatementEffect) {
+        if matches!(
+            effect,
+            StatementEffect::Session | StatementEffect::Procedure
+        ) {
             self.changed.set(true);
         }
     }

@@ -8,7 +8,7 @@ use tsumugi_pg::Statement;
 use super::backend::{Inner, Postgres, changed, check_by_tag};
 use super::bind::Binds;
 use super::link::Session;
-use super::plan::{Effect, Plan};
+use super::plan::{Plan, StatementEffect};
 use crate::error::Result;
 use crate::options::PipelineAtomicity;
 use crate::rows::Rows;
@@ -30,7 +30,10 @@ impl Pool<Postgres> {
     ) -> Result<Vec<Result<Rows>>> {
         let pool = self.inner();
         let plans = plans(pool, &statements, Scope::Shared)?;
-        if plans.iter().any(|plan| plan.effect == Effect::Procedure) {
+        if plans
+            .iter()
+            .any(|plan| plan.effect == StatementEffect::Procedure)
+        {
             let connection = pool.exclusive("", &[]).await?;
             let outcomes = run(pool, &connection, &plans, statements, atomicity, unchecked).await;
             return outcomes.map_err(|fault| pool.error("", fault));

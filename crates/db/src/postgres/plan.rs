@@ -19,7 +19,7 @@ use crate::sql_text::{Placeholders, SqlText};
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) sql: Arc<str>,
-    pub(super) effect: Effect,
+    pub(super) effect: StatementEffect,
     /// It has run, and the server's name for what it did told of no change.
     pub(super) harmless: Cell<bool>,
 }
@@ -28,7 +28,7 @@ impl Plan {
     fn of(sql: &SqlText) -> Plan {
         let (sent, effect) = match sql.placeholders() {
             Placeholders::Native => (Arc::clone(sql.text()), effect(sql)),
-            Placeholders::Question if mixes(sql) => (numbered(sql), Effect::Mixed),
+            Placeholders::Question if mixes(sql) => (numbered(sql), StatementEffect::Mixed),
             Placeholders::Question => (numbered(sql), effect(sql)),
         };
         Plan {
@@ -41,7 +41,7 @@ impl Plan {
 
 /// What a statement does to the session it runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum StatementEffect {
     /// Nothing that the next user would notice.
     None,
     /// It begins, ends or marks a transaction.
@@ -58,7 +58,7 @@ pub(crate) enum Effect {
     Mixed,
 }
 
-/// What to do about [`Effect::Mixed`].
+/// What to do about [`StatementEffect::Mixed`].
 pub(super) const MIXED: &str =
     "this statement has ? as well as $1: use one kind of placeholder, and ?? for a question mark";
 
@@ -166,7 +166,7 @@ pub(super) fn source_offset(sql: &SqlText, position: u32) -> Option<usize> {
 }
 
 /// What the first words say.
-fn effect(sql: &str) -> Effect {
+fn effect(sql: &str) -> StatementEffect {
     let mut words = words(sql);
     let mut next = || {
         words
@@ -177,13 +177,13 @@ fn effect(sql: &str) -> Effect {
     let first = next();
     match first.as_str() {
         "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
-            Effect::Transaction
+            StatementEffect::Transaction
         }
-        "prepare" if next() == "transaction" => Effect::Transaction,
+        "prepare" if next() == "transaction" => StatementEffect::Transaction,
         "set" | "reset" | "listen" | "unlisten" | "prepare" | "deallocate" | "discard"
-        | "declare" | "load" => Effect::Session,
-        "lock" => Effect::Lock,
-        "do" | "call" => Effect::Procedure,
+        | "declare" | "load" => StatementEffect::Session,
+        "lock" => StatementEffect::Lock,
+        "do" | "call" => StatementEffect::Procedure,
         "create" => {
             let mut kind = next();
             if kind == "or" {
@@ -191,33 +191,33 @@ fn effect(sql: &str) -> Effect {
                 (_, kind) = (next(), next());
             }
             match kind.as_str() {
-                "temp" | "temporary" | "local" | "global" => Effect::Session,
-                _ if names(sql).any(|name| name == "pg_temp") => Effect::Session,
+                "temp" | "temporary" | "local" | "global" => StatementEffect::Session,
+                _ if names(sql).any(|name| name == "pg_temp") => StatementEffect::Session,
                 "table" | "materialized" => effect_within(sql),
-                _ => Effect::None,
+                _ => StatementEffect::None,
             }
         }
-        "copy" if words.any(|word| word.eq_ignore_ascii_case("stdin")) => Effect::CopyIn,
-        "update" if names(sql).any(|name| name == "pg_settings") => Effect::Session,
+        "copy" if words.any(|word| word.eq_ignore_ascii_case("stdin")) => StatementEffect::CopyIn,
+        "update" if names(sql).any(|name| name == "pg_settings") => StatementEffect::Session,
         "select" | "with" | "values" | "insert" | "update" | "delete" | "merge" | "explain" => {
             effect_within(sql)
         }
-        _ => Effect::None,
+        _ => StatementEffect::None,
     }
 }
 
 /// What a query does besides: functions that lock for the session or change a setting, and rows kept in a temporary table.
-fn effect_within(sql: &str) -> Effect {
+fn effect_within(sql: &str) -> StatementEffect {
     let mut after_into = false;
     for name in names(sql) {
         let locks = name.starts_with("pg_") && name.contains("advisory_lock");
         let keeps = after_into && matches!(&*name, "temp" | "temporary" | "pg_temp");
         if locks || keeps || name == "set_config" || name == ESCAPED {
-            return Effect::Session;
+            return StatementEffect::Session;
         }
         after_into = name == "into";
     }
-    Effect::None
+    StatementEffect::None
 }
 
 /// Stands for a name with escapes, `U&"\0061"`, which may be any.
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_effect(sql: &str, expected: Effect) {
+    fn check_effect(sql: &str, expected: StatementEffect) {
         assert_eq!(effect(sql), expected, "{sql}");
     }
 
@@ -362,7 +362,7 @@ mod tests {
             "savepoint a",
             "prepare transaction 'x'",
         ] {
-            check_effect(sql, Effect::Transaction);
+            check_effect(sql, StatementEffect::Transaction);
         }
         for sql in [
             "SET search_path = x",
@@ -391,7 +391,7 @@ mod tests {
             "create table \"pg_temp\".t(n int)",
             "update \"pg_settings\" set setting = 'x' where name = 'search_path'",
         ] {
-            check_effect(sql, Effect::Session);
+            check_effect(sql, StatementEffect::Session);
         }
         for sql in [
             "select 1",
@@ -408,13 +408,13 @@ mod tests {
             "copy t to stdout",
             "",
         ] {
-            check_effect(sql, Effect::None);
+            check_effect(sql, StatementEffect::None);
         }
-        check_effect("COPY t FROM STDIN", Effect::CopyIn);
-        check_effect("lock table t", Effect::Lock);
-        check_effect("do $$ begin end $$", Effect::Procedure);
-        check_effect("CALL p()", Effect::Procedure);
-        check_effect("savepoint block", Effect::Transaction);
+        check_effect("COPY t FROM STDIN", StatementEffect::CopyIn);
+        check_effect("lock table t", StatementEffect::Lock);
+        check_effect("do $$ begin end $$", StatementEffect::Procedure);
+        check_effect("CALL p()", StatementEffect::Procedure);
+        check_effect("savepoint block", StatementEffect::Transaction);
     }
 
     #[test]
@@ -440,7 +440,7 @@ mod tests {
         let written = plans.of(&"select a ? 'b'".into());
         let sql = "select a ? 'b', a ?? 'c', $1";
         let plan = plans.of(&built(sql));
-        assert_eq!((&*plan.sql, plan.effect), (sql, Effect::None));
+        assert_eq!((&*plan.sql, plan.effect), (sql, StatementEffect::None));
         assert_eq!(&*plans.of(&built("select a ? 'b'")).sql, "select a ? 'b'");
         assert_eq!(&*written.sql, "select a $1 'b'");
         for (before, after) in [("select 名 ? 'b', ", "nothing"), ("select ", ""), ("", "x")] {

@@ -12,11 +12,11 @@ use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
 use super::link::ExclusiveConnection;
 use super::pipeline::{Statements, pipeline_on};
-use super::stream::Cursor;
+use super::stream::PortalRows;
 use super::transaction::begin_within;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
@@ -73,7 +73,7 @@ impl Session {
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let started = self.pool.stats.start();
         let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
-        let cursor = Cursor::open(&self.pool, connection, &plan, &binds, by).await;
+        let cursor = PortalRows::open(&self.pool, connection, &plan, &binds, by).await;
         RowStream::new(&self.pool, started, sql, values, cursor, None)
     }
 

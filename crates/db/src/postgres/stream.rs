@@ -17,7 +17,7 @@ use crate::server::connections::Exclusive;
 use crate::server::{Batch, Fault, Limits, Outcome, Streaming};
 
 /// A portal that is open.
-pub(crate) struct Cursor {
+pub(crate) struct PortalRows {
     rows: tsumugi_pg::RowStream,
     columns: Arc<Columns>,
     /// After `rows`, so that the pool gets it back when they are gone.
@@ -25,7 +25,7 @@ pub(crate) struct Cursor {
 }
 
 impl Streaming for Postgres {
-    type Cursor = Cursor;
+    type Cursor = PortalRows;
 
     async fn cursor(
         pool: &Inner,
@@ -34,15 +34,15 @@ impl Streaming for Postgres {
         _: &str,
         binds: Self::Binds<'_>,
         by: BatchSize,
-    ) -> Outcome<Postgres, Cursor> {
+    ) -> Outcome<Postgres, PortalRows> {
         if pool.backend.limits == Limits::Server {
             pool.timed(connection.lift_limit()).await?;
         }
-        Cursor::open(pool, Rc::new(connection), plan, &binds, by).await
+        PortalRows::open(pool, Rc::new(connection), plan, &binds, by).await
     }
 }
 
-impl Cursor {
+impl PortalRows {
     /// On a connection that the caller has alone.
     pub(super) async fn open(
         pool: &Inner,
@@ -50,7 +50,7 @@ impl Cursor {
         plan: &Plan,
         binds: &Binds<'_>,
         by: BatchSize,
-    ) -> Outcome<Postgres, Cursor> {
+    ) -> Outcome<Postgres, PortalRows> {
         connection.note(plan.effect);
         let rows_max = by.said().map_or(BATCH_ROWS_MAX, u32::from);
         let first = rows_max.min(BATCH_ROWS_FIRST);
@@ -60,7 +60,7 @@ impl Cursor {
         let columns = rows
             .columns()
             .derived(|columns| Arc::new(Columns::new(columns.iter().map(|column| &*column.name))));
-        Ok(Cursor {
+        Ok(PortalRows {
             rows,
             columns,
             connection,
@@ -68,7 +68,7 @@ impl Cursor {
     }
 }
 
-impl crate::server::Cursor<Postgres> for Cursor {
+impl crate::server::RowCursor<Postgres> for PortalRows {
     fn columns(&self) -> &Arc<Columns> {
         &self.columns
     }

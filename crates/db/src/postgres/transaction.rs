@@ -10,7 +10,7 @@ use super::backend::{Inner, Postgres};
 use super::link::{ExclusiveConnection, Link};
 use super::plan::Plan;
 use super::settings;
-use super::stream::Cursor;
+use super::stream::PortalRows;
 use crate::batch::BatchSize;
 use crate::error::Result;
 use crate::options::{Access, Isolation, TransactionOptions};
@@ -163,8 +163,8 @@ impl Transactional for Postgres {
         _: &str,
         binds: Self::Binds<'_>,
         by: BatchSize,
-    ) -> Outcome<Postgres, Cursor> {
-        Cursor::open(pool, open.connection, plan, &binds, by).await
+    ) -> Outcome<Postgres, PortalRows> {
+        PortalRows::open(pool, open.connection, plan, &binds, by).await
     }
 
     async fn script_within(transaction: &TransactionInner<Postgres>, sql: SqlText) -> Result<()> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures_util::future::{Either, FutureExt as _, TryFutureExt as _};
 
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::metrics::Snapshot;
 use crate::options::Options;
 use crate::rows::Rows;

@@ -30,8 +30,8 @@ pub use pool::Pool;
 pub(crate) use pool::Watch;
 pub(crate) use statement_context::StatementContext;
 pub use stream::RowStream;
-pub(crate) use stream::{Batch, Cursor, Streaming};
+pub(crate) use stream::{Batch, RowCursor, Streaming};
 pub(crate) use transaction::{
-    Expiry, Proceed, SavepointCommand, SavepointName, TransactionInner, Transactional,
+    Expiry, NextStep, SavepointCommand, SavepointName, TransactionInner, Transactional,
 };
 pub use transaction::{Savepoint, Transaction};

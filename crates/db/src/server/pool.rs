@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::batch::BatchSize;
 use crate::error::Result;
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::Rows;

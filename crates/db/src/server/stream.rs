@@ -17,7 +17,7 @@ use super::fault::Fault;
 
 /// A backend that gives rows in batches.
 pub(crate) trait Streaming: ServerBackend {
-    type Cursor: Cursor<Self>;
+    type Cursor: RowCursor<Self>;
 
     /// Opens a stream on a connection of its own. Its rows are of one snapshot.
     fn cursor(
@@ -31,7 +31,7 @@ pub(crate) trait Streaming: ServerBackend {
 }
 
 /// What a server has open for a stream. Dropped, it is closed, and then its connection is given back.
-pub(crate) trait Cursor<B: ServerBackend> {
+pub(crate) trait RowCursor<B: ServerBackend> {
     fn columns(&self) -> &Arc<Columns>;
 
     /// The next batch, within `statement_timeout`; none after the last. Dropping the future loses nothing.

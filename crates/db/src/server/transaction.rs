@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::options::{Options, TransactionOptions};
 use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::Rows;
@@ -67,8 +67,8 @@ pub(crate) trait Transactional: Streaming {
     fn prepare(
         _: &TransactionInner<Self>,
         _: Option<&Self::Plan>,
-    ) -> impl Future<Output = Result<Proceed>> {
-        std::future::ready(Ok(Proceed::Run))
+    ) -> impl Future<Output = Result<NextStep>> {
+        std::future::ready(Ok(NextStep::Run))
     }
 
     fn query_within(
@@ -107,7 +107,7 @@ pub(crate) trait Transactional: Streaming {
 
 /// What becomes of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Proceed {
+pub(crate) enum NextStep {
     Run,
     /// It is left out, as if it had found nothing.
     Skip,
@@ -220,7 +220,7 @@ impl<B: Transactional> Transaction<B> {
         let pool = &inner.pool;
         inner.check()?;
         let plan = pool.plan(&sql, &values, Scope::Exclusive)?;
-        if B::prepare(inner, Some(&plan)).await? == Proceed::Skip {
+        if B::prepare(inner, Some(&plan)).await? == NextStep::Skip {
             return Err(Error::Unsupported {
                 database: B::NAME,
                 what: "cursors in a trial that has changed tables",
@@ -407,7 +407,7 @@ impl<B: Transactional> TransactionInner<B> {
     async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<Option<Answer>> {
         self.check()?;
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
-        if B::prepare(self, Some(&plan)).await? == Proceed::Skip {
+        if B::prepare(self, Some(&plan)).await? == NextStep::Skip {
             return Ok(None);
         }
         let answer = self.run_planned(&plan, &sql, &values).await;

@@ -13,7 +13,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value as SqliteValue, ValueRef as Sqli
 use rusqlite::{Batch, CachedStatement, ErrorCode, OpenFlags, Row, Rows as SqliteRows};
 
 use crate::batch::BatchSize;
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::json;
 use crate::limits;
 use crate::options::{Access, Missing};

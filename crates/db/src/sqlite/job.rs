@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::packed::Packed;
 use crate::value::Value;

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::metrics::Snapshot;
 use crate::options::{self, Options, TransactionOptions};
 use crate::rows::Rows;

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Failed, Result};
-use crate::executed::Executed;
+use crate::execution::Executed;
 use crate::limits;
 use crate::options::TransactionOptions;
 use crate::outcome::{Abandon, Ended, Savepoints};
