@@ -64,20 +64,20 @@ fn status(message: &[u8], is_stream: bool) -> u64 {
 }
 
 /// The call, its messages, and what it is answered, also by the largest of them.
-struct Compared {
+struct GrowthCase {
     call: &'static str,
     make: Box<dyn Fn(usize) -> Vec<u8>>,
     expected: Codes,
     largest: Codes,
 }
 
-impl Compared {
+impl GrowthCase {
     fn new(
         call: &'static str,
         expected: Codes,
         make: impl Fn(usize) -> Vec<u8> + 'static,
-    ) -> Compared {
-        Compared {
+    ) -> GrowthCase {
+        GrowthCase {
             call,
             make: Box::new(make),
             expected,
@@ -86,13 +86,13 @@ impl Compared {
     }
 
     /// A list in one message.
-    fn list(call: &'static str, expected: Codes, entry: Entry) -> Compared {
-        Compared::new(call, expected, move |size| frame(&repeated(entry, size)))
+    fn list(call: &'static str, expected: Codes, entry: Entry) -> GrowthCase {
+        GrowthCase::new(call, expected, move |size| frame(&repeated(entry, size)))
     }
 
     /// Messages of one stream, an answer to each.
-    fn stream(call: &'static str, expected: Codes, message: Entry) -> Compared {
-        Compared::new(call, expected, move |size| {
+    fn stream(call: &'static str, expected: Codes, message: Entry) -> GrowthCase {
+        GrowthCase::new(call, expected, move |size| {
             let mut messages = Vec::with_capacity(size);
             for number in 0.. {
                 let next = frame(&message(number));
@@ -118,7 +118,7 @@ fn count(mut framed: &[u8]) -> usize {
 }
 
 /// What grows faster than its bytes.
-async fn excess(compared: &Compared, label: &str) -> Option<String> {
+async fn excess(compared: &GrowthCase, label: &str) -> Option<String> {
     let rig = Rig::start();
     let bare = RawClient::with_window(rig.tcp(), 64 << 20).await;
     if compared.call == "Iterate" {
@@ -154,7 +154,7 @@ fn name(number: usize) -> Vec<u8> {
 }
 
 /// Lists in one message, and messages that are long by one field.
-fn messages() -> Vec<(&'static str, Compared)> {
+fn messages() -> Vec<(&'static str, GrowthCase)> {
     let overwriting: Entry = |number| match number {
         0 => n(3, 1),
         number => record(number),
@@ -165,35 +165,38 @@ fn messages() -> Vec<(&'static str, Compared)> {
     let pattern =
         |size: usize| frame(&[b(2, "regex"), b(3, "(a?)".repeat(size / 16)), n(4, 1)].concat());
     vec![
-        ("records", Compared::list("SetMulti", OK, overwriting)),
-        ("one key", Compared::list("SetMulti", DUPLICATION, same)),
-        ("records", Compared::list("AppendMulti", OK, record)),
-        ("one key", Compared::list("AppendMulti", OK, same)),
-        ("keys", Compared::list("GetMulti", NOT_FOUND, name)),
-        ("keys", Compared::list("RemoveMulti", NOT_FOUND, name)),
+        ("records", GrowthCase::list("SetMulti", OK, overwriting)),
+        ("one key", GrowthCase::list("SetMulti", DUPLICATION, same)),
+        ("records", GrowthCase::list("AppendMulti", OK, record)),
+        ("one key", GrowthCase::list("AppendMulti", OK, same)),
+        ("keys", GrowthCase::list("GetMulti", NOT_FOUND, name)),
+        ("keys", GrowthCase::list("RemoveMulti", NOT_FOUND, name)),
         (
             "records",
-            Compared {
+            GrowthCase {
                 largest: INVALID,
-                ..Compared::list("CompareExchangeMulti", INFEASIBLE, exchange)
+                ..GrowthCase::list("CompareExchangeMulti", INFEASIBLE, exchange)
             },
         ),
-        ("one field", Compared::list("Echo", OK, |_| b(1, "x"))),
-        ("a text", Compared::new("Echo", OK, text)),
+        ("one field", GrowthCase::list("Echo", OK, |_| b(1, "x"))),
+        ("a text", GrowthCase::new("Echo", OK, text)),
         (
             "a pattern",
-            Compared {
+            GrowthCase {
                 largest: INVALID,
-                ..Compared::new("Search", OK, pattern)
+                ..GrowthCase::new("Search", OK, pattern)
             },
         ),
         // Not a call of this service.
-        ("keys", Compared::list("ProcessMulti", UNIMPLEMENTED, name)),
+        (
+            "keys",
+            GrowthCase::list("ProcessMulti", UNIMPLEMENTED, name),
+        ),
     ]
 }
 
 /// Streams of short messages.
-fn streams() -> Vec<(&'static str, Compared)> {
+fn streams() -> Vec<(&'static str, GrowthCase)> {
     let set: Entry = |number| b(3, [b(2, key(number)), b(3, "value"), n(4, 1)].concat());
     let set_same: Entry = |_| b(3, [b(2, "key"), b(3, "value"), n(4, 1)].concat());
     let set_and_get: Entry = |number| match number % 2 {
@@ -214,8 +217,8 @@ fn streams() -> Vec<(&'static str, Compared)> {
         _ => n(2, 8),
     };
     let jump: Entry = |number| [n(2, 3), b(3, key(number % 1_000))].concat();
-    let stream = |what, expected, message| (what, Compared::stream("Stream", expected, message));
-    let iterate = |what, message| (what, Compared::stream("Iterate", OK, message));
+    let stream = |what, expected, message| (what, GrowthCase::stream("Stream", expected, message));
+    let iterate = |what, message| (what, GrowthCase::stream("Iterate", OK, message));
     vec![
         stream("echoes", OK, |_| b(1, b(1, "x"))),
         stream("records", OK, set),

@@ -185,7 +185,7 @@ impl App {
 }
 
 /// The class of the context whose `__run` is the handler, with what was captured for it.
-pub struct Handler {
+pub struct RouteHandler {
     class: Rc<Root>,
     captures: Captured,
     /// `file:line` of the route.
@@ -209,20 +209,20 @@ enum Wait {
 
 impl Dispatch for App {
     type Route = Route;
-    type Handler = Handler;
+    type Handler = RouteHandler;
     type Waiting = ParkedRequest;
 
     fn lifecycle(&self) -> &Lifecycle<Route> {
         &self.lifecycle
     }
 
-    fn handler(&self, found: &RouteMatch<'_, '_, Route>) -> Handler {
+    fn handler(&self, found: &RouteMatch<'_, '_, Route>) -> RouteHandler {
         let Route {
             class,
             names,
             location,
         } = found.value;
-        Handler {
+        RouteHandler {
             class: Rc::clone(class),
             captures: owned(&found.captures, names),
             location: Some(Rc::clone(location)),
@@ -230,9 +230,9 @@ impl Dispatch for App {
         }
     }
 
-    fn not_found(&self) -> Option<Handler> {
+    fn not_found(&self) -> Option<RouteHandler> {
         let class = self.not_found.as_ref()?;
-        Some(Handler {
+        Some(RouteHandler {
             class: Rc::clone(class),
             captures: Captured::default(),
             location: None,
@@ -244,14 +244,14 @@ impl Dispatch for App {
         self: &Rc<Self>,
         _: &mut Context<'_>,
         request: Box<Request>,
-        handler: Handler,
+        handler: RouteHandler,
         job: JobGuard<App>,
     ) -> FirstTurn<ParkedRequest> {
         let host = &self.host;
         let Some(entry) = host.admission.enter(&host.vm, host.jobs.running()) else {
             return FirstTurn::Done(no_room(host));
         };
-        let Handler {
+        let RouteHandler {
             class,
             captures,
             location,

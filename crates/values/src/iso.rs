@@ -3,8 +3,6 @@
 
 use std::fmt::{self, Write};
 
-use crate::Time;
-
 /// Microseconds of a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 /// Microseconds of a day.
@@ -115,16 +113,6 @@ impl<'a> Scanner<'a> {
             .iter()
             .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
         Some(number * 10_u32.pow(6 - u32::try_from(digits.len()).ok()?))
-    }
-
-    /// `HH:MM:SS[.ffffff]`
-    pub fn time(&mut self) -> Option<Time> {
-        let hour = self.two()?;
-        self.expect(b":")?;
-        let minute = self.two()?;
-        self.expect(b":")?;
-        let second = self.two()?;
-        Time::from_hms_micro(hour, minute, second, self.fraction()?)
     }
 
     /// `+HH[:MM[:SS]]`, in seconds east of UTC.

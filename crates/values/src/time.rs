@@ -98,3 +98,15 @@ mod convert {
         }
     }
 }
+
+impl Scanner<'_> {
+    /// `HH:MM:SS[.ffffff]`
+    pub fn time(&mut self) -> Option<Time> {
+        let hour = self.two()?;
+        self.expect(b":")?;
+        let minute = self.two()?;
+        self.expect(b":")?;
+        let second = self.two()?;
+        Time::from_hms_micro(hour, minute, second, self.fraction()?)
+    }
+}

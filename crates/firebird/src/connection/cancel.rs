@@ -16,7 +16,7 @@ use tsumugi_firebird_proto::request::Items;
 use tsumugi_wire::limits::CANCEL_AGAIN_AFTER;
 use tsumugi_wire::{CancelOutcome, Pipeline, Ticket};
 
-use super::driver::Firebird;
+use super::driver::FirebirdDriver;
 use crate::limits::STUCK_TIMEOUT;
 
 /// Of the request for information that takes up a request to cancel which came too late.
@@ -36,9 +36,9 @@ const FENCE_ITEMS: Items<'static> = Items {
 const STOPPABLE: usize = 3;
 
 /// Writes the fence, and asks the server to stop again and again until everything before the fence has been answered.
-pub(super) async fn stop(wire: &Pipeline<Firebird>) -> CancelOutcome {
+pub(super) async fn stop(wire: &Pipeline<FirebirdDriver>) -> CancelOutcome {
     let driver = &wire.driver;
-    let written = Firebird::write(wire, CANCEL_FENCE, |writer| {
+    let written = FirebirdDriver::write(wire, CANCEL_FENCE, |writer| {
         writer.ask(Expect::Response, |requests| {
             requests.database_info(driver.database, FENCE_ITEMS)
         })
@@ -64,7 +64,7 @@ pub(super) async fn stop(wire: &Pipeline<Firebird>) -> CancelOutcome {
 }
 
 /// What is to come before the answer to the question. What callers write meanwhile stands behind it.
-fn missing(wire: &Pipeline<Firebird>) -> Before {
+fn missing(wire: &Pipeline<FirebirdDriver>) -> Before {
     let queue = wire.driver.queue.borrow();
     queue.before(|token| token.ticket == CANCEL_FENCE)
 }

@@ -27,7 +27,7 @@ const NO_CALLER: Ticket = Ticket::MAX;
 const UNCLEAN: &str = "it could not be made clean and was closed";
 
 /// What the driver keeps for one connection.
-pub(crate) struct Firebird {
+pub(crate) struct FirebirdDriver {
     pub(crate) database: Database,
     pub(crate) version: Version,
     pub(crate) connector: Connector,
@@ -145,9 +145,13 @@ impl Writer<'_> {
     }
 }
 
-impl Firebird {
-    pub(super) fn new(connector: &Connector, database: Database, version: Version) -> Firebird {
-        Firebird {
+impl FirebirdDriver {
+    pub(super) fn new(
+        connector: &Connector,
+        database: Database,
+        version: Version,
+    ) -> FirebirdDriver {
+        FirebirdDriver {
             database,
             version,
             connector: connector.clone(),
@@ -164,7 +168,7 @@ impl Firebird {
 
     /// Writes a group of requests for `ticket`: all of it or nothing.
     pub(super) fn write(
-        wire: &Pipeline<Firebird>,
+        wire: &Pipeline<FirebirdDriver>,
         ticket: Ticket,
         write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -179,12 +183,12 @@ impl Firebird {
                 version: driver.version,
             };
             write(&mut writer)?;
-            Firebird::expect(wire, ticket, &mut expected)
+            FirebirdDriver::expect(wire, ticket, &mut expected)
         })
     }
 
     fn expect(
-        wire: &Pipeline<Firebird>,
+        wire: &Pipeline<FirebirdDriver>,
         ticket: Ticket,
         expected: &mut Vec<Expectation>,
     ) -> Result<()> {
@@ -217,18 +221,18 @@ impl Firebird {
 
     /// Writes requests whose answers no caller takes. If nothing can be sent now, the connection ends instead.
     pub(super) fn tell(
-        wire: &Pipeline<Firebird>,
+        wire: &Pipeline<FirebirdDriver>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
     ) {
-        if Firebird::write(wire, NO_CALLER, write).is_err() {
+        if FirebirdDriver::write(wire, NO_CALLER, write).is_err() {
             wire.lose(Loss::aborted(UNCLEAN));
         }
     }
 
     /// Rolls a transaction back that no longer has an owner. A request to cancel may hit the rollback: then it is sent again.
-    pub(super) fn roll_back(wire: &Pipeline<Firebird>, transaction: Transaction) {
+    pub(super) fn roll_back(wire: &Pipeline<FirebirdDriver>, transaction: Transaction) {
         let ticket = wire.open_abandoned();
-        let written = Firebird::write(wire, ticket, |writer| {
+        let written = FirebirdDriver::write(wire, ticket, |writer| {
             let effect = Effect::RollsBack(transaction);
             writer.ask_to(effect, Expect::Response, |requests| {
                 requests.rollback(transaction);
@@ -242,20 +246,20 @@ impl Firebird {
     }
 
     /// Undoes what was done for a caller who has gone.
-    pub(super) fn undo(wire: &Pipeline<Firebird>, orphan: Orphan) {
+    pub(super) fn undo(wire: &Pipeline<FirebirdDriver>, orphan: Orphan) {
         match orphan {
             Orphan::Spare(begun) => wire.driver.single.came(begun.map(Transaction)),
-            Orphan::Transaction(handle) => Firebird::roll_back(wire, Transaction(handle)),
-            Orphan::Statement(handle) => Firebird::tell(wire, |writer| {
+            Orphan::Transaction(handle) => FirebirdDriver::roll_back(wire, Transaction(handle)),
+            Orphan::Statement(handle) => FirebirdDriver::tell(wire, |writer| {
                 writer.tell(Expect::Deferred, |requests| {
                     requests.free_statement(Statement(handle), Free::Drop);
                     Ok(())
                 })
             }),
-            Orphan::Guard(handle) => Firebird::keep_unused(wire, Statement(handle)),
+            Orphan::Guard(handle) => FirebirdDriver::keep_unused(wire, Statement(handle)),
             // The end of its transaction closes it, and its number may be another's when a request of ours arrives.
             Orphan::Blob(_, within) if !wire.driver.is_open(within) => {}
-            Orphan::Blob(handle, _) => Firebird::tell(wire, |writer| {
+            Orphan::Blob(handle, _) => FirebirdDriver::tell(wire, |writer| {
                 writer.tell(Expect::Response, |requests| {
                     requests.cancel_blob(Blob(handle));
                     Ok(())
@@ -280,7 +284,7 @@ impl Firebird {
     }
 
     /// Keeps one for the next statement that is prepared. Many are freed at once, which is one write.
-    fn keep_unused(wire: &Pipeline<Firebird>, statement: Statement) {
+    fn keep_unused(wire: &Pipeline<FirebirdDriver>, statement: Statement) {
         let mut unused = wire.driver.unused.borrow_mut();
         unused.push(statement);
         if unused.len() < limits::UNUSED_STATEMENTS_MAX {
@@ -288,7 +292,7 @@ impl Firebird {
         }
         let gone = std::mem::take(&mut *unused);
         drop(unused);
-        Firebird::tell(wire, |writer| {
+        FirebirdDriver::tell(wire, |writer| {
             for statement in gone {
                 writer.tell(Expect::Deferred, |requests| {
                     requests.free_statement(statement, Free::Drop);

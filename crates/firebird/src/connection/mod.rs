@@ -15,7 +15,7 @@ use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_wire::{Delivery, Loss, PipelineRef, Protocol as _, Replies};
 
-use self::driver::Firebird;
+use self::driver::FirebirdDriver;
 use crate::error::Result;
 use crate::limits;
 
@@ -26,7 +26,7 @@ pub(crate) use self::responses::Responses;
 
 /// A connection. Clones are the same connection; it ends when the last one has gone and no answer is awaited.
 #[derive(Clone)]
-pub struct Connection(pub(crate) PipelineRef<Firebird>);
+pub struct Connection(pub(crate) PipelineRef<FirebirdDriver>);
 
 impl Connection {
     /// Whether statements can be sent.
@@ -91,13 +91,13 @@ impl Connection {
     ) -> Result<Responses> {
         // Dropped on failure, it gives the slot back.
         let (replies, ticket) = Replies::open(&self.0, Delivery::Pieces);
-        Firebird::write(&self.0, ticket, write)?;
+        FirebirdDriver::write(&self.0, ticket, write)?;
         Ok(Responses::new(replies, ticket))
     }
 
     /// Writes a group of requests whose answers no caller takes. If nothing can be sent now, the connection ends instead.
     pub(crate) fn tell(&self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) {
-        Firebird::tell(&self.0, write);
+        FirebirdDriver::tell(&self.0, write);
     }
 
     /// Waits until the buffer for what is to be sent has room, so that it stays bounded when the server does not read.
@@ -107,6 +107,6 @@ impl Connection {
 
     /// Rolls a transaction back that no longer has an owner.
     pub(crate) fn roll_back(&self, transaction: Transaction) {
-        Firebird::roll_back(&self.0, transaction);
+        FirebirdDriver::roll_back(&self.0, transaction);
     }
 }

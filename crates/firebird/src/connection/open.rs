@@ -5,7 +5,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tsumugi_firebird_proto::connection::Expect;
 
 use super::Connection;
-use super::driver::Firebird;
+use super::driver::FirebirdDriver;
 use crate::connect::{Connector, Creation, Opening};
 use crate::error::Result;
 
@@ -35,7 +35,7 @@ impl Connection {
             .fill(&mut secret)
             .expect("the operating system gives random bytes");
         let (stream, session) = connector.connect(opening, secret).await?;
-        let driver = Firebird::new(connector, session.database, session.version);
+        let driver = FirebirdDriver::new(connector, session.database, session.version);
         let handle = tsumugi_wire::start(driver, stream, session.layers, session.input);
         Ok(Connection(handle))
     }

@@ -11,13 +11,13 @@ use tsumugi_wire::{
 
 use super::answer::{Answer, EffectAnswer, Token};
 use super::cancel;
-use super::driver::Firebird;
+use super::driver::FirebirdDriver;
 use crate::connect::Layers;
 
 /// Why a connection of this protocol ends.
-type Reason = ReasonOf<Firebird>;
+type Reason = ReasonOf<FirebirdDriver>;
 
-impl Protocol for Firebird {
+impl Protocol for FirebirdDriver {
     type Item = EffectAnswer;
     type Event = Event<Token>;
     type Violation = Violation;
@@ -31,7 +31,7 @@ impl Protocol for Firebird {
         self.queue.borrow_mut().poll(input)
     }
 
-    fn dispatch(wire: &Pipeline<Firebird>, event: Self::Event) -> Result<(), Reason> {
+    fn dispatch(wire: &Pipeline<FirebirdDriver>, event: Self::Event) -> Result<(), Reason> {
         let (Token { ticket, effect }, answer) = match event {
             Event::Response { token, outcome } => (token, Answer::Response(outcome)),
             Event::Sql {
@@ -49,9 +49,9 @@ impl Protocol for Firebird {
         Ok(())
     }
 
-    fn discard(wire: &Pipeline<Firebird>, item: EffectAnswer) {
+    fn discard(wire: &Pipeline<FirebirdDriver>, item: EffectAnswer) {
         if let Some(orphan) = item.effect.orphan(&item.answer) {
-            Firebird::undo(wire, orphan);
+            FirebirdDriver::undo(wire, orphan);
         }
     }
 
@@ -77,7 +77,7 @@ impl Protocol for Firebird {
         self.queue.borrow_mut().abandon().for_each(drop);
     }
 
-    fn ended(wire: &Pipeline<Firebird>) {
+    fn ended(wire: &Pipeline<FirebirdDriver>) {
         wire.driver.single.lose();
     }
 

@@ -7,17 +7,17 @@ use tsumugi_firebird_proto::Response;
 use tsumugi_wire::{Replies, Ticket};
 
 use super::answer::Answer;
-use super::driver::{Firebird, Writer};
+use super::driver::{FirebirdDriver, Writer};
 use crate::error::{Error, Result, StatementFate};
 
 /// Answers to one group of requests, and to those that follow it.
 pub(crate) struct Responses {
-    replies: Replies<Firebird>,
+    replies: Replies<FirebirdDriver>,
     ticket: Ticket,
 }
 
 impl Responses {
-    pub(super) fn new(replies: Replies<Firebird>, ticket: Ticket) -> Self {
+    pub(super) fn new(replies: Replies<FirebirdDriver>, ticket: Ticket) -> Self {
         Responses { replies, ticket }
     }
 
@@ -46,7 +46,7 @@ impl Responses {
     /// # Errors
     /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
     pub(crate) fn more(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<()> {
-        let written = Firebird::write(self.replies.pipeline(), self.ticket, write);
+        let written = FirebirdDriver::write(self.replies.pipeline(), self.ticket, write);
         written.map_err(|error| match error {
             // What came before was sent.
             Error::Lost { reason, .. } => Error::Lost {

@@ -57,7 +57,7 @@ struct WriterFailure {
 }
 
 /// A write, since when it has waited, and where its answer goes.
-type Submitted = (Write, Instant, oneshot::Sender<Result<WriteResult>>);
+type Submission = (Write, Instant, oneshot::Sender<Result<WriteResult>>);
 
 /// Callers of one group with what to answer them.
 struct Waiting {
@@ -152,7 +152,7 @@ impl Writer {
 
     /// Commits the first of these writes, as many as change records of [`GROUP_BYTES_MAX`] together, and one at least. Where they cannot be
     /// committed, none of them is.
-    fn commit_group(&mut self, writes: &mut std::vec::IntoIter<Submitted>) {
+    fn commit_group(&mut self, writes: &mut std::vec::IntoIter<Submission>) {
         self.heal_if_due();
         let inner = self.inner.clone();
         let events = inner.shared.watches.any().then(Vec::new);

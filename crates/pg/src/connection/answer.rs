@@ -8,14 +8,14 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tsumugi_wire::Replies;
 
-use super::driver::{Postgres, ReplyChunk, ReplyItem, ServerReply};
+use super::driver::{PostgresDriver, ReplyChunk, ReplyItem, ServerReply};
 use crate::error::{Error, Result};
 
 /// The answer to one or several requests that were written together.
-pub struct Answer(Replies<Postgres>);
+pub struct Answer(Replies<PostgresDriver>);
 
 impl Answer {
-    pub(super) fn new(replies: Replies<Postgres>) -> Self {
+    pub(super) fn new(replies: Replies<PostgresDriver>) -> Self {
         Answer(replies)
     }
 
@@ -78,7 +78,7 @@ pub enum Part {
 
 /// An answer that is read while it comes. Reading slowly makes the server wait.
 pub struct Parts {
-    replies: Replies<Postgres>,
+    replies: Replies<PostgresDriver>,
     /// No other request may follow meanwhile.
     reserves: bool,
     /// Pieces of a long message have come and more are to come.
@@ -86,8 +86,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(replies: Replies<Postgres>) -> Self {
-        Postgres::reserve(replies.pipeline());
+    pub(super) fn new(replies: Replies<PostgresDriver>) -> Self {
+        PostgresDriver::reserve(replies.pipeline());
         Parts {
             replies,
             reserves: true,
@@ -151,7 +151,7 @@ impl Parts {
     /// From now on other requests may follow.
     pub(crate) fn release(&mut self) {
         if std::mem::take(&mut self.reserves) {
-            Postgres::end_reservation(self.replies.pipeline());
+            PostgresDriver::end_reservation(self.replies.pipeline());
         }
     }
 

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 pub(crate) type ServerReply = Reply<Ticket>;
 
 /// What the driver keeps for one connection.
-pub(crate) struct Postgres {
+pub(crate) struct PostgresDriver {
     pub(crate) queue: RefCell<Queue<Ticket>>,
     /// What is read piece by piece depends on the messages that its caller sends next: no other may write.
     reserved: Cell<bool>,
@@ -79,9 +79,9 @@ impl Item for ReplyItem {
     }
 }
 
-impl Postgres {
-    pub(super) fn new(session: &Session, cancel: Cancel, behaviour: Behaviour) -> Postgres {
-        Postgres {
+impl PostgresDriver {
+    pub(super) fn new(session: &Session, cancel: Cancel, behaviour: Behaviour) -> PostgresDriver {
+        PostgresDriver {
             queue: RefCell::new(Queue::new(session, behaviour.reply_bytes_max)),
             reserved: Cell::new(false),
             deferred: RefCell::default(),
@@ -96,7 +96,7 @@ impl Postgres {
 
     /// Writes `requests` requests under one ticket; all of them or none.
     pub(super) fn write(
-        wire: &Pipeline<Postgres>,
+        wire: &Pipeline<PostgresDriver>,
         ticket: Ticket,
         requests: u32,
         flush: FlushMode,
@@ -123,14 +123,14 @@ impl Postgres {
 
     /// Sends a statement without values whose reply no caller waits for, before whatever is requested next: at once, or as soon as the
     /// reservation ends. If it cannot be sent then, the connection ends instead.
-    pub(super) fn send_untended(wire: &PipelineRef<Postgres>, sql: &str) {
+    pub(super) fn send_untended(wire: &PipelineRef<PostgresDriver>, sql: &str) {
         if wire.driver.reserved.get() {
             wire.driver.deferred.borrow_mut().push(sql.into());
             return;
         }
         // Dropped at once, it sees to the reply.
         let (_replies, ticket) = Replies::open(wire, Delivery::Whole);
-        let written = Postgres::write(wire, ticket, 1, FlushMode::Now, |request, ticket| {
+        let written = PostgresDriver::write(wire, ticket, 1, FlushMode::Now, |request, ticket| {
             Ok(request.query(sql, ticket, Shape::Whole)?)
         });
         if written.is_err() {
@@ -139,26 +139,26 @@ impl Postgres {
     }
 
     /// No other caller may write.
-    pub(super) fn reserve(wire: &Pipeline<Postgres>) {
+    pub(super) fn reserve(wire: &Pipeline<PostgresDriver>) {
         wire.driver.reserved.set(true);
     }
 
     /// Others may write again, behind what was to be sent meanwhile.
-    pub(super) fn end_reservation(wire: &PipelineRef<Postgres>) {
+    pub(super) fn end_reservation(wire: &PipelineRef<PostgresDriver>) {
         wire.driver.reserved.set(false);
         for sql in wire.driver.deferred.take() {
-            Postgres::send_untended(wire, &sql);
+            PostgresDriver::send_untended(wire, &sql);
         }
     }
 
     /// The request to cancel may have hit the very ROLLBACK of a transaction that was dropped. Then it is still open.
-    fn leave_orphaned_transaction(wire: &Pipeline<Postgres>) {
+    fn leave_orphaned_transaction(wire: &Pipeline<PostgresDriver>) {
         let failed = wire.driver.queue.borrow().status() == TransactionStatus::Failed;
         if !failed || !wire.driver.orphaned.get() || wire.driver.awaited() > 0 {
             return;
         }
         let ticket = wire.open_abandoned();
-        let again = Postgres::write(wire, ticket, 1, FlushMode::Now, |request, ticket| {
+        let again = PostgresDriver::write(wire, ticket, 1, FlushMode::Now, |request, ticket| {
             Ok(request.query("ROLLBACK", ticket, Shape::Whole)?)
         });
         if again.is_err() {
@@ -167,7 +167,7 @@ impl Postgres {
     }
 
     /// A COPY FROM STDIN that no caller sends data for.
-    fn refuse_copy_in(wire: &Pipeline<Postgres>) {
+    fn refuse_copy_in(wire: &Pipeline<PostgresDriver>) {
         let refused = wire.append(|out| {
             let mut queue = wire.driver.queue.borrow_mut();
             queue.copy_fail(out, "COPY FROM STDIN has to be run by copy_in")
@@ -176,7 +176,7 @@ impl Postgres {
     }
 }
 
-impl Protocol for Postgres {
+impl Protocol for PostgresDriver {
     type Item = ReplyItem;
     type Event = Cut<Ticket>;
     type Violation = Violation;
@@ -190,7 +190,7 @@ impl Protocol for Postgres {
         self.queue.borrow_mut().poll(input)
     }
 
-    fn dispatch(wire: &Pipeline<Postgres>, event: Self::Event) -> Result<(), ReasonOf<Self>> {
+    fn dispatch(wire: &Pipeline<PostgresDriver>, event: Self::Event) -> Result<(), ReasonOf<Self>> {
         let chunk = |token, chunk| wire.deliver(token, ReplyItem::Chunk(chunk));
         let is_read_in_pieces = |token| wire.delivery(token) == Some(Delivery::Pieces);
         match event {
@@ -217,7 +217,7 @@ impl Protocol for Postgres {
             Cut::CopyIn { token, bytes } if is_read_in_pieces(token) => {
                 chunk(token, ReplyChunk::CopyIn(bytes));
             }
-            Cut::CopyIn { .. } => Postgres::refuse_copy_in(wire),
+            Cut::CopyIn { .. } => PostgresDriver::refuse_copy_in(wire),
             Cut::Notification {
                 process_id,
                 channel,
@@ -263,7 +263,7 @@ impl Protocol for Postgres {
         self.queue.borrow_mut().end().for_each(drop);
     }
 
-    fn ended(wire: &Pipeline<Postgres>) {
+    fn ended(wire: &Pipeline<PostgresDriver>) {
         wire.driver.observer.report(Event::Ended);
     }
 
@@ -282,6 +282,6 @@ impl Protocol for Postgres {
     async fn after_cancel(wire: &PipelineRef<Self>) {
         // The request may have come before the server had begun the statement; then it is sent again.
         let _ = timeout(CANCEL_AGAIN_AFTER, wire.another_reply()).await;
-        Postgres::leave_orphaned_transaction(wire);
+        PostgresDriver::leave_orphaned_transaction(wire);
     }
 }

@@ -17,7 +17,7 @@ use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::{Request, Shape};
 use tsumugi_wire::{Delivery, Loss, PipelineRef, Protocol as _, Replies};
 
-use self::driver::Postgres;
+use self::driver::PostgresDriver;
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -30,7 +30,7 @@ pub(crate) use tsumugi_wire::{FlushMode, Ticket};
 
 /// A connection. Clones are the same connection; it ends when the last one has gone and no answer is awaited.
 #[derive(Clone)]
-pub struct Connection(pub(crate) PipelineRef<Postgres>);
+pub struct Connection(pub(crate) PipelineRef<PostgresDriver>);
 
 impl Connection {
     /// Takes over a stream after start-up; `leftover` is what was read beyond it. Spawns the connection's task on the
@@ -45,7 +45,7 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let driver = Postgres::new(session, cancel, behaviour);
+        let driver = PostgresDriver::new(session, cancel, behaviour);
         Connection(tsumugi_wire::start(driver, stream, (), leftover))
     }
 
@@ -130,7 +130,7 @@ impl Connection {
     /// Sends a statement without values whose answer no caller waits for, before whatever is asked next: at once, or as soon as the rows or
     /// COPY data that are on their way have ended or were dropped. If it cannot be sent then, the connection ends instead.
     pub fn tell(&self, sql: &str) {
-        Postgres::send_untended(&self.0, sql);
+        PostgresDriver::send_untended(&self.0, sql);
     }
 
     /// Leaves the transaction that is open, or will be once what was sent has run. As with [`Connection::tell`] no caller waits for the
@@ -164,7 +164,7 @@ impl Connection {
         write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Answer> {
         let (replies, ticket) = Replies::open(&self.0, Delivery::Whole);
-        Postgres::write(&self.0, ticket, requests, flush, write)?;
+        PostgresDriver::write(&self.0, ticket, requests, flush, write)?;
         Ok(Answer::new(replies))
     }
 
@@ -174,7 +174,7 @@ impl Connection {
         write: impl FnMut(Request<'_, Ticket>, Ticket) -> Result<()>,
     ) -> Result<Parts> {
         let (replies, ticket) = Replies::open(&self.0, Delivery::Pieces);
-        Postgres::write(&self.0, ticket, 1, FlushMode::Now, write)?;
+        PostgresDriver::write(&self.0, ticket, 1, FlushMode::Now, write)?;
         Ok(Parts::new(replies))
     }
 

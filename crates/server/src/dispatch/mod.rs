@@ -163,7 +163,7 @@ pub async fn answer<A: Dispatch>(app: &Rc<A>, request: Box<Request>) -> HttpResp
 enum Step<A: Dispatch> {
     Done(HttpResponse),
     Waits(Rest<A>),
-    Files(Unrouted<A>),
+    Files(RouteMiss<A>),
 }
 
 fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) -> Step<A> {
@@ -173,7 +173,7 @@ fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) 
         Err(unrouted) => unrouted,
     };
     if !matches!(unrouted, Nothing::Malformed) && app.lifecycle().folders.may_have(&request) {
-        return Step::Files(Unrouted {
+        return Step::Files(RouteMiss {
             request,
             unrouted,
             job,
@@ -203,15 +203,15 @@ enum Nothing {
 }
 
 /// A request without a route, for which there may be a file.
-struct Unrouted<A: Dispatch> {
+struct RouteMiss<A: Dispatch> {
     request: Box<Request>,
     unrouted: Nothing,
     job: JobGuard<A>,
 }
 
-impl<A: Dispatch> Unrouted<A> {
+impl<A: Dispatch> RouteMiss<A> {
     async fn look(self, app: Rc<A>) -> HttpResponse {
-        let Unrouted {
+        let RouteMiss {
             request,
             unrouted,
             job,
