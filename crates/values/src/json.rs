@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_value_has_its_form() {
-        check(|out| write_null(out), "null");
+        check(write_null, "null");
         check(|out| write_integer(i64::MIN, out), "-9223372036854775808");
         check(|out| write_f64(1.0, out), "1.0");
         check(|out| write_f64(-0.0, out), "-0.0");
