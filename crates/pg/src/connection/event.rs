@@ -33,7 +33,9 @@ pub enum Event {
 
 /// Called for each event of a connection.
 #[derive(Default)]
-pub(super) struct Observer(RefCell<Option<Box<dyn FnMut(Event)>>>);
+pub(super) struct Observer(RefCell<Option<Callback>>);
+
+type Callback = Box<dyn FnMut(Event)>;
 
 impl Observer {
     /// Calls `observer` from now on, instead of an earlier one.
