@@ -168,7 +168,7 @@ impl Server<'_> {
             if log.contains(text) || Instant::now() > end {
                 return log;
             }
-            std::thread::sleep(Duration::from_millis(10));
+            tsumugi_testkit::pause();
         }
     }
 }

@@ -96,10 +96,10 @@ impl Database {
     ) -> Result<Rows> {
         let values = bounded(values)?;
         match self {
-            Database::Sqlite(pool) => pool.query(sql.into().into(), values).await,
+            Database::Sqlite(pool) => pool.query(sql.into(), values).await,
             Database::Postgres(pool) => pool.query(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.query(sql.into().into(), values)).await,
+            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values)).await,
         }
     }
 
@@ -111,17 +111,17 @@ impl Database {
     ) -> Result<Executed> {
         let values = bounded(values)?;
         match self {
-            Database::Sqlite(pool) => pool.execute(sql.into().into(), values).await,
+            Database::Sqlite(pool) => pool.execute(sql.into(), values).await,
             Database::Postgres(pool) => pool.execute(sql.into(), values).await,
             // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.execute(sql.into().into(), values)).await,
+            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values)).await,
         }
     }
 
     /// Runs several statements without values, one after the other. They are not one transaction unless the script
     /// says `BEGIN` and `COMMIT`; what ran before a failure stays. `statement_timeout` bounds the whole script.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        on_each!(Database, self, pool => pool.execute_script(sql.into().into()).await)
+        on_each!(Database, self, pool => pool.execute_script(sql.into()).await)
     }
 
     /// Runs a statement that only reads and gives its rows in batches, all of one snapshot. Keeps a reader until the
@@ -142,7 +142,7 @@ impl Database {
         by: BatchSize,
     ) -> Result<RowStream> {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
-        on_each!(Database => RowStream, self, pool => pool.stream(sql.into(), values, by).await)
+        on_each!(Database => RowStream, self, pool => pool.stream(sql, values, by).await)
     }
 
     /// Begins a transaction, on a connection of its own until it ends.
@@ -267,11 +267,11 @@ impl Transaction {
     ) -> Result<Rows> {
         let (sql, values) = (sql.into(), bounded(values)?);
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql.into(), values)),
+            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql, values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
             // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.query(sql.into(), values)))
+                attended!(own.owner(), Box::pin(own.query(sql, values)))
             }
         }
     }
@@ -284,11 +284,11 @@ impl Transaction {
     ) -> Result<Executed> {
         let (sql, values) = (sql.into(), bounded(values)?);
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql.into(), values)),
+            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),
             Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
             // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.execute(sql.into(), values)))
+                attended!(own.owner(), Box::pin(own.execute(sql, values)))
             }
         }
     }
@@ -296,7 +296,7 @@ impl Transaction {
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
-        on_each!(Transaction, self, own => attended!(own.owner(), own.execute_script(sql.into())))
+        on_each!(Transaction, self, own => attended!(own.owner(), own.execute_script(sql)))
     }
 
     /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
@@ -318,7 +318,7 @@ impl Transaction {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
         on_each!(
             Transaction => RowStream, self,
-            own => attended!(own.owner(), own.stream(sql.into(), values, by))
+            own => attended!(own.owner(), own.stream(sql, values, by))
         )
     }
 

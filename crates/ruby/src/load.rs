@@ -127,7 +127,7 @@ fn prelude(host: &Rc<Host>) -> Result<(), Error> {
         set("@mode", tsumugi_mruby::Value::symbol(scope.intern(mode)))?;
         let id = scope.integer(i64::try_from(host.worker.id()).unwrap_or(0));
         let count = scope.integer(i64::try_from(host.worker.count()).unwrap_or(1));
-        let worker = scope.constant("Tsumugi::WorkerHandle").map_err(wrong)?;
+        let worker = scope.constant("Tsumugi::Worker").map_err(wrong)?;
         let worker = scope.call(worker, "new", &[id, count]).map_err(wrong)?;
         let name = tsumugi_mruby::Value::symbol(scope.intern("WORKER"));
         scope

@@ -137,8 +137,8 @@ fn mixes(sql: &str) -> bool {
 pub(super) fn source_offset(sql: &SqlText, position: u32) -> Option<usize> {
     let mut before = usize::try_from(position).ok()?.checked_sub(1)?;
     if sql.placeholders() == Placeholders::Native {
-        let ends = sql.char_indices().map(|(at, _)| at).chain([sql.len()]);
-        return ends.skip(before).next();
+        let mut ends = sql.char_indices().map(|(at, _)| at).chain([sql.len()]);
+        return ends.nth(before);
     }
     let mut found = None;
     scan::translate(sql, POSTGRES.lexicon, |sent, at| {

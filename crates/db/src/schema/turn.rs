@@ -154,7 +154,7 @@ impl Transaction {
     ) -> Result<Rows> {
         match self {
             Transaction::Firebird(own) => {
-                attended!(own.owner(), own.beside(sql.into().into(), values.into()))
+                attended!(own.owner(), own.beside(sql.into(), values.into()))
             }
             Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query(sql, values).await,
         }

@@ -13,6 +13,7 @@ use crate::execution::Executed;
 use crate::metrics::Snapshot;
 use crate::options::{self, Options, TransactionOptions};
 use crate::rows::Rows;
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::engine::Engine;
@@ -74,7 +75,7 @@ impl Pool {
         Arc::ptr_eq(&self.engine, &other.engine)
     }
 
-    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let lane = match policy::leading(&sql) {
             // A reader hands over what turns out to write.
             Leading::Read | Leading::With | Leading::Nothing => Lane::Readers,
@@ -93,7 +94,7 @@ impl Pool {
         }
     }
 
-    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
         match self
             .ask(
                 Lane::Writer,
@@ -107,7 +108,7 @@ impl Pool {
         }
     }
 
-    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         let statement = Statement::new(sql, Vec::new());
         self.ask(Lane::Writer, Work::Statement(Call::Script), statement)
             .await
@@ -116,7 +117,7 @@ impl Pool {
 
     pub(crate) async fn stream(
         &self,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {

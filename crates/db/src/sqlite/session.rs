@@ -15,6 +15,7 @@ use crate::limits;
 use crate::options::TransactionOptions;
 use crate::outcome::{Abandon, Ended, Savepoints};
 use crate::rows::Rows;
+use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::engine::Engine;
@@ -96,7 +97,7 @@ impl Transaction {
         })
     }
 
-    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let request = Request::Statement(Call::Query, Statement::new(sql, values));
         match self.session.ask(request).await? {
             Output::Rows(rows) => Ok(rows.into()),
@@ -104,7 +105,7 @@ impl Transaction {
         }
     }
 
-    pub(crate) async fn execute(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
         let request = Request::Statement(Call::Execute, Statement::new(sql, values));
         match self.session.ask(request).await? {
             Output::Executed(executed) => Ok(executed),
@@ -112,14 +113,14 @@ impl Transaction {
         }
     }
 
-    pub(crate) async fn execute_script(&self, sql: Arc<str>) -> Result<()> {
+    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         let request = Request::Statement(Call::Script, Statement::new(sql, Vec::new()));
         self.session.ask(request).await.map(drop)
     }
 
     pub(crate) async fn stream(
         &self,
-        sql: Arc<str>,
+        sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
