@@ -379,7 +379,7 @@ fn measured(html: &mut String, report: &BenchReport) {
              the kernel counted for one request.</p>\n\
              <p>At a steady rate requests leave by the clock, whatever the server does, and their time begins when they are due: a server that stalls is \
              charged for all who would have come meanwhile.</p>\n\
-             <p>PublishedFigure figures are from other machines and other days. They show what their authors saw, not who is faster.</p>\n<dl>",
+             <p>Published figures are from other machines and other days. They show what their authors saw, not who is faster.</p>\n<dl>",
             report.length.rounds, report.length.seconds
         ),
     );

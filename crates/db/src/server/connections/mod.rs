@@ -83,9 +83,9 @@ pub(crate) enum Retryable {
 /// The choices of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// ConnectionPool that stay open when none are needed.
+    /// Connections that stay open when none are needed.
     pub(crate) min: usize,
-    /// ConnectionPool at most, those being opened included.
+    /// Connections at most, those being opened included.
     pub(crate) max: usize,
     /// How long a caller waits.
     pub(crate) acquire_timeout: Duration,

@@ -88,7 +88,7 @@ fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
     let reason = Rc::clone(&refused.reason);
     tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
     *pool.opening.last_failure.borrow_mut() = Some(Rc::clone(&reason));
-    // ConnectionPool that there are go on serving: a caller that waits for one of them gets it.
+    // Connections that there are go on serving: a caller that waits for one of them gets it.
     if refused.retryable == Retryable::Permanent && pool.members.borrow().is_empty() {
         pool.queue.refuse(&AcquireError::Refused(reason));
     }
