@@ -88,3 +88,29 @@ fn write_that_fails_in_a_group_leaves_the_others() {
     });
     assert_eq!(kv.get(b"text").unwrap().unwrap().len(), VALUE + 20);
 }
+
+#[test]
+fn small_appends_to_one_large_record_share_a_commit() {
+    const APPENDS: usize = 2_000;
+    let folder = tempfile::tempdir().unwrap();
+    let spec = Spec::disk(folder.path().join("kv"), Durability::Process);
+    let kv = KvDatabase::open(&spec).unwrap();
+    kv.submit_wait(Write::set("text", vec![7; VALUE])).unwrap();
+    let before = kv.metrics().commits;
+    let pending: Vec<_> = (0..APPENDS)
+        .map(|_| {
+            kv.submit(Write::Append {
+                key: "text".into(),
+                value: "x".into(),
+                delimiter: "".into(),
+            })
+        })
+        .collect();
+    for written in pending {
+        written.wait().unwrap();
+    }
+    // The record is held once, however many writes add to it.
+    let taken = kv.metrics().commits - before;
+    assert!(taken < APPENDS as u64 / 20, "{taken} commits");
+    assert_eq!(kv.get(b"text").unwrap().unwrap().len(), VALUE + APPENDS);
+}

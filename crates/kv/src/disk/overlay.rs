@@ -284,7 +284,10 @@ impl View for Overlay<'_> {
     fn take(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
         let now_ms = self.moment.now_ms;
         let record = &mut self.load(key)?.record;
-        Ok(record.take_if(|record| record.is_live(now_ms)))
+        let taken = record.take_if(|record| record.is_live(now_ms));
+        // It comes back as a change, which counts it anew.
+        self.held -= length(taken.as_ref());
+        Ok(taken)
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
