@@ -248,7 +248,7 @@ impl RowStream {
     fn finish(&mut self) {
         if self.state != State::Ending {
             self.state = State::Ending;
-            self.connection.0.append(|out| frontend::sync(out));
+            self.connection.0.append(frontend::sync);
             self.parts.release();
         }
     }
