@@ -331,10 +331,13 @@ impl<T: Item, L: Clone> Slots<T, L> {
             .is_some_and(|slot| slot.unread_bytes >= limits::UNREAD_BYTES_MAX)
     }
 
-    /// Whether something waits for the caller, were it the end of the connection.
+    /// Whether there is something that the caller can take now, were it the end of the connection.
     pub(crate) fn has_news(&self, ticket: Ticket) -> bool {
-        self.look(ticket)
-            .is_some_and(|slot| !slot.items.is_empty() || slot.lost.is_some())
+        self.look(ticket).is_some_and(|slot| {
+            let in_pieces = slot.caller == Caller::Present(Delivery::Pieces);
+            let can_take = in_pieces || slot.due == 0;
+            (can_take && !slot.items.is_empty()) || slot.lost.is_some()
+        })
     }
 
     /// Whether replies are still to come.

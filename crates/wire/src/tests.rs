@@ -873,6 +873,22 @@ fn silence_is_counted_from_the_last_byte_in_either_direction() {
 }
 
 #[test]
+fn server_is_silent_between_the_replies_that_a_caller_awaits_together() {
+    run(1024, Cancelling::Impossible, |mut scene| async move {
+        let mut replies = scene.try_request(&["a", "b"], Delivery::Whole).unwrap();
+        scene.received().await;
+        scene.reply("1\n").await;
+        let heard = Instant::now();
+        assert_eq!(scene.client.silent_since(), Some(heard), "one is owed");
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(scene.client.silent_since(), Some(heard));
+        scene.reply("2\n").await;
+        assert_eq!(scene.client.silent_since(), None);
+        assert_eq!(whole(&mut replies).await.unwrap(), ["1", "2"]);
+    });
+}
+
+#[test]
 fn requests_wait_for_company_only_where_many_are_owed() {
     run(64 * 1024, Cancelling::Impossible, |mut scene| async move {
         let put = |scene: &Scene| {

@@ -31,11 +31,11 @@ pub enum Event {
     Ended,
 }
 
+type Callback = Box<dyn FnMut(Event)>;
+
 /// Called for each event of a connection.
 #[derive(Default)]
 pub(super) struct Observer(RefCell<Option<Callback>>);
-
-type Callback = Box<dyn FnMut(Event)>;
 
 impl Observer {
     /// Calls `observer` from now on, instead of an earlier one.
