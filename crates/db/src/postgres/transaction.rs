@@ -135,6 +135,8 @@ impl Transactional for Postgres {
     }
 
     async fn roll_back(closing: OpenTransaction) -> tsumugi_pg::Result<()> {
+        // One that is not waited for is asked for again.
+        let _guard = RollBackGuard(&closing);
         closing.script("ROLLBACK").await
     }
 

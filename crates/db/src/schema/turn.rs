@@ -13,7 +13,7 @@ use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
 use crate::outcome::attended;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
-use crate::value::{Value, ValueRef};
+use crate::value::{Value, ValueRef, bounded};
 
 /// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
 pub const LOCK: i64 = 8_319_104_722_905_361;
@@ -154,7 +154,7 @@ impl Transaction {
     ) -> Result<Rows> {
         match self {
             Transaction::Firebird(own) => {
-                attended!(own.owner(), own.beside(sql.into(), values.into()))
+                attended!(own.owner(), own.beside(sql.into(), bounded(values)?))
             }
             Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query(sql, values).await,
         }

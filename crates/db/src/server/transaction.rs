@@ -302,6 +302,9 @@ impl<B: Transactional> StreamOwner for TransactionInner<B> {
     fn stream_ended(&self) {
         self.is_streaming.set(false);
         self.note_use();
+        if self.is_ending.get() {
+            self.idle.notify_waiters();
+        }
     }
 
     fn stop(&self) {

@@ -101,6 +101,41 @@ fn rollback_dropped_at_any_point_leaves_a_clean_connection() {
 }
 
 #[test]
+fn rollback_dropped_at_any_point_leaves_its_session_without_a_transaction() {
+    let database = Server::shared().database();
+    database.psql("create table t (n int)");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())
+        .unwrap();
+    runtime.block_on(async {
+        let options = Options::default();
+        let db = Database::connect(&database.url(), options).await.unwrap();
+        let session = db.session().await.unwrap();
+        for polls in 0.. {
+            assert!(polls < 1_000, "it never ends");
+            let transaction = session.begin(TransactionOptions::default()).await.unwrap();
+            let insert = "insert into t values (?)";
+            transaction.execute(insert, values![1]).await.unwrap();
+            let roll_back = async { transaction.roll_back().await.unwrap() };
+            let ended = for_polls(polls, roll_back).await;
+            drop(transaction);
+            // The transaction that has written has a number, that of this statement has none.
+            let sql =
+                "select (pg_current_xact_id_if_assigned() is null)::int, (select count(*) from t)";
+            let rows = session.query(sql, []).await.unwrap();
+            let row = rows.first().unwrap();
+            let own = [row.value(0), row.value(1)];
+            let expected = [1, 0].map(|number| Some(ValueRef::Integer(number)));
+            assert_eq!(own, expected, "after {polls}");
+            if ended {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
 fn stream_dropped_at_any_point_leaves_a_clean_connection() {
     check(0, async |db| {
         let sql = "select generate_series(1, 2000), repeat('x', 200)";
