@@ -1,5 +1,5 @@
 //! The limits of Ruby under the names that `--limit` knows them by, beside those that every server has.
-//! Holds no default and enforces nothing. A limit that is added to the script crate is added to the list here.
+//! Holds no default and enforces nothing. A limit that is added to crates/ruby is added to the list here.
 
 use std::ops::{Deref, DerefMut};
 
