@@ -1,4 +1,5 @@
-//! Watches one connection from outside while it is polled: the times it may take, and the notice to shut down.
+//! Watches one connection from outside while it is polled: the times it may take, whether its client is there, and the notice to shut down.
+//! A connection that it gives up is dropped with the futures of its requests.
 //! Costs a request one look at a flag and one at the clock; the one timer is moved only when it fires or would fire too late.
 
 use std::{

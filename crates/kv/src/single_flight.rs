@@ -1,6 +1,6 @@
 //! One computation at a time for each key of a store, over all workers and both faces of the process: who comes later waits for the outcome.
-//! Knows no record and stores nothing. Rule: a leader that lands nothing makes exactly one of the waiting the next leader, and no
-//! computation waits for one that waits for it.
+//! Knows no record and no clock and stores nothing: how long a caller waits is its own affair. Rule: a leader that lands nothing makes
+//! exactly one of the waiting the next leader, and no computation waits for one that waits for it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;

@@ -1,5 +1,5 @@
 //! The watchdog: one thread that looks at every worker's turn counter and reports turns that last.
-//! Interrupts nothing itself; what to do about a long turn is the observers' business.
+//! Interrupts nothing itself; what to do about a long turn, and what to log of it, is the observers' business where there are any.
 //! A turn is timed from the first sample that saw it, so figures are short by at most one sampling interval.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From the driver's errors to ours. Decides nothing about what happens next.
+//! From the driver's errors to ours. Repeats nothing; which errors are conflicts, after which callers repeat a transaction, is said here.
 //! Rule: what a server says may quote data, and then it is shown only as the detail of an error.
 
 use std::fmt;

@@ -1,5 +1,6 @@
 //! Templates in the manner of ERB, rewritten as Ruby: `<%= escaped %> <%== raw %> <% code %> <%# comment %> <%% -%>`.
-//! Text to text; line numbers stay, so that errors name the template's lines. What the Ruby calls is in pages.rs.
+//! Text to text; line numbers stay, so that errors name the template's lines. What the Ruby calls is in pages.rs, how
+//! text is escaped in encodings.rs.
 
 use std::collections::HashSet;
 
