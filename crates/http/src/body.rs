@@ -19,7 +19,7 @@ use crate::{
     connection_state::{ConnectionState, UnreadBody},
     handler::HttpHandler,
     request::Request,
-    response::{HttpBody, HttpResponse},
+    response::{HttpBody, HttpResponse, ResponseParts},
     stream::StreamAborted,
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
 };
@@ -72,10 +72,9 @@ impl<H: HttpHandler> Completion<H> {
                 status = response.status.as_u16(),
                 "a handler returned an informational status; answered with 500"
             );
-            response = HttpResponse {
-                summary: response.summary,
-                ..HttpResponse::internal_error()
-            };
+            let summary = std::mem::take(&mut response.summary);
+            response = HttpResponse::internal_error();
+            response.summary = summary;
         }
         let is_head = self.finished.method == Method::HEAD;
         // Looked for first: a name among few is found sooner than a hash is made of it.
@@ -102,20 +101,26 @@ impl<H: HttpHandler> Completion<H> {
             // No handler is left that could hold the request's body.
             _ => self.load = None,
         }
-        self.finished.status = response.status;
-        self.finished.summary = response.summary;
-        self.finished.outcome = match response.body {
+        let ResponseParts {
+            status,
+            headers,
+            body,
+            summary,
+        } = response.into_parts();
+        self.finished.status = status;
+        self.finished.summary = summary;
+        self.finished.outcome = match body {
             HttpBody::Empty | HttpBody::Switch(_) => RequestOutcome::Complete,
             _ if is_head => RequestOutcome::Complete,
             _ => RequestOutcome::BrokenOff,
         };
         let mut sent = http::Response::new(ResponseBody {
-            body: response.body,
+            body,
             awaits_window: false,
             completion: self,
         });
-        *sent.status_mut() = response.status;
-        *sent.headers_mut() = response.headers;
+        *sent.status_mut() = status;
+        *sent.headers_mut() = headers;
         sent
     }
 }

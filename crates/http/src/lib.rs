@@ -64,7 +64,7 @@ pub use self::{
     metrics::HttpMetrics,
     on_worker::OnWorker,
     request::{Request, RequestBody, RequestHeaders, RequestNumber},
-    response::{HttpBody, HttpResponse},
+    response::{HttpBody, HttpResponse, ResponseParts},
     router::{Allow, CaptureKind, CaptureValues, Match, RouteMatch, RouteTable, Value},
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},

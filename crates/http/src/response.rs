@@ -1,5 +1,7 @@
 //! A response as a handler returns it. Knows neither connection nor protocol version; framing headers are not its business.
 
+use std::ops::{Deref, DerefMut};
+
 use bytes::{Bytes, BytesMut};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -17,9 +19,14 @@ use crate::{
 };
 
 /// Status, header fields and body, and what the handler reports of its work. `content-length`, `transfer-encoding`, `connection` and
-/// `date` are added by the connection; a body is dropped where the status forbids one (204 and 304).
+/// `date` are added by the connection; a body is dropped where the status forbids one (204 and 304). In a box: it goes through many
+/// futures on its way from the handler, each of which would copy it.
 #[derive(Debug)]
-pub struct HttpResponse {
+pub struct HttpResponse(Box<ResponseParts>);
+
+/// What a response consists of.
+#[derive(Debug)]
+pub struct ResponseParts {
     /// The status. 1xx is not for handlers and becomes 500, but for 101 with a [`HttpBody::Switch`].
     pub status: StatusCode,
     /// The header fields.
@@ -28,6 +35,20 @@ pub struct HttpResponse {
     pub body: HttpBody,
     /// What the handler reports of its work.
     pub summary: RequestSummary,
+}
+
+impl Deref for HttpResponse {
+    type Target = ResponseParts;
+
+    fn deref(&self) -> &ResponseParts {
+        &self.0
+    }
+}
+
+impl DerefMut for HttpResponse {
+    fn deref_mut(&mut self) -> &mut ResponseParts {
+        &mut self.0
+    }
 }
 
 /// The body of a response.
@@ -91,12 +112,17 @@ impl From<String> for HttpBody {
 impl HttpResponse {
     /// A response with this status and body, without header fields.
     pub fn new(status: StatusCode, body: impl Into<HttpBody>) -> HttpResponse {
-        HttpResponse {
+        HttpResponse(Box::new(ResponseParts {
             status,
             headers: spare::take(),
             body: body.into(),
             summary: RequestSummary::default(),
-        }
+        }))
+    }
+
+    /// What it consists of.
+    pub fn into_parts(self) -> ResponseParts {
+        *self.0
     }
 
     /// A response of plain text in UTF-8.

@@ -207,12 +207,17 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     /// When the present wait is too long.
     fn deadline(&mut self) -> Option<(ConnectionWait, Instant)> {
         let wait = self.state.wait();
-        if self.state.note(wait) && wait.is_some() {
-            self.since = Instant::now();
-        }
+        let is_new = self.state.note(wait);
         let wait = wait?;
-        if self.state.take_activity() {
-            self.active_at = Instant::now();
+        let is_active = self.state.take_activity();
+        if is_new || is_active {
+            let now = Instant::now();
+            if is_new {
+                self.since = now;
+            }
+            if is_active {
+                self.active_at = now;
+            }
         }
         let since = match wait {
             // What is of the connection, such as the answer to a PING, ends no wait for a stream.

@@ -75,10 +75,9 @@ fn server(limits: HttpLimits) -> Build {
             });
             let _: Option<Result<()>> = talk.await;
         });
-        HttpResponse {
-            body: HttpBody::Switch(switch),
-            ..offer.accept(None)
-        }
+        let mut response = offer.accept(None);
+        response.body = HttpBody::Switch(switch);
+        response
     })
 }
 

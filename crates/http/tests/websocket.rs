@@ -50,10 +50,9 @@ fn server(
             };
             ending.replace(Some(text));
         });
-        HttpResponse {
-            body: HttpBody::Switch(switch),
-            ..offer.accept(None)
-        }
+        let mut response = offer.accept(None);
+        response.body = HttpBody::Switch(switch);
+        response
     };
     (rig_with(limits, answer), ended)
 }
@@ -355,10 +354,9 @@ fn a_server_that_leaves_says_so() {
             let outcome = converse(upgraded, None, &limits, notice.notified(), echo).await;
             assert!(matches!(outcome, Some(Ok(()))));
         });
-        HttpResponse {
-            body: HttpBody::Switch(switch),
-            ..offer.accept(None)
-        }
+        let mut response = offer.accept(None);
+        response.body = HttpBody::Switch(switch);
+        response
     };
     rig(answer).run(async |rig: &Rig| {
         let mut client = WebSocketClient::over(switched(rig).await).await;

@@ -36,10 +36,9 @@ async fn answer(request: Request) -> HttpResponse {
         let outcome: Option<Result<()>> = talk.await;
         assert!(matches!(outcome, Some(Err(_))), "{outcome:?}");
     });
-    HttpResponse {
-        body: HttpBody::Switch(switch),
-        ..offer.accept(None)
-    }
+    let mut response = offer.accept(None);
+    response.body = HttpBody::Switch(switch);
+    response
 }
 
 /// Masked by zeros, with the first reserved bit, which says that it is compressed.

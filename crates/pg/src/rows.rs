@@ -21,6 +21,8 @@ pub struct Rows {
     len: usize,
     /// Where the first row begins, once all were looked at; 0 before.
     first: u32,
+    /// How many rows the server counts, once all were looked at.
+    affected: Option<u64>,
     /// Where the rows begin, found out when a row is asked for by number.
     starts: OnceCell<Box<[u32]>>,
 }
@@ -32,6 +34,7 @@ impl Rows {
             bytes,
             len,
             first: 0,
+            affected: None,
             starts: OnceCell::new(),
         }
     }
@@ -67,8 +70,9 @@ impl Rows {
 
     /// Rows inserted, updated, deleted, selected, moved or copied, as the server counts.
     pub fn affected(&self) -> u64 {
-        let tag = self.command();
-        tag.and_then(CommandTag::rows).unwrap_or(0)
+        let count = |command: Option<CommandTag<'_>>| command.and_then(CommandTag::rows);
+        let affected = self.affected.or_else(|| count(self.command()));
+        affected.unwrap_or(0)
     }
 
     /// What the server says the statement was, such as `SELECT 1` or `SET`; none for a batch of a stream that goes on.
@@ -104,6 +108,7 @@ impl Rows {
         self.first = first
             .and_then(|first| u32::try_from(first).ok())
             .unwrap_or(0);
+        self.affected = messages.command().and_then(CommandTag::rows);
         Ok(())
     }
 

@@ -73,7 +73,7 @@ impl Public {
             sent.headers.append(name, value.clone());
         }
         std::mem::swap(&mut sent.headers, &mut response.headers);
-        response.body = sent.body;
+        response.body = std::mem::take(&mut sent.body);
         if response.status == StatusCode::OK {
             response.status = sent.status;
         }

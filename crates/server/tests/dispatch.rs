@@ -106,7 +106,7 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 async fn text(response: HttpResponse) -> String {
-    let bytes = response.body.read_all().await.unwrap();
+    let bytes = response.into_parts().body.read_all().await.unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 

@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::DuplexStream;
 use tsumugi_http::{
-    HttpBody, Request, RequestBody, RequestNumber, StreamAborted, Upgraded, websocket,
+    HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, Upgraded,
+    websocket,
 };
 use tsumugi_server::Mode;
 
@@ -211,10 +212,17 @@ impl<S: 'static> IntoFuture for Call<S> {
 
 impl Reply {
     async fn of(response: tsumugi_http::HttpResponse) -> Reply {
+        let ResponseParts {
+            status,
+            headers,
+            body,
+            ..
+        } = response.into_parts();
+        let body = body.read_all().await;
         Reply {
-            status: response.status,
-            headers: response.headers,
-            body: response.body.read_all().await,
+            status,
+            headers,
+            body,
         }
     }
 

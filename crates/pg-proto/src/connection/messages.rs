@@ -3,7 +3,7 @@
 
 use std::iter::FusedIterator;
 
-use crate::backend::{DataRow, HEAD_BYTES, Header, Message, tag};
+use crate::backend::{CommandTag, DataRow, HEAD_BYTES, Header, Message, tag};
 use crate::error::Violation;
 
 /// Decodes whole messages, lazily.
@@ -12,6 +12,7 @@ pub struct Messages<'a> {
     bytes: &'a [u8],
     at: usize,
     last_tag: u8,
+    command: Option<CommandTag<'a>>,
 }
 
 impl<'a> Messages<'a> {
@@ -21,6 +22,7 @@ impl<'a> Messages<'a> {
             bytes,
             at: 0,
             last_tag: 0,
+            command: None,
         }
     }
 
@@ -37,6 +39,11 @@ impl<'a> Messages<'a> {
     /// The kind of the message that was read last; 0 before the first.
     pub fn last_tag(&self) -> u8 {
         self.last_tag
+    }
+
+    /// What the server called the statement behind the rows that [`Self::next_row`] has gone past.
+    pub fn command(&self) -> Option<CommandTag<'a>> {
+        self.command
     }
 
     /// The next row. Of other messages only the heads are looked at, but what says how many rows there were is decoded.
@@ -57,7 +64,13 @@ impl<'a> Messages<'a> {
         while let Some((header, body)) = self.message()? {
             match header.tag {
                 tag::DATA_ROW => return DataRow::new(body).map(Some),
-                tag::COMMAND_COMPLETE => drop(Message::decode_body(header.tag, body)?),
+                tag::COMMAND_COMPLETE => {
+                    if let Message::CommandComplete(command) =
+                        Message::decode_body(header.tag, body)?
+                    {
+                        self.command = Some(command);
+                    }
+                }
                 _ => {}
             }
         }
@@ -139,6 +152,10 @@ mod tests {
     fn the_rows_among_other_messages_are_found() {
         let bytes = [BOUND, ROW, NOTE, ROW, b"C\0\0\0\x0dSELECT 2\0"].concat();
         assert_eq!(rows(&bytes).len(), 2);
+        let mut messages = Messages::new(&bytes);
+        assert_eq!(messages.command(), None);
+        while messages.next_row().is_some() {}
+        assert_eq!(messages.command().and_then(CommandTag::rows), Some(2));
         assert_eq!(rows(b""), []);
     }
 

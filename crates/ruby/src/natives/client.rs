@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use tsumugi_http::{HttpBody, HttpResponse, Receiver, Request, RequestBody};
+use tsumugi_http::{HttpBody, HttpResponse, Receiver, Request, RequestBody, ResponseParts};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::answer::{Answer, answer, operation, raise};
@@ -122,15 +122,21 @@ fn request<'c>(
 
 /// `[status, [[name, value], …], body]`
 fn response_value(response: HttpResponse) -> Answer {
+    let ResponseParts {
+        status,
+        headers,
+        body,
+        ..
+    } = response.into_parts();
     answer(move |scope| {
-        let pairs = scope.array(response.headers.len())?;
-        for (name, value) in &response.headers {
+        let pairs = scope.array(headers.len())?;
+        for (name, value) in &headers {
             let pair = scope.array(2)?;
             scope.push(pair, scope.string(name.as_str())?)?;
             scope.push(pair, scope.string(value.as_bytes())?)?;
             scope.push(pairs, pair)?;
         }
-        let rest = match response.body {
+        let rest = match body {
             HttpBody::Empty | HttpBody::Switch(_) => Rest::Nothing,
             HttpBody::Full(bytes) => Rest::Bytes(bytes),
             HttpBody::Stream(receiver) => Rest::Stream(receiver),
@@ -138,7 +144,7 @@ fn response_value(response: HttpResponse) -> Answer {
         let class = scope.constant("Tsumugi::Native::Incoming")?;
         let incoming = scope.wrap(class, Rc::new(Incoming(RefCell::new(rest))))?;
         let whole = scope.array(3)?;
-        scope.push(whole, scope.integer(i64::from(response.status.as_u16())))?;
+        scope.push(whole, scope.integer(i64::from(status.as_u16())))?;
         scope.push(whole, pairs)?;
         scope.push(whole, incoming)?;
         Ok(whole)

@@ -134,7 +134,7 @@ fn request((method, path, content_type, body, _): Visit) -> Box<Request> {
 async fn visit(app: &Rc<App>, visit: Visit) -> String {
     let response = app.answer(request(visit)).await;
     let status = response.status.as_u16();
-    match response.body.read_all().await {
+    match response.into_parts().body.read_all().await {
         Ok(body) => format!("{status} {}", String::from_utf8_lossy(&body)),
         Err(_) => format!("{status} (broken off)"),
     }

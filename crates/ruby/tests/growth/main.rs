@@ -26,7 +26,7 @@ async fn post(app: &Rc<App>, entry: usize, media_type: &'static str, bytes: &[u8
     };
     let response = app.answer(Box::new(request)).await;
     let status = response.status;
-    let body = response.body.read_all().await.unwrap();
+    let body = response.into_parts().body.read_all().await.unwrap();
     // A refusal is an answer; anything else says that the handler never saw the bytes.
     let text = String::from_utf8_lossy(&body);
     assert!(

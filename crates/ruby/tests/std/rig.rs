@@ -45,7 +45,12 @@ pub async fn page(app: &Rc<App>, path: &str) -> String {
     };
     let response = app.answer(Box::new(request)).await;
     let status = response.status;
-    let body = response.body.read_all().await.expect("a whole body");
+    let body = response
+        .into_parts()
+        .body
+        .read_all()
+        .await
+        .expect("a whole body");
     let body = String::from_utf8_lossy(&body).into_owned();
     match status.as_u16() {
         200 => body,
