@@ -16,7 +16,7 @@ use tsumugi::tokio::task::LocalSet;
 mod tests;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 const ALL: &str = "select * from rdb$relations";
 const TEN: &str = "select first 10 * from rdb$relations";

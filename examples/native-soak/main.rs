@@ -10,7 +10,7 @@ use tsumugi::prelude::*;
 mod tests;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 /// What is alive in the process, over all workers.
 struct Live {

@@ -3,7 +3,7 @@
 mod app;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 fn main() -> std::process::ExitCode {
     tsumugi::main(app::routes)

@@ -16,7 +16,7 @@ use tsumugi::prelude::*;
 mod tests;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 const WORLDS: u64 = 10_000;
 const QUERIES_MAX: usize = 500;

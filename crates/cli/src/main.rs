@@ -25,7 +25,7 @@ use tsumugi_worker::ERRORS;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 /// An application server: handlers in Ruby, written as if they blocked, on workers that never do.
 #[derive(Parser)]

@@ -19,7 +19,7 @@ use tsumugi_http::{
 };
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 

@@ -13,7 +13,7 @@ use tsumugi_pg::{Config, Connection, Connector, Environment};
 use tsumugi_pg_proto::types::Oid;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 

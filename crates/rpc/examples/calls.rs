@@ -26,7 +26,7 @@ use tsumugi_rpc::proto::{
 use tsumugi_rpc::{Client, RpcTarget};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 

@@ -19,7 +19,7 @@ use tsumugi_worker::{
 };
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 /// A context class whose handler is a method made of a block, as the server makes it.
 const HANDLER: &str = r#"

@@ -7,6 +7,7 @@ use crate::tree::Tree;
 
 /// Lower layers first. A crate may name those in its row, in any kind of dependency.
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("tsumugi-allocator", &[]),
     ("tsumugi-testkit", &[]),
     ("tsumugi-worker", &[]),
     ("tsumugi-mruby", &[]),
@@ -18,7 +19,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-wire", &[]),
     (
         "tsumugi-pg",
-        &["tsumugi-wire", "tsumugi-pg-proto", "tsumugi-testkit"],
+        &[
+            "tsumugi-allocator",
+            "tsumugi-wire",
+            "tsumugi-pg-proto",
+            "tsumugi-testkit",
+        ],
     ),
     (
         "tsumugi-firebird",
@@ -36,11 +42,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tsumugi-values",
         ],
     ),
-    ("tsumugi-http", &["tsumugi-worker", "tsumugi-testkit"]),
+    (
+        "tsumugi-http",
+        &["tsumugi-allocator", "tsumugi-worker", "tsumugi-testkit"],
+    ),
     ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
     (
         "tsumugi-rpc",
         &[
+            "tsumugi-allocator",
             "tsumugi-worker",
             "tsumugi-http",
             "tsumugi-kv",
@@ -54,6 +64,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "tsumugi-ruby",
         &[
+            "tsumugi-allocator",
             "tsumugi-client",
             "tsumugi-worker",
             "tsumugi-mruby",
@@ -70,6 +81,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "tsumugi",
         &[
+            "tsumugi-allocator",
             "tsumugi-worker",
             "tsumugi-db",
             "tsumugi-testkit",
@@ -83,6 +95,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "tsumugi-cli",
         &[
+            "tsumugi-allocator",
             "tsumugi",
             "tsumugi-bench",
             "tsumugi-worker",

@@ -82,6 +82,11 @@ const INVARIANTS: &[Invariant] = &[
         ],
     },
     Invariant {
+        folder: "crates/allocator",
+        sentence: "knows no crate of ours",
+        words: &["tsumugi_worker", "tsumugi_mruby", "tsumugi_http"],
+    },
+    Invariant {
         folder: "crates/pg-proto",
         sentence: "knows no socket and no clock",
         words: &PURE,

@@ -1,22 +1,26 @@
-//! Where `unsafe` may be: in the VM binding, nowhere else. Whether it is sound there is for its proofs and valgrind.
+//! Where `unsafe` may be: in the VM binding and the allocator, nowhere else. Whether it is sound there is for their proofs and valgrind.
 //! Rule: every other crate's root forbids it, so that the compiler refuses what this rule would only report.
 
 use super::Finding;
 use crate::lexer::{code, reads};
 use crate::tree::{File, Tree};
 
-/// The one crate that may.
-const EXEMPT: &str = "crates/mruby/";
+/// The crates that may.
+const EXEMPT: [&str; 2] = ["crates/mruby/", "crates/allocator/"];
 
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.rust().filter(|file| !file.path.starts_with(EXEMPT)) {
+    let is_exempt = |file: &File| EXEMPT.iter().any(|exempt| file.path.starts_with(exempt));
+    for file in tree.rust().filter(|file| !is_exempt(file)) {
         let tokens = code(&file.text);
         for token in tokens.iter().filter(|token| token.is("unsafe")) {
             findings.push(Finding::new(
                 &file.path,
                 token.line,
-                format!("unsafe belongs in {EXEMPT} only; look for a safe wrapper"),
+                format!(
+                    "unsafe belongs in {} only; look for a safe wrapper",
+                    EXEMPT.join(" and ")
+                ),
             ));
         }
         let forbids = (0..tokens.len())
@@ -46,13 +50,14 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_is_taken_in_the_binding_only() {
+    fn unsafe_is_taken_in_the_binding_and_the_allocator_only() {
+        check("crates/allocator/src/lib.rs", "unsafe { a() }", &[]);
         check("crates/mruby/src/vm.rs", "unsafe { a() }", &[]);
         check(
             "crates/db/src/row.rs",
             "\nunsafe { a() }",
             &[
-                "crates/db/src/row.rs:2: unsafe belongs in crates/mruby/ only; look for a safe wrapper",
+                "crates/db/src/row.rs:2: unsafe belongs in crates/mruby/ and crates/allocator/ only; look for a safe wrapper",
             ],
         );
         check(
