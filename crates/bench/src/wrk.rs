@@ -1,5 +1,5 @@
 //! Load from wrk: runs it for some seconds and reads its figure. A run with an error, or with a status other than 2xx
-//! and 3xx, is no figure; bodies are not looked at.
+//! and 3xx, is no figure; bodies are not looked at. When wrk is asked, `bench.rs` decides.
 
 use std::net::SocketAddr;
 use std::process::Command;

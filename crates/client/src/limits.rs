@@ -1,4 +1,5 @@
 //! The limits of calls to other servers, each with its default and its unit. Knows numbers, not behaviour.
+//! How many redirects are followed is not among them: each call says it.
 //! A limit that fails a call is named in the error's text, so that the reader knows what to raise.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! What is to be known of an SQL text before it is sent: what its first words do, and where the statements of a script end.
-//! Not a parser: what is code, quoted or a comment the scanner of `sql` says. Rule: the text is sent as it is.
+//! Refuses nothing: `backend.rs` does. Not a parser: what is code, quoted or a comment the scanner of `sql` says. Rule: the text is sent as it is.
 
 use super::calls;
 use tsumugi_sql::FIREBIRD;

@@ -1,4 +1,5 @@
-//! Listening: a connection beside the pool's, for as long as a listener is there. Interprets no payload.
+//! Listening: a connection beside the pool's, for as long as a listener is there. Interprets no payload. A connection
+//! that was lost is opened again by the driver's listener.
 //! Rule: listeners are counted, because each costs the server a connection that the pool's limit does not see.
 
 use std::rc::Rc;
