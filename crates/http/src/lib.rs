@@ -58,7 +58,7 @@ pub use self::{
     bodies::Bodies,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
-    files::{Files, Folder},
+    files::{CachePolicy, Files, Folder},
     handler::{HttpHandler, Spawn, SpawnLocal},
     limits::{COOKIE_BYTES_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,

@@ -133,14 +133,11 @@ module Tsumugi
 
     def compresses? = @compresses
 
-    # What `public`'s `cache:` means as a header. Without it browsers keep files and ask each time whether they have changed.
-    def cache_control(cache)
-      case cache
-      when nil then "no-cache"
-      when Integer then "public, max-age=#{cache}"
-      when String then cache
-      else raise ArgumentError, "public takes cache: seconds or the text of a cache-control header, not #{cache.inspect}"
-      end
+    # `public`'s `cache:`, if that is what it takes. Without it browsers keep files and ask each time whether they have changed.
+    def cache_policy(cache)
+      return cache if cache.nil? || cache.is_a?(String) || cache.is_a?(Integer) && !cache.negative?
+
+      raise ArgumentError, "public takes cache: seconds or the text of a cache-control header, not #{cache.inspect}"
     end
   end
 end
@@ -215,7 +212,7 @@ class << self
   def public(folder = "public", at: "/", cache: nil)
     raise ArgumentError, "public takes a path that begins with a slash as at:, not #{at.inspect}" unless at.is_a?(String) && at.start_with?("/")
 
-    Tsumugi::FOLDERS << [folder.to_s, at, Tsumugi.cache_control(cache), Tsumugi.location(caller)]
+    Tsumugi::FOLDERS << [folder.to_s, at, Tsumugi.cache_policy(cache), Tsumugi.location(caller)]
     nil
   end
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use http::{HeaderValue, StatusCode};
-use tsumugi_http::{Files, HttpResponse, OnWorker, Request};
+use tsumugi_http::{CachePolicy, Files, HttpResponse, OnWorker, Request};
 use tsumugi_mruby::{Scope, Value};
 use tsumugi_server::dispatch::PublicFolders;
 
@@ -23,7 +23,7 @@ struct Declared {
     path: PathBuf,
     /// Without a slash at its end; empty at the root.
     at: String,
-    cache: Option<HeaderValue>,
+    cache: CachePolicy,
     location: String,
 }
 
@@ -42,7 +42,7 @@ impl Public {
         } in declared
         {
             let path = beside.join(path);
-            let folder = files.folder(path.clone(), cache).await;
+            let folder = files.folder(path.clone(), &cache).await;
             let folder = folder.map_err(|source| Error::Folder {
                 location,
                 path,
@@ -92,7 +92,7 @@ fn declared(scope: &Scope<'_>) -> Result<(Vec<Declared>, bool), Error> {
         Declared {
             path: text(folder, 0).into(),
             at: text(folder, 1).trim_end_matches('/').to_owned(),
-            cache: HeaderValue::try_from(text(folder, 2)).ok(),
+            cache: cache_policy(scope, scope.array_at(folder, 2)),
             location: text(folder, 3),
         }
     });
@@ -100,4 +100,15 @@ fn declared(scope: &Scope<'_>) -> Result<(Vec<Declared>, bool), Error> {
     let tsumugi = scope.constant("Tsumugi").map_err(raised)?;
     let compresses = scope.call(tsumugi, "compresses?", &[]).map_err(raised)?;
     Ok((folders, compresses.truthy()))
+}
+
+/// `cache:` of `public`: nothing, a number of seconds or the words of the header; `public` takes nothing else.
+fn cache_policy(scope: &Scope<'_>, cache: Value<'_>) -> CachePolicy {
+    if let Some(seconds) = cache.as_integer() {
+        return CachePolicy::Seconds(u64::try_from(seconds).unwrap_or(0));
+    }
+    let words = scope
+        .text(cache)
+        .and_then(|text| HeaderValue::try_from(text).ok());
+    words.map_or(CachePolicy::Revalidate, CachePolicy::Header)
 }

@@ -395,7 +395,7 @@ async fn folders<S>(worker: &Worker, declared: &mut Router<S>) -> Result<PublicF
     let files = Files::new(on_worker, worker.settings().http.clone());
     let mut folders = Vec::with_capacity(declared.folders.len());
     for folder in std::mem::take(&mut declared.folders) {
-        let opened = files.folder(folder.path.clone(), folder.cache).await;
+        let opened = files.folder(folder.path.clone(), &folder.cache).await;
         let opened = opened.map_err(|error| {
             let path = folder.path.display();
             Error::Usage(format!("cannot serve the folder {path}: {error}").into())

@@ -87,7 +87,7 @@ pub use tsumugi_http::cookie::SameSite;
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
-pub use tsumugi_http::{HttpResponse, Request};
+pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
 pub use tsumugi_server::{Mode, Shown};
 
 pub use tsumugi_db as db;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http::{HeaderValue, Method};
+use http::Method;
+use tsumugi_http::CachePolicy;
 use tsumugi_server::Shown;
 
 use crate::context::Context;
@@ -68,7 +69,7 @@ pub(crate) struct Placed<S> {
 pub(crate) struct Declared {
     pub(crate) at: String,
     pub(crate) path: PathBuf,
-    pub(crate) cache: Option<HeaderValue>,
+    pub(crate) cache: CachePolicy,
 }
 
 /// An application of another kind below a prefix.
@@ -270,12 +271,24 @@ impl<S: 'static> Router<S> {
     }
 
     /// Serves the files of a folder to everybody, for paths below `at` that no route answers. Middleware does not see these requests.
+    /// Browsers keep the files and ask each time whether they have changed.
     #[must_use]
-    pub fn files(mut self, at: &str, path: impl Into<PathBuf>) -> Router<S> {
+    pub fn files(self, at: &str, path: impl Into<PathBuf>) -> Router<S> {
+        self.files_cached(at, path, CachePolicy::Revalidate)
+    }
+
+    /// The same, with another rule for how long browsers may keep the files.
+    #[must_use]
+    pub fn files_cached(
+        mut self,
+        at: &str,
+        path: impl Into<PathBuf>,
+        cache: CachePolicy,
+    ) -> Router<S> {
         self.folders.push(Declared {
             at: at.trim_end_matches('/').to_owned(),
             path: path.into(),
-            cache: None,
+            cache,
         });
         self
     }

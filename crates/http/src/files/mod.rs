@@ -1,6 +1,7 @@
 //! Answers with files: those of a folder by the path of a request, or one that the application names. Knows no route.
 //! The rule: no path leaves its folder, no hidden file is shown, and no file is touched on the worker, which gets bytes a chunk at a time.
 
+mod cache_policy;
 mod condition;
 mod memory;
 
@@ -23,6 +24,7 @@ use http::{
     },
 };
 
+pub use self::cache_policy::CachePolicy;
 use self::{
     condition::{Conditions, FileDecision, FileVersion, whole_seconds},
     memory::Memory,
@@ -52,7 +54,7 @@ pub struct Folder<W> {
     files: Files<W>,
     /// Without symbolic links.
     root: Arc<Path>,
-    cache_control: Option<HeaderValue>,
+    cache_control: HeaderValue,
     memory: Memory,
 }
 
@@ -116,11 +118,8 @@ impl<W: Offload + Spawn> Files<W> {
     }
 
     /// A folder, which must exist.
-    pub async fn folder(
-        &self,
-        root: PathBuf,
-        cache_control: Option<HeaderValue>,
-    ) -> io::Result<Folder<W>> {
+    pub async fn folder(&self, root: PathBuf, cache: &CachePolicy) -> io::Result<Folder<W>> {
+        let cache_control = cache.header();
         let root = self.worker.offload(move || {
             let root = fs::canonicalize(root)?;
             fs::read_dir(&root).map(|_| root)
@@ -263,7 +262,7 @@ impl<W: Offload + Spawn> Folder<W> {
     pub async fn answer(&self, request: &Request, path: &str) -> Option<HttpResponse> {
         let relative = relative(path)?;
         let wish = FileRequest::of(request);
-        let cache_control = self.cache_control.as_ref();
+        let cache_control = Some(&self.cache_control);
         if let Some(mut opened) = self.memory.fresh(&relative, wish.accepted) {
             opened.decision = wish.conditions.decide(&opened.version);
             if let FileDecision::Part(first, end) = opened.decision {

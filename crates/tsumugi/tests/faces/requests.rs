@@ -3,11 +3,14 @@
 
 use std::path::Path as FilePath;
 
+use tsumugi::http::HeaderValue;
 use tsumugi::prelude::*;
-use tsumugi::{Limits, Settings, trial};
+use tsumugi::{CachePolicy, Limits, Settings, trial};
 
 const RUBY: &str = r#"
 public "public", at: "/files"
+public "public", at: "/hour", cache: 3600
+public "public", at: "/words", cache: "private"
 get("/item/:id") { |id| "item #{id}" }
 get("/wait") { sleep 0.1; "waited" }
 get("/slow") { sleep 60 }
@@ -20,6 +23,12 @@ fn native(folder: &FilePath) -> Router<()> {
     };
     Router::new()
         .files("/files", folder.join("public"))
+        .files_cached("/hour", folder.join("public"), CachePolicy::Seconds(3_600))
+        .files_cached(
+            "/words",
+            folder.join("public"),
+            CachePolicy::Header(HeaderValue::from_static("private")),
+        )
         .route(
             "/item/{id}",
             get(async |Path(id): Path<String>| format!("item {id}")),
@@ -72,7 +81,24 @@ fn request_without_a_route_has_the_same_answer_in_both_faces() {
                 Some(("allow", "GET, HEAD, OPTIONS")),
             ),
             ("GET /item/%zz", 400, "malformed path\n", None),
-            ("GET /files/a.txt", 200, "file", None),
+            (
+                "GET /files/a.txt",
+                200,
+                "file",
+                Some(("cache-control", "no-cache")),
+            ),
+            (
+                "GET /hour/a.txt",
+                200,
+                "file",
+                Some(("cache-control", "public, max-age=3600")),
+            ),
+            (
+                "GET /words/a.txt",
+                200,
+                "file",
+                Some(("cache-control", "private")),
+            ),
             ("GET /files/", 200, "index", None),
             // Links in the index are relative to the path with the slash.
             ("GET /files", 308, "", Some(("location", "/files/"))),
