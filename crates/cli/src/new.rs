@@ -1,4 +1,4 @@
-//! `tsumugi new`: the files of a first application. It writes into a new or empty folder only.
+//! `tsumugi new`: writes the files of a first application, which are in `template/`, into a new or empty folder only.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

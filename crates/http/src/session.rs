@@ -1,6 +1,7 @@
 //! Sessions: what an application declares, the cookie that carries one or its id, and which requests must prove that they
-//! come from a page of this application. A content in a cookie is signed, not secret: the client can read it, not change it. Of a
-//! session that is kept in a store the cookie has an id, and the store knows it by that id's hash only.
+//! come from a page of this application. Knows no defaults, not of the cookie's name either: each face has them. A content in a cookie is
+//! signed, not secret: the client can read it, not change it. Of a session that is kept in a store the cookie has an id, and the store
+//! knows it by that id's hash only.
 //!
 //! The proof against forged forms (CSRF). A browser attaches the cookie to a form that another site submits, so a request with a
 //! valid session is checked when its method changes things and its body is of a type that a page of another site can send unasked:
