@@ -161,9 +161,10 @@ impl<W: Offload + Spawn> Files<W> {
         let length = end - first;
         let is_head = request.method == Method::HEAD;
         let body = match &opened.file {
-            _ if is_head => HttpBody::Empty,
-            Some(file) if length > 0 => self.stream(file, opened.first.clone(), first, end),
-            _ => HttpBody::from(opened.first.clone()),
+            // Nothing is sent of a file that is unchanged or has no such part, though memory may hold all of it.
+            _ if is_head || length == 0 => HttpBody::Empty,
+            Some(file) => self.stream(file, opened.first.clone(), first, end),
+            None => HttpBody::from(opened.first.clone()),
         };
         let mut response = HttpResponse::new(status, body);
         let headers = &mut response.headers;
