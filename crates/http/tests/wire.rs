@@ -521,6 +521,7 @@ fn handler_can_be_called_without_a_connection() {
             peer: None,
             received_at: Instant::now(),
             number: RequestNumber::default(),
+            mounted_path: None,
         };
         assert_eq!(echo(request).await.body.read_all().await.unwrap(), "abc");
         let (mut sender, body) = HttpBody::channel(&HttpLimits::default());

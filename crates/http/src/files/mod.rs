@@ -298,7 +298,7 @@ impl<W: Offload + Spawn> Folder<W> {
 /// To the same path with a slash at its end, so that links in the index work.
 fn moved(request: &Request) -> HttpResponse {
     let query = request.uri.query().map(|query| format!("?{query}"));
-    let location = format!("{}/{}", request.uri.path(), query.unwrap_or_default());
+    let location = format!("{}/{}", request.sent_path(), query.unwrap_or_default());
     match HeaderValue::try_from(location) {
         Ok(location) => HttpResponse::new(StatusCode::PERMANENT_REDIRECT, HttpBody::Empty)
             .with(LOCATION, location),
