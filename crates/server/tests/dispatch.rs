@@ -46,10 +46,10 @@ impl App {
     }
 
     async fn get(self: &Rc<App>) -> HttpResponse {
-        self.get_path("/").await
+        self.visit("/").await
     }
 
-    async fn get_path(self: &Rc<App>, path: &str) -> HttpResponse {
+    async fn visit(self: &Rc<App>, path: &str) -> HttpResponse {
         let request = Request {
             method: Method::GET,
             uri: path.parse().unwrap(),
@@ -220,7 +220,7 @@ fn time_in_which_files_are_looked_for_is_no_time_of_the_handler() {
         let app = App::with_folders(folders, Duration::ZERO, 1);
         // The only thread that may look is busy.
         let busy = worker.offload(|| std::thread::park_timeout(BUSY));
-        let (_, response) = tokio::join!(busy, app.get_path("/none"));
+        let (_, response) = tokio::join!(busy, app.visit("/none"));
         let (waited, ran) = (response.summary.waited, response.summary.ran);
         assert!(waited >= BUSY / 2 && ran < BUSY / 2, "{waited:?} {ran:?}");
         assert_eq!(text(response).await, "at once");

@@ -53,10 +53,10 @@ impl fmt::Display for RequestRefusal {
 
 /// Refusals since the last line about them. A server that is too busy has no time for a line each: there is one a second.
 #[derive(Debug, Default)]
-pub struct RefusalCount(Arc<Mutex<Unreported>>);
+pub struct RefusalCount(Arc<Mutex<RefusalBacklog>>);
 
 #[derive(Debug, Default)]
-struct Unreported {
+struct RefusalBacklog {
     count: u64,
     line: Option<Instant>,
 }
@@ -65,21 +65,24 @@ impl RefusalCount {
     /// Counts one more. `report` gets the number when it is time for a line about so many: at once, or a second after the last line,
     /// also when no further refusal comes.
     pub fn add(&self, report: impl FnOnce(u64) + Send + 'static) {
-        let mut unreported = lock(&self.0);
-        unreported.count += 1;
+        let mut backlog = lock(&self.0);
+        backlog.count += 1;
         let now = Instant::now();
-        let due = unreported.line.map_or(now, |line| line + LINE_EVERY);
+        let due = backlog.line.map_or(now, |line| line + LINE_EVERY);
         if due <= now {
-            let count = unreported.take(now);
-            drop(unreported);
+            let count = backlog.take(now);
+            drop(backlog);
             return report(count);
         }
         // The first of those that wait brings the line about all of them.
-        if unreported.count == 1
+        let is_first = backlog.count == 1;
+        // A runtime that ends drops what is spawned at once, which takes the lock.
+        drop(backlog);
+        if is_first
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let late = LateReport {
-                unreported: Arc::clone(&self.0),
+                backlog: Arc::clone(&self.0),
                 report: Some(report),
             };
             runtime.spawn(async move {
@@ -93,7 +96,7 @@ impl RefusalCount {
 /// How often there is a line.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
-impl Unreported {
+impl RefusalBacklog {
     fn take(&mut self, now: Instant) -> u64 {
         self.line = Some(now);
         std::mem::take(&mut self.count)
@@ -102,13 +105,13 @@ impl Unreported {
 
 /// Reports when it is dropped, which is when its time has come or its worker ends.
 struct LateReport<F: FnOnce(u64)> {
-    unreported: Arc<Mutex<Unreported>>,
+    backlog: Arc<Mutex<RefusalBacklog>>,
     report: Option<F>,
 }
 
 impl<F: FnOnce(u64)> Drop for LateReport<F> {
     fn drop(&mut self) {
-        let count = lock(&self.unreported).take(Instant::now());
+        let count = lock(&self.backlog).take(Instant::now());
         if let Some(report) = self.report.take()
             && count > 0
         {
@@ -117,6 +120,6 @@ impl<F: FnOnce(u64)> Drop for LateReport<F> {
     }
 }
 
-fn lock(unreported: &Mutex<Unreported>) -> MutexGuard<'_, Unreported> {
-    unreported.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(backlog: &Mutex<RefusalBacklog>) -> MutexGuard<'_, RefusalBacklog> {
+    backlog.lock().unwrap_or_else(PoisonError::into_inner)
 }
