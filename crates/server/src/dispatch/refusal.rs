@@ -78,9 +78,7 @@ impl RefusalCount {
         let is_first = backlog.count == 1;
         // A runtime that ends drops what is spawned at once, which takes the lock.
         drop(backlog);
-        if is_first
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
+        if is_first && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let late = LateReport {
                 backlog: Arc::clone(&self.0),
                 report: Some(report),
