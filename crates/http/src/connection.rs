@@ -260,6 +260,7 @@ fn service<H: HttpHandler>(
             peer,
             received_at,
             number: numbers.take(),
+            mounted_path: None,
         });
         let mut completion = Completion::begin(Rc::clone(&handler), Rc::clone(&state), &request);
         completion.load = load;

@@ -14,7 +14,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, Method, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version, uri::PathAndQuery};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
@@ -46,6 +46,8 @@ pub struct Request {
     pub received_at: Instant,
     /// What the log calls it, unless the client has named it: see [`Request::id`].
     pub number: RequestNumber,
+    /// The path as it was sent, where an application that is mounted below a prefix finds another one in `uri`.
+    pub mounted_path: Option<PathAndQuery>,
 }
 
 /// A number that no other request of this process has, and that says nothing about how many there were.
@@ -79,6 +81,12 @@ impl RequestNumbers {
 }
 
 impl Request {
+    /// The path as the client knows it: what a redirect has to begin with.
+    pub fn sent_path(&self) -> &str {
+        let mounted = self.mounted_path.as_ref();
+        mounted.map_or(self.uri.path(), PathAndQuery::path)
+    }
+
     /// The id for logs: the client's `x-request-id` when that is a plain word of up to 128 bytes, else 32 hexadecimal digits.
     pub fn id(&self) -> String {
         let given = self.headers.get("x-request-id").map(HeaderValue::as_bytes);

@@ -521,6 +521,7 @@ fn handler_can_be_called_without_a_connection() {
             peer: None,
             received_at: Instant::now(),
             number: RequestNumber::default(),
+            mounted_path: None,
         };
         let whole = echo(request).await.into_parts().body.read_all().await;
         assert_eq!(whole.unwrap(), "abc");

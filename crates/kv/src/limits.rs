@@ -48,6 +48,8 @@ pub const REGEX_BYTES_MAX: usize = 1024 * 1024;
 pub const BATCH_WRITES_MAX: usize = 100_000;
 /// Most records that one exchange may compare, and that it may change.
 pub const EXCHANGE_RECORDS_MAX: usize = 10_000;
+/// Bytes of the records of a database on disk that one write may look at and change, if two of the largest values are not more.
+pub const EXCHANGE_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Changes that wait for the owner of one watch; one more, and it has lagged.
 pub const WATCH_CHANGES_MAX: usize = 1_024;

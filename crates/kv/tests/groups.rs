@@ -1,7 +1,9 @@
 //! Writes that wait together and are small, of records that are large: a commit ends with the record that takes it past its size.
 
-use tsumugi_kv::limits::GROUP_BYTES_MAX;
-use tsumugi_kv::{Durability, KvDatabase, RekeySource, SetMode, Spec, Write, WriteResult};
+use tsumugi_kv::limits::{EXCHANGE_BYTES_MAX, GROUP_BYTES_MAX};
+use tsumugi_kv::{
+    Desired, Durability, Expected, KvDatabase, RekeySource, SetMode, Spec, Write, WriteResult,
+};
 
 /// Bytes of one value, and how many records have one.
 const VALUE: usize = 4 << 20;
@@ -113,4 +115,65 @@ fn small_appends_to_one_large_record_share_a_commit() {
     let taken = kv.metrics().commits - before;
     assert!(taken < APPENDS as u64 / 20, "{taken} commits");
     assert_eq!(kv.get(b"text").unwrap().unwrap().len(), VALUE + APPENDS);
+}
+
+#[test]
+fn records_that_one_batch_adds_to_end_a_commit_by_their_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = Spec::disk(folder.path().join("kv"), Durability::Process);
+    let kv = KvDatabase::open(&spec).unwrap();
+    let key = |number: usize| format!("record-{number}");
+    for number in 0..RECORDS {
+        kv.submit_wait(Write::set(key(number), vec![7; VALUE]))
+            .unwrap();
+    }
+    let before = kv.metrics().commits;
+    let appends = (0..RECORDS).map(|number| Write::Append {
+        key: key(number).into(),
+        value: "x".into(),
+        delimiter: "".into(),
+    });
+    let missing = Write::remove("none");
+    let batch = appends.chain([missing, Write::set("last", "1")]);
+    let written = kv.submit_wait(Write::Batch(batch.collect())).unwrap();
+    let WriteResult::Each(each) = written else {
+        panic!("{written:?}")
+    };
+    // Few bytes came, but a commit holds no more than a group's.
+    let taken = usize::try_from(kv.metrics().commits - before).unwrap();
+    let least = RECORDS * VALUE / (GROUP_BYTES_MAX + VALUE);
+    assert!(taken >= least, "{taken} commits, {least} at least");
+    let done = |written: &tsumugi_kv::Result<WriteResult>| matches!(written, Ok(WriteResult::Done));
+    assert_eq!(each.len(), RECORDS + 2);
+    assert!(each[..RECORDS].iter().all(done) && done(&each[RECORDS + 1]));
+    assert!(matches!(each[RECORDS], Ok(WriteResult::Missing)));
+    for number in 0..RECORDS {
+        let value = kv.get(key(number).as_bytes()).unwrap().unwrap();
+        assert_eq!(value.len(), VALUE + 1, "{number}");
+    }
+}
+
+#[test]
+fn exchange_of_more_bytes_than_its_limit_is_refused() {
+    const TOO_MANY: usize = EXCHANGE_BYTES_MAX / VALUE + 1;
+    let folder = tempfile::tempdir().unwrap();
+    let spec = Spec::disk(folder.path().join("kv"), Durability::Process);
+    let kv = KvDatabase::open(&spec).unwrap();
+    let key = |number: usize| format!("record-{number}");
+    for number in 0..TOO_MANY {
+        kv.submit_wait(Write::set(key(number), vec![7; VALUE]))
+            .unwrap();
+    }
+    let exchange = |records: usize| {
+        let expected = (0..records).map(|number| (key(number).into(), Expected::Any));
+        kv.submit_wait(Write::CompareExchangeMulti {
+            expected: expected.collect(),
+            desired: vec![("seen".into(), Desired::Put("1".into(), None))],
+        })
+    };
+    let refused = exchange(TOO_MANY).unwrap_err().to_string();
+    assert!(refused.contains("EXCHANGE_BYTES_MAX"), "{refused}");
+    assert_eq!(kv.get(b"seen").unwrap(), None);
+    exchange(RECORDS).unwrap();
+    assert_eq!(kv.get(b"seen").unwrap().unwrap(), "1");
 }

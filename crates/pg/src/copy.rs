@@ -134,7 +134,7 @@ impl CopyIn {
     pub async fn send(&mut self, data: &[u8]) -> Result<()> {
         for piece in data.chunks(COPY_PIECE_BYTES_MAX) {
             self.connection.room().await;
-            if self.parts.has_news() {
+            if self.parts.has_news() || self.parts.will_fail() {
                 return Err(self.refused().await);
             }
             self.connection
@@ -149,7 +149,7 @@ impl CopyIn {
     /// # Errors
     /// What the server says to the data, [`Error::Lost`].
     pub async fn finish(mut self) -> Result<u64> {
-        if self.parts.has_news() {
+        if self.parts.has_news() || self.parts.will_fail() {
             return Err(self.refused().await);
         }
         self.connection
@@ -167,10 +167,7 @@ impl CopyIn {
                 Part::Messages {
                     tag: tag::ERROR_RESPONSE,
                     bytes,
-                } => {
-                    self.parts.drain().await?;
-                    return Err(server_error(&bytes)?);
-                }
+                } => self.parts.fail_at_end(server_error(&bytes)?),
                 // A second COPY in the same text.
                 Part::CopyIn(_) => self.connection.give_copy_up(),
                 Part::Messages { .. } | Part::Fragment { .. } => {}
@@ -187,9 +184,8 @@ impl CopyIn {
                     tag: tag::ERROR_RESPONSE,
                     bytes,
                 })) => {
-                    let ended = self.parts.drain().await.err();
-                    return ended
-                        .unwrap_or_else(|| server_error(&bytes).unwrap_or_else(|error| error));
+                    let error = server_error(&bytes).unwrap_or_else(|error| error);
+                    self.parts.fail_at_end(error);
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return Error::Protocol(Violation::Unsolicited(tag::READY_FOR_QUERY)),
@@ -232,10 +228,7 @@ impl CopyOut {
                 Some(Part::Messages { tag, bytes }) => match tag {
                     tag::COPY_DATA => self.messages = bytes,
                     tag::COMMAND_COMPLETE => self.rows = completed(&bytes),
-                    tag::ERROR_RESPONSE => {
-                        self.parts.drain().await?;
-                        return Err(server_error(&bytes)?);
-                    }
+                    tag::ERROR_RESPONSE => self.parts.fail_at_end(server_error(&bytes)?),
                     _ => {}
                 },
                 Some(Part::Fragment {

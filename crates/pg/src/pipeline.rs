@@ -303,9 +303,12 @@ fn is_harmless(before: Option<&str>) -> bool {
     if before.ends_with('"') {
         return false;
     }
-    let word = before.rsplit(|character| !is_of_word(character)).next();
-    let word = word.unwrap_or_default().to_ascii_lowercase();
-    word.is_empty() || HARMLESS.binary_search(&&*word).is_ok()
+    let mut words = before.rsplit(|character| !is_of_word(character));
+    let word = words.next().unwrap_or_default();
+    let qualifier = before.strip_suffix(word).unwrap_or_default().trim_end();
+    // What has these names in a schema of its own may do anything.
+    let is_own = !qualifier.ends_with('.');
+    word.is_empty() || is_own && HARMLESS.binary_search(&&*word.to_ascii_lowercase()).is_ok()
 }
 
 fn is_of_word(character: char) -> bool {
@@ -368,4 +371,29 @@ fn reply_index(reply: &ServerReply, statements: usize) -> usize {
         )
     });
     ended.count().min(statements.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn select_reads_unless_it_may_call_what_writes() {
+        let check = |sql: &str, expected: bool| assert_eq!(reads(sql), expected, "{sql}");
+        check("select count(*) from t where lower(a) in ('x')", true);
+        check(
+            "select a.b from a join lateral (select 1) c on (true)",
+            true,
+        );
+        check("select next_number()", false);
+        check("select \"count\"(*) from t", false);
+        check("select audit.count(1)", false);
+        check("select audit . lower ( 'x' )", false);
+        check("select 1 into t", false);
+        check("select lower -- of\n('x')", false);
+        check(
+            "with a as (delete from t returning 1) select * from a",
+            false,
+        );
+    }
 }

@@ -438,7 +438,8 @@ pub(crate) fn failure(reply: &ServerReply) -> Result<Option<Box<ServerError>>> {
 
 /// A COPY FROM STDIN that is run like any other statement would take the requests of others for its data.
 fn refuse_copy_in(sql: &str) -> Result<()> {
-    let mut words = sql.split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_');
+    let text = behind_comments(sql);
+    let mut words = text.split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_');
     let first = words.find(|word| !word.is_empty());
     if first.is_some_and(|word| word.eq_ignore_ascii_case("copy"))
         && words.any(|word| word.eq_ignore_ascii_case("stdin"))
@@ -446,6 +447,33 @@ fn refuse_copy_in(sql: &str) -> Result<()> {
         return Err(Error::Copy("COPY FROM STDIN has to be run by copy_in"));
     }
     Ok(())
+}
+
+/// A text without the comments at its beginning, which nest (PostgreSQL documentation, 4.1.5).
+fn behind_comments(sql: &str) -> &str {
+    let mut rest = sql;
+    let mut depth = 0_usize;
+    loop {
+        rest = match (depth, rest.as_bytes()) {
+            (_, [b'/', b'*', ..]) => {
+                depth += 1;
+                rest.get(2..).unwrap_or_default()
+            }
+            (1.., [b'*', b'/', ..]) => {
+                depth -= 1;
+                rest.get(2..).unwrap_or_default()
+            }
+            (1.., [_, ..]) => {
+                let mut letters = rest.chars();
+                letters.next();
+                letters.as_str()
+            }
+            (0, [b'-', b'-', ..]) => rest.split_once('\n').map_or("", |(_, rest)| rest),
+            (0, [b';', ..]) => rest.get(1..).unwrap_or_default(),
+            (0, [first, ..]) if first.is_ascii_whitespace() => rest.trim_start(),
+            (_, _) => return rest,
+        };
+    }
 }
 
 /// The error in an answer, as one.

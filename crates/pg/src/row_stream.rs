@@ -199,8 +199,7 @@ impl RowStream {
                 tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => self.finish(),
                 tag::ERROR_RESPONSE => {
                     self.finish();
-                    self.parts.drain().await?;
-                    return Err(server_error(&bytes)?);
+                    self.parts.fail_at_end(server_error(&bytes)?);
                 }
                 _ => {}
             }

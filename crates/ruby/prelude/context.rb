@@ -192,11 +192,11 @@ module Tsumugi
 
     def event(data, event: nil, id: nil, reconnect_ms: nil)
       frame = ""
-      frame << "event: #{event}\n" if event
-      frame << "id: #{id}\n" if id
-      frame << "retry: #{reconnect_ms}\n" if reconnect_ms
+      frame << "event: #{one_line("event:", event)}\n" if event
+      frame << "id: #{one_line("id:", id)}\n" if id
+      frame << "retry: #{one_line("reconnect_ms:", reconnect_ms)}\n" if reconnect_ms
       data = JSON.generate(data) unless data.is_a?(String)
-      data.split("\n", -1).each { |line| frame << "data: #{line}\n" }
+      lines(data).each { |line| frame << "data: #{line}\n" }
       @out << frame + "\n"
       self
     end
@@ -204,8 +204,23 @@ module Tsumugi
 
     # Keeps proxies from closing an idle stream; a client never sees it.
     def comment(text = "")
-      @out << ": #{text}\n\n"
+      @out << lines(text).map { |line| ": #{line}\n" }.join + "\n"
       self
+    end
+
+    private
+
+    # A carriage return alone ends a line, too.
+    def lines(text)
+      text = text.gsub("\r\n", "\n").tr("\r", "\n") if text.include?("\r")
+      text.empty? ? [""] : text.split("\n", -1)
+    end
+
+    def one_line(name, value)
+      text = value.to_s
+      raise ArgumentError, "#{name} of an event has a line break or NUL" if ["\n", "\r", "\0"].any? { |sign| text.include?(sign) }
+
+      text
     end
   end
 end

@@ -345,13 +345,13 @@ impl Dispatch for App {
 /// The answer to a request for which the VM has no room.
 #[cold]
 fn no_room(host: &Host) -> HttpResponse {
-    if let Some(count) = host.admission.refused.add() {
-        let max = host.settings.limits.vm_bytes_max;
-        let used = host.vm.memory_used();
+    let max = host.settings.limits.vm_bytes_max;
+    let used = host.vm.memory_used();
+    host.admission.refused.add(move |count| {
         tracing::warn!(
             "vm_bytes_max ({max}) is nearly used up ({used}): {count} requests were answered 503"
         );
-    }
+    });
     HttpResponse::refusal(
         StatusCode::SERVICE_UNAVAILABLE,
         "vm_bytes_max is nearly used up; try again later",

@@ -9,11 +9,17 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Version};
-use tsumugi_http::{HttpResponse, Request, RequestBody, RequestNumber, RouteMatch, RouteTable};
-use tsumugi_server::dispatch::{
-    Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestRefusal,
-    answer,
+use tokio::sync::mpsc::unbounded_channel;
+use tsumugi_http::{
+    Files, HttpLimits, HttpResponse, OnWorker, Request, RequestBody, RequestNumber, RouteMatch,
+    RouteTable,
 };
+use tsumugi_server::dispatch::{
+    Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RefusalCount, RequestDeadline,
+    RequestRefusal, answer,
+};
+
+const LIMIT_MS: u64 = 50;
 
 struct App {
     lifecycle: Lifecycle<()>,
@@ -25,10 +31,14 @@ struct App {
 
 impl App {
     fn waiting(wait: Duration, requests_max: usize) -> Rc<App> {
+        App::with_folders(PublicFolders::default(), wait, requests_max)
+    }
+
+    fn with_folders(folders: PublicFolders, wait: Duration, requests_max: usize) -> Rc<App> {
         let mut router = RouteTable::new();
         router.insert(Method::GET, "/", &[], ()).unwrap();
         Rc::new(App {
-            lifecycle: Lifecycle::new(router, PublicFolders::default(), requests_max, 50),
+            lifecycle: Lifecycle::new(router, folders, requests_max, LIMIT_MS),
             wait,
             begun: Cell::new(0),
             kept: RefCell::default(),
@@ -36,15 +46,20 @@ impl App {
     }
 
     async fn get(self: &Rc<App>) -> HttpResponse {
+        self.visit("/").await
+    }
+
+    async fn visit(self: &Rc<App>, path: &str) -> HttpResponse {
         let request = Request {
             method: Method::GET,
-            uri: "/".parse().unwrap(),
+            uri: path.parse().unwrap(),
             version: Version::HTTP_11,
             headers: HeaderMap::new().into(),
             body: RequestBody::in_memory(Bytes::new()),
             peer: None,
             received_at: Instant::now(),
             number: RequestNumber::default(),
+            mounted_path: None,
         };
         answer(self, Box::new(request)).await
     }
@@ -62,7 +77,7 @@ impl Dispatch for App {
     fn handler(&self, _: &RouteMatch<'_, '_, ()>) {}
 
     fn not_found(&self) -> Option<()> {
-        None
+        Some(())
     }
 
     fn begin(
@@ -188,4 +203,46 @@ fn drain_stops_the_timers_first() {
         local.run_until(app.lifecycle().jobs().drain()).await;
         assert!(app.lifecycle().jobs().stop_signal().is_given());
     });
+}
+
+#[test]
+fn time_in_which_files_are_looked_for_is_no_time_of_the_handler() {
+    const BUSY: Duration = Duration::from_millis(300);
+    let folder = tempfile::tempdir().unwrap();
+    let limits = tsumugi_worker::WorkerLimits {
+        offload_threads_max: 1,
+        ..tsumugi_worker::WorkerLimits::default()
+    };
+    let served = tsumugi_worker::alone(limits, async |worker| {
+        let files = Files::new(OnWorker(worker.clone()), HttpLimits::default());
+        let public = files.folder(folder.path().to_owned(), None).await.unwrap();
+        let folders = PublicFolders::new(vec![(String::new(), public)]);
+        let app = App::with_folders(folders, Duration::ZERO, 1);
+        // The only thread that may look is busy.
+        let busy = worker.offload(|| std::thread::park_timeout(BUSY));
+        let (_, response) = tokio::join!(busy, app.visit("/none"));
+        let (waited, ran) = (response.summary.waited, response.summary.ran);
+        assert!(waited >= BUSY / 2 && ran < BUSY / 2, "{waited:?} {ran:?}");
+        assert_eq!(text(response).await, "at once");
+    });
+    served.unwrap();
+}
+
+#[test]
+fn refusals_of_a_burst_are_all_reported_though_none_follows() {
+    let (reports, mut reported) = unbounded_channel();
+    let refuse = |count: &RefusalCount| {
+        let reports = reports.clone();
+        count.add(move |count| reports.send(count).unwrap());
+    };
+    run(async {
+        let count = RefusalCount::default();
+        (0..5).for_each(|_| refuse(&count));
+        assert_eq!(reported.recv().await, Some(1));
+        let rest = tokio::time::timeout(Duration::from_secs(30), reported.recv());
+        assert_eq!(rest.await.unwrap(), Some(4));
+        // A worker that ends before the second is over.
+        (0..3).for_each(|_| refuse(&count));
+    });
+    assert_eq!(reported.try_recv(), Ok(3));
 }

@@ -212,8 +212,7 @@ impl<S: 'static> AppInstance<S> {
         tracing::error!("{line}: {}", story(&error));
         match self.worker.mode() {
             Mode::Development => {
-                let text = format!("{}\n", story(&error));
-                tsumugi_http::HttpResponse::text(response.status, text).into()
+                tsumugi_http::HttpResponse::refusal(response.status, &story(&error)).into()
             }
             Mode::Production => response,
         }
@@ -421,10 +420,13 @@ fn mounting<S: 'static>(
             Ok(request) => request,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
-        if let Some(uri) =
-            below(request.uri.path(), &inside).and_then(|path| moved(&request.uri, path))
-        {
-            request.uri = uri;
+        let inner_uri = below(request.uri.path(), &inside)
+            .filter(|_| !inside.is_empty())
+            .and_then(|path| moved(&request.uri, path));
+        if let Some(uri) = inner_uri {
+            let sent = std::mem::replace(&mut request.uri, uri);
+            let sent = sent.into_parts().path_and_query;
+            request.mounted_path = request.mounted_path.take().or(sent);
         }
         let answered = inner.answer(request);
         let packing = match inner.compresses() {

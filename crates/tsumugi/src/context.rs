@@ -144,6 +144,7 @@ impl<S> Context<S> {
             peer: self.request.peer,
             received_at: self.request.received_at,
             number: self.request.number,
+            mounted_path: self.request.mounted_path.clone(),
         })
     }
 

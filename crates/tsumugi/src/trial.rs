@@ -189,6 +189,7 @@ impl<S: 'static> Call<S> {
             peer: None,
             received_at: Instant::now(),
             number: RequestNumber::default(),
+            mounted_path: None,
         };
         self.loaded.answer(Box::new(request)).await
     }

@@ -574,3 +574,54 @@ fn wrong_pattern_is_reported_with_its_line() {
     let routes = || Router::<()>::new().route("/{a}x", get(async || ""));
     trial::run(routes, async |_| {});
 }
+
+#[test]
+fn refusal_of_a_handler_says_when_to_come_back() {
+    let routes = || {
+        let refuses = async || {
+            let busy = StatusCode::SERVICE_UNAVAILABLE;
+            Err::<(), _>(Error::refused(busy, "not now"))
+        };
+        Router::<()>::new().route("/", get(refuses))
+    };
+    // In development mode, too.
+    trial::run(routes, async |client| {
+        let reply = client.get("/").await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.header("retry-after")),
+            (503, Some("1"))
+        );
+        assert_eq!(reply.text(), "not now\n");
+    });
+}
+
+#[test]
+fn path_of_a_mounted_application_is_what_was_sent_too() {
+    struct Shown;
+    impl Mount for Shown {
+        fn load(&self, _: &Worker) -> Local<Result<Rc<dyn Mounted>>> {
+            Box::pin(async { Ok(Rc::new(Shown) as Rc<dyn Mounted>) })
+        }
+    }
+    impl Mounted for Shown {
+        fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
+            let text = format!("{} {}", request.uri.path(), request.sent_path());
+            Box::pin(async { HttpResponse::text(StatusCode::OK, text) })
+        }
+
+        fn retire(&self) -> Local<()> {
+            Box::pin(async {})
+        }
+    }
+    check(
+        || {
+            let inner = Router::<()>::new().mount("/b", Shown);
+            Router::new().nest("/a", inner).mount("/", Shown)
+        },
+        &[
+            ("GET /a/b/c?x=1", "200 /c /a/b/c"),
+            ("GET /a/b", "200 / /a/b"),
+            ("GET /c", "200 /c /c"),
+        ],
+    );
+}

@@ -54,7 +54,7 @@ impl WorkerService for Echo {
 }
 
 fn main() -> ExitCode {
-    match serve() {
+    match serve(std::env::args().skip(1)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("echo: {error}");
@@ -63,12 +63,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve() -> Result<u8, BoxError> {
+/// Serves on these addresses until a signal; its exit code.
+pub fn serve(addresses: impl Iterator<Item = String>) -> Result<u8, BoxError> {
     let mut config = Config {
         signals: Signals::Handle,
         ..Config::default()
     };
-    for address in std::env::args().skip(1) {
+    for address in addresses {
         config.listen.push(address.parse()?);
     }
     let server = BoundServer::bind(config)?;

@@ -1,10 +1,13 @@
-//! A whole server process: signals, exit codes, and a shortage of file descriptors. Runs the example `echo`.
+//! A whole server process: signals, exit codes, and a shortage of file descriptors. The process is this program again, as the example
+//! `echo`, so that what is tested is what was just built.
 
+#[path = "../examples/echo.rs"]
+#[allow(dead_code)] // its `main`
+mod echo;
 mod support;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,21 +26,21 @@ impl Echo {
     fn start(before: &str, more: &[&str]) -> Self {
         let mut child = Command::new("sh")
             .args(["-c", &format!("{before} exec \"$@\""), "sh"])
-            .arg(example())
-            .arg("127.0.0.1:0")
-            .args(more)
+            .arg(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "process_serves_until_a_signal_ends_it",
+                "--nocapture",
+            ])
+            .env(LISTEN, [&["127.0.0.1:0"][..], more].concat().join(" "))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on ")
-            .expect("the server did not start")
-            .parse()
-            .unwrap();
+        // What comes before is of the frame that runs tests.
+        let mut lines = output.by_ref().lines().map_while(Result::ok);
+        let address = lines.find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()));
+        let address = address.expect("the server did not start").parse().unwrap();
         let mut echo = Self {
             child,
             output,
@@ -96,19 +99,22 @@ impl Drop for Echo {
     }
 }
 
-/// The example as `cargo test` has built it.
-fn example() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let path = tests
-        .parent()
-        .and_then(Path::parent)
-        .unwrap()
-        .join("examples/echo");
-    assert!(
-        path.exists(),
-        "run `cargo build -p tsumugi-worker --example echo` first"
-    );
-    path
+/// Where the process listens that a test starts.
+const LISTEN: &str = "TSUMUGI_TEST_LISTEN";
+
+#[test]
+fn process_serves_until_a_signal_ends_it() {
+    // In the process that the other tests start.
+    if let Ok(addresses) = std::env::var(LISTEN) {
+        let code = echo::serve(addresses.split(' ').map(str::to_owned)).unwrap();
+        std::process::exit(code.into());
+    }
+    let mut echo = Echo::start("", &[]);
+    let mut client = echo.connect();
+    client.send("line");
+    assert_eq!(client.line().unwrap(), "line");
+    echo.signal(Signal::SIGTERM);
+    assert_eq!(echo.exit_code(), 0);
 }
 
 #[test]

@@ -160,9 +160,10 @@ impl<W: Offload + Spawn> Files<W> {
         let length = end - first;
         let is_head = request.method == Method::HEAD;
         let body = match &opened.file {
-            _ if is_head => HttpBody::Empty,
-            Some(file) if length > 0 => self.stream(file, opened.first.clone(), first, end),
-            _ => HttpBody::from(opened.first.clone()),
+            // Nothing is sent of a file that is unchanged or has no such part, though memory may hold all of it.
+            _ if is_head || length == 0 => HttpBody::Empty,
+            Some(file) => self.stream(file, opened.first.clone(), first, end),
+            None => HttpBody::from(opened.first.clone()),
         };
         let mut response = HttpResponse::new(status, body);
         let headers = &mut response.headers;
@@ -296,7 +297,7 @@ impl<W: Offload + Spawn> Folder<W> {
 /// To the same path with a slash at its end, so that links in the index work.
 fn moved(request: &Request) -> HttpResponse {
     let query = request.uri.query().map(|query| format!("?{query}"));
-    let location = format!("{}/{}", request.uri.path(), query.unwrap_or_default());
+    let location = format!("{}/{}", request.sent_path(), query.unwrap_or_default());
     match HeaderValue::try_from(location) {
         Ok(location) => HttpResponse::new(StatusCode::PERMANENT_REDIRECT, HttpBody::Empty)
             .with(LOCATION, location),

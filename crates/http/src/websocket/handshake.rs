@@ -154,6 +154,7 @@ mod tests {
             peer: None,
             received_at: Instant::now(),
             number: RequestNumber::default(),
+            mounted_path: None,
         }
     }
 

@@ -11,6 +11,7 @@ use super::store::{Store, broken};
 use crate::decide::{Change, Moment, View, decide};
 use crate::engine::nested;
 use crate::error::{Error, Result};
+use crate::limits::EXCHANGE_BYTES_MAX;
 use crate::record::StoredRecord;
 use crate::watch::ChangeEvent;
 use crate::write::{Write, WriteResult};
@@ -34,6 +35,8 @@ pub(super) struct Overlay<'a> {
     entries: BTreeMap<Bytes, Entry>,
     /// Bytes of the values in them. A write may hold few bytes and change large records.
     held: usize,
+    /// How large that may get by the write that is being decided.
+    held_max: usize,
     /// No record has a key below this one.
     first: &'a mut Bytes,
     cleared: bool,
@@ -66,6 +69,7 @@ impl<'a> Overlay<'a> {
             moment,
             entries: BTreeMap::new(),
             held: 0,
+            held_max: usize::MAX,
             first,
             cleared: false,
             events,
@@ -77,19 +81,17 @@ impl<'a> Overlay<'a> {
         self.held
     }
 
-    /// Decides one write, with all those before it done.
+    /// Decides one write of a batch.
+    pub(super) fn apply_part(&mut self, write: Write) -> Result<WriteResult> {
+        write.check(self.moment.value_max)?;
+        self.apply(write)
+    }
+
+    /// Decides one write, with all those before it done. Batches are taken apart before.
     pub(super) fn apply(&mut self, write: Write) -> Result<WriteResult> {
+        self.held_max = self.held + write_holds_max(self.moment);
         match write {
-            Write::Batch(writes) => {
-                let each = writes.into_iter().map(|write| {
-                    write.check(self.moment.value_max)?;
-                    match write {
-                        Write::Batch(_) => Err(nested()),
-                        write => self.apply(write),
-                    }
-                });
-                Ok(WriteResult::Each(each.collect()))
-            }
+            Write::Batch(_) => Err(nested()),
             Write::Clear => self.clear(),
             write => {
                 let moment = self.moment;
@@ -207,7 +209,17 @@ impl<'a> Overlay<'a> {
                         .map(|stored| decode(self.store, stored))
                         .transpose()?
                 };
-                self.held += length(record.as_ref());
+                let held = self.held + length(record.as_ref());
+                if held > self.held_max {
+                    let max = write_holds_max(self.moment);
+                    return Err(Error::TooMany {
+                        what: "bytes of records in one write",
+                        asked: held - (self.held_max - max),
+                        max,
+                        limit: "EXCHANGE_BYTES_MAX",
+                    });
+                }
+                self.held = held;
                 Ok(place.insert(Entry {
                     before: record.as_ref().map(|record| record.expires_ms),
                     record,
@@ -237,6 +249,11 @@ impl<'a> Overlay<'a> {
         }
         Ok(None)
     }
+}
+
+/// Bytes of the records that one write may look at and change: two of the largest values at least.
+fn write_holds_max(moment: Moment) -> usize {
+    EXCHANGE_BYTES_MAX.max(moment.value_max.saturating_mul(2))
 }
 
 fn length(record: Option<&StoredRecord>) -> usize {

@@ -59,6 +59,16 @@ struct WriterFailure {
 /// A write, since when it has waited, and where its answer goes.
 type Submission = (Write, Instant, oneshot::Sender<Result<WriteResult>>);
 
+/// A batch whose writes are decided one after the other, in one group or in several.
+struct RunningBatch {
+    writes: std::vec::IntoIter<Write>,
+    each: Vec<Result<WriteResult>>,
+    /// How many of them earlier groups have committed.
+    committed: usize,
+    submitted_at: Instant,
+    answer: oneshot::Sender<Result<WriteResult>>,
+}
+
 /// Callers of one group with what to answer them.
 struct Waiting {
     answer: oneshot::Sender<Result<WriteResult>>,
@@ -66,6 +76,8 @@ struct Waiting {
     submitted_at: Instant,
     /// Writes that it stands for.
     writes: u64,
+    /// How many of a batch's writes earlier groups have committed, whatever becomes of this one.
+    committed: usize,
 }
 
 impl Writer {
@@ -130,8 +142,9 @@ impl Writer {
         }
         if !writes.is_empty() {
             let mut writes = writes.into_iter();
-            while writes.len() > 0 {
-                self.commit_group(&mut writes);
+            let mut batch = None;
+            while writes.len() > 0 || batch.is_some() {
+                self.commit_group(&mut writes, &mut batch);
             }
             self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
         }
@@ -151,8 +164,12 @@ impl Writer {
     }
 
     /// Commits the first of these writes, as many as change records of [`GROUP_BYTES_MAX`] together, and one at least. Where they cannot be
-    /// committed, none of them is.
-    fn commit_group(&mut self, writes: &mut std::vec::IntoIter<Submission>) {
+    /// committed, none of them is. A batch may begin in one group and go on in the next: its writes are on their own.
+    fn commit_group(
+        &mut self,
+        writes: &mut std::vec::IntoIter<Submission>,
+        batch: &mut Option<RunningBatch>,
+    ) {
         self.heal_if_due();
         let inner = self.inner.clone();
         let events = inner.shared.watches.any().then(Vec::new);
@@ -162,22 +179,7 @@ impl Writer {
             let decided = inner.with_store(|store| {
                 let moment = inner.shared.moment();
                 let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, events);
-                for (write, submitted_at, answer) in writes.by_ref() {
-                    let count = match &write {
-                        Write::Batch(writes) => writes.len() as u64,
-                        _ => 1,
-                    };
-                    let outcome = overlay.apply(write);
-                    waiting.push(Waiting {
-                        answer,
-                        outcome,
-                        submitted_at,
-                        writes: count,
-                    });
-                    if overlay.held() >= GROUP_BYTES_MAX {
-                        break;
-                    }
-                }
+                decide_group(&mut overlay, writes, batch, &mut waiting);
                 Ok(overlay.finish())
             });
             failure = match decided {
@@ -189,14 +191,23 @@ impl Writer {
                 self.first = Bytes::new();
             }
         }
-        if failure.is_some() {
-            for (_, submitted_at, answer) in writes {
-                waiting.push(Waiting {
-                    answer,
-                    outcome: Ok(WriteResult::Done),
-                    submitted_at,
-                    writes: 1,
-                });
+        match &failure {
+            None => {
+                if let Some(batch) = batch {
+                    batch.committed = batch.each.len();
+                }
+            }
+            Some(error) => {
+                waiting.extend(batch.take().map(|batch| batch.fail(error)));
+                for (_, submitted_at, answer) in writes {
+                    waiting.push(Waiting {
+                        answer,
+                        outcome: Ok(WriteResult::Done),
+                        submitted_at,
+                        writes: 1,
+                        committed: 0,
+                    });
+                }
             }
         }
         for one in waiting {
@@ -205,9 +216,14 @@ impl Writer {
     }
 
     fn answer(&self, waiting: Waiting, failure: Option<&Error>) {
-        let answer = match failure {
-            Some(error) => Err(error.clone()),
-            None => waiting.outcome,
+        let answer = match (failure, waiting.outcome) {
+            (None, outcome) => outcome,
+            (Some(error), Ok(WriteResult::Each(mut each))) if waiting.committed > 0 => {
+                let lost = each.iter_mut().skip(waiting.committed);
+                lost.for_each(|written| *written = Err(error.clone()));
+                Ok(WriteResult::Each(each))
+            }
+            (Some(error), _) => Err(error.clone()),
         };
         let counters = &self.inner.shared.counters;
         let failed = match &answer {
@@ -459,6 +475,69 @@ impl Writer {
             bytes: 0,
         };
         self.commit(outcome, 0).is_ok()
+    }
+}
+
+/// Decides as many writes as one commit holds.
+fn decide_group(
+    overlay: &mut Overlay<'_>,
+    writes: &mut std::vec::IntoIter<Submission>,
+    batch: &mut Option<RunningBatch>,
+    waiting: &mut Vec<Waiting>,
+) {
+    loop {
+        if let Some(running) = batch {
+            while let Some(write) = running.writes.next() {
+                running.each.push(overlay.apply_part(write));
+                if overlay.held() >= GROUP_BYTES_MAX && running.writes.len() > 0 {
+                    return;
+                }
+            }
+            waiting.extend(batch.take().map(RunningBatch::end));
+        } else {
+            match writes.next() {
+                Some((Write::Batch(writes), submitted_at, answer)) => {
+                    *batch = Some(RunningBatch {
+                        each: Vec::with_capacity(writes.len()),
+                        writes: writes.into_iter(),
+                        committed: 0,
+                        submitted_at,
+                        answer,
+                    });
+                    continue;
+                }
+                Some((write, submitted_at, answer)) => waiting.push(Waiting {
+                    answer,
+                    outcome: overlay.apply(write),
+                    submitted_at,
+                    writes: 1,
+                    committed: 0,
+                }),
+                None => return,
+            }
+        }
+        if overlay.held() >= GROUP_BYTES_MAX {
+            return;
+        }
+    }
+}
+
+impl RunningBatch {
+    fn end(self) -> Waiting {
+        Waiting {
+            answer: self.answer,
+            writes: self.each.len() as u64,
+            outcome: Ok(WriteResult::Each(self.each)),
+            submitted_at: self.submitted_at,
+            committed: self.committed,
+        }
+    }
+
+    /// What was not decided yet fails, too.
+    fn fail(mut self, error: &Error) -> Waiting {
+        let left = self.writes.len();
+        self.each.extend((0..left).map(|_| Err(error.clone())));
+        self.end()
     }
 }
 

@@ -83,6 +83,8 @@ pub struct Parts {
     reserves: bool,
     /// Pieces of a long message have come and more are to come.
     in_message: bool,
+    /// What the caller gets at the end of the answer.
+    failure: Option<Error>,
 }
 
 impl Parts {
@@ -92,13 +94,14 @@ impl Parts {
             replies,
             reserves: true,
             in_message: false,
+            failure: None,
         }
     }
 
-    /// The next part; none when ReadyForQuery has come.
+    /// The next part; none when ReadyForQuery has come. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Option<Part>> {
         if !self.replies.is_open() {
-            return Ok(None);
+            return self.failure.take().map_or(Ok(None), Err);
         }
         let item = poll_fn(|cx| self.replies.poll_next(cx)).await;
         let chunk = match item {
@@ -122,9 +125,19 @@ impl Parts {
             ReplyChunk::CopyIn(bytes) => Ok(Some(Part::CopyIn(bytes))),
             ReplyChunk::End => {
                 self.end();
-                Ok(None)
+                self.failure.take().map_or(Ok(None), Err)
             }
         }
+    }
+
+    /// The server has refused: [`Parts::next`] fails so once ReadyForQuery has come, also when its caller leaves before and comes back.
+    pub(crate) fn fail_at_end(&mut self, failure: Error) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Whether [`Parts::next`] gives no more data.
+    pub(crate) fn will_fail(&self) -> bool {
+        self.failure.is_some()
     }
 
     /// Throws away what is still to come.

@@ -192,8 +192,13 @@ fn copy_and_the_functions_for_other_statements_do_not_mix() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
-        let wrong = db.query("copy t from stdin", &()).await;
-        assert!(matches!(wrong, Err(Error::Copy(_))));
+        for sql in [
+            "copy t from stdin",
+            "-- some\n /* a /* nested */ one */ ;copy t from stdin",
+        ] {
+            let wrong = db.query(sql, &()).await;
+            assert!(matches!(wrong, Err(Error::Copy(_))), "{sql}");
+        }
         assert!(db.script("copy t from stdin").await.is_err());
         is_clean(&db).await;
         assert!(matches!(db.copy_in("select 1").await, Err(Error::Copy(_))));

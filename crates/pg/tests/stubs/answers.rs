@@ -1,5 +1,10 @@
 //! Answers to statements that no sound server gives. Rule: an error, no panic, no more memory than the bytes that came.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
 use tsumugi_pg::{Config, Connection, Connector, Environment, Error, Result, StatementFate};
 
 use super::{AUTHENTICATION_OK, READY, Step, message, say, stub};
@@ -282,4 +287,96 @@ fn malformed_copy_reply_is_an_error() {
         db.copy_out("x").await.map(drop)
     });
     check(result, "broke the protocol");
+}
+
+/// An error of a statement, which leaves the connection as it is.
+fn refusal() -> Vec<u8> {
+    message(b'E', b"SERROR\0VERROR\0C22012\0Mdivision by zero\0\0")
+}
+
+/// What a call comes to whose future is dropped each time it has to wait.
+async fn asked_anew<T, F: Future<Output = T>>(mut call: impl FnMut() -> F) -> T {
+    loop {
+        {
+            let mut future = pin!(call());
+            let polled = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await;
+            if let Poll::Ready(outcome) = polled {
+                return outcome;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn check_refused<T: std::fmt::Debug>(result: Result<T>) {
+    match result {
+        Err(Error::Server(error)) => assert_eq!(error.code.to_string(), "22012"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn stream_whose_next_is_dropped_still_reports_the_servers_error() {
+    run(async {
+        let one = row(b"\0\x01\0\0\0\x04\0\0\0\x07");
+        let mut script = vec![Step::Message; 3];
+        script.push(say(&[PARSED, NO_PARAMETERS, &described(), READY]));
+        // Bind, Flush, Execute, Flush.
+        script.extend(vec![Step::Message; 4]);
+        script.push(say(&[BOUND, &one, &refusal()]));
+        // Sync.
+        script.extend([Step::Message, say(&[READY]), Step::Silence]);
+        let db = open(script).await;
+        let stream = std::cell::RefCell::new(db.stream("x", &()).await.unwrap());
+        #[allow(clippy::await_holding_refcell_ref)]
+        let next = || async { stream.borrow_mut().next().await };
+        assert_eq!(asked_anew(next).await.unwrap().unwrap().len(), 1);
+        check_refused(asked_anew(next).await);
+        assert!(asked_anew(next).await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn copy_out_whose_next_is_dropped_still_reports_the_servers_error() {
+    run(async {
+        let begun = message(b'H', b"\0\0\x01\0\0");
+        let line = message(b'd', b"1\n");
+        let db = open(vec![
+            Step::Message,
+            say(&[&begun, &line, &refusal()]),
+            Step::Pause(Duration::from_millis(200)),
+            say(&[READY]),
+            Step::Silence,
+        ])
+        .await;
+        let out = std::cell::RefCell::new(db.copy_out("x").await.unwrap());
+        #[allow(clippy::await_holding_refcell_ref)]
+        let next = || async { out.borrow_mut().next().await };
+        assert_eq!(&asked_anew(next).await.unwrap().unwrap()[..], b"1\n");
+        check_refused(asked_anew(next).await);
+        assert!(asked_anew(next).await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn copy_in_whose_send_is_dropped_still_reports_the_servers_error() {
+    run(async {
+        let begun = message(b'G', b"\0\0\x01\0\0");
+        let db = open(vec![
+            Step::Message,
+            say(&[&begun, &refusal()]),
+            Step::Pause(Duration::from_millis(200)),
+            say(&[READY]),
+            Step::Silence,
+        ])
+        .await;
+        let mut copy = db.copy_in("x").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        {
+            let mut sending = pin!(copy.send(b"1\n"));
+            let polled = poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await;
+            assert!(polled.is_pending(), "the server has refused by now");
+        }
+        check_refused(copy.finish().await);
+    });
 }

@@ -27,6 +27,8 @@ enum Step {
     Message,
     /// Sends this.
     Say(Vec<u8>),
+    /// Says nothing for so long.
+    Pause(Duration),
     /// Keeps the connection and says nothing more.
     Silence,
 }
@@ -80,6 +82,7 @@ async fn follow(mut stream: TcpStream, script: Vec<Step>) -> io::Result<()> {
                 read(&mut stream, length).await?;
             }
             Step::Say(bytes) => stream.write_all(&bytes).await?,
+            Step::Pause(time) => tokio::time::sleep(time).await,
             Silence => std::future::pending().await,
         }
     }

@@ -117,6 +117,7 @@ fn request<'c>(
         peer: Some(([127, 0, 0, 1], 0).into()),
         received_at: Instant::now(),
         number: tsumugi_http::RequestNumber::default(),
+        mounted_path: None,
     })
 }
 

@@ -137,10 +137,18 @@ fn headers_hash<'c>(scope: &'c Scope<'c>, headers: &http::HeaderMap) -> Result<'
         scope.hash_set(
             hash,
             scope.string(name.as_str())?,
-            scope.string(values.join(&b", "[..]))?,
+            scope.string(values.join(separator(name.as_str())))?,
         )?;
     }
     Ok(hash)
+}
+
+/// What stands between several values of a name. HTTP/2 may send each cookie by itself (RFC 9113 section 8.2.3).
+fn separator(name: &str) -> &'static [u8] {
+    match name.eq_ignore_ascii_case("cookie") {
+        true => b"; ",
+        false => b", ",
+    }
 }
 
 fn header_value<'c>(
@@ -370,12 +378,7 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         if values.is_empty() {
             return Ok(Value::nil());
         }
-        let separator: &[u8] = if name.eq_ignore_ascii_case("cookie") {
-            b"; "
-        } else {
-            b", "
-        };
-        scope.string(values.join(separator))
+        scope.string(values.join(separator(&name)))
     })?;
     natives.plain("request_headers", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;

@@ -34,6 +34,13 @@ get("/transaction") do
   end
   db.query("select born from people where id = 1").first[:born]
 end
+get("/taken") do
+  db.execute "insert into people (id, name) values (?, ?)", 1, "again"
+rescue DB::UniqueViolation
+  "taken"
+rescue DB::Error => error
+  "#{error.class}"
+end
 get("/builder") { db[:people].where(id: 1..5).order(:id).select(:id, :name).all.map(&:to_h) }
 get("/stream_rows") { stream db.stream("select * from people order by id"), as: :json }
 get("/page") { render "page", names: %w[a < &], title: "T" }

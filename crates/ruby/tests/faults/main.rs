@@ -70,6 +70,7 @@ const VISITS: &[Visit] = &[
     ("GET", "/rows", "", "", 200),
     ("GET", "/values", "", "", 200),
     ("GET", "/transaction", "", "", 200),
+    ("GET", "/taken", "", "", 200),
     ("GET", "/builder", "", "", 200),
     ("GET", "/stream_rows", "", "", 200),
     ("GET", "/page", "", "", 200),
@@ -127,6 +128,7 @@ fn request((method, path, content_type, body, _): Visit) -> Box<Request> {
         peer: None,
         received_at: Instant::now(),
         number: RequestNumber::default(),
+        mounted_path: None,
     })
 }
 

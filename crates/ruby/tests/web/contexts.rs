@@ -36,3 +36,33 @@ fn block_of_a_stream_still_has_the_request() {
 fn branches_of_a_handler_have_the_request() {
     check(&["/branch?q=here"], "here /branch");
 }
+
+#[test]
+fn event_has_the_fields_it_is_given_and_no_others() {
+    let app = r##"
+get("/lines") { events { |out| out.event("a\r\nb\rc", event: "news", id: 7); out.event("", event: "empty"); out.comment("x\ndata: y") } }
+get("/name") { events { |out| out.event("a", event: query[:field]) } }
+get("/id") { events { |out| out.event("a", id: query[:field]) } }
+"##;
+    let rig = Rig::serve(app);
+    assert_eq!(
+        rig.get("/lines").text(),
+        "event: news\nid: 7\ndata: a\ndata: b\ndata: c\n\nevent: empty\ndata: \n\n: x\n: data: y\n\n"
+    );
+    for path in ["/name", "/id"] {
+        assert_eq!(
+            rig.get(&format!("{path}?field=x"))
+                .text()
+                .matches('\n')
+                .count(),
+            3
+        );
+        for smuggled in ["x%0Adata:%20b", "x%0Ddata:%20b", "x%00"] {
+            let answer = rig.get(&format!("{path}?field={smuggled}"));
+            assert!(
+                !answer.text().contains("data"),
+                "{path} {smuggled}: {answer:?}"
+            );
+        }
+    }
+}

@@ -99,7 +99,8 @@ fn name_or_attribute_cannot_smuggle_in_another() {
 fn signed_cookie_cannot_be_changed_or_used_under_another_name() {
     let app = "get('/set') { cookies.signed[:id] = 7; status 204 }
 get('/') { [cookies.signed[:id], cookies.signed[:other]] }
-get('/old') { cookies.signed.set :id, 7, expires: Time.at(1_000); status 204 }";
+get('/old') { cookies.signed.set :id, 7, expires: Time.at(1_000); status 204 }
+get('/oldest') { cookies.signed.set :id, 7, expires: Time.at(0); status 204 }";
     let rig = Rig::serve(app);
     let read = |cookie: &str| {
         rig.send("GET", "/", &[&format!("cookie: {cookie}")], b"")
@@ -110,8 +111,10 @@ get('/old') { cookies.signed.set :id, 7, expires: Time.at(1_000); status 204 }";
     assert_eq!(read(&cookie.replace("id=", "other=")), "[null,null]");
     assert_eq!(read(&cookie.replace("v1.0", "v1.9")), "[null,null]");
     assert_eq!(read("id=7"), "[null,null]");
-    let old = rig.get("/old").cookie("id").unwrap();
-    assert_eq!(read(&old), "[null,null]");
+    for path in ["/old", "/oldest"] {
+        let old = rig.get(path).cookie("id").unwrap();
+        assert_eq!(read(&old), "[null,null]", "{path}");
+    }
 }
 
 #[test]
@@ -123,4 +126,15 @@ get('/go') { redirect \"/x\\r\\nset-cookie: a=b\" }";
     let answer = rig.get("/go");
     assert_eq!(answer.status, 500);
     assert_eq!(answer.cookie("a"), None);
+}
+
+#[test]
+fn cookies_in_several_fields_are_one_header() {
+    let app = "get('/') { [headers['cookie'], headers.to_h['cookie'], headers['x-a'], headers.to_h['x-a'], cookies.to_h] }";
+    let rig = Rig::serve(app);
+    let fields = ["cookie: a=1", "cookie: b=2", "x-a: 1", "x-a: 2"];
+    assert_eq!(
+        rig.send("GET", "/", &fields, b"").text(),
+        "[\"a=1; b=2\",\"a=1; b=2\",\"1, 2\",\"1, 2\",{\"a\":\"1\",\"b\":\"2\"}]"
+    );
 }

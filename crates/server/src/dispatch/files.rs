@@ -27,7 +27,9 @@ impl PublicFolders {
             let Some(below) = below(path, prefix) else {
                 continue;
             };
-            let response = match path.len() == prefix.len() {
+            // The folder itself without the slash at its end: that of this prefix, or that of the prefix where the application is mounted.
+            let lacks_slash = below == "/" && !request.sent_path().ends_with('/');
+            let response = match lacks_slash {
                 true => folder.redirect(request).await,
                 false => folder.answer(request, below).await,
             };

@@ -216,9 +216,11 @@ impl<A: Dispatch> RouteMiss<A> {
             unrouted,
             job,
         } = self;
+        let since = Instant::now();
         if let Some(response) = app.lifecycle().folders.answer(&request).await {
             return response;
         }
+        let looked = since.elapsed();
         let mut rest = Some((request, unrouted, job));
         let step = poll_fn(|cx| {
             let Some((request, unrouted, job)) = rest.take() else {
@@ -226,11 +228,18 @@ impl<A: Dispatch> RouteMiss<A> {
             };
             Poll::Ready(elsewhere(&app, cx, request, unrouted, job))
         });
-        match step.await {
+        let mut response = match step.await {
             Step::Done(response) => response,
             Step::Waits(rest) => rest.end(app).await,
             Step::Files(_) => unreachable!("the folders have been asked"),
+        };
+        // The handler, if there was one, did not run while files were looked for.
+        let summary = &mut response.summary;
+        if let Some(ran) = summary.ran.checked_sub(looked) {
+            summary.ran = ran;
+            summary.waited += looked;
         }
+        response
     }
 }
 

@@ -35,9 +35,9 @@ impl Permits {
         if self.waiting.get() < max {
             return Ok(());
         }
-        if let Some(count) = self.refused.add() {
+        self.refused.add(move |count| {
             tracing::warn!("requests_max ({max}) is reached: {count} requests were answered 503");
-        }
+        });
         Err(RequestRefusal::Busy { max })
     }
 

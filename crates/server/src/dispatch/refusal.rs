@@ -1,7 +1,7 @@
 //! Requests that get another answer than their handler's, in the words that both faces use. Rule: a refusal names the limit.
 
-use std::cell::Cell;
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
@@ -51,25 +51,73 @@ impl fmt::Display for RequestRefusal {
     }
 }
 
-/// Refusals since the last line about them. A server that is too busy has no time for a line each.
+/// Refusals since the last line about them. A server that is too busy has no time for a line each: there is one a second.
 #[derive(Debug, Default)]
-pub struct RefusalCount {
-    count: Cell<u64>,
-    line: Cell<Option<Instant>>,
+pub struct RefusalCount(Arc<Mutex<RefusalBacklog>>);
+
+#[derive(Debug, Default)]
+struct RefusalBacklog {
+    count: u64,
+    line: Option<Instant>,
 }
 
 impl RefusalCount {
-    /// Counts one more; the number when it is time for a line about so many: once a second.
-    pub fn add(&self) -> Option<u64> {
-        let count = self.count.get() + 1;
+    /// Counts one more. `report` gets the number when it is time for a line about so many: at once, or a second after the last line,
+    /// also when no further refusal comes.
+    pub fn add(&self, report: impl FnOnce(u64) + Send + 'static) {
+        let mut backlog = lock(&self.0);
+        backlog.count += 1;
         let now = Instant::now();
-        let line = self.line.get();
-        if line.is_some_and(|line| now - line < Duration::from_secs(1)) {
-            self.count.set(count);
-            return None;
+        let due = backlog.line.map_or(now, |line| line + LINE_EVERY);
+        if due <= now {
+            let count = backlog.take(now);
+            drop(backlog);
+            return report(count);
         }
-        self.count.set(0);
-        self.line.set(Some(now));
-        Some(count)
+        // The first of those that wait brings the line about all of them.
+        let is_first = backlog.count == 1;
+        // A runtime that ends drops what is spawned at once, which takes the lock.
+        drop(backlog);
+        if is_first && let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let late = LateReport {
+                backlog: Arc::clone(&self.0),
+                report: Some(report),
+            };
+            runtime.spawn(async move {
+                tokio::time::sleep_until(due.into()).await;
+                drop(late);
+            });
+        }
     }
+}
+
+/// How often there is a line.
+const LINE_EVERY: Duration = Duration::from_secs(1);
+
+impl RefusalBacklog {
+    fn take(&mut self, now: Instant) -> u64 {
+        self.line = Some(now);
+        std::mem::take(&mut self.count)
+    }
+}
+
+/// Reports when it is dropped, which is when its time has come or its worker ends.
+struct LateReport<F: FnOnce(u64)> {
+    backlog: Arc<Mutex<RefusalBacklog>>,
+    report: Option<F>,
+}
+
+impl<F: FnOnce(u64)> Drop for LateReport<F> {
+    fn drop(&mut self) {
+        let count = lock(&self.backlog).take(Instant::now());
+        if let Some(report) = self.report.take()
+            && count > 0
+        {
+            report(count);
+        }
+    }
+}
+
+fn lock(backlog: &Mutex<RefusalBacklog>) -> MutexGuard<'_, RefusalBacklog> {
+    backlog.lock().unwrap_or_else(PoisonError::into_inner)
 }

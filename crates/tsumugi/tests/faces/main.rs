@@ -5,6 +5,7 @@ mod application;
 mod conditions;
 mod fetching;
 mod inserts;
+mod mounted;
 mod refusals;
 mod requests;
 mod stored;

@@ -16,11 +16,11 @@ pub(crate) fn raise<'c>(scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
 }
 
 fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>> {
-    let class = scope.constant("DB")?;
-    let name = Value::symbol(scope.intern(error.kind()));
-    let class = match scope.call(class, "const_get", &[name]) {
+    let class = match scope.constant(&format!("DB::{}", error.kind())) {
         Ok(class) => class,
-        Err(_) => scope.constant("DB::Error")?,
+        // Some kinds have no class of their own. What else stops the look-up, such as a full VM, is no error of a database.
+        Err(raised) if scope.report(raised).class == "NameError" => scope.constant("DB::Error")?,
+        Err(raised) => return Err(raised),
     };
     let exception = scope.error_of(class, error.to_string()).0;
     let set = |name: &str, value| scope.set_ivar(exception, scope.intern(name), value);

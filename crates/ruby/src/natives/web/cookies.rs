@@ -77,7 +77,7 @@ fn install_signed<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let name = text(scope, call.argument(0), "a cookie's name")?;
         let value = text(scope, call.argument(1), "a signed cookie's value")?;
         let expires = match call.argument(2).as_integer() {
-            Some(seconds) => u64::try_from(seconds).unwrap_or(1), // the past is long ago
+            Some(seconds) => u64::try_from(seconds).unwrap_or(0).max(1), // the past is long ago; 0 is no end
             None => 0,
         };
         let signer = signer(host, scope)?;
