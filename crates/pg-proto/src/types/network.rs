@@ -51,11 +51,6 @@ impl Inet {
     pub const fn prefix(self) -> u8 {
         self.prefix
     }
-
-    /// Whether this is a `cidr`.
-    pub const fn is_network(self) -> bool {
-        self.network
-    }
 }
 
 const fn width(address: IpAddr) -> u8 {

@@ -129,11 +129,6 @@ impl Array {
     pub fn values(&self) -> &[Value] {
         &self.values
     }
-
-    /// The items, the last index running fastest.
-    pub fn into_values(self) -> Vec<Value> {
-        self.values
-    }
 }
 
 impl<'a> Decode<'a> for Value {
