@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::schema::{Applied, Migration, Migrator, News, State};
+use tsumugi_db::schema::{Migration, MigrationStatus, Migrator, News, State};
 use tsumugi_db::{Database, Error, Options, Result, Rows, Transaction, values};
 use tsumugi_sql::schema::{Table, alter, foreign, increments, integer, string};
 use tsumugi_testkit::postgres::Server;
@@ -209,7 +209,7 @@ fn broken() -> Migration {
     })
 }
 
-fn shown(status: Vec<Applied>) -> String {
+fn shown(status: Vec<MigrationStatus>) -> String {
     let lines = status.iter().map(|one| {
         let applied = one.state != State::Pending;
         assert_eq!(one.applied_at.is_empty(), !applied, "{one:?}");

@@ -3,28 +3,28 @@
 
 use std::sync::{Arc, Mutex};
 
-use tsumugi_db::{PoolScope, Snapshot, Watched};
+use tsumugi_db::{DatabaseWatch, PoolScope, Snapshot};
 use tsumugi_http::exposition::{Exposition, MetricKind};
 
 /// What one worker sees of its databases.
 #[derive(Debug, Default)]
-pub(crate) struct Databases(Mutex<Vec<Seen>>);
+pub(crate) struct Databases(Mutex<Vec<DatabaseSample>>);
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct DatabaseSample {
     name: Arc<str>,
     extent: PoolScope,
     figures: Snapshot,
 }
 
 impl Databases {
-    /// Looks at the databases of a worker's applications. Waits for nobody: while somebody reads, what was seen before stays.
-    pub(crate) fn look<'w>(&self, watched: impl Iterator<Item = &'w Watched>) {
+    /// Looks at the databases of a worker's applications. Does not wait: while another worker reads, the last figures stay.
+    pub(crate) fn look<'w>(&self, watched: impl Iterator<Item = &'w DatabaseWatch>) {
         let Ok(mut shown) = self.0.try_lock() else {
             return;
         };
         shown.clear();
-        let mut distinct: Vec<&Watched> = Vec::new();
+        let mut distinct: Vec<&DatabaseWatch> = Vec::new();
         for watched in watched {
             if distinct.iter().any(|other| other.is(watched)) {
                 continue;
@@ -33,11 +33,12 @@ impl Databases {
             let Some(figures) = watched.snapshot() else {
                 continue;
             };
-            let same =
-                |seen: &&mut Seen| seen.name == *watched.name() && seen.extent == watched.extent();
+            let same = |seen: &&mut DatabaseSample| {
+                seen.name == *watched.name() && seen.extent == watched.extent()
+            };
             match shown.iter_mut().find(same) {
                 Some(seen) => seen.figures += figures,
-                None => shown.push(Seen {
+                None => shown.push(DatabaseSample {
                     name: Arc::clone(watched.name()),
                     extent: watched.extent(),
                     figures,
@@ -46,7 +47,7 @@ impl Databases {
         }
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    fn seen(&self) -> Vec<DatabaseSample> {
         let seen = self.0.lock();
         seen.map_or_else(
             |poisoned| poisoned.into_inner().clone(),
@@ -58,10 +59,10 @@ impl Databases {
 /// One sample: the worker, unless all share the connections, and what it saw.
 struct Row {
     worker: Option<String>,
-    seen: Seen,
+    seen: DatabaseSample,
 }
 
-/// Writes what all workers saw. Connections that they share are told once.
+/// Writes what all workers saw. Connections that they share are written once.
 pub(crate) fn write<'a>(
     workers: impl Iterator<Item = (usize, &'a Databases)>,
     text: &mut Exposition,
@@ -70,8 +71,8 @@ pub(crate) fn write<'a>(
     for (worker, databases) in workers {
         for seen in databases.seen() {
             let shared = seen.extent == PoolScope::Process;
-            let told = |row: &Row| row.worker.is_none() && row.seen.name == seen.name;
-            if !(shared && rows.iter().any(told)) {
+            let written = |row: &Row| row.worker.is_none() && row.seen.name == seen.name;
+            if !(shared && rows.iter().any(written)) {
                 let worker = (!shared).then(|| worker.to_string());
                 rows.push(Row { worker, seen });
             }
@@ -88,7 +89,7 @@ fn family(
     rows: &[Row],
     text: &mut Exposition,
     (name, kind, help): (&str, MetricKind, &str),
-    of: impl Fn(&Seen) -> f64,
+    of: impl Fn(&DatabaseSample) -> f64,
 ) {
     text.family(name, kind, help);
     for row in rows {

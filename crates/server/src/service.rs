@@ -17,7 +17,7 @@ use tsumugi_http::{
 };
 use tsumugi_worker::{BoxError, Connection, Current, Peer, WorkerHandle};
 
-use crate::application::{Application, Program, Shown, VmFigures};
+use crate::application::{AdminView, Application, Program, VmFigures};
 use crate::front::{Column, Front};
 
 /// How often a worker shows the figures of its applications.
@@ -221,7 +221,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
 
 impl Column {
     /// Keeps what applications show, for the admin thread, which need not ask a worker that may be stuck.
-    fn look(&self, shown: Vec<Shown<'_>>) {
+    fn look(&self, shown: Vec<AdminView<'_>>) {
         let vms = || shown.iter().filter_map(|shown| shown.vm);
         self.vm.store(vms().next().is_some(), Relaxed);
         let sum = |of: fn(VmFigures) -> usize| vms().map(|vm| of(vm) as u64).sum();

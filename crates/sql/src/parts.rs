@@ -317,16 +317,16 @@ pub(crate) enum Body {
 
 /// A query, or `raw("…", values)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named(pub(crate) Body);
+pub struct QueryOrRaw(pub(crate) Body);
 
-impl From<Query> for Named {
+impl From<Query> for QueryOrRaw {
     fn from(query: Query) -> Self {
         Self(Body::Query(query))
     }
 }
 
 /// A raw expression is the whole text of the query; any other selects that expression.
-impl From<Expr> for Named {
+impl From<Expr> for QueryOrRaw {
     fn from(expr: Expr) -> Self {
         match expr.node() {
             Node::Raw(raw) => Self(Body::Raw(raw.clone())),

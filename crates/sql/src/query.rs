@@ -8,7 +8,7 @@ use crate::expr::{Distinct, Expr, Node};
 use crate::limits::DEPTH_MAX;
 use crate::name::Name;
 use crate::parts::{
-    Conflict, Cte, Item, Join, JoinKind, Lock, Named, Order, Origin, Several, Source, Wait,
+    Conflict, Cte, Item, Join, JoinKind, Lock, Order, Origin, QueryOrRaw, Several, Source, Wait,
 };
 use crate::record::Record;
 
@@ -267,7 +267,7 @@ impl Query {
 
     /// A named query that this one can read from.
     #[must_use]
-    pub fn with_query(self, name: impl Into<Name>, query: impl Into<Named>) -> Self {
+    pub fn with_query(self, name: impl Into<Name>, query: impl Into<QueryOrRaw>) -> Self {
         self.cte(name.into(), Vec::new(), query.into())
     }
 
@@ -277,14 +277,14 @@ impl Query {
         self,
         name: impl Into<Name>,
         columns: impl IntoIterator<Item = N>,
-        query: impl Into<Named>,
+        query: impl Into<QueryOrRaw>,
     ) -> Self {
         let columns = columns.into_iter().map(Into::into).collect();
         self.cte(name.into(), columns, query.into())
             .with(|parts| parts.recursive = true)
     }
 
-    fn cte(self, name: Name, columns: Vec<Name>, Named(body): Named) -> Self {
+    fn cte(self, name: Name, columns: Vec<Name>, QueryOrRaw(body): QueryOrRaw) -> Self {
         let depth = match &body {
             crate::parts::Body::Query(query) => query.depth(),
             crate::parts::Body::Raw(_) => 0,

@@ -44,7 +44,7 @@ pub fn pieces(sql: &str, lexicon: Lexicon) -> impl Iterator<Item = Piece<'_>> {
 
 /// A piece of the text that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent<'a> {
+pub enum SentPiece<'a> {
     /// What stays as it is.
     Same(&'a str),
     /// `??`, for which one question mark is sent.
@@ -54,25 +54,25 @@ pub enum Sent<'a> {
 }
 
 /// Calls `each` for what is sent instead of `sql`, piece by piece, with the offset in `sql` in bytes.
-pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(Sent<'a>, usize)) {
+pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(SentPiece<'a>, usize)) {
     let (mut at, mut number) = (0, 0);
     for piece in pieces(sql, lexicon) {
         let mut left = piece.text;
         while piece.kind == Kind::Code
             && let Some((before, after)) = left.split_once('?')
         {
-            each(Sent::Same(before), at);
+            each(SentPiece::Same(before), at);
             at += before.len();
             if let Some(after) = after.strip_prefix('?') {
-                each(Sent::Question, at);
+                each(SentPiece::Question, at);
                 (at, left) = (at + 2, after);
             } else {
                 number += 1;
-                each(Sent::Placeholder(number), at);
+                each(SentPiece::Placeholder(number), at);
                 (at, left) = (at + 1, after);
             }
         }
-        each(Sent::Same(left), at);
+        each(SentPiece::Same(left), at);
         at += left.len();
     }
 }
@@ -206,12 +206,12 @@ mod tests {
         ] {
             let mut out = String::new();
             translate(sql, dialect.lexicon, |sent, at| match sent {
-                Sent::Same(text) => {
+                SentPiece::Same(text) => {
                     assert_eq!(sql.get(at..at + text.len()), Some(text));
                     out.push_str(text);
                 }
-                Sent::Question => out.push('?'),
-                Sent::Placeholder(number) => out += &format!(":{number}"),
+                SentPiece::Question => out.push('?'),
+                SentPiece::Placeholder(number) => out += &format!(":{number}"),
             });
             assert_eq!(out, expected, "{}", dialect.name);
         }

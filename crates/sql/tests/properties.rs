@@ -1,7 +1,7 @@
 //! What holds for every query: found by making many of them at random, from a fixed seed. Not what their SQL says: see `golden/`.
 //! Rule: a failure names the seed of the one query that fails.
 
-use tsumugi_sql::scan::{Kind, Sent, pieces, translate};
+use tsumugi_sql::scan::{Kind, SentPiece, pieces, translate};
 use tsumugi_sql::{
     Conflict, Dialect, Error, Expr, FIREBIRD, Key, POSTGRES, Query, Record, SQLITE, Statement,
     Value, all, any, call, col, count, desc, exists, limits, raw, record, sum, table, values,
@@ -138,7 +138,7 @@ fn placeholders(statement: &Statement, dialect: &Dialect) -> usize {
         }
     } else {
         translate(&statement.sql, dialect.lexicon, |sent, _| {
-            found += usize::from(matches!(sent, Sent::Placeholder(_)));
+            found += usize::from(matches!(sent, SentPiece::Placeholder(_)));
         });
     }
     found

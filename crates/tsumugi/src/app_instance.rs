@@ -13,7 +13,7 @@ use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
     RequestRefusal, below, client_gone, feed,
 };
-use tsumugi_server::{Mode, Shown};
+use tsumugi_server::{AdminView, Mode};
 
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, story};
@@ -23,7 +23,7 @@ use crate::ledger::Ledger;
 use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
-use crate::router::{Mounted, Placed, RouteLine, Router, translated};
+use crate::router::{MountSpec, MountedApp, RouteLine, Router, translated};
 use crate::session::{RequestSession, SessionStore};
 use crate::settings::Settings;
 use crate::streaming::Output;
@@ -34,7 +34,7 @@ pub struct AppInstance<S> {
     state: Rc<S>,
     worker: Worker,
     lines: Vec<RouteLine>,
-    lifecycle: Lifecycle<Routed<S>>,
+    lifecycle: Lifecycle<RouteTarget<S>>,
     not_found: Option<Endpoint<S>>,
     /// The longest prefix first.
     mounts: Vec<Mounting<S>>,
@@ -44,7 +44,7 @@ pub struct AppInstance<S> {
 }
 
 /// What a route leads to.
-pub struct Routed<S> {
+pub struct RouteTarget<S> {
     names: Rc<[Rc<str>]>,
     endpoint: Endpoint<S>,
 }
@@ -52,7 +52,7 @@ pub struct Routed<S> {
 struct Mounting<S> {
     prefix: String,
     endpoint: Endpoint<S>,
-    mounted: Rc<dyn Mounted>,
+    mounted: Rc<dyn MountedApp>,
 }
 
 impl<S: Plugin> AppInstance<S> {
@@ -133,11 +133,11 @@ impl<S> AppInstance<S> {
     }
 
     /// What the admin pages show: what this worker's plugins have opened, and what is mounted.
-    pub(crate) fn show(&self) -> Shown<'_> {
-        let mut shown = Shown {
+    pub(crate) fn show(&self) -> AdminView<'_> {
+        let mut shown = AdminView {
             databases: vec![self.ledger.databases.borrow()],
             stores: self.ledger.stores(),
-            ..Shown::default()
+            ..AdminView::default()
         };
         for mounting in &self.mounts {
             shown.add(mounting.mounted.show());
@@ -258,16 +258,16 @@ pub struct PendingRequest<S: 'static> {
 }
 
 impl<S: 'static> Dispatch for AppInstance<S> {
-    type Route = Routed<S>;
+    type Route = RouteTarget<S>;
     type Handler = EndpointCall<S>;
     type Waiting = PendingRequest<S>;
 
-    fn lifecycle(&self) -> &Lifecycle<Routed<S>> {
+    fn lifecycle(&self) -> &Lifecycle<RouteTarget<S>> {
         &self.lifecycle
     }
 
-    fn handler(&self, found: &RouteMatch<'_, '_, Routed<S>>) -> EndpointCall<S> {
-        let Routed { names, endpoint } = found.value;
+    fn handler(&self, found: &RouteMatch<'_, '_, RouteTarget<S>>) -> EndpointCall<S> {
+        let RouteTarget { names, endpoint } = found.value;
         EndpointCall {
             endpoint: Rc::clone(endpoint),
             captures: captures(&found.captures, names),
@@ -362,7 +362,9 @@ impl<S> EndpointCall<S> {
 }
 
 /// The routes with their middleware around them.
-fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::RouteTable<Routed<S>>> {
+fn router<S: 'static>(
+    declared: &mut Router<S>,
+) -> Result<tsumugi_http::RouteTable<RouteTarget<S>>> {
     let mut router = tsumugi_http::RouteTable::new();
     for route in std::mem::take(&mut declared.routes) {
         let place = |error: Error| {
@@ -380,7 +382,7 @@ fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::RouteTab
             let name = segment.strip_prefix([':', '*'])?;
             Some(Rc::from(name))
         });
-        let routed = Routed {
+        let routed = RouteTarget {
             names: names.collect(),
             endpoint: declared.around_handler(route.endpoint),
         };
@@ -407,10 +409,10 @@ async fn folders<S>(worker: &Worker, declared: &mut Router<S>) -> Result<PublicF
 
 fn mounting<S: 'static>(
     declared: &Router<S>,
-    placed: Placed<S>,
-    mounted: Rc<dyn Mounted>,
+    placed: MountSpec<S>,
+    mounted: Rc<dyn MountedApp>,
 ) -> Mounting<S> {
-    let Placed {
+    let MountSpec {
         prefix,
         inner: further,
         ..

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::{Db, Local, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
-use tsumugi_db::schema::{Applied, News};
+use tsumugi_db::schema::{MigrationStatus, News};
 use tsumugi_server::table;
 
 use crate::stdout::print;
@@ -134,11 +134,11 @@ fn report(news: News) {
     }
 }
 
-fn status(migrations: Vec<Applied>) -> String {
+fn status(migrations: Vec<MigrationStatus>) -> String {
     if migrations.is_empty() {
         return "there is no migration\n".to_owned();
     }
-    let row = |one: Applied| [one.state.to_string(), one.name, one.applied_at];
+    let row = |one: MigrationStatus| [one.state.to_string(), one.name, one.applied_at];
     let rows: Vec<[String; 3]> = migrations.into_iter().map(row).collect();
     table::aligned(&rows)
 }

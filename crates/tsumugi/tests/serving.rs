@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tsumugi::{
-    Accepted, Db, HttpResponse, Kv, Local, Mount, Mounted, Plugin, Program, Request, Result,
+    Accepted, Db, HttpResponse, Kv, Local, Mount, MountedApp, Plugin, Program, Request, Result,
     Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::admin::AdminSource as _;
@@ -107,12 +107,12 @@ async fn socket(_: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
 struct Plain;
 
 impl Mount for Plain {
-    fn load(&self, _: &Worker) -> Local<Result<std::rc::Rc<dyn Mounted>>> {
-        Box::pin(async { Ok(std::rc::Rc::new(Plain) as std::rc::Rc<dyn Mounted>) })
+    fn load(&self, _: &Worker) -> Local<Result<std::rc::Rc<dyn MountedApp>>> {
+        Box::pin(async { Ok(std::rc::Rc::new(Plain) as std::rc::Rc<dyn MountedApp>) })
     }
 }
 
-impl Mounted for Plain {
+impl MountedApp for Plain {
     fn answer(&self, _: Box<Request>) -> Local<HttpResponse> {
         Box::pin(async { HttpResponse::text(http::StatusCode::OK, "a".repeat(5000)) })
     }

@@ -31,7 +31,7 @@ mod values;
 use bytes::BytesMut;
 
 pub use row::{Column, Row, Rows};
-pub use statement::{Bind, Execute, Parse, Prepared, parse};
+pub use statement::{Bind, Execute, Parse, TypedStatement, parse};
 pub use values::Values;
 
 use crate::backend::{Message, ServerError};

@@ -3,7 +3,7 @@
 
 use super::column::{Column, Kind, Nulls};
 use super::describe::Description;
-use super::known::Known;
+use super::known_table::KnownTable;
 use super::{Index, Keys, Table};
 use crate::dialect::{Dialect, Family, Schemas};
 use crate::error::{Error, Result, usage};
@@ -31,7 +31,7 @@ enum Step {
 
 /// The statements of an alteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Altered {
+pub struct AlterationSql {
     /// One after the other, in one transaction.
     pub statements: Vec<String>,
     /// Whether a table is made anew.
@@ -136,10 +136,10 @@ impl Alteration {
     }
 
     /// The statements for the table that was found: what it is now decides how SQLite and Firebird change it.
-    pub fn statements_for(&self, found: &Description, dialect: &Dialect) -> Result<Altered> {
+    pub fn statements_for(&self, found: &Description, dialect: &Dialect) -> Result<AlterationSql> {
         match dialect.family {
             Family::Postgres => self.statements(dialect, None),
-            Family::Firebird => self.statements_knowing(Known::of(found), dialect),
+            Family::Firebird => self.statements_knowing(KnownTable::of(found), dialect),
             Family::Sqlite => {
                 let restored = found.table(self.table.clone(), dialect);
                 match (self.statements(dialect, restored.as_ref().ok()), restored) {
@@ -152,7 +152,11 @@ impl Alteration {
     }
 
     /// In Firebird, where what depends on a column is dropped before the column.
-    fn statements_knowing(&self, mut known: Known, dialect: &Dialect) -> Result<Altered> {
+    fn statements_knowing(
+        &self,
+        mut known: KnownTable,
+        dialect: &Dialect,
+    ) -> Result<AlterationSql> {
         let mut statements = Vec::new();
         for step in &self.steps {
             match step {
@@ -176,14 +180,14 @@ impl Alteration {
                 _ => {}
             }
         }
-        Ok(Altered {
+        Ok(AlterationSql {
             statements,
             rebuild: Rebuild::No,
         })
     }
 
     /// The statements. SQLite changes a column only by making the table anew, and needs to know for that what it is now.
-    pub fn statements(&self, dialect: &Dialect, current: Option<&Table>) -> Result<Altered> {
+    pub fn statements(&self, dialect: &Dialect, current: Option<&Table>) -> Result<AlterationSql> {
         let mut table = self.table.clone();
         let mut current = current.cloned();
         let (mut statements, mut rebuild) = (Vec::new(), Rebuild::No);
@@ -211,7 +215,7 @@ impl Alteration {
             }
             current = next;
         }
-        Ok(Altered {
+        Ok(AlterationSql {
             statements,
             rebuild,
         })

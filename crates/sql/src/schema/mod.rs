@@ -8,11 +8,11 @@ mod column;
 mod create;
 mod describe;
 mod kinds;
-mod known;
+mod known_table;
 mod literal;
 mod restore;
 
-pub use alter::{Alteration, Altered, Rebuild, alter, drop_table};
+pub use alter::{Alteration, AlterationSql, Rebuild, alter, drop_table};
 pub use catalog::{Catalog, CatalogRows};
 pub use column::{
     Column, Kind, OnDelete, big_integer, binary, boolean, char, column, date, datetime, decimal,

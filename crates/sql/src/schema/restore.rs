@@ -2,7 +2,7 @@
 //! somebody else made. Rule: what cannot be said as a value is an error that names it, because making the table anew would lose it.
 
 use super::column::{Column, Default, Foreign, Kind, Nulls, OnDelete, Sign, column};
-use super::describe::{Described, Description};
+use super::describe::{CatalogColumn, Description};
 use super::kinds::KindName;
 use super::{Index, Keys, Table, literal};
 use crate::dialect::{Dialect, Family};
@@ -131,7 +131,12 @@ impl Description {
         Ok(table)
     }
 
-    fn column(&self, described: &Described, table: &Table, dialect: &Dialect) -> Result<Column> {
+    fn column(
+        &self,
+        described: &CatalogColumn,
+        table: &Table,
+        dialect: &Dialect,
+    ) -> Result<Column> {
         let name = &described.name;
         let Some(mut kind) = kind_of(&described.kind) else {
             return strange(

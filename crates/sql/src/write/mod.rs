@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::dialect::{Dialect, Limit, Names, Placeholder, Schemas};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
-use crate::scan::{self, Kind, Sent};
+use crate::scan::{self, Kind, SentPiece};
 use crate::statement::Statement;
 use crate::value::Value;
 
@@ -210,12 +210,12 @@ impl<'d> Writer<'d> {
         self.sound(sql)?;
         let (mut placeholders, mut questions) = (0, 0);
         scan::translate(sql, self.dialect.lexicon, |sent, _| match sent {
-            Sent::Same(text) => self.sql.push_str(text),
-            Sent::Question => {
+            SentPiece::Same(text) => self.sql.push_str(text),
+            SentPiece::Question => {
                 questions += 1;
                 self.sql.push('?');
             }
-            Sent::Placeholder(number) => {
+            SentPiece::Placeholder(number) => {
                 placeholders = number;
                 if let Some(value) = values.get(number - 1) {
                     self.bind(value.clone());
