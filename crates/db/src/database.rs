@@ -172,8 +172,8 @@ impl Database {
         statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
-        let mut outcomes = Vec::with_capacity(statements.len());
         if atomicity == PipelineAtomicity::Each {
+            let mut outcomes = Vec::with_capacity(statements.len());
             for (sql, values) in statements {
                 outcomes.push(self.query(sql, values).await);
             }
@@ -181,14 +181,10 @@ impl Database {
         }
         let transaction = self.begin(TransactionOptions::default()).await?;
         let count = statements.len();
-        for (sql, values) in statements {
-            let outcome = transaction.query(sql, values).await;
-            let failed = outcome.is_err();
-            outcomes.push(outcome);
-            if failed {
-                transaction.roll_back().await?;
-                return Ok(undone(outcomes, count));
-            }
+        let outcomes = transaction.pipeline(statements).await?;
+        if outcomes.iter().any(Result::is_err) {
+            transaction.roll_back().await?;
+            return Ok(undone(outcomes, count));
         }
         transaction.commit().await?;
         Ok(outcomes)

@@ -281,25 +281,18 @@ pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, ac
 
 /// Takes one of the options that every database has; false when it is none of them.
 pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
+    let time = || number(key, value).map(Duration::from_millis);
     match (key, value) {
         ("log", "off") => options.log = StatementLog::Off,
         ("log", "statements") => options.log = StatementLog::Statements,
         ("pool", value) => options.pool = number(key, value)?,
         ("pool_min", value) => options.min = number(key, value)?,
-        ("lifetime_ms", value) => options.lifetime = Duration::from_millis(number(key, value)?),
+        ("lifetime_ms", _) => options.lifetime = time()?,
         ("rows_max_bytes", value) => options.rows_max_bytes = number(key, value)?,
-        ("acquire_timeout_ms", value) => {
-            options.acquire_timeout = Duration::from_millis(number(key, value)?)
-        }
-        ("statement_timeout_ms", value) => {
-            options.statement_timeout = Duration::from_millis(number(key, value)?)
-        }
-        ("idle_timeout_ms", value) => {
-            options.idle_timeout = Duration::from_millis(number(key, value)?)
-        }
-        ("schema_wait_ms", value) => {
-            options.schema_wait = Duration::from_millis(number(key, value)?)
-        }
+        ("acquire_timeout_ms", _) => options.acquire_timeout = time()?,
+        ("statement_timeout_ms", _) => options.statement_timeout = time()?,
+        ("idle_timeout_ms", _) => options.idle_timeout = time()?,
+        ("schema_wait_ms", _) => options.schema_wait = time()?,
         _ => return Ok(false),
     }
     Ok(true)

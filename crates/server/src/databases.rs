@@ -81,67 +81,54 @@ pub(crate) fn write<'a>(
     if rows.is_empty() {
         return;
     }
-    write_gauges(&rows, text);
-    write_counters(&rows, text);
-}
-
-fn family(
-    rows: &[Row],
-    text: &mut Exposition,
-    (name, kind, help): (&str, MetricKind, &str),
-    of: impl Fn(&DatabaseSample) -> f64,
-) {
-    text.family(name, kind, help);
-    for row in rows {
-        let mut labels = Vec::with_capacity(2);
-        labels.extend(row.worker.as_deref().map(|worker| ("worker", worker)));
-        labels.push(("database", &*row.seen.name));
-        text.sample(name, &labels, of(&row.seen));
+    for (name, help, of) in FIGURES {
+        text.family(name, MetricKind::of_name(name), help);
+        for row in &rows {
+            let mut labels = Vec::with_capacity(2);
+            labels.extend(row.worker.as_deref().map(|worker| ("worker", worker)));
+            labels.push(("database", &*row.seen.name));
+            text.sample(name, &labels, of(&row.seen.figures));
+        }
     }
 }
 
-fn write_gauges(rows: &[Row], text: &mut Exposition) {
-    let gauge = |name, help| (name, MetricKind::Gauge, help);
-    let open = gauge(
+/// A figure of a database: its name, its help, its value.
+type Figure = (&'static str, &'static str, fn(&Snapshot) -> f64);
+
+const FIGURES: [Figure; 7] = [
+    (
         "tsumugi_database_connections",
         "Connections to the database that are open.",
-    );
-    family(rows, text, open, |seen| seen.figures.connections as f64);
-    let busy = gauge(
+        |figures| figures.connections as f64,
+    ),
+    (
         "tsumugi_database_connections_busy",
         "Of these, connections at work or kept by a transaction or stream.",
-    );
-    family(rows, text, busy, |seen| {
-        seen.figures.connections_busy as f64
-    });
-    let waiting = gauge(
+        |figures| figures.connections_busy as f64,
+    ),
+    (
         "tsumugi_database_waiting",
         "Callers that wait for a connection.",
-    );
-    family(rows, text, waiting, |seen| seen.figures.waiting as f64);
-}
-
-fn write_counters(rows: &[Row], text: &mut Exposition) {
-    let counter = |name, help| (name, MetricKind::Counter, help);
-    let statements = counter(
+        |figures| figures.waiting as f64,
+    ),
+    (
         "tsumugi_database_statements_total",
         "Statements that ran, well or not.",
-    );
-    family(rows, text, statements, |seen| {
-        seen.figures.statements as f64
-    });
-    let errors = counter(
+        |figures| figures.statements as f64,
+    ),
+    (
         "tsumugi_database_errors_total",
         "Statements that failed, and callers turned away.",
-    );
-    family(rows, text, errors, |seen| seen.figures.errors as f64);
-    let transactions = counter("tsumugi_database_transactions_total", "Transactions begun.");
-    family(rows, text, transactions, |seen| {
-        seen.figures.transactions as f64
-    });
-    let wait = counter(
+        |figures| figures.errors as f64,
+    ),
+    (
+        "tsumugi_database_transactions_total",
+        "Transactions begun.",
+        |figures| figures.transactions as f64,
+    ),
+    (
         "tsumugi_database_wait_seconds_total",
         "How long callers waited for a connection.",
-    );
-    family(rows, text, wait, |seen| seen.figures.wait.as_secs_f64());
-}
+        |figures| figures.wait.as_secs_f64(),
+    ),
+];

@@ -26,7 +26,6 @@ const COMMON_TO_ALL: &[&str] = &[
 /// Names that stand in more than one crate today.
 const SHARED: &[&str] = &[
     "Access",
-    "Action",
     "Answer",
     "Binding",
     "Cache",
@@ -73,7 +72,6 @@ const SHARED: &[&str] = &[
     "Phase",
     "Plugin",
     "Posted",
-    "Prepared",
     "Program",
     "Progress",
     "Query",

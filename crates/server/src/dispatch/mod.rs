@@ -172,7 +172,7 @@ fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) 
         Ok((handler, pattern)) => return begin(app, cx, request, handler, Some(pattern), job),
         Err(unrouted) => unrouted,
     };
-    if !matches!(unrouted, Unrouted::Malformed) && app.lifecycle().folders.may_have(&request) {
+    if !matches!(unrouted, NoRoute::Malformed) && app.lifecycle().folders.may_have(&request) {
         return Step::Files(RouteMiss {
             request,
             unrouted,
@@ -183,19 +183,19 @@ fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) 
 }
 
 /// The handler of the request's route, with the route's pattern.
-fn find<A: Dispatch>(app: &Rc<A>, request: &Request) -> Result<(A::Handler, Arc<str>), Unrouted> {
+fn find<A: Dispatch>(app: &Rc<A>, request: &Request) -> Result<(A::Handler, Arc<str>), NoRoute> {
     let router = &app.lifecycle().router;
     match router.find(&request.method, request.uri.path()) {
         Match::Found(found) => Ok((app.handler(&found), Arc::clone(found.pattern))),
-        Match::Options(allow) => Err(Unrouted::Options(allow)),
-        Match::MethodNotAllowed(allow) => Err(Unrouted::Method(allow)),
-        Match::Malformed => Err(Unrouted::Malformed),
-        Match::NotFound => Err(Unrouted::Path),
+        Match::Options(allow) => Err(NoRoute::Options(allow)),
+        Match::MethodNotAllowed(allow) => Err(NoRoute::Method(allow)),
+        Match::Malformed => Err(NoRoute::Malformed),
+        Match::NotFound => Err(NoRoute::Path),
     }
 }
 
-/// What a search for a route said instead of one.
-enum Unrouted {
+/// Why there is no route for a request.
+enum NoRoute {
     Options(Allow),
     Method(Allow),
     Malformed,
@@ -205,7 +205,7 @@ enum Unrouted {
 /// A request without a route, for which there may be a file.
 struct RouteMiss<A: Dispatch> {
     request: Box<Request>,
-    unrouted: Unrouted,
+    unrouted: NoRoute,
     job: JobGuard<A>,
 }
 
@@ -239,24 +239,24 @@ fn elsewhere<A: Dispatch>(
     app: &Rc<A>,
     cx: &mut Context<'_>,
     request: Box<Request>,
-    unrouted: Unrouted,
+    unrouted: NoRoute,
     job: JobGuard<A>,
 ) -> Step<A> {
     let mounted = match unrouted {
-        Unrouted::Malformed => None,
+        NoRoute::Malformed => None,
         _ => app.mounted(request.uri.path()),
     };
     if let Some(handler) = mounted {
         return begin(app, cx, request, handler, None, job);
     }
     match unrouted {
-        Unrouted::Options(allow) => Step::Done(HttpResponse::options(&allow)),
-        Unrouted::Method(allow) => Step::Done(HttpResponse::method_not_allowed(&allow)),
-        Unrouted::Path => match app.not_found() {
+        NoRoute::Options(allow) => Step::Done(HttpResponse::options(&allow)),
+        NoRoute::Method(allow) => Step::Done(HttpResponse::method_not_allowed(&allow)),
+        NoRoute::Path => match app.not_found() {
             Some(handler) => begin(app, cx, request, handler, None, job),
             None => Step::Done(HttpResponse::not_found()),
         },
-        Unrouted::Malformed => {
+        NoRoute::Malformed => {
             let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");
             Step::Done(refusal)
         }

@@ -2,10 +2,11 @@
 //! Rule: a step means the same in every database, or is refused before any of the steps has become SQL.
 
 use super::column::{Column, Kind, Nulls};
+use super::commands::{add_check, alter_column, altered, drop_index, one};
 use super::describe::Description;
 use super::known_table::KnownTable;
 use super::{Index, Keys, Table};
-use crate::dialect::{Dialect, Family, Schemas};
+use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
 use crate::write::Writer;
@@ -345,46 +346,6 @@ fn found<'t>(table: &'t mut Table, name: &Name) -> Result<&'t mut Column> {
     }
 }
 
-/// One statement.
-pub(super) fn one(
-    dialect: &Dialect,
-    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
-) -> Result<String> {
-    let mut writer = Writer::new(dialect);
-    write(&mut writer)?;
-    Ok(writer.finish()?.sql)
-}
-
-/// `alter table …` with what follows.
-pub(super) fn altered(
-    table: &Name,
-    dialect: &Dialect,
-    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
-) -> Result<String> {
-    one(dialect, |writer| {
-        writer.text("alter table ");
-        writer.table(table)?;
-        writer.text(" ");
-        write(writer)
-    })
-}
-
-pub(super) fn drop_index(table: &Name, index: &Index, dialect: &Dialect) -> Result<String> {
-    one(dialect, |writer| {
-        writer.text("drop index ");
-        // An index is in the schema of its table.
-        let parts: Vec<&str> = table.parts().collect();
-        for schema in parts.iter().rev().skip(1).rev() {
-            if dialect.schemas == Schemas::Missing {
-                return writer.unsupported("schemas");
-            }
-            writer.part(schema)?;
-            writer.text(".");
-        }
-        writer.index_name(table, index)
-    })
-}
-
 fn add(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String>> {
     let name = column.name.as_str();
     if column.is_primary() {
@@ -444,14 +405,7 @@ fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String
     if !postgres && !column.checks(dialect)?.is_empty() {
         return Writer::new(dialect).unsupported("change of a column to an enum or to unsigned");
     }
-    let part = |what: &str| {
-        altered(table, dialect, |writer| {
-            writer.text("alter column ");
-            writer.bare_name(&column.name)?;
-            writer.text(what);
-            Ok(())
-        })
-    };
+    let part = |what: &str| alter_column(table, column, what, dialect);
     let kind = column.kind.written(dialect)?;
     let mut statements = Vec::new();
     let mut using = String::new();
@@ -476,10 +430,7 @@ fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String
         Nulls::Taken => " drop not null",
     })?);
     for check in column.checks(dialect)? {
-        statements.push(altered(table, dialect, |writer| {
-            writer.text("add ");
-            writer.named_check(table, &column.name, &check)
-        })?);
+        statements.push(add_check(table, column, &check, dialect)?);
     }
     statements.extend(column.comment_on(table, dialect)?);
     Ok(statements)

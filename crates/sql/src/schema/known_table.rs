@@ -3,8 +3,8 @@
 //! knows, which may not be the one that would be given now.
 
 use super::Index;
-use super::alter::{altered, drop_index, one};
 use super::column::{Column, Nulls};
+use super::commands::{add_check, alter_column, altered, drop_index, one};
 use super::describe::Description;
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -166,14 +166,7 @@ impl KnownTable {
             .columns
             .iter_mut()
             .find(|is| is.name == column.name.as_str());
-        let part = |what: &str| {
-            altered(table, dialect, |writer| {
-                writer.text("alter column ");
-                writer.bare_name(&column.name)?;
-                writer.text(what);
-                Ok(())
-            })
-        };
+        let part = |what: &str| alter_column(table, column, what, dialect);
         let (nullable, had_default) = is
             .as_ref()
             .map_or((true, false), |is| (is.nullable, is.has_default));
@@ -194,10 +187,7 @@ impl KnownTable {
             Nulls::Refused | Nulls::Taken => {}
         }
         for check in column.checks(dialect)? {
-            statements.push(altered(table, dialect, |writer| {
-                writer.text("add ");
-                writer.named_check(table, &column.name, &check)
-            })?);
+            statements.push(add_check(table, column, &check, dialect)?);
             let name = Writer::made(table, &[&column.name], check.word, dialect);
             let columns = [column.name.as_str().to_owned()];
             self.checks.push(TableObject::of(&name, "", &columns));

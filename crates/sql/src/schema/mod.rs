@@ -5,6 +5,7 @@
 mod alter;
 mod catalog;
 mod column;
+mod commands;
 mod create;
 mod describe;
 mod kinds;

@@ -90,7 +90,7 @@ impl<'d> Writer<'d> {
 
     /// The name of a table, which may be in a schema.
     pub(crate) fn table(&mut self, name: &Name) -> Result<()> {
-        if self.dialect.schemas == Schemas::Missing && name.parts().nth(1).is_some() {
+        if self.dialect.schemas == Schemas::Unsupported && name.parts().nth(1).is_some() {
             return self.unsupported("schemas");
         }
         self.name(name)
