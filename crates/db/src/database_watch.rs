@@ -66,7 +66,7 @@ impl DatabaseWatch {
         }
     }
 
-    /// The figures now; none when the database has been closed by all who had it.
+    /// The figures now; none when the database has been closed by all its users.
     pub fn snapshot(&self) -> Option<Snapshot> {
         match &self.watch {
             Watch::Sqlite(watch) => watch.snapshot(),

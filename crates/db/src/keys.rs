@@ -49,7 +49,7 @@ pub struct PrimaryKeys {
     /// Whose keys a transaction knows until it changes tables.
     outer: Option<Outer>,
     has_changed: Cell<bool>,
-    /// What is met from now on may be undone before the transaction ends, in more ways than one hears of.
+    /// What is met from now on may be undone before the transaction ends, in more ways than are reported.
     learns_no_more: Cell<bool>,
 }
 

@@ -18,7 +18,7 @@ use crate::limits;
 pub struct Options {
     /// Reader connections, 1 to [`limits::POOL_MAX`](crate::limits::POOL_MAX). The writer is one more.
     pub pool: usize,
-    /// Connections to a server that stay open when nobody needs them, 0 to `pool`. An embedded database keeps all of its own.
+    /// Connections to a server that stay open without use, 0 to `pool`. An embedded database keeps all of its own.
     pub min: usize,
     /// Age at which a connection to a server is replaced, shortened by up to a tenth so that not all are at once.
     pub lifetime: Duration,
@@ -30,7 +30,7 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How long a transaction or stream may keep its connection without using it.
     pub idle_timeout: Duration,
-    /// How long who makes, changes or drops a table from Rust waits for somebody else who changes the schema, on SQLite for whoever writes: that is
+    /// How long a change of a table from Rust waits for another change of the schema, on SQLite for any write: that is
     /// beside `acquire_timeout`. Migrations and seeds wait for [`limits::SCHEMA_LOCK_MAX`](crate::limits::SCHEMA_LOCK_MAX).
     pub schema_wait: Duration,
     /// Prepared statements that each connection keeps, 1 to [`limits::STATEMENT_CACHE_MAX`](crate::limits::STATEMENT_CACHE_MAX).

@@ -88,7 +88,7 @@ pub(crate) fn bounded_together<S>(
     Ok(statements)
 }
 
-/// A value of a type that has no Rust type here. Its bytes are decoded when somebody asks.
+/// A value of a type that has no Rust type here. Its bytes are decoded on demand.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Rich<'a>(Of<'a>);
 

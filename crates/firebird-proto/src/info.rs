@@ -1,5 +1,5 @@
-//! Answers to requests for information: a tag, a length of two bytes, a value, again and again, little-endian. Knows a few tags; who asks
-//! for others walks [`items`]. Rule: an answer that was cut says so; what it has is still sound.
+//! Answers to requests for information: a tag, a length of two bytes, a value, again and again, little-endian. Knows a few tags; callers
+//! that need others walk [`items`]. Rule: an answer that was cut says so; what it has is still sound.
 
 use crate::Violation;
 

@@ -1,4 +1,4 @@
-//! op_response, the answer to nearly everything. Not who it belongs to: that is `connection`.
+//! op_response, the answer to nearly everything. Not whose it is: that is `connection`.
 //! Source: protocol chapter "Requests". Rule: its data are a piece of what came, not a copy.
 
 use bytes::Bytes;

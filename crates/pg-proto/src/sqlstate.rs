@@ -1,6 +1,6 @@
 //! SQLSTATE: the five characters that say what kind of error a server met. Knows no message texts.
 //! The codes and their names are those of the manual's appendix "PostgreSQL Error Codes".
-//! Rule: a code nobody listed is as good as a listed one; only its name is missing.
+//! Rule: an unlisted code is as good as a listed one; only its name is missing.
 
 use std::fmt;
 

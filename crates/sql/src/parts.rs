@@ -1,5 +1,5 @@
 //! The parts a query is put together from: what to select, from where, in which order, locked how. Data; the chain of methods is
-//! in `query.rs`. Rule: a part is made by `From` out of what people write, one or several at a time.
+//! in `query.rs`. Rule: a part is made by `From` out of what authors write, one or several at a time.
 
 use crate::expr::{Expr, Field, Node, Raw, col};
 use crate::name::{Name, aliased};
@@ -341,7 +341,7 @@ pub(crate) struct Lock {
     pub(crate) wait: Wait,
 }
 
-/// What to do about rows that somebody else has locked.
+/// What to do about rows that another transaction has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     Block,

@@ -114,7 +114,7 @@ impl Query {
         self.0.depth >= DEPTH_MAX
     }
 
-    /// Changes the parts, on a copy if somebody else has them too.
+    /// Changes the parts, on a copy if they are shared.
     fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
@@ -298,19 +298,19 @@ impl Query {
         })
     }
 
-    /// Locks the rows for this transaction; waits for who has locked them.
+    /// Locks the rows for this transaction; waits for the transaction that has locked them.
     #[must_use]
     pub fn for_update(self) -> Self {
         self.with(|parts| parts.lock = Some(Lock { wait: Wait::Block }))
     }
 
-    /// Locks the rows for this transaction, without those that somebody else has locked.
+    /// Locks the rows for this transaction, without those that another one has locked.
     #[must_use]
     pub fn skip_locked(self) -> Self {
         self.with(|parts| parts.lock = Some(Lock { wait: Wait::Skip }))
     }
 
-    /// Locks the rows for this transaction; fails if somebody else has locked one.
+    /// Locks the rows for this transaction; fails if another one has locked one.
     #[must_use]
     pub fn no_wait(self) -> Self {
         self.with(|parts| parts.lock = Some(Lock { wait: Wait::Fail }))

@@ -1,4 +1,4 @@
-//! Looks through SQL that somebody else wrote: what in it is code, what is quoted, what is a comment, and where its placeholders are.
+//! Looks through SQL that the caller wrote: what in it is code, what is quoted, what is a comment, and where its placeholders are.
 //! A scanner, not a parser: it knows no grammar. Rule: the pieces joined are the text, whatever the text is.
 
 /// What a database's SQL has beside `'…'`, `"…"`, `--` and `/* */`.

@@ -195,7 +195,7 @@ impl<S: 'static> AppInstance<S> {
         }
     }
 
-    /// The response to an error that nobody mapped.
+    /// The response to an error without a mapper.
     fn failed(&self, line: &RequestLine, error: Error) -> Response {
         let response: Response = error.response().into();
         if let Error::Db(cause) = &error

@@ -1,5 +1,5 @@
 //! Routes of one application as its author writes them: patterns, middleware, nested routers, timers, folders of files.
-//! Builds, and answers nothing: [`AppInstance`](crate::AppInstance) does. Rule: a mistake in a pattern is told with its line when the application
+//! Builds, and answers nothing: [`AppInstance`](crate::AppInstance) does. Rule: a mistake in a pattern is reported with its line when the application
 //! is loaded, before any plugin starts.
 
 use std::panic::Location;
@@ -270,7 +270,7 @@ impl<S: 'static> Router<S> {
         self
     }
 
-    /// Serves the files of a folder to everybody, for paths below `at` that no route answers. Middleware does not see these requests.
+    /// Serves the files of a folder to all clients, for paths below `at` that no route answers. Middleware does not see these requests.
     /// Browsers keep the files and ask each time whether they have changed.
     #[must_use]
     pub fn files(self, at: &str, path: impl Into<PathBuf>) -> Router<S> {

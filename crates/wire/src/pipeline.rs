@@ -44,7 +44,7 @@ pub trait Protocol: Sized + 'static {
     /// The connection ends.
     fn dispatch(pipeline: &Pipeline<Self>, event: Self::Event) -> Result<(), ReasonOf<Self>>;
 
-    /// Undoes what was done for a caller who has left. To throw `item` away is often enough.
+    /// Undoes what was done for a caller that has left. To throw `item` away is often enough.
     fn discard(pipeline: &Pipeline<Self>, item: Self::Item) {
         let _ = (pipeline, item);
     }
@@ -216,7 +216,7 @@ impl<P: Protocol> Pipeline<P> {
     }
 
     /// Since when the server has owed a reply without a byte going in either direction. It owes none while it waits for its
-    /// client, as for a caller who reads rows slowly. As exact as this is called often.
+    /// client, as for a caller that reads rows slowly. As exact as this is called often.
     pub fn silent_since(&self) -> Option<Instant> {
         let oldest = self.driver.oldest();
         let owes = oldest.is_some_and(|oldest| {
@@ -354,7 +354,7 @@ impl<P: Protocol> Pipeline<P> {
         .await;
     }
 
-    /// Ends the connection: all who wait get this reason. The first one counts.
+    /// Ends the connection: all callers that wait get this reason. The first one counts.
     pub fn lose(&self, lost: LossOf<P>) {
         if !self.is_alive() {
             return;

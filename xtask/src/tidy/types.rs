@@ -1,4 +1,4 @@
-//! Names of types that stand in several crates: who searches for one finds the other. Looks at what other files can see, not at tests.
+//! Names of types that stand in several crates: a search for one finds the other. Looks at what other files can see, not at tests.
 //! Rule: a name of a type stands in one crate. [`SHARED`] says which do not yet; it only becomes shorter.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -132,7 +132,7 @@ impl fmt::Display for Direction {
     }
 }
 
-/// What is told while migrations run.
+/// What is reported while migrations run.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
@@ -516,7 +516,7 @@ fn find<'n>(noted: &'n [Note], version: &str) -> Option<&'n Note> {
     noted.iter().find(|note| same(&note.version, version))
 }
 
-/// The number of a migration, as those in Ruby and in Rust are told apart and put in order: `007` is 7, and 10 comes after 9. It has as many
+/// The number of a migration, as those in Ruby and in Rust are compared and put in order: `007` is 7, and 10 comes after 9. It has as many
 /// digits as a number may have, so that these texts compare as their numbers do.
 pub fn ordinal(version: &str) -> String {
     let digits = usize::from(VERSION_DIGITS_MAX);

@@ -35,7 +35,7 @@ impl<T: Clone> Connection<T> {
     /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
     ///
     /// # Errors
-    /// A [`Violation`]: the connection is dead; close it and tell who waits.
+    /// A [`Violation`]: the connection is dead; close it and report it to all that wait.
     #[inline]
     pub fn poll(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
         if input.len() < self.scan.wanted {
@@ -191,7 +191,7 @@ impl<T: Clone> Connection<T> {
                     let rows = self.take_rows(format, input);
                     let packet = input.split_to(length).freeze();
                     self.finished();
-                    // Only a failure is told this way.
+                    // Only a failure is reported this way.
                     let error = read_response(&packet, 0)?.err().ok_or(NOT_A_FAILURE)?;
                     let end = Some(Err(error));
                     return Ok(Event::Rows { token, rows, end });

@@ -10,7 +10,7 @@ use crate::wire::{ReadResult, Reader, padding};
 
 use super::blr;
 
-/// The rows of one result: its columns, and what the server is told about the message they come in.
+/// The rows of one result: its columns, and the description that the server gets of the message they come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     columns: Box<[Column]>,
@@ -112,7 +112,7 @@ impl Format {
         self.bytes_max
     }
 
-    /// What the server is told about the message: execute and fetch carry it.
+    /// The description of the message: execute and fetch carry it.
     pub fn blr(&self) -> &Bytes {
         &self.blr
     }

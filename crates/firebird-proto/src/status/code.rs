@@ -1,5 +1,5 @@
 //! Numbers of errors: which have names here, which kind they are, what they say. Knows no vector.
-//! Rule: the words are ours and say what happened; what has no row is told by its number and its arguments. Numbers and SQLSTATEs are the server's.
+//! Rule: the words are ours and say what happened; what has no row is written as its number and its arguments. Numbers and SQLSTATEs are the server's.
 
 use std::fmt;
 

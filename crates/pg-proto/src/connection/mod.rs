@@ -63,7 +63,7 @@ enum CopyIn {
     Open,
 }
 
-/// The bookkeeping of one connection. `T` is whatever the caller tells its requests apart by.
+/// The bookkeeping of one connection. `T` is what identifies the requests of the caller.
 #[derive(Debug)]
 pub struct Connection<T> {
     expected: VecDeque<ExpectedReply<T>>,

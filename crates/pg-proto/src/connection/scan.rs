@@ -42,7 +42,7 @@ impl<T: Copy> Connection<T> {
     /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
     ///
     /// # Errors
-    /// A [`Violation`]: the connection is dead; close it and tell who waits.
+    /// A [`Violation`]: the connection is dead; close it and report it to all that wait.
     #[inline]
     pub fn poll(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
         self.scan.missing = 0;
@@ -58,7 +58,7 @@ impl<T: Copy> Connection<T> {
         }
     }
 
-    /// Nobody waits: only what comes at any time may come.
+    /// Nothing is awaited: only what comes at any time may come.
     fn poll_idle(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
         let Some(header) = self.head(input)? else {
             return Ok(None);
@@ -191,7 +191,7 @@ impl<T: Copy> Connection<T> {
         let mut end = first.end;
         loop {
             let rest = input.get(end..).unwrap_or_default();
-            // What is wrong with the next message is told when its turn has come.
+            // What is wrong with the next message is reported when its turn has come.
             match Header::scan(rest) {
                 Ok(Some(next))
                     if next.tag == first.tag

@@ -133,7 +133,7 @@ impl<'a> Answers<'a> {
         Ok(next.ok_or(Violation::Truncated("answer"))??)
     }
 
-    /// The walk as it is now, for who comes back to the rows.
+    /// The walk as it is now, for a caller that comes back to the rows.
     pub fn messages(&self) -> Messages<'a> {
         self.messages.clone()
     }

@@ -1,4 +1,4 @@
-//! A value of any type, told at run time. Not for hot paths: rows to JSON never make one.
+//! A value of any type, known at run time. Not for hot paths: rows to JSON never make one.
 //! Rule: what was read from a type's binary form is written back byte for byte.
 
 use std::net::IpAddr;
@@ -136,7 +136,7 @@ impl<'a> Decode<'a> for Value {
         true
     }
 
-    /// Fails with `UnknownType` for types that are read as text only; [`Type::format`] tells.
+    /// Fails with `UnknownType` for types that are read as text only; see [`Type::format`].
     fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         read(ty, bytes, 0)
     }

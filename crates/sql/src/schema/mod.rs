@@ -125,7 +125,7 @@ impl Table {
         self
     }
 
-    /// What people should know of it. SQLite keeps none.
+    /// A comment for readers of the schema. SQLite keeps none.
     #[must_use]
     pub fn comment(mut self, text: impl Into<String>) -> Self {
         self.comment = Some(text.into());

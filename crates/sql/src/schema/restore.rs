@@ -1,5 +1,5 @@
 //! A table as a value again, from what SQLite says of one that was made here: what is needed to make it anew. Not for tables that
-//! somebody else made. Rule: what cannot be said as a value is an error that names it, because making the table anew would lose it.
+//! another program made. Rule: what cannot be said as a value is an error that names it, because making the table anew would lose it.
 
 use super::column::{Column, Default, Foreign, Kind, Nulls, OnDelete, Sign, column};
 use super::describe::{CatalogColumn, Description};
@@ -45,7 +45,7 @@ const WORDS: &[&str] = &[
     "x",
 ];
 
-/// What tells that a table was not made here, or not here alone: a word that we do not write.
+/// What shows that a table was not made here, or not here alone: a word that we do not write.
 pub(super) fn unknown_word(sql: &str, dialect: &Dialect) -> Option<String> {
     let code = scan::pieces(sql, dialect.lexicon).filter(|piece| piece.kind == Piece::Code);
     let mut words = code

@@ -29,7 +29,7 @@ pub(super) struct Waiter<C> {
     gone: Cell<bool>,
 }
 
-/// A line for each kind: one who waits for a connection alone does not hold up those who could share one.
+/// A line for each kind: a caller that waits for exclusive use does not hold up those that could share one.
 pub(super) struct Queue<C> {
     shared: Line<C>,
     exclusive: Line<C>,
@@ -105,7 +105,7 @@ impl<C> Queue<C> {
         first.is_some_and(|waiter| waiter.serve(Ok(member)))
     }
 
-    /// Turns everybody away.
+    /// Refuses all callers that wait.
     pub(super) fn refuse(&self, why: &AcquireError) {
         let waiters = self.shared.take().into_iter().chain(self.exclusive.take());
         for waiter in waiters {
