@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn one_past_a_range_is_refused() {
+    fn option_beyond_its_range_is_refused() {
         check_error("sqlite:a?pool=0", "1 to 64");
         check_error("sqlite:a?pool=65", "1 to 64");
         check_error("sqlite:a?pool=2&pool_min=3", "0 to 2 (pool)");

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_is_refused() {
+    fn argument_that_names_no_limit_is_refused() {
         check("stall_ms", "expected NAME=VALUE");
         check(
             "speed=1",

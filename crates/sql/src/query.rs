@@ -376,7 +376,7 @@ mod tests {
     use crate::{asc, call, col};
 
     #[test]
-    fn an_order_tells_whose_column_it_is_by() {
+    fn order_by_another_table_has_no_own_column() {
         let check = |query: &Query, order: Order, expected: Option<&str>| {
             assert_eq!(query.own_column(&order), expected);
         };

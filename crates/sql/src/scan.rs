@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_quotes_and_nests_is_the_databases_own() {
+    fn quotes_and_comments_follow_the_lexicon_of_the_database() {
         check(
             "`a?` = [b?]",
             "`a?` = [b?]",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_not_closed() {
+    fn unterminated_piece_is_not_closed() {
         let closed = |sql: &str| pieces(sql, POSTGRES.lexicon).all(|piece| piece.closed);
         for sql in [
             "'a'",

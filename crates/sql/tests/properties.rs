@@ -188,7 +188,7 @@ fn a_derived_query_does_not_change_its_parent() {
 }
 
 #[test]
-fn what_a_query_becomes_does_not_depend_on_who_else_has_its_parts() {
+fn sql_of_a_query_is_the_same_when_its_parts_are_shared() {
     for seed in 0..QUERIES {
         let alone = Maker::of(seed).query(3).to_rows(&POSTGRES);
         let mut maker = Maker::of(seed);
