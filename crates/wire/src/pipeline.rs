@@ -170,7 +170,7 @@ pub struct Pipeline<P: Protocol> {
     /// Callers waiting until the send buffer has room.
     pub(crate) room: RefCell<Vec<Waker>>,
     /// Nothing is sent while the server is asked to cancel.
-    pub(crate) held: Cell<bool>,
+    pub(crate) is_paused: Cell<bool>,
     /// A request to cancel is to be sent by itself.
     pub(crate) cancelling: Cell<bool>,
     /// A task looks after replies that no caller waits for.
@@ -191,7 +191,7 @@ impl<P: Protocol> Pipeline<P> {
             pump: Cell::new(None),
             rung: Cell::new(true),
             room: RefCell::default(),
-            held: Cell::new(false),
+            is_paused: Cell::new(false),
             cancelling: Cell::new(false),
             watching_abandoned: Cell::new(false),
             closing: Cell::new(false),
@@ -206,7 +206,7 @@ impl<P: Protocol> Pipeline<P> {
 
     /// Whether requests are sent: it has not ended, and no request to cancel is on its way.
     pub fn is_open(&self) -> bool {
-        self.is_alive() && !self.held.get()
+        self.is_alive() && !self.is_paused.get()
     }
 
     /// Since when the oldest request has been waiting for its reply.
@@ -329,7 +329,7 @@ impl<P: Protocol> Pipeline<P> {
     /// Waits until no reply is awaited that will come, and no request to cancel is on its way, or the connection has ended.
     pub async fn settled(&self) {
         poll_fn(|cx| {
-            if !self.driver.will_answer() && !self.held.get() || !self.is_alive() {
+            if !self.driver.will_answer() && !self.is_paused.get() || !self.is_alive() {
                 return Poll::Ready(());
             }
             self.slots.borrow_mut().watch(cx.waker());

@@ -153,33 +153,33 @@ pub async fn answer<A: Dispatch>(app: &Rc<A>, request: Box<Request>) -> HttpResp
         Poll::Ready(route(app, cx, request))
     });
     match first.await {
-        Step::Done(response) => response,
-        Step::Waits(rest) => A::keep(rest.end(Rc::clone(app))).await,
-        Step::Files(files) => Box::pin(files.look(Rc::clone(app))).await,
+        Ok(FirstTurn::Done(response)) => response,
+        Ok(FirstTurn::Waits(rest)) => A::keep(rest.end(Rc::clone(app))).await,
+        Err(miss) => Box::pin(miss.answer(Rc::clone(app))).await,
     }
 }
 
-/// How far a request came at once.
-enum Step<A: Dispatch> {
-    Done(HttpResponse),
-    Waits(Rest<A>),
-    Files(RouteMiss<A>),
-}
-
-fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) -> Step<A> {
+/// Begins the handler of a request, unless the folders have to be asked first.
+fn route<A: Dispatch>(
+    app: &Rc<A>,
+    cx: &mut Context<'_>,
+    request: Box<Request>,
+) -> Result<FirstTurn<Rest<A>>, RouteMiss<A>> {
     let job = JobGuard::begin(app);
     let unrouted = match find(app, &request) {
-        Ok((handler, pattern)) => return begin(app, cx, request, handler, Some(pattern), job),
+        Ok((handler, pattern)) => {
+            return Ok(begin(app, cx, request, handler, Some(pattern), job));
+        }
         Err(unrouted) => unrouted,
     };
     if !matches!(unrouted, NoRoute::Malformed) && app.lifecycle().folders.may_have(&request) {
-        return Step::Files(RouteMiss {
+        return Err(RouteMiss {
             request,
             unrouted,
             job,
         });
     }
-    elsewhere(app, cx, request, unrouted, job)
+    Ok(begin_unrouted(app, cx, request, unrouted, job))
 }
 
 /// The handler of the request's route, with the route's pattern.
@@ -210,7 +210,7 @@ struct RouteMiss<A: Dispatch> {
 }
 
 impl<A: Dispatch> RouteMiss<A> {
-    async fn look(self, app: Rc<A>) -> HttpResponse {
+    async fn answer(self, app: Rc<A>) -> HttpResponse {
         let RouteMiss {
             request,
             unrouted,
@@ -220,28 +220,27 @@ impl<A: Dispatch> RouteMiss<A> {
             return response;
         }
         let mut rest = Some((request, unrouted, job));
-        let step = poll_fn(|cx| {
+        let first = poll_fn(|cx| {
             let Some((request, unrouted, job)) = rest.take() else {
                 unreachable!("this future is ready at its first poll")
             };
-            Poll::Ready(elsewhere(&app, cx, request, unrouted, job))
+            Poll::Ready(begin_unrouted(&app, cx, request, unrouted, job))
         });
-        match step.await {
-            Step::Done(response) => response,
-            Step::Waits(rest) => rest.end(app).await,
-            Step::Files(_) => unreachable!("the folders have been asked"),
+        match first.await {
+            FirstTurn::Done(response) => response,
+            FirstTurn::Waits(rest) => rest.end(app).await,
         }
     }
 }
 
-/// What there is for a request that has neither a route nor a file.
-fn elsewhere<A: Dispatch>(
+/// Begins what there is for a request that has neither a route nor a file.
+fn begin_unrouted<A: Dispatch>(
     app: &Rc<A>,
     cx: &mut Context<'_>,
     request: Box<Request>,
     unrouted: NoRoute,
     job: JobGuard<A>,
-) -> Step<A> {
+) -> FirstTurn<Rest<A>> {
     let mounted = match unrouted {
         NoRoute::Malformed => None,
         _ => app.mounted(request.uri.path()),
@@ -250,15 +249,15 @@ fn elsewhere<A: Dispatch>(
         return begin(app, cx, request, handler, None, job);
     }
     match unrouted {
-        NoRoute::Options(allow) => Step::Done(HttpResponse::options(&allow)),
-        NoRoute::Method(allow) => Step::Done(HttpResponse::method_not_allowed(&allow)),
+        NoRoute::Options(allow) => FirstTurn::Done(HttpResponse::options(&allow)),
+        NoRoute::Method(allow) => FirstTurn::Done(HttpResponse::method_not_allowed(&allow)),
         NoRoute::Path => match app.not_found() {
             Some(handler) => begin(app, cx, request, handler, None, job),
-            None => Step::Done(HttpResponse::not_found()),
+            None => FirstTurn::Done(HttpResponse::not_found()),
         },
         NoRoute::Malformed => {
             let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");
-            Step::Done(refusal)
+            FirstTurn::Done(refusal)
         }
     }
 }
@@ -271,7 +270,7 @@ fn begin<A: Dispatch>(
     handler: A::Handler,
     pattern: Option<Arc<str>>,
     job: JobGuard<A>,
-) -> Step<A> {
+) -> FirstTurn<Rest<A>> {
     let received_at = request.received_at;
     let first = match app.lifecycle().permits.check() {
         Ok(()) => app.begin(cx, request, handler, job),
@@ -280,9 +279,9 @@ fn begin<A: Dispatch>(
     match first {
         FirstTurn::Done(mut response) => {
             summarise(&mut response, pattern, received_at, Duration::ZERO);
-            Step::Done(response)
+            FirstTurn::Done(response)
         }
-        FirstTurn::Waits(waiting) => Step::Waits(Rest {
+        FirstTurn::Waits(waiting) => FirstTurn::Waits(Rest {
             waiting,
             pattern,
             received_at,
