@@ -162,7 +162,7 @@ pub enum State {
     /// It is not applied.
     Pending,
     /// It is applied.
-    MigrationStatus,
+    Applied,
     /// Another text of this number is applied.
     Changed,
     /// One of this number is applied and unknown here.

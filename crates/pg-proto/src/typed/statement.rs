@@ -141,7 +141,7 @@ impl<P: Values, R> TypedStatement<P, R> {
 #[derive(Debug, Clone)]
 enum Source<'s, P, R> {
     Parse(Parse<P, R>),
-    TypedStatement(&'s TypedStatement<P, R>),
+    Prepared(&'s TypedStatement<P, R>),
 }
 
 /// A statement with its values.
