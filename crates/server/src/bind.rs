@@ -60,7 +60,7 @@ impl FrontOptions {
         Ok(Front {
             tls,
             access_log,
-            board: self.admin.is_some().then(MetricsRegistry::default),
+            registry: self.admin.is_some().then(MetricsRegistry::default),
         })
     }
 

@@ -180,8 +180,8 @@ impl<S: 'static> AppInstance<S> {
             Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {
                 response.body = self.produce(job, line, producer);
             }
-            Some(ResponseTail::Talk(talk)) => {
-                response.body = HttpBody::Switch(talk.switch(&self.worker, job, line));
+            Some(ResponseTail::WebSocket(task)) => {
+                response.body = HttpBody::Switch(task.switch(&self.worker, job, line));
             }
             _ => {}
         }

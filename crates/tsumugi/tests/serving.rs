@@ -166,7 +166,7 @@ impl Rig {
         };
         let handle = server.handle();
         let front = Front {
-            board: Some(MetricsRegistry::default()),
+            registry: Some(MetricsRegistry::default()),
             ..Front::default()
         };
         let shown = front.clone();

@@ -135,7 +135,7 @@ impl fmt::Display for Direction {
 /// What is reported while migrations run.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum MigrationEvent {
     /// One begins.
     Began {
         /// Its name.
@@ -203,7 +203,7 @@ struct Note {
 pub struct Migrator {
     database: Database,
     migrations: Vec<Migration>,
-    hear: Box<dyn Fn(News)>,
+    report: Box<dyn Fn(MigrationEvent)>,
     keys: Rc<PrimaryKeys>,
 }
 
@@ -231,19 +231,19 @@ impl Migrator {
         Ok(Migrator {
             database: database.clone(),
             migrations,
-            hear: Box::new(|_| {}),
+            report: Box::new(|_| {}),
             keys: Rc::default(),
         })
     }
 
-    /// Whom to tell how far the work is.
+    /// Calls this for each step of the work.
     #[must_use]
-    pub fn telling(mut self, hear: impl Fn(News) + 'static) -> Migrator {
-        self.hear = Box::new(hear);
+    pub fn on_event(mut self, report: impl Fn(MigrationEvent) + 'static) -> Migrator {
+        self.report = Box::new(report);
         self
     }
 
-    /// Whose knowledge of keys ends with each migration.
+    /// Forgets these keys after each migration.
     #[must_use]
     pub fn forgetting(mut self, keys: &Rc<PrimaryKeys>) -> Migrator {
         self.keys = Rc::clone(keys);
@@ -351,7 +351,7 @@ impl Migrator {
         let mut ran = 0;
         for (place, migration) in migrations.iter().enumerate() {
             let name = migration.name.clone();
-            (self.hear)(News::Began {
+            (self.report)(MigrationEvent::Began {
                 name: name.clone(),
                 direction,
                 place,
@@ -359,7 +359,7 @@ impl Migrator {
             });
             if self.one(migration, direction).await? {
                 ran += 1;
-                (self.hear)(News::Ended { name, direction });
+                (self.report)(MigrationEvent::Ended { name, direction });
             }
         }
         Ok(ran)
