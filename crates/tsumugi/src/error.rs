@@ -122,7 +122,6 @@ impl Error {
         }
     }
 
-    /// The response that this is.
     pub(crate) fn response(&self) -> HttpResponse {
         if let Error::Http(error) = self {
             return HttpResponse::from_error(error);

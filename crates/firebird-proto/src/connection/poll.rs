@@ -22,7 +22,6 @@ const NOT_A_FAILURE: Violation = Violation::Unexpected {
     expected: "rows or an error",
 };
 
-/// One packet of a fetch.
 enum FetchPacket {
     Row,
     End(FetchEnd),

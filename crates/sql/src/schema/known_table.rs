@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::name::Name;
 use crate::write::Writer;
 
-/// What is known of a table.
 pub(super) struct KnownTable {
     columns: Vec<KnownColumn>,
     indexes: Vec<TableObject>,
@@ -20,7 +19,6 @@ pub(super) struct KnownTable {
     checks: Vec<TableObject>,
 }
 
-/// A column.
 struct KnownColumn {
     name: String,
     kind: String,

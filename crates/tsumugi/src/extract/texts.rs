@@ -77,7 +77,6 @@ impl<'de> de::Deserializer<'de> for CapturedTexts<'_> {
     }
 }
 
-/// One text.
 #[derive(Clone, Debug)]
 struct Text<'w>(Cow<'w, str>);
 
