@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use tsumugi_firebird_proto::describe::{Describe, Progress};
 use tsumugi_firebird_proto::events::{self, Events};
 use tsumugi_firebird_proto::{
-    Column, Connection, Event, Expect, Format, Rows, TextRules, blob, handshake, info, service,
+    Column, Connection, Event, Expect, Format, Rows, TextRules, blob, handshake, info,
 };
 
 /// Descriptions of statements that are read with the stream's own formats.
@@ -115,7 +115,6 @@ fn data(bytes: &bytes::Bytes) {
         .sum();
     assert!(pieces <= bytes.len());
     let _ = info::affected(bytes);
-    let _ = service::said(bytes);
     let _ = events::port(bytes);
     for item in info::items(bytes).map_while(Result::ok) {
         if let info::Item::Value { bytes, .. } = item {

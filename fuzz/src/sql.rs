@@ -1,7 +1,7 @@
 //! What reaches the text of an SQL statement of the builder: names, which are quoted, and raw SQL, whose placeholders are written
 //! anew. Not values, which are bound. Rule: as in the crate's head; what was put in stays inside its place.
 
-use tsumugi_sql::scan::{Kind, Lexicon, Sent, pieces, translate};
+use tsumugi_sql::scan::{Kind, Lexicon, SentPiece, pieces, translate};
 use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, Query, SQLITE, Value, col, raw, table};
 
 const DIALECTS: [&Dialect; 3] = [&FIREBIRD, &POSTGRES, &SQLITE];
@@ -101,7 +101,7 @@ pub fn sql_raw(bytes: &[u8]) {
 fn placeholders(sql: &str, lexicon: Lexicon) -> usize {
     let mut found = 0;
     translate(sql, lexicon, |sent, _| {
-        found += usize::from(matches!(sent, Sent::Placeholder(_)));
+        found += usize::from(matches!(sent, SentPiece::Placeholder(_)));
     });
     found
 }

@@ -3,7 +3,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use tsumugi_server::{Limited, Row, limited};
+use tsumugi_server::{LimitSet, Row, limited};
 
 /// The limits of an application in Ruby.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl DerefMut for RubyLimits {
 }
 
 // The names of the client's limits are those of the server's, too; they have its name before them.
-impl Limited for RubyLimits {
+impl LimitSet for RubyLimits {
     const DEV: &'static str = "Development: reload when a file of Ruby changes, show errors in the page, make up a session secret";
 
     const LIMITS: &'static [Row<RubyLimits>] = limited!(

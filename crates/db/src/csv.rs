@@ -1,6 +1,6 @@
 //! Writes packed rows as CSV (RFC 4180): comma, CRLF, quotes where needed. Not a CSV reader.
 //!
-//! NULL is an empty field and empty text is `""`, so that both can be told apart. A blob is base64. Of an infinity
+//! NULL is an empty field and empty text is `""`, so that both differ. A blob is base64. Of an infinity
 //! the name is written. Columns of one name are all written, in order.
 
 use tsumugi_values::json::{FALSE, TRUE, write_base64, write_f64, write_integer};

@@ -172,8 +172,8 @@ impl Database {
         statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
-        let mut outcomes = Vec::with_capacity(statements.len());
         if atomicity == PipelineAtomicity::Each {
+            let mut outcomes = Vec::with_capacity(statements.len());
             for (sql, values) in statements {
                 outcomes.push(self.query(sql, values).await);
             }
@@ -181,14 +181,10 @@ impl Database {
         }
         let transaction = self.begin(TransactionOptions::default()).await?;
         let count = statements.len();
-        for (sql, values) in statements {
-            let outcome = transaction.query(sql, values).await;
-            let failed = outcome.is_err();
-            outcomes.push(outcome);
-            if failed {
-                transaction.roll_back().await?;
-                return Ok(undone(outcomes, count));
-            }
+        let outcomes = transaction.pipeline(statements).await?;
+        if outcomes.iter().any(Result::is_err) {
+            transaction.roll_back().await?;
+            return Ok(undone(outcomes, count));
         }
         transaction.commit().await?;
         Ok(outcomes)
@@ -238,7 +234,7 @@ impl Database {
     }
 }
 
-/// A transaction. Dropped without [`Transaction::commit`] it is rolled back, before anybody else gets its connection.
+/// A transaction. Dropped without [`Transaction::commit`] it is rolled back, before another caller gets its connection.
 ///
 /// On SQLite and Firebird a statement that fails leaves the transaction usable; on PostgreSQL all that follow fail as well, until it is rolled back
 /// to a savepoint or to its beginning. One that writes and is stopped by `statement_timeout` ends the transaction (on PostgreSQL it is a
@@ -427,7 +423,7 @@ impl RowStream {
         on_each!(RowStream, self, stream => stream.columns())
     }
 
-    /// The next batch: at least one row, at most as many as [`BatchSize::of`] was told. Where nothing was said the size of the rows decides, at about
+    /// The next batch: at least one row, at most as many as [`BatchSize::of`] says. Without it the size of the rows decides, at about
     /// [`BATCH_MAX_BYTES`](crate::limits::BATCH_MAX_BYTES) for a batch. None after the last.
     ///
     /// Rows are read from the database when this is called, not before, except for the first batch. Dropping the

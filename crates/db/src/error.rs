@@ -1,5 +1,5 @@
 //! What can go wrong, by what the caller can do about it. Not the database's list of codes.
-//! Rule: `Display` and `Debug` never show binds or row data; who wants them asks `sql`, `binds` and `detail`.
+//! Rule: `Display` and `Debug` never show binds or row data; `sql`, `binds` and `detail` give them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -119,7 +119,7 @@ pub enum Error {
         statement: Failed,
     },
     /// The statement ran longer than it may and was stopped. What it changed is undone, unless it stood alone on a server and had been
-    /// committed before it was stopped: then nobody has seen the answer.
+    /// committed before it was stopped: then the caller has not seen the reply.
     #[error("the statement was stopped after statement_timeout ({} ms); raise it or make the statement faster", .limit.as_millis())]
     Timeout {
         /// The limit.
@@ -357,7 +357,7 @@ impl Error {
         }
     }
 
-    /// The database's own code, such as `22012`, where it is not told by the kind.
+    /// The database's own code, such as `22012`, where the kind does not say it.
     pub fn code(&self) -> Option<String> {
         match self {
             Error::Database {

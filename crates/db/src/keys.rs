@@ -49,7 +49,7 @@ pub struct PrimaryKeys {
     /// Whose keys a transaction knows until it changes tables.
     outer: Option<Outer>,
     has_changed: Cell<bool>,
-    /// What is met from now on may be undone before the transaction ends, in more ways than one hears of.
+    /// What is met from now on may be undone before the transaction ends, in more ways than are reported.
     learns_no_more: Cell<bool>,
 }
 
@@ -144,7 +144,7 @@ impl PrimaryKeys {
     }
 
     /// The transaction has been committed: what it has learned is known outside, unless tables were changed meanwhile.
-    pub fn kept(&self) {
+    pub fn commit(&self) {
         let Some(outer) = self.outer.as_ref().filter(|_| !self.has_changed.get()) else {
             return;
         };
@@ -255,7 +255,7 @@ mod tests {
             outer.forget_all();
             let kept = PrimaryKeys::within(&outer);
             assert!(asks(&kept).await);
-            kept.kept();
+            kept.commit();
             drop(kept.ending());
             assert!(!asks(&outer).await);
         });
@@ -269,7 +269,7 @@ mod tests {
             inner.savepoint();
             assert!(asks(&inner).await);
             assert!(asks(&inner).await);
-            inner.kept();
+            inner.commit();
             assert!(asks(&outer).await);
             assert!(!asks(&inner).await);
         });
@@ -282,7 +282,7 @@ mod tests {
             let inner = PrimaryKeys::within(&outer);
             assert!(asks(&inner).await);
             drop(outer.changing());
-            inner.kept();
+            inner.commit();
             assert!(asks(&outer).await);
         });
     }

@@ -26,6 +26,7 @@
 mod batch;
 mod csv;
 mod database;
+mod database_watch;
 mod error;
 mod execution;
 mod executor;
@@ -48,10 +49,10 @@ mod session;
 pub mod sql_text;
 mod sqlite;
 mod value;
-mod watched;
 
 pub use batch::BatchSize;
 pub use database::{Database, RowStream, Savepoint, Transaction};
+pub use database_watch::{DatabaseWatch, PoolScope};
 pub use error::{Code, Error, Failed, Refusal, Result};
 pub use execution::Executed;
 pub use executor::Executor;
@@ -67,7 +68,6 @@ pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
 pub use sql_text::SqlText;
 pub use value::{BindRoom, Rich, Value, ValueKind, ValueRef};
-pub use watched::{PoolScope, Watched};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
 #[macro_export]

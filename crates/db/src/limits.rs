@@ -7,7 +7,7 @@ use std::time::Duration;
 pub const POOL_MAX: usize = 64;
 /// Reader connections of one engine unless the caller says otherwise.
 pub const POOL_DEFAULT: usize = 4;
-/// Connections to a server that stay open when nobody needs them.
+/// Connections to a server that stay open without use.
 pub const POOL_MIN_DEFAULT: usize = 1;
 /// Most jobs that may wait for one kind of connection; one more is refused at once.
 pub const QUEUE_MAX: usize = 16_384;
@@ -15,7 +15,7 @@ pub const QUEUE_MAX: usize = 16_384;
 pub const TRANSACTION_QUEUE_MAX: usize = 64;
 /// Most bytes of texts and blobs in the values of one statement, or of one pipeline.
 pub const BINDS_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Most prepared statements that a connection may be told to keep.
+/// Most prepared statements that a connection may keep.
 pub const STATEMENT_CACHE_MAX: usize = 4_096;
 /// Prepared statements that a connection keeps unless the caller says otherwise.
 pub const STATEMENT_CACHE_DEFAULT: usize = 256;
@@ -24,7 +24,7 @@ pub const ROWS_MAX_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 /// Row offsets are 32 bits wide, which bounds what a caller may allow for one result.
 pub const ROWS_MAX_BYTES_MAX: usize = u32::MAX as usize;
 /// Most rows that a caller may ask for in one batch of a stream; on SQLite and Firebird there are never more. PostgreSQL's driver goes by
-/// their size where nobody asks.
+/// their size where the caller gives none.
 pub const BATCH_MAX_ROWS: usize = 1_000;
 /// A batch of a stream ends with the row that takes it past this size.
 pub const BATCH_MAX_BYTES: usize = 256 * 1024;
@@ -38,7 +38,7 @@ pub const PLANS_MAX: usize = 1_024;
 pub const LISTENERS_MAX: usize = 64;
 /// Age at which a connection to a server is replaced.
 pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
-/// How long a connection to a server stays open that nobody needs.
+/// How long a connection to a server stays open without use.
 pub const IDLE_CONNECTION_DEFAULT: Duration = Duration::from_secs(5 * 60);
 /// How long a caller waits for a connection.
 pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
@@ -56,9 +56,9 @@ pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) const PRIMARY_KEYS_MAX: usize = 10_000;
 /// Most digits of the number in front of a migration's name.
 pub const VERSION_DIGITS_MAX: u16 = 32;
-/// How long one who makes, changes or drops a table waits for somebody else who changes the schema.
+/// How long a change of a table waits for another change of the schema.
 pub const SCHEMA_WAIT_DEFAULT: Duration = Duration::from_secs(30);
-/// How long migrations and seeds wait for somebody else who changes the schema: his may take long.
+/// How long migrations and seeds wait for another change of the schema, which may take long.
 pub const SCHEMA_LOCK_MAX: Duration = Duration::from_secs(10 * 60);
 /// How often it looks whether the other is done.
 pub const SCHEMA_LOCK_POLL: Duration = Duration::from_millis(50);

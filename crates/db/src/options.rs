@@ -18,7 +18,7 @@ use crate::limits;
 pub struct Options {
     /// Reader connections, 1 to [`limits::POOL_MAX`](crate::limits::POOL_MAX). The writer is one more.
     pub pool: usize,
-    /// Connections to a server that stay open when nobody needs them, 0 to `pool`. An embedded database keeps all of its own.
+    /// Connections to a server that stay open without use, 0 to `pool`. An embedded database keeps all of its own.
     pub min: usize,
     /// Age at which a connection to a server is replaced, shortened by up to a tenth so that not all are at once.
     pub lifetime: Duration,
@@ -30,7 +30,7 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How long a transaction or stream may keep its connection without using it.
     pub idle_timeout: Duration,
-    /// How long who makes, changes or drops a table from Rust waits for somebody else who changes the schema, on SQLite for whoever writes: that is
+    /// How long a change of a table from Rust waits for another change of the schema, on SQLite for any write: that is
     /// beside `acquire_timeout`. Migrations and seeds wait for [`limits::SCHEMA_LOCK_MAX`](crate::limits::SCHEMA_LOCK_MAX).
     pub schema_wait: Duration,
     /// Prepared statements that each connection keeps, 1 to [`limits::STATEMENT_CACHE_MAX`](crate::limits::STATEMENT_CACHE_MAX).
@@ -281,25 +281,18 @@ pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, ac
 
 /// Takes one of the options that every database has; false when it is none of them.
 pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
+    let time = || number(key, value).map(Duration::from_millis);
     match (key, value) {
         ("log", "off") => options.log = StatementLog::Off,
         ("log", "statements") => options.log = StatementLog::Statements,
         ("pool", value) => options.pool = number(key, value)?,
         ("pool_min", value) => options.min = number(key, value)?,
-        ("lifetime_ms", value) => options.lifetime = Duration::from_millis(number(key, value)?),
+        ("lifetime_ms", _) => options.lifetime = time()?,
         ("rows_max_bytes", value) => options.rows_max_bytes = number(key, value)?,
-        ("acquire_timeout_ms", value) => {
-            options.acquire_timeout = Duration::from_millis(number(key, value)?)
-        }
-        ("statement_timeout_ms", value) => {
-            options.statement_timeout = Duration::from_millis(number(key, value)?)
-        }
-        ("idle_timeout_ms", value) => {
-            options.idle_timeout = Duration::from_millis(number(key, value)?)
-        }
-        ("schema_wait_ms", value) => {
-            options.schema_wait = Duration::from_millis(number(key, value)?)
-        }
+        ("acquire_timeout_ms", _) => options.acquire_timeout = time()?,
+        ("statement_timeout_ms", _) => options.statement_timeout = time()?,
+        ("idle_timeout_ms", _) => options.idle_timeout = time()?,
+        ("schema_wait_ms", _) => options.schema_wait = time()?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -431,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn one_past_a_range_is_refused() {
+    fn option_beyond_its_range_is_refused() {
         check_error("sqlite:a?pool=0", "1 to 64");
         check_error("sqlite:a?pool=65", "1 to 64");
         check_error("sqlite:a?pool=2&pool_min=3", "0 to 2 (pool)");

@@ -51,9 +51,9 @@ impl Session {
     }
 }
 
-/// The same for whatever runs statements.
+/// The same for whatever runs statements, with the method that reads the catalog.
 macro_rules! runs {
-    ($($of:ty),*) => {
+    ($($of:ty: $catalog:ident),*) => {
         $(impl $of {
             /// Runs a statement of the builder and gives its rows, as `query` does.
             pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
@@ -83,10 +83,10 @@ macro_rules! runs {
                 let dialect = self.dialect();
                 let catalog = Catalog::of(table, dialect)?;
                 let rows = CatalogRows {
-                    columns: texts(&self.asked(catalog.columns).await?),
-                    keys: texts(&self.asked(catalog.keys).await?),
-                    foreign_keys: texts(&self.asked(catalog.foreign_keys).await?),
-                    checks: texts(&self.asked(catalog.checks).await?),
+                    columns: texts(&self.$catalog(catalog.columns).await?),
+                    keys: texts(&self.$catalog(catalog.keys).await?),
+                    foreign_keys: texts(&self.$catalog(catalog.foreign_keys).await?),
+                    checks: texts(&self.$catalog(catalog.checks).await?),
                 };
                 Ok(Description::read(&rows, dialect))
             }
@@ -94,25 +94,13 @@ macro_rules! runs {
     };
 }
 
-runs!(Database, Transaction, Session);
-
-impl Database {
-    async fn asked(&self, question: Statement) -> Result<Rows> {
-        self.fetch(question).await
-    }
-}
+runs!(Database: fetch, Transaction: fetch_beside_changes, Session: fetch);
 
 impl Transaction {
-    /// The catalog knows what the transaction has changed.
-    async fn asked(&self, question: Statement) -> Result<Rows> {
+    /// Rows of the catalog, which has what the transaction has changed.
+    async fn fetch_beside_changes(&self, question: Statement) -> Result<Rows> {
         let (sql, values) = sendable(question);
         self.run_beside_changes(sql, values).await
-    }
-}
-
-impl Session {
-    async fn asked(&self, question: Statement) -> Result<Rows> {
-        self.fetch(question).await
     }
 }
 

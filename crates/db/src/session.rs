@@ -256,7 +256,7 @@ impl CopyOut {
     }
 }
 
-/// Hears what is notified. Dropped, its connection is closed.
+/// Receives notifications. Dropped, its connection is closed.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Listener {
@@ -264,7 +264,7 @@ pub enum Listener {
     Postgres(postgres::Listener),
 }
 
-/// What a [`Listener`] heard.
+/// What a [`Listener`] receives.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
@@ -277,12 +277,12 @@ pub enum Heard {
         /// The server's process for the connection that sent it.
         process_id: u32,
     },
-    /// The connection had been lost, or more came than waited to be heard: notifications may have been missed.
+    /// The connection had been lost, or more came than may wait: notifications may have been missed.
     Gap,
 }
 
 impl Listener {
-    /// What was heard next. Dropping the future loses nothing.
+    /// What came next. Dropping the future loses nothing.
     ///
     /// # Errors
     /// [`Error::Unreachable`] when the server understood and refused; otherwise a lost connection is opened again.

@@ -88,7 +88,7 @@ pub(crate) fn bounded_together<S>(
     Ok(statements)
 }
 
-/// A value of a type that has no Rust type here. Its bytes are decoded when somebody asks.
+/// A value of a type that has no Rust type here. Its bytes are decoded on demand.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Rich<'a>(Of<'a>);
 
@@ -220,59 +220,21 @@ impl<'a> ValueRef<'a> {
     }
 }
 
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Value::Boolean(value)
-    }
+/// Lossless conversions to the variant of the same kind.
+macro_rules! from {
+    ($($source:ty => $variant:ident),*) => {
+        $(impl From<$source> for Value {
+            fn from(value: $source) -> Self {
+                Value::$variant(value.into())
+            }
+        })*
+    };
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Value::Integer(value)
-    }
-}
-
-impl From<i32> for Value {
-    fn from(value: i32) -> Self {
-        Value::Integer(value.into())
-    }
-}
-
-impl From<u32> for Value {
-    fn from(value: u32) -> Self {
-        Value::Integer(value.into())
-    }
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Value::Real(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::Text(value.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(value: String) -> Self {
-        Value::Text(value)
-    }
-}
-
-impl From<&[u8]> for Value {
-    fn from(value: &[u8]) -> Self {
-        Value::Blob(value.to_owned())
-    }
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(value: Vec<u8>) -> Self {
-        Value::Blob(value)
-    }
-}
+from!(
+    bool => Boolean, i64 => Integer, i32 => Integer, u32 => Integer, f64 => Real,
+    &str => Text, String => Text, &[u8] => Blob, Vec<u8> => Blob
+);
 
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {

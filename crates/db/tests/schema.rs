@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_db::schema::{Applied, Migration, Migrator, News, State};
+use tsumugi_db::schema::{Migration, MigrationEvent, MigrationStatus, Migrator, State};
 use tsumugi_db::{Database, Error, Options, Result, Rows, Transaction, values};
 use tsumugi_sql::schema::{Table, alter, foreign, increments, integer, string};
 use tsumugi_testkit::postgres::Server;
@@ -209,7 +209,7 @@ fn broken() -> Migration {
     })
 }
 
-fn shown(status: Vec<Applied>) -> String {
+fn shown(status: Vec<MigrationStatus>) -> String {
     let lines = status.iter().map(|one| {
         let applied = one.state != State::Pending;
         assert_eq!(one.applied_at.is_empty(), !applied, "{one:?}");
@@ -225,8 +225,8 @@ fn migrations_are_applied_in_the_order_of_their_numbers_and_undone_backwards() {
         let heard = Rc::clone(&told);
         let migrator = Migrator::new(&db, [add_nick(), create_users()])
             .unwrap()
-            .telling(move |news| {
-                if let News::Ended { name, direction } = news {
+            .on_event(move |news| {
+                if let MigrationEvent::Ended { name, direction } = news {
                     heard.borrow_mut().push(format!("{direction} {name}"));
                 }
             });
@@ -430,7 +430,7 @@ fn a_database_that_is_closed_is_no_failure_of_a_migration() {
         none.up(None).await.unwrap();
         let other = db.clone();
         let migrator = Migrator::new(&db, [create_users()]).unwrap();
-        let closed = migrator.telling(move |_| other.close()).up(None).await;
+        let closed = migrator.on_event(move |_| other.close()).up(None).await;
         assert!(matches!(closed, Err(Error::Closed { .. })), "{closed:?}");
     });
 }

@@ -1,4 +1,4 @@
-//! The first packet of a connection: which database, who, which versions. Knows no way to prove a password: `auth` fills in its part.
+//! The first packet of a connection: which database, which user, which versions. Knows no way to prove a password: `auth` fills in its part.
 //! Source: protocol chapter "Connect and authenticate". Rule: only versions of [`Version`] are offered.
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -52,7 +52,7 @@ pub enum Compression {
     Zlib,
 }
 
-/// Who wants to connect.
+/// The client that connects.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a> {
     /// The user's name as [`crate::auth::login_name`] returns it.

@@ -62,7 +62,7 @@ pub enum Violation {
         /// As sent.
         value: u32,
     },
-    /// An answer came that nobody asked for.
+    /// A reply came without a request.
     #[error("operation {0} came unasked")]
     Unsolicited(u32),
     /// The server says more than a limit allows.

@@ -1,5 +1,5 @@
-//! Events: names that a transaction posts when it commits, told on a connection of their own with how often. Not the requests for them.
-//! Source: protocol chapter "Events". Rule: the first answer tells the counts from which on is counted, and is no event.
+//! Events: names that a transaction posts when it commits, reported on a connection of their own with how often. Not the requests for them.
+//! Source: protocol chapter "Events". Rule: the first report gives the counts to begin with, and is no event.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -7,12 +7,12 @@ use crate::error::{Misuse, Violation};
 use crate::limits::{EVENT_BLOCK_BYTES_MAX, EVENT_NAME_BYTES_MAX, EVENT_NAMES_MAX};
 use crate::op;
 use crate::request::EventId;
-use crate::wire::{Reader, Stop, Taken, complete};
+use crate::wire::{ReadResult, Reader, Stop, complete};
 
 const VERSION: u8 = 1;
 const SOCKADDR_PORT: std::ops::Range<usize> = 2..4;
 
-/// The port on which the server tells events, on the machine that it already talks on: its answer to connect_request.
+/// The port on which the server reports events, on the machine of the database: its answer to connect_request.
 ///
 /// # Errors
 /// [`Violation::Truncated`].
@@ -27,11 +27,11 @@ pub fn port(data: &[u8]) -> Result<u16, Violation> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Events {
     names: Vec<(String, u32)>,
-    /// Whether the server has told the counts to begin with.
+    /// Whether the server has reported the counts to begin with.
     begun: bool,
 }
 
-/// How often a name was posted since it was last told.
+/// How often a name was posted since it was last reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted<'a> {
     /// The name.
@@ -72,14 +72,14 @@ impl Events {
         out.freeze()
     }
 
-    /// Takes the counts that the server told, and says which names have been posted since: none the first time. Ask again with
+    /// Keeps the counts that the server reported, and gives the names that have been posted since: none the first time. Ask again with
     /// [`Events::block`] afterwards. A name that is not listened for is passed over.
     ///
     /// # Errors
     /// A [`Violation`] if the block is not sound.
-    pub fn told(&mut self, told: &Told) -> Result<Vec<Posted<'_>>, Violation> {
+    pub fn record(&mut self, report: &EventReport) -> Result<Vec<Posted<'_>>, Violation> {
         let mut times = vec![0; self.names.len()];
-        for pair in pairs(&told.block) {
+        for pair in pairs(&report.block) {
             let (name, count) = pair?;
             let known = self.names.iter_mut().zip(&mut times);
             for ((_, before), times) in known.filter(|((known, _), _)| known.as_bytes() == name) {
@@ -122,39 +122,35 @@ fn pairs(block: &[u8]) -> impl Iterator<Item = Result<(&[u8], u32), Violation>> 
     })
 }
 
-/// What the server told.
+/// Counts that the server sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct EventReport {
     /// Which request it is about.
     pub id: EventId,
     /// The names and counts; empty when the request was cancelled.
     pub block: Bytes,
 }
 
-/// The next thing told in `input`, which what the connection for events delivers is appended to; `None` if it is not all there.
+/// The next report in `input`, to which the caller appends what it reads from the connection for events; `None` if it is not all there.
 ///
 /// # Errors
 /// A [`Violation`] if this is no event: close the connection.
-pub fn told(input: &mut BytesMut) -> Result<Option<Told>, Violation> {
+pub fn next_report(input: &mut BytesMut) -> Result<Option<EventReport>, Violation> {
     while input.starts_with(&op::DUMMY.to_be_bytes()) {
         input.advance(4);
     }
     let mut reader = Reader::new(input);
     let mut missing = 0;
-    let Some(told) = complete(read(&mut reader), &mut missing)? else {
+    let Some((id, block)) = complete(read(&mut reader), &mut missing)? else {
         return Ok(None);
     };
-    let (id, block) = told;
-    let told = Told {
-        id,
-        block: Bytes::copy_from_slice(block),
-    };
+    let block = Bytes::copy_from_slice(block);
     let length = reader.position();
     input.advance(length);
-    Ok(Some(told))
+    Ok(Some(EventReport { id, block }))
 }
 
-fn read<'a>(reader: &mut Reader<'a>) -> Taken<(EventId, &'a [u8])> {
+fn read<'a>(reader: &mut Reader<'a>) -> ReadResult<(EventId, &'a [u8])> {
     let op = reader.u32()?;
     if op != op::EVENT {
         let expected = "an event";
@@ -181,11 +177,11 @@ mod tests {
     }
 
     fn check(events: &mut Events, counts: &[(&str, u32)], expected: &[(&str, u32)]) {
-        let told = Told {
+        let report = EventReport {
             id: EventId(1),
             block: block(counts),
         };
-        let found = events.told(&told).unwrap();
+        let found = events.record(&report).unwrap();
         let found: Vec<_> = found
             .iter()
             .map(|posted| (posted.name, posted.times))
@@ -207,11 +203,11 @@ mod tests {
     fn a_cancelled_request_tells_nothing() {
         let mut events = Events::new(["a"]).unwrap();
         check(&mut events, &[("a", 5)], &[]);
-        let told = Told {
+        let report = EventReport {
             id: EventId(1),
             block: Bytes::new(),
         };
-        assert_eq!(events.told(&told), Ok(vec![]));
+        assert_eq!(events.record(&report), Ok(vec![]));
         check(&mut events, &[("a", 6), ("other", 9)], &[("a", 1)]);
     }
 
@@ -231,12 +227,12 @@ mod tests {
     fn a_block_that_is_cut_is_refused() {
         let whole = block(&[("a", 1), ("b", 2)]);
         for at in 2..whole.len() {
-            let told = Told {
+            let report = EventReport {
                 id: EventId(1),
                 block: whole.slice(..at),
             };
             // Between two pairs nothing is missing.
-            assert_eq!(Events::new(["a"]).unwrap().told(&told).is_ok(), at == 7);
+            assert_eq!(Events::new(["a"]).unwrap().record(&report).is_ok(), at == 7);
         }
     }
 
@@ -246,16 +242,16 @@ mod tests {
         let mut input = BytesMut::new();
         for byte in &packet[..packet.len() - 1] {
             input.put_u8(*byte);
-            assert_eq!(told(&mut input), Ok(None));
+            assert_eq!(next_report(&mut input), Ok(None));
         }
         input.put_u8(7);
-        let expected = Told {
+        let expected = EventReport {
             id: EventId(7),
             block: Bytes::from_static(b"abc"),
         };
-        assert_eq!(told(&mut input), Ok(Some(expected)));
+        assert_eq!(next_report(&mut input), Ok(Some(expected)));
         assert!(input.is_empty());
-        assert!(told(&mut BytesMut::from(&[0; 4][..])).is_err());
+        assert!(next_report(&mut BytesMut::from(&[0; 4][..])).is_err());
     }
 
     #[test]

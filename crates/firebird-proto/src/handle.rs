@@ -23,8 +23,6 @@ handles! {
     Statement;
     /// An open blob. Not its id, which names what is stored.
     Blob;
-    /// An attached service manager.
-    Service;
 }
 
 impl Statement {

@@ -7,7 +7,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use crate::error::{Misuse, Refusal, Violation};
 use crate::limits::PREAUTH_BYTES_MAX;
 use crate::response::{Outcome, RawResponse};
-use crate::wire::{Reader, Stop, Taken, complete, put_cstring, sendable};
+use crate::wire::{ReadResult, Reader, Stop, complete, put_cstring, sendable};
 use crate::{Compression, Result, Version, op};
 
 const MASK_TYPE: u32 = 0xff;
@@ -124,7 +124,7 @@ const NO_TURN: Turn<'static> = Turn {
 };
 
 impl<'a> Packet<'a> {
-    fn read(reader: &mut Reader<'a>, version: Option<Version>) -> Taken<Self> {
+    fn read(reader: &mut Reader<'a>, version: Option<Version>) -> ReadResult<Self> {
         Ok(match reader.u32()? {
             op::DUMMY => Self::Ignored,
             op::REJECT => Self::Reject,
@@ -183,7 +183,7 @@ impl Packet<'_> {
     }
 }
 
-fn piece<'a>(reader: &mut Reader<'a>) -> Taken<&'a [u8]> {
+fn piece<'a>(reader: &mut Reader<'a>) -> ReadResult<&'a [u8]> {
     reader.cstring(PREAUTH_BYTES_MAX, "a part of the handshake")
 }
 
@@ -198,7 +198,7 @@ impl Turn<'_> {
 }
 
 impl<'a> RawAccept<'a> {
-    fn read(reader: &mut Reader<'a>, demand: Demand) -> Taken<Self> {
+    fn read(reader: &mut Reader<'a>, demand: Demand) -> ReadResult<Self> {
         let version = reader.u32()?;
         let _architecture = reader.u32()?;
         let transport = reader.u32()?;

@@ -1,5 +1,5 @@
-//! Answers to requests for information: a tag, a length of two bytes, a value, again and again, little-endian. Knows a few tags; who asks
-//! for others walks [`items`]. Rule: an answer that was cut says so; what it has is still sound.
+//! Answers to requests for information: a tag, a length of two bytes, a value, again and again, little-endian. Knows a few tags; callers
+//! that need others walk [`items`]. Rule: an answer that was cut says so; what it has is still sound.
 
 use crate::Violation;
 
@@ -12,22 +12,14 @@ const ERROR: u8 = 3;
 
 /// Tags of what may be asked about a blob.
 pub mod blob {
-    /// How many segments it has.
-    pub const SEGMENTS: u8 = 4;
-    /// The longest of them.
-    pub const SEGMENT_MAX: u8 = 5;
     /// Its bytes.
     pub const LENGTH: u8 = 6;
-    /// 0: segments, 1: a stream.
-    pub const STORAGE: u8 = 7;
 }
 
 /// Tags of what may be asked about a database.
 pub mod database {
     /// Bytes of a page.
     pub const PAGE_SIZE: u8 = 14;
-    /// The structure of its files: 12 is Firebird 3's, 13 Firebird 4's.
-    pub const ODS_VERSION: u8 = 32;
     /// The SQL dialect.
     pub const SQL_DIALECT: u8 = 62;
     /// The server's version, for people: [`super::version`] reads it.

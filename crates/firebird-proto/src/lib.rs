@@ -1,6 +1,6 @@
 //! Firebird's wire protocol, versions 13 to 17, without a socket: bytes in, bytes out. Knows no clock, no randomness, no runtime.
-//! Left out: batches of messages (op_batch_…), cursors that scroll, blobs sent with their rows, slices of arrays, transactions over several
-//! databases, and of the services what needs input.
+//! Left out: the service manager, batches of messages (op_batch_…), cursors that scroll, blobs sent with their rows, seeks in blobs,
+//! slices of arrays, transactions over several databases.
 //! What a server sent never panics here and never takes more memory than a limit with a name allows ([`limits`]).
 
 #![forbid(unsafe_code)]
@@ -32,7 +32,6 @@ pub mod parameters;
 pub mod request;
 mod response;
 pub mod row;
-pub mod service;
 pub mod status;
 pub mod values;
 mod version;

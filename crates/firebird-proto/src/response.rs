@@ -1,11 +1,11 @@
-//! op_response, the answer to nearly everything. Not who it belongs to: that is `connection`.
+//! op_response, the answer to nearly everything. Not whose it is: that is `connection`.
 //! Source: protocol chapter "Requests". Rule: its data are a piece of what came, not a copy.
 
 use bytes::Bytes;
 
 use crate::limits::RESPONSE_DATA_BYTES_MAX;
 use crate::status::{ServerError, StatusVector};
-use crate::wire::{Reader, Taken};
+use crate::wire::{ReadResult, Reader};
 
 /// An answer that says yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct RawResponse<'a> {
 impl<'a> RawResponse<'a> {
     /// Reads what follows the operation's number.
     #[inline]
-    pub(crate) fn read(reader: &mut Reader<'a>) -> Taken<Self> {
+    pub(crate) fn read(reader: &mut Reader<'a>) -> ReadResult<Self> {
         Ok(Self {
             object: reader.u32()?,
             quad: reader.u64()?,

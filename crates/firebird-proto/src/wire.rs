@@ -25,7 +25,7 @@ impl From<Violation> for Stop {
 }
 
 /// What was read, or why it could not be.
-pub type Taken<T> = Result<T, Stop>;
+pub type ReadResult<T> = Result<T, Stop>;
 
 /// The number of bytes that follow `length` bytes up to the next multiple of four.
 #[inline]
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Stop::Missing`], as of every function here.
     #[inline]
-    pub fn bytes(&mut self, count: usize) -> Taken<&'a [u8]> {
+    pub fn bytes(&mut self, count: usize) -> ReadResult<&'a [u8]> {
         let (taken, rest) = self
             .rest
             .split_at_checked(count)
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Taken<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> ReadResult<[u8; N]> {
         let (taken, rest) = self
             .rest
             .split_first_chunk()
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Stop::Missing`].
     #[inline]
-    pub fn u32(&mut self) -> Taken<u32> {
+    pub fn u32(&mut self) -> ReadResult<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Stop::Missing`].
     #[inline]
-    pub fn i32(&mut self) -> Taken<i32> {
+    pub fn i32(&mut self) -> ReadResult<i32> {
         self.array().map(i32::from_be_bytes)
     }
 
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Stop::Missing`].
     #[inline]
-    pub fn u64(&mut self) -> Taken<u64> {
+    pub fn u64(&mut self) -> ReadResult<u64> {
         self.array().map(u64::from_be_bytes)
     }
 
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Stop::Missing`].
     #[inline]
-    pub fn opaque(&mut self, length: usize) -> Taken<&'a [u8]> {
+    pub fn opaque(&mut self, length: usize) -> ReadResult<&'a [u8]> {
         let padded = self.bytes(length.saturating_add(padding(length)))?;
         Ok(padded.get(..length).unwrap_or_default())
     }
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Stop::Missing`], and [`Violation::Length`] if they are more than `max`.
     #[inline]
-    pub fn cstring(&mut self, max: usize, what: &'static str) -> Taken<&'a [u8]> {
+    pub fn cstring(&mut self, max: usize, what: &'static str) -> ReadResult<&'a [u8]> {
         let length = self.u32()?;
         match usize::try_from(length) {
             Ok(bytes) if bytes <= max => self.opaque(bytes),
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
 /// # Errors
 /// The [`Violation`] that stopped the reader.
 #[inline]
-pub fn complete<T>(taken: Taken<T>, missing: &mut usize) -> Result<Option<T>, Violation> {
+pub fn complete<T>(taken: ReadResult<T>, missing: &mut usize) -> Result<Option<T>, Violation> {
     match taken {
         Ok(value) => Ok(Some(value)),
         Err(Stop::Missing(count)) => {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     /// Reads a number, a text of at most five bytes and a quad, and says what came of it.
-    fn check(bytes: &[u8], expected: Taken<(i32, &[u8], u64)>) {
+    fn check(bytes: &[u8], expected: ReadResult<(i32, &[u8], u64)>) {
         let mut reader = Reader::new(bytes);
         let mut read = || Ok((reader.i32()?, reader.cstring(5, "text")?, reader.u64()?));
         assert_eq!(read(), expected);

@@ -552,8 +552,8 @@ fn events_are_counted_from_where_counting_begins() {
         let mut said = Vec::new();
         for piece in stream.chunks(chunk) {
             input.extend_from_slice(piece);
-            while let Some(told) = events::told(&mut input).unwrap() {
-                let posted = events.told(&told).unwrap();
+            while let Some(report) = events::next_report(&mut input).unwrap() {
+                let posted = events.record(&report).unwrap();
                 said.push(
                     posted
                         .iter()

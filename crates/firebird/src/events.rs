@@ -130,12 +130,12 @@ impl EventListener {
     /// What the server says next. It is asked again in the same turn, so that nothing is lost when the future is dropped.
     async fn report(&mut self) -> Result<Vec<Posted>> {
         while let Some(second) = &mut self.second {
-            if let Some(told) = events::told(&mut second.input).map_err(Error::Protocol)? {
-                if told.id != self.id {
+            if let Some(report) = events::next_report(&mut second.input).map_err(Error::Protocol)? {
+                if report.id != self.id {
                     // It was under way to a listener that has gone.
                     continue;
                 }
-                let posted = self.events.told(&told).map_err(Error::Protocol)?;
+                let posted = self.events.record(&report).map_err(Error::Protocol)?;
                 let posted = posted.into_iter().map(|posted| Posted {
                     name: posted.name.to_owned(),
                     times: posted.times,

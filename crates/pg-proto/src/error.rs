@@ -95,7 +95,7 @@ pub enum Violation {
         /// As sent.
         value: u32,
     },
-    /// An answer came that nobody asked for.
+    /// A reply came without a request.
     #[error("message {} came unasked", .0.escape_ascii())]
     Unsolicited(u8),
     /// The server asks for COPY data in the middle of a pipeline. It takes the next statements for data: nobody can tell
@@ -151,7 +151,7 @@ pub enum Refusal {
     /// The server refused the exchange with an error of RFC 5802, such as `invalid-proof`.
     #[error("the server refuses the password (SCRAM)")]
     ScramRefused,
-    /// The server could not prove that it knows the password: it may be somebody else.
+    /// The server could not prove that it knows the password: it may be another server.
     #[error("the server did not prove that it knows the password")]
     ServerUnproven,
     /// The server speaks only an older minor version or does not know an option we asked for.

@@ -113,7 +113,7 @@ enum State {
     /// The password is on its way; only Ok or an error may come.
     PasswordSent,
     Sasl(Box<Scram>),
-    /// The server tells about itself.
+    /// The server sends its settings.
     Authenticated,
     Done,
 }
@@ -154,7 +154,7 @@ impl Startup {
     /// (RFC 5929), if its signature algorithm has one.
     ///
     /// # Errors
-    /// [`Misuse`] for settings that cannot be sent, or a call that nobody asked for.
+    /// [`Misuse`] for settings that cannot be sent, or a call out of turn.
     pub fn encrypted(
         &mut self,
         end_point: Option<Vec<u8>>,
@@ -283,7 +283,7 @@ impl Startup {
         }
     }
 
-    /// What the server tells once it knows us.
+    /// What the server sends after the login.
     fn learn(&mut self, message: Message<'_>, tag: u8) -> Result<()> {
         match message {
             Message::ParameterStatus { name, value } => {

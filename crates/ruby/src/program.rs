@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use tsumugi_http::{HttpResponse, Request};
-use tsumugi_server::{Application, Shown, VmFigures};
+use tsumugi_server::{AdminView, Application, VmFigures};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
@@ -57,7 +57,7 @@ impl Application for App {
         App::retire(self).await;
     }
 
-    fn show(&self) -> Shown<'_> {
+    fn show(&self) -> AdminView<'_> {
         let host = self.host();
         let stores = host.resources.stores().into_iter().filter_map(|store| {
             // A server tells its own figures.
@@ -66,7 +66,7 @@ impl Application for App {
             };
             Some((store.place.clone(), database.metrics()))
         });
-        Shown {
+        AdminView {
             vm: Some(VmFigures {
                 bytes: self.vm_bytes(),
                 objects: self.vm_objects(),

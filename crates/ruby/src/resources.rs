@@ -5,7 +5,7 @@ use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 
-use tsumugi_db::Watched;
+use tsumugi_db::DatabaseWatch;
 
 use crate::natives::kv::KvStore;
 use crate::settings::SharedDatabases;
@@ -14,7 +14,7 @@ use crate::settings::SharedDatabases;
 #[derive(Default)]
 pub(crate) struct Resources {
     stores: RefCell<Vec<Weak<KvStore>>>,
-    databases: RefCell<Vec<Watched>>,
+    databases: RefCell<Vec<DatabaseWatch>>,
     /// What `DB.shared` finds.
     pub shared: RefCell<SharedDatabases>,
     /// Texts of the files that were loaded, for error pages.
@@ -25,14 +25,14 @@ pub(crate) struct Resources {
 
 impl Resources {
     /// The application has connected to one more database.
-    pub fn watch(&self, database: Watched) {
+    pub fn watch(&self, database: DatabaseWatch) {
         let mut databases = self.databases.borrow_mut();
         databases.retain(|known| known.snapshot().is_some() && !known.is(&database));
         databases.push(database);
     }
 
     /// The databases that the application connected to and may still have.
-    pub fn databases(&self) -> Ref<'_, Vec<Watched>> {
+    pub fn databases(&self) -> Ref<'_, Vec<DatabaseWatch>> {
         self.databases.borrow()
     }
 

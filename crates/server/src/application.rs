@@ -5,7 +5,7 @@ use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::Watched;
+use tsumugi_db::DatabaseWatch;
 use tsumugi_http::{HttpResponse, Request};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
@@ -32,25 +32,25 @@ pub trait Application: 'static {
     fn retire(&self) -> impl Future<Output = ()>;
 
     /// What the admin pages show of it. Asked once a second.
-    fn show(&self) -> Shown<'_> {
-        Shown::default()
+    fn show(&self) -> AdminView<'_> {
+        AdminView::default()
     }
 }
 
 /// What an application has, for the admin pages.
 #[derive(Default)]
-pub struct Shown<'a> {
+pub struct AdminView<'a> {
     /// Its VM, if it has one.
     pub vm: Option<VmFigures>,
     /// The databases it connected to, in any number of lists.
-    pub databases: Vec<Ref<'a, Vec<Watched>>>,
+    pub databases: Vec<Ref<'a, Vec<DatabaseWatch>>>,
     /// The key-value stores of this process that it opened, by place.
     pub stores: Vec<(Arc<str>, tsumugi_kv::KvSnapshot)>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> AdminView<'a> {
     /// Adds what an application shows that is a part of this one.
-    pub fn add(&mut self, part: Shown<'a>) {
+    pub fn add(&mut self, part: AdminView<'a>) {
         let sum = |a: VmFigures, b: VmFigures| VmFigures {
             bytes: a.bytes + b.bytes,
             objects: a.objects + b.objects,

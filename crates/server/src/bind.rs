@@ -1,5 +1,5 @@
 //! What stands before an application, from options: TLS, access log, admin pages. Starts nothing of the application.
-//! A file or an address that cannot be used is told before the server is bound.
+//! A file or an address that cannot be used is reported before the server is bound.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -60,7 +60,7 @@ impl FrontOptions {
         Ok(Front {
             tls,
             access_log,
-            board: self.admin.is_some().then(MetricsRegistry::default),
+            registry: self.admin.is_some().then(MetricsRegistry::default),
         })
     }
 

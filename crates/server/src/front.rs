@@ -46,7 +46,7 @@ pub struct Front {
     /// A line for every request.
     pub access_log: Option<AccessLog>,
     /// Figures of every worker.
-    pub board: Option<MetricsRegistry>,
+    pub registry: Option<MetricsRegistry>,
 }
 
 /// The figures of all workers, for the admin pages. Cheap to clone.
@@ -95,7 +95,7 @@ impl MetricsRegistry {
 #[derive(Debug)]
 pub struct AdminPages {
     handle: Handle,
-    board: MetricsRegistry,
+    registry: MetricsRegistry,
     access_log: Option<AccessLog>,
 }
 
@@ -104,7 +104,7 @@ impl AdminPages {
     pub fn new(handle: Handle, front: &Front) -> AdminPages {
         AdminPages {
             handle,
-            board: front.board.clone().unwrap_or_default(),
+            registry: front.registry.clone().unwrap_or_default(),
             access_log: front.access_log.clone(),
         }
     }
@@ -113,7 +113,7 @@ impl AdminPages {
 impl admin::AdminSource for AdminPages {
     fn ready(&self) -> Result<(), String> {
         let workers = self.handle.snapshot().workers.len();
-        let columns = self.board.columns();
+        let columns = self.registry.columns();
         if columns.iter().any(|column| column.draining.load(Relaxed)) {
             return Err("draining: running requests finish, no new ones are taken".to_owned());
         }
@@ -131,7 +131,7 @@ impl admin::AdminSource for AdminPages {
         let name = "tsumugi_build_info";
         text.family(name, MetricKind::Gauge, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
-        let columns = self.board.columns().clone();
+        let columns = self.registry.columns().clone();
         let figures: Vec<&HttpMetrics> = columns.iter().map(|column| &column.figures).collect();
         HttpMetrics::write(&figures, &mut text);
         write_vms(&columns, &mut text);

@@ -18,12 +18,12 @@ mod service;
 mod stores;
 pub mod table;
 
-pub use application::{Application, Program, Shown, VmFigures};
+pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
-pub use limit::{Limit, LimitError, Limited, Limits, Row, WORKER, assigned, row};
+pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};
 pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
 pub use listen::Listen;
 pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
-pub use options::{Options, Prepared, workers};
+pub use options::{Options, PreparedServer, workers};
 pub use service::Service;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub type Row<T> = (&'static str, fn(u64, &mut T) -> bool);
 
 /// The limits of what is served.
-pub trait Limited: Clone + Default + 'static {
+pub trait LimitSet: Clone + Default + 'static {
     /// Every one of them, but those of workers and of HTTP.
     const LIMITS: &'static [Row<Self>];
 
@@ -119,7 +119,7 @@ pub fn row<T>(rows: &[Row<T>], name: &str) -> Option<Row<T>> {
     rows.iter().find(|(known, _)| *known == name).copied()
 }
 
-impl<T: Limited> Limit<T> {
+impl<T: LimitSet> Limit<T> {
     /// The names of all limits.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let worker = WORKER.iter().map(|(name, _)| *name);
@@ -169,7 +169,7 @@ impl<T: Limited> Limit<T> {
     }
 }
 
-impl<T: Limited> FromStr for Limit<T> {
+impl<T: LimitSet> FromStr for Limit<T> {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Limit<T>, LimitError> {
@@ -193,7 +193,7 @@ mod tests {
         call_ms_max: u32,
     }
 
-    impl Limited for App {
+    impl LimitSet for App {
         const DEV: &'static str = "Development";
         const LIMITS: &'static [Row<App>] = limited!(request_ms_max; client: call_ms_max);
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_is_refused() {
+    fn argument_that_names_no_limit_is_refused() {
         check("stall_ms", "expected NAME=VALUE");
         check(
             "speed=1",

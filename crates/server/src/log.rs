@@ -44,7 +44,7 @@ struct Events;
 
 impl Write for Events {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        // What is dropped is counted, and nobody could do more about it.
+        // What is dropped is counted, and more cannot be done about it.
         let _ = ERRORS.write(&shortened(event));
         Ok(event.len())
     }
@@ -79,7 +79,7 @@ pub fn end_log() {
     }
 }
 
-/// Keeps workers from waiting for who reads the standard streams, also when one panics.
+/// Keeps workers from waiting for the reader of the standard streams, also when one panics.
 pub fn streams_apart() -> Result<()> {
     for stream in [&OUTPUT, &ERRORS] {
         stream.start().context("cannot start the log")?;

@@ -15,14 +15,14 @@ use tsumugi_worker::{
 };
 
 use crate::bind::FrontOptions;
-use crate::limit::{Limit, Limited, Limits};
+use crate::limit::{Limit, LimitSet, Limits};
 use crate::limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
 use crate::listen::Listen;
 use crate::log::streams_apart;
 
 /// Options of a server.
 #[derive(clap::Args)]
-pub struct Options<T: Limited> {
+pub struct Options<T: LimitSet> {
     /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080 or unix:/path; may be repeated
     #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: Vec<Listen>,
@@ -65,7 +65,7 @@ fn scheduling() -> impl TypedValueParser<Value = Scheduling> {
 }
 
 /// A server that is bound and serves nothing yet.
-pub struct Prepared<T> {
+pub struct PreparedServer<T> {
     /// Where the application's data lives; the folder exists.
     pub data_dir: PathBuf,
     /// Development or production.
@@ -78,9 +78,9 @@ pub struct Prepared<T> {
     options: FrontOptions,
 }
 
-impl<T: Limited> Options<T> {
+impl<T: LimitSet> Options<T> {
     /// Opens and binds what the options ask for, and puts the standard streams behind their queues.
-    pub fn prepare(self) -> Result<Prepared<T>> {
+    pub fn prepare(self) -> Result<PreparedServer<T>> {
         streams_apart()?;
         let mut config = Config {
             listen: Listen::addresses(self.listen),
@@ -101,7 +101,7 @@ impl<T: Limited> Options<T> {
         let limits = Limit::settle(&self.limits, config.limits)?;
         config.limits = limits.worker;
         let workers = config.workers;
-        Ok(Prepared {
+        Ok(PreparedServer {
             data_dir: self.data,
             mode,
             limits,
@@ -113,7 +113,7 @@ impl<T: Limited> Options<T> {
     }
 }
 
-impl<T> Prepared<T> {
+impl<T> PreparedServer<T> {
     /// Controls the server once it runs.
     pub fn handle(&self) -> Handle {
         self.server.handle()

@@ -17,7 +17,7 @@ use tsumugi_http::{
 };
 use tsumugi_worker::{BoxError, Connection, Current, Peer, WorkerHandle};
 
-use crate::application::{Application, Program, Shown, VmFigures};
+use crate::application::{AdminView, Application, Program, VmFigures};
 use crate::front::{Column, Front};
 
 /// How often a worker shows the figures of its applications.
@@ -44,7 +44,10 @@ impl<P: Program> Service<P> {
         let records = Rc::new(Records {
             compression: Compressor::new(OnWorker(worker.clone())),
             lane: front.access_log.as_ref().map(|log| log.lane()),
-            column: front.board.as_ref().map(|board| board.column(worker.id())),
+            column: front
+                .registry
+                .as_ref()
+                .map(|registry| registry.column(worker.id())),
         });
         let service = Service {
             worker: worker.clone(),
@@ -176,14 +179,14 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
         let Connection {
             stream, slot, peer, ..
         } = connection;
-        let door = Rc::new(RequestHandler {
+        let handler = Rc::new(RequestHandler {
             app,
             records: Rc::clone(&self.records),
         });
         let Peer::Tcp(address) = peer else {
             let shutdown = self.worker.drain_started();
             let origin = ConnectionInfo::default();
-            self.server.serve(stream, origin, door, shutdown).await;
+            self.server.serve(stream, origin, handler, shutdown).await;
             drop(slot);
             return;
         };
@@ -195,19 +198,19 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
         let acceptor = self.tls.borrow().clone();
         let Some(acceptor) = acceptor else {
             let origin = origin(HttpProtocol::Sniffed);
-            self.server.serve(stream, origin, door, shutdown).await;
+            self.server.serve(stream, origin, handler, shutdown).await;
             drop(slot);
             return;
         };
         let limits = Rc::clone(self.server.limits());
-        let shaken = tokio::select! {
-            shaken = acceptor.accept(stream, &limits) => shaken,
+        let accepted = tokio::select! {
+            accepted = acceptor.accept(stream, &limits) => accepted,
             () = self.worker.drain_started() => return,
         };
-        match shaken {
+        match accepted {
             Ok((stream, protocol)) => {
                 let origin = origin(protocol);
-                self.server.serve(stream, origin, door, shutdown).await;
+                self.server.serve(stream, origin, handler, shutdown).await;
             }
             Err(error) => tracing::debug!(%address, %error, "no TLS connection"),
         }
@@ -221,7 +224,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
 
 impl Column {
     /// Keeps what applications show, for the admin thread, which need not ask a worker that may be stuck.
-    fn look(&self, shown: Vec<Shown<'_>>) {
+    fn look(&self, shown: Vec<AdminView<'_>>) {
         let vms = || shown.iter().filter_map(|shown| shown.vm);
         self.vm.store(vms().next().is_some(), Relaxed);
         let sum = |of: fn(VmFigures) -> usize| vms().map(|vm| of(vm) as u64).sum();

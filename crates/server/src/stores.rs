@@ -1,5 +1,5 @@
 //! Figures of the key-value stores that applications opened, for the admin pages. Opens none and keeps none open.
-//! Rule: a worker looks at its own by the clock and leaves them here; a store that several workers have is told once.
+//! Rule: a worker looks at its own by the clock and leaves them here; a store that several workers have is written once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,16 +8,16 @@ use tsumugi_kv::{DURATIONS, FIGURES, KvSnapshot};
 
 /// What one worker sees of its stores.
 #[derive(Debug, Default)]
-pub(crate) struct Stores(Mutex<Vec<Seen>>);
+pub(crate) struct Stores(Mutex<Vec<StoreSample>>);
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct StoreSample {
     place: Arc<str>,
     figures: KvSnapshot,
 }
 
 impl Stores {
-    /// Keeps the figures of a worker's stores. Waits for nobody: while somebody reads, what was seen before stays.
+    /// Keeps the figures of a worker's stores. Does not wait: while another worker reads, the last figures stay.
     pub(crate) fn look(&self, stores: impl Iterator<Item = (Arc<str>, KvSnapshot)>) {
         let Ok(mut shown) = self.0.try_lock() else {
             return;
@@ -25,7 +25,7 @@ impl Stores {
         shown.clear();
         for (place, figures) in stores {
             if !shown.iter().any(|seen| seen.place == place) {
-                shown.push(Seen { place, figures });
+                shown.push(StoreSample { place, figures });
             }
         }
     }
@@ -33,11 +33,11 @@ impl Stores {
 
 /// Writes what all workers saw.
 pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Exposition) {
-    let mut rows: Vec<Seen> = Vec::new();
+    let mut rows: Vec<StoreSample> = Vec::new();
     for stores in workers {
         let seen = stores.0.lock().unwrap_or_else(PoisonError::into_inner);
         for seen in seen.iter() {
-            let newer = |row: &Seen| {
+            let newer = |row: &StoreSample| {
                 row.figures.reads + row.figures.writes < seen.figures.reads + seen.figures.writes
             };
             match rows.iter_mut().find(|row| row.place == seen.place) {

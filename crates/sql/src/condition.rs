@@ -180,35 +180,30 @@ impl Expr {
 
     /// One of them. Of an empty list nothing is. NULL in a list finds NULL; to the opposite, in a change, a list of nothing else is empty.
     pub fn is_in(self, set: impl Into<Set>) -> Self {
-        match set.into() {
-            Set::Query(query) => Self::new(Node::InQuery(self, Is::So, query)),
-            Set::Values(values) => {
-                let (values, null) = split(values);
-                let is_empty = values.is_empty();
-                let found = Self::new(Node::In(self.clone(), Is::So, values));
-                match (null, is_empty) {
-                    (false, _) => found,
-                    (true, false) => any([found, self.is_null()]),
-                    (true, true) => any([found, self.is_null()]).unbounded(Is::Not),
-                }
-            }
-        }
+        self.in_set(Is::So, set.into())
     }
 
     /// None of them. Everything is none of an empty list, NULL too; otherwise a row with NULL there is not found, as in SQL.
     pub fn not_in(self, set: impl Into<Set>) -> Self {
-        match set.into() {
-            Set::Query(query) => Self::new(Node::InQuery(self, Is::Not, query)),
-            Set::Values(values) => {
-                let (values, null) = split(values);
-                let is_empty = values.is_empty();
-                let found = Self::new(Node::In(self.clone(), Is::Not, values));
-                match (null, is_empty) {
-                    (false, _) => found,
-                    (true, false) => all([found, self.is_not_null()]),
-                    (true, true) => all([found, self.is_not_null()]).unbounded(Is::So),
-                }
-            }
+        self.in_set(Is::Not, set.into())
+    }
+
+    fn in_set(self, is: Is, set: Set) -> Self {
+        let values = match set {
+            Set::Query(query) => return Self::new(Node::InQuery(self, is, query)),
+            Set::Values(values) => values,
+        };
+        let (values, null) = split(values);
+        let is_empty = values.is_empty();
+        let found = Self::new(Node::In(self.clone(), is, values));
+        let (found, opposite) = match (null, is) {
+            (false, _) => return found,
+            (true, Is::So) => (any([found, self.is_null()]), Is::Not),
+            (true, Is::Not) => (all([found, self.is_not_null()]), Is::So),
+        };
+        match is_empty {
+            true => found.unbounded(opposite),
+            false => found,
         }
     }
 

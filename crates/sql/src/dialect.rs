@@ -7,7 +7,7 @@ use crate::scan::Lexicon;
 /// A database's SQL.
 #[derive(Debug)]
 pub struct Dialect {
-    /// What people call it.
+    /// Its name in messages.
     pub name: &'static str,
     /// What its SQL has beside the standard's quotes and comments.
     pub lexicon: Lexicon,
@@ -31,8 +31,8 @@ pub struct Dialect {
     pub(crate) inserts: Inserts,
     pub(crate) returning: Returning,
     pub(crate) row_values: RowValues,
-    pub(crate) types: Types,
-    pub(crate) nothing: Nothing,
+    pub(crate) parameter_types: ParameterTypes,
+    pub(crate) empty_source: EmptySource,
     pub(crate) schemas: Schemas,
 }
 
@@ -133,8 +133,8 @@ pub(crate) enum Decimals {
 pub(crate) enum Locks {
     /// `for update`, `skip locked`, `nowait`.
     Rows,
-    /// A transaction that writes has the whole database to itself: nothing needs to be said, and nobody is waited for.
-    Whole,
+    /// A transaction that writes has the whole database to itself: no clause is needed.
+    Database,
     /// `for update with lock`; how to wait is said when the transaction begins.
     WithLock,
 }
@@ -164,32 +164,33 @@ pub(crate) enum Returning {
     One,
 }
 
-/// Whether `(a, b) > (?, ?)` can be said.
+/// Whether `(a, b) > (?, ?)` is in the grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowValues {
-    Compared,
-    Missing,
+    Supported,
+    Unsupported,
 }
 
-/// Whether the database finds out of what type a bound value is.
+/// Whether the database infers the type of a bound value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Types {
-    Found,
-    /// Where it is compared, put into a column or counted by only; elsewhere the type is said.
-    Said,
+pub(crate) enum ParameterTypes {
+    Inferred,
+    /// Only where it is compared, stored in a column or counts rows; elsewhere it is written in a cast.
+    Cast,
 }
 
-/// Whether tables are in schemas, by whose name they can be called.
+/// Whether tables are in schemas whose names may qualify theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schemas {
-    Named,
-    Missing,
+    Supported,
+    Unsupported,
 }
 
-/// What a select reads from that reads from nothing.
+/// What stands after `from` in a select without a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nothing {
-    Nothing,
+pub(crate) enum EmptySource {
+    /// No `from`.
+    None,
     /// A table of one row.
     Table(&'static str),
 }
@@ -216,14 +217,14 @@ pub static SQLITE: Dialect = Dialect {
     remainder: Remainder::Sign,
     average: Average::Double,
     decimals: Decimals::Text,
-    locks: Locks::Whole,
+    locks: Locks::Database,
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
     returning: Returning::Rows,
-    row_values: RowValues::Compared,
-    types: Types::Found,
-    nothing: Nothing::Nothing,
-    schemas: Schemas::Named,
+    row_values: RowValues::Supported,
+    parameter_types: ParameterTypes::Inferred,
+    empty_source: EmptySource::None,
+    schemas: Schemas::Supported,
 };
 
 /// PostgreSQL, from 12 on.
@@ -252,10 +253,10 @@ pub static POSTGRES: Dialect = Dialect {
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
     returning: Returning::Rows,
-    row_values: RowValues::Compared,
-    types: Types::Found,
-    nothing: Nothing::Nothing,
-    schemas: Schemas::Named,
+    row_values: RowValues::Supported,
+    parameter_types: ParameterTypes::Inferred,
+    empty_source: EmptySource::None,
+    schemas: Schemas::Supported,
 };
 
 /// Firebird, from 3.0 on.
@@ -284,8 +285,8 @@ pub static FIREBIRD: Dialect = Dialect {
     upsert: Upsert::Matching,
     inserts: Inserts::One,
     returning: Returning::One,
-    row_values: RowValues::Missing,
-    types: Types::Said,
-    nothing: Nothing::Table("rdb$database"),
-    schemas: Schemas::Missing,
+    row_values: RowValues::Unsupported,
+    parameter_types: ParameterTypes::Cast,
+    empty_source: EmptySource::Table("rdb$database"),
+    schemas: Schemas::Unsupported,
 };

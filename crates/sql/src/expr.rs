@@ -103,7 +103,7 @@ pub(crate) enum Distinct {
     Yes,
 }
 
-/// SQL that somebody wrote, with the values for its `?`.
+/// SQL that the caller wrote, with the values for its `?`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Raw {
     pub(crate) sql: Arc<str>,
@@ -129,7 +129,7 @@ impl Expr {
         self.0.depth
     }
 
-    /// The tree's node, to change it in place if nobody else has it.
+    /// The tree's node, to change it in place if it is not shared.
     pub(crate) fn sole(&mut self) -> Option<&mut Node> {
         Arc::get_mut(&mut self.0).map(|tree| &mut tree.node)
     }

@@ -52,7 +52,7 @@ pub use expr::{
 };
 pub use name::Name;
 pub use page::{Key, Page, Pages};
-pub use parts::{Conflict, Item, Named, Order, Several, Source, asc, desc};
+pub use parts::{Conflict, Item, Order, QueryOrRaw, Several, Source, asc, desc};
 pub use query::{Query, table};
 pub use record::Record;
 pub use statement::{Aggregate, Statement};

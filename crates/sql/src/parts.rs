@@ -1,5 +1,5 @@
 //! The parts a query is put together from: what to select, from where, in which order, locked how. Data; the chain of methods is
-//! in `query.rs`. Rule: a part is made by `From` out of what people write, one or several at a time.
+//! in `query.rs`. Rule: a part is made by `From` out of what authors write, one or several at a time.
 
 use crate::expr::{Expr, Field, Node, Raw, col};
 use crate::name::{Name, aliased};
@@ -317,16 +317,16 @@ pub(crate) enum Body {
 
 /// A query, or `raw("…", values)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named(pub(crate) Body);
+pub struct QueryOrRaw(pub(crate) Body);
 
-impl From<Query> for Named {
+impl From<Query> for QueryOrRaw {
     fn from(query: Query) -> Self {
         Self(Body::Query(query))
     }
 }
 
 /// A raw expression is the whole text of the query; any other selects that expression.
-impl From<Expr> for Named {
+impl From<Expr> for QueryOrRaw {
     fn from(expr: Expr) -> Self {
         match expr.node() {
             Node::Raw(raw) => Self(Body::Raw(raw.clone())),
@@ -341,7 +341,7 @@ pub(crate) struct Lock {
     pub(crate) wait: Wait,
 }
 
-/// What to do about rows that somebody else has locked.
+/// What to do about rows that another transaction has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     Block,

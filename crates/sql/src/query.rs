@@ -8,7 +8,7 @@ use crate::expr::{Distinct, Expr, Node};
 use crate::limits::DEPTH_MAX;
 use crate::name::Name;
 use crate::parts::{
-    Conflict, Cte, Item, Join, JoinKind, Lock, Named, Order, Origin, Several, Source, Wait,
+    Conflict, Cte, Item, Join, JoinKind, Lock, Order, Origin, QueryOrRaw, Several, Source, Wait,
 };
 use crate::record::Record;
 
@@ -114,7 +114,7 @@ impl Query {
         self.0.depth >= DEPTH_MAX
     }
 
-    /// Changes the parts, on a copy if somebody else has them too.
+    /// Changes the parts, on a copy if they are shared.
     fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
@@ -267,7 +267,7 @@ impl Query {
 
     /// A named query that this one can read from.
     #[must_use]
-    pub fn with_query(self, name: impl Into<Name>, query: impl Into<Named>) -> Self {
+    pub fn with_query(self, name: impl Into<Name>, query: impl Into<QueryOrRaw>) -> Self {
         self.cte(name.into(), Vec::new(), query.into())
     }
 
@@ -277,14 +277,14 @@ impl Query {
         self,
         name: impl Into<Name>,
         columns: impl IntoIterator<Item = N>,
-        query: impl Into<Named>,
+        query: impl Into<QueryOrRaw>,
     ) -> Self {
         let columns = columns.into_iter().map(Into::into).collect();
         self.cte(name.into(), columns, query.into())
             .with(|parts| parts.recursive = true)
     }
 
-    fn cte(self, name: Name, columns: Vec<Name>, Named(body): Named) -> Self {
+    fn cte(self, name: Name, columns: Vec<Name>, QueryOrRaw(body): QueryOrRaw) -> Self {
         let depth = match &body {
             crate::parts::Body::Query(query) => query.depth(),
             crate::parts::Body::Raw(_) => 0,
@@ -298,19 +298,19 @@ impl Query {
         })
     }
 
-    /// Locks the rows for this transaction; waits for who has locked them.
+    /// Locks the rows for this transaction; waits for the transaction that has locked them.
     #[must_use]
     pub fn for_update(self) -> Self {
         self.with(|parts| parts.lock = Some(Lock { wait: Wait::Block }))
     }
 
-    /// Locks the rows for this transaction, without those that somebody else has locked.
+    /// Locks the rows for this transaction, without those that another one has locked.
     #[must_use]
     pub fn skip_locked(self) -> Self {
         self.with(|parts| parts.lock = Some(Lock { wait: Wait::Skip }))
     }
 
-    /// Locks the rows for this transaction; fails if somebody else has locked one.
+    /// Locks the rows for this transaction; fails if another one has locked one.
     #[must_use]
     pub fn no_wait(self) -> Self {
         self.with(|parts| parts.lock = Some(Lock { wait: Wait::Fail }))
@@ -376,7 +376,7 @@ mod tests {
     use crate::{asc, call, col};
 
     #[test]
-    fn an_order_tells_whose_column_it_is_by() {
+    fn order_by_another_table_has_no_own_column() {
         let check = |query: &Query, order: Order, expected: Option<&str>| {
             assert_eq!(query.own_column(&order), expected);
         };

@@ -1,4 +1,4 @@
-//! Looks through SQL that somebody else wrote: what in it is code, what is quoted, what is a comment, and where its placeholders are.
+//! Looks through SQL that the caller wrote: what in it is code, what is quoted, what is a comment, and where its placeholders are.
 //! A scanner, not a parser: it knows no grammar. Rule: the pieces joined are the text, whatever the text is.
 
 /// What a database's SQL has beside `'…'`, `"…"`, `--` and `/* */`.
@@ -44,7 +44,7 @@ pub fn pieces(sql: &str, lexicon: Lexicon) -> impl Iterator<Item = Piece<'_>> {
 
 /// A piece of the text that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent<'a> {
+pub enum SentPiece<'a> {
     /// What stays as it is.
     Same(&'a str),
     /// `??`, for which one question mark is sent.
@@ -54,25 +54,25 @@ pub enum Sent<'a> {
 }
 
 /// Calls `each` for what is sent instead of `sql`, piece by piece, with the offset in `sql` in bytes.
-pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(Sent<'a>, usize)) {
+pub fn translate<'a>(sql: &'a str, lexicon: Lexicon, mut each: impl FnMut(SentPiece<'a>, usize)) {
     let (mut at, mut number) = (0, 0);
     for piece in pieces(sql, lexicon) {
         let mut left = piece.text;
         while piece.kind == Kind::Code
             && let Some((before, after)) = left.split_once('?')
         {
-            each(Sent::Same(before), at);
+            each(SentPiece::Same(before), at);
             at += before.len();
             if let Some(after) = after.strip_prefix('?') {
-                each(Sent::Question, at);
+                each(SentPiece::Question, at);
                 (at, left) = (at + 2, after);
             } else {
                 number += 1;
-                each(Sent::Placeholder(number), at);
+                each(SentPiece::Placeholder(number), at);
                 (at, left) = (at + 1, after);
             }
         }
-        each(Sent::Same(left), at);
+        each(SentPiece::Same(left), at);
         at += left.len();
     }
 }
@@ -206,12 +206,12 @@ mod tests {
         ] {
             let mut out = String::new();
             translate(sql, dialect.lexicon, |sent, at| match sent {
-                Sent::Same(text) => {
+                SentPiece::Same(text) => {
                     assert_eq!(sql.get(at..at + text.len()), Some(text));
                     out.push_str(text);
                 }
-                Sent::Question => out.push('?'),
-                Sent::Placeholder(number) => out += &format!(":{number}"),
+                SentPiece::Question => out.push('?'),
+                SentPiece::Placeholder(number) => out += &format!(":{number}"),
             });
             assert_eq!(out, expected, "{}", dialect.name);
         }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_quotes_and_nests_is_the_databases_own() {
+    fn quotes_and_comments_follow_the_lexicon_of_the_database() {
         check(
             "`a?` = [b?]",
             "`a?` = [b?]",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_not_closed() {
+    fn unterminated_piece_is_not_closed() {
         let closed = |sql: &str| pieces(sql, POSTGRES.lexicon).all(|piece| piece.closed);
         for sql in [
             "'a'",

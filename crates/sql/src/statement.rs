@@ -1,4 +1,4 @@
-//! A statement ready to be sent, and the aggregates that a query can be asked for directly. Who sends it is not known here.
+//! A statement ready to be sent, and the aggregates that a query can be asked for directly. Sends none.
 //! Rule: a statement has exactly as many binds as placeholders, in the same order.
 
 use crate::dialect::Dialect;

@@ -1,7 +1,7 @@
 //! Values that a query carries to the places where it binds them. Not a type system: the database's driver decides how each is sent.
 //! Rule: a value keeps the type that its author gave it.
 
-/// A value to be bound. Exhaustive, so that who binds it cannot forget a kind.
+/// A value to be bound. Exhaustive, so that no driver forgets a kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// SQL NULL.

@@ -1,7 +1,7 @@
 //! What holds for every query: found by making many of them at random, from a fixed seed. Not what their SQL says: see `golden/`.
 //! Rule: a failure names the seed of the one query that fails.
 
-use tsumugi_sql::scan::{Kind, Sent, pieces, translate};
+use tsumugi_sql::scan::{Kind, SentPiece, pieces, translate};
 use tsumugi_sql::{
     Conflict, Dialect, Error, Expr, FIREBIRD, Key, POSTGRES, Query, Record, SQLITE, Statement,
     Value, all, any, call, col, count, desc, exists, limits, raw, record, sum, table, values,
@@ -138,7 +138,7 @@ fn placeholders(statement: &Statement, dialect: &Dialect) -> usize {
         }
     } else {
         translate(&statement.sql, dialect.lexicon, |sent, _| {
-            found += usize::from(matches!(sent, Sent::Placeholder(_)));
+            found += usize::from(matches!(sent, SentPiece::Placeholder(_)));
         });
     }
     found
@@ -188,7 +188,7 @@ fn a_derived_query_does_not_change_its_parent() {
 }
 
 #[test]
-fn what_a_query_becomes_does_not_depend_on_who_else_has_its_parts() {
+fn sql_of_a_query_is_the_same_when_its_parts_are_shared() {
     for seed in 0..QUERIES {
         let alone = Maker::of(seed).query(3).to_rows(&POSTGRES);
         let mut maker = Maker::of(seed);

@@ -13,7 +13,7 @@ use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
     RequestRefusal, below, client_gone, feed,
 };
-use tsumugi_server::{Mode, Shown};
+use tsumugi_server::{AdminView, Mode};
 
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, story};
@@ -23,7 +23,7 @@ use crate::ledger::Ledger;
 use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
-use crate::router::{Mounted, Placed, RouteLine, Router, translated};
+use crate::router::{MountSpec, MountedApp, RouteLine, Router, translated};
 use crate::session::{RequestSession, SessionStore};
 use crate::settings::Settings;
 use crate::streaming::Output;
@@ -34,7 +34,7 @@ pub struct AppInstance<S> {
     state: Rc<S>,
     worker: Worker,
     lines: Vec<RouteLine>,
-    lifecycle: Lifecycle<Routed<S>>,
+    lifecycle: Lifecycle<RouteTarget<S>>,
     not_found: Option<Endpoint<S>>,
     /// The longest prefix first.
     mounts: Vec<Mounting<S>>,
@@ -44,7 +44,7 @@ pub struct AppInstance<S> {
 }
 
 /// What a route leads to.
-pub struct Routed<S> {
+pub struct RouteTarget<S> {
     names: Rc<[Rc<str>]>,
     endpoint: Endpoint<S>,
 }
@@ -52,7 +52,7 @@ pub struct Routed<S> {
 struct Mounting<S> {
     prefix: String,
     endpoint: Endpoint<S>,
-    mounted: Rc<dyn Mounted>,
+    mounted: Rc<dyn MountedApp>,
 }
 
 impl<S: Plugin> AppInstance<S> {
@@ -133,11 +133,11 @@ impl<S> AppInstance<S> {
     }
 
     /// What the admin pages show: what this worker's plugins have opened, and what is mounted.
-    pub(crate) fn show(&self) -> Shown<'_> {
-        let mut shown = Shown {
+    pub(crate) fn show(&self) -> AdminView<'_> {
+        let mut shown = AdminView {
             databases: vec![self.ledger.databases.borrow()],
             stores: self.ledger.stores(),
-            ..Shown::default()
+            ..AdminView::default()
         };
         for mounting in &self.mounts {
             shown.add(mounting.mounted.show());
@@ -180,8 +180,8 @@ impl<S: 'static> AppInstance<S> {
             Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {
                 response.body = self.produce(job, line, producer);
             }
-            Some(ResponseTail::Talk(talk)) => {
-                response.body = HttpBody::Switch(talk.switch(&self.worker, job, line));
+            Some(ResponseTail::WebSocket(task)) => {
+                response.body = HttpBody::Switch(task.switch(&self.worker, job, line));
             }
             _ => {}
         }
@@ -195,7 +195,7 @@ impl<S: 'static> AppInstance<S> {
         }
     }
 
-    /// The response to an error that nobody mapped.
+    /// The response to an error without a mapper.
     fn failed(&self, line: &RequestLine, error: Error) -> Response {
         let response: Response = error.response().into();
         if let Error::Db(cause) = &error
@@ -257,16 +257,16 @@ pub struct PendingRequest<S: 'static> {
 }
 
 impl<S: 'static> Dispatch for AppInstance<S> {
-    type Route = Routed<S>;
+    type Route = RouteTarget<S>;
     type Handler = EndpointCall<S>;
     type Waiting = PendingRequest<S>;
 
-    fn lifecycle(&self) -> &Lifecycle<Routed<S>> {
+    fn lifecycle(&self) -> &Lifecycle<RouteTarget<S>> {
         &self.lifecycle
     }
 
-    fn handler(&self, found: &RouteMatch<'_, '_, Routed<S>>) -> EndpointCall<S> {
-        let Routed { names, endpoint } = found.value;
+    fn handler(&self, found: &RouteMatch<'_, '_, RouteTarget<S>>) -> EndpointCall<S> {
+        let RouteTarget { names, endpoint } = found.value;
         EndpointCall {
             endpoint: Rc::clone(endpoint),
             captures: captures(&found.captures, names),
@@ -361,7 +361,9 @@ impl<S> EndpointCall<S> {
 }
 
 /// The routes with their middleware around them.
-fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::RouteTable<Routed<S>>> {
+fn router<S: 'static>(
+    declared: &mut Router<S>,
+) -> Result<tsumugi_http::RouteTable<RouteTarget<S>>> {
     let mut router = tsumugi_http::RouteTable::new();
     for route in std::mem::take(&mut declared.routes) {
         let place = |error: Error| {
@@ -379,7 +381,7 @@ fn router<S: 'static>(declared: &mut Router<S>) -> Result<tsumugi_http::RouteTab
             let name = segment.strip_prefix([':', '*'])?;
             Some(Rc::from(name))
         });
-        let routed = Routed {
+        let routed = RouteTarget {
             names: names.collect(),
             endpoint: declared.around_handler(route.endpoint),
         };
@@ -406,10 +408,10 @@ async fn folders<S>(worker: &Worker, declared: &mut Router<S>) -> Result<PublicF
 
 fn mounting<S: 'static>(
     declared: &Router<S>,
-    placed: Placed<S>,
-    mounted: Rc<dyn Mounted>,
+    placed: MountSpec<S>,
+    mounted: Rc<dyn MountedApp>,
 ) -> Mounting<S> {
-    let Placed {
+    let MountSpec {
         prefix,
         inner: further,
         ..

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, Subcommand};
-use tsumugi_server::{Limited, Options, Row, limited, table};
+use tsumugi_server::{LimitSet, Options, Row, limited, table};
 use tsumugi_worker::ERRORS;
 
 use crate::maintain::{DatabaseCommands, MaintenanceTarget, MigrateCommand};
@@ -34,7 +34,7 @@ impl DerefMut for Native {
     }
 }
 
-impl Limited for Native {
+impl LimitSet for Native {
     const DEV: &'static str = "Development: show errors in the page";
 
     const LIMITS: &'static [Row<Native>] = limited!(requests_max request_ms_max);

@@ -38,6 +38,32 @@ macro_rules! delegate_to {
     };
 }
 
+/// A newtype is its content.
+macro_rules! newtype_method {
+    () => {
+        fn deserialize_newtype_struct<V: serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, DeserializeError> {
+            visitor.visit_newtype_struct(self)
+        }
+    };
+}
+
+/// Deserializers that are what they are made from.
+macro_rules! into_itself {
+    ($($type:ty),*) => {
+        $(impl<'de> serde::de::IntoDeserializer<'de, DeserializeError> for $type {
+            type Deserializer = Self;
+
+            fn into_deserializer(self) -> Self {
+                self
+            }
+        })*
+    };
+}
+
 /// The methods that all sequences of values have alike: unit is accepted, a struct is a map, a newtype is its content.
 macro_rules! sequence_methods {
     ($one:ident) => {
@@ -66,13 +92,7 @@ macro_rules! sequence_methods {
             visitor.visit_unit()
         }
 
-        fn deserialize_newtype_struct<V: serde::de::Visitor<'de>>(
-            self,
-            _: &'static str,
-            visitor: V,
-        ) -> Result<V::Value, DeserializeError> {
-            visitor.visit_newtype_struct(self)
-        }
+        crate::deserialize_error::newtype_method!();
 
         fn deserialize_enum<V: serde::de::Visitor<'de>>(
             self,
@@ -103,4 +123,4 @@ macro_rules! sequence_methods {
     };
 }
 
-pub(crate) use {delegate_to, sequence_methods};
+pub(crate) use {delegate_to, into_itself, newtype_method, sequence_methods};

@@ -1,5 +1,5 @@
 //! The one error of handlers, and the response that it is unless the application says otherwise. Knows no route.
-//! Rule: what is not the client's doing is logged and not told to it.
+//! Rule: an error that the client did not cause is logged and not shown to it.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The handler, or an extractor before it, refuses. The client is told why.
+    /// The handler, or an extractor before it, refuses. The response says why.
     #[error("{message}")]
     Refused {
         /// The status of the response.
@@ -122,7 +122,6 @@ impl Error {
         }
     }
 
-    /// The response that this is.
     pub(crate) fn response(&self) -> HttpResponse {
         if let Error::Http(error) = self {
             return HttpResponse::from_error(error);

@@ -62,11 +62,11 @@ async fn stream_response(feed: Feed, format: Format) -> Result<Response> {
 }
 
 async fn send(mut rows: RowStream, format: Format, mut output: Output) -> Result<()> {
-    let mut scribe = RowEncoder::new(format);
+    let mut encoder = RowEncoder::new(format);
     loop {
         let batch = rows.next().await?;
         let mut out = Vec::new();
-        scribe.write(rows.columns(), batch.as_ref(), &mut out)?;
+        encoder.write(rows.columns(), batch.as_ref(), &mut out)?;
         output.write(out).await?;
         if batch.is_none() {
             output.finish();

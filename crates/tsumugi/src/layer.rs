@@ -134,7 +134,7 @@ pub(crate) fn compose<S: 'static>(
     })
 }
 
-/// What the mapper makes of an error. The log has the error when that is an error of the server, whatever the client is told.
+/// What the mapper makes of an error. The log has the error when that is an error of the server, whatever the response says.
 pub(crate) fn map(mapper: &Mapper, error: Error, method: &Method, uri: &Uri) -> Response {
     let story = story(&error);
     let response = mapper(error);

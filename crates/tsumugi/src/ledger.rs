@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use tsumugi_db::{Database, Watched};
+use tsumugi_db::{Database, DatabaseWatch};
 use tsumugi_kv::KvSnapshot;
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
 /// The list of one worker. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
-    pub(crate) databases: Rc<RefCell<Vec<Watched>>>,
+    pub(crate) databases: Rc<RefCell<Vec<DatabaseWatch>>>,
     stores: Rc<RefCell<Vec<Weak<tsumugi_kv::KvDatabase>>>>,
 }
 

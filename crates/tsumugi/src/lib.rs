@@ -74,7 +74,7 @@ pub use local::Local;
 pub use plugin::{Plugin, SharedDatabase, Worker, alone};
 pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
-pub use router::{Mount, Mounted, RouteLine, Router};
+pub use router::{Mount, MountedApp, RouteLine, Router};
 #[cfg(feature = "ruby")]
 pub use ruby::Ruby;
 pub use session::{Session, Sessions};
@@ -82,13 +82,13 @@ pub use settings::Settings;
 pub use store::Kv;
 pub use stream_response::{Event, Events, Sse, Streamed};
 pub use streaming::Output;
-pub use timers::{On, Ticked};
+pub use timers::{On, TickOutcome};
 pub use tsumugi_http::cookie::SameSite;
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
 pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
-pub use tsumugi_server::{Mode, Shown};
+pub use tsumugi_server::{AdminView, Mode};
 
 pub use tsumugi_db as db;
 pub use tsumugi_kv as kv;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::{Db, Local, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
-use tsumugi_db::schema::{Applied, News};
+use tsumugi_db::schema::{MigrationEvent, MigrationStatus};
 use tsumugi_server::table;
 
 use crate::stdout::print;
@@ -76,7 +76,7 @@ impl DatabaseCommands {
             MigrateCommand::Status(target) => target,
         };
         on_database(self.connect, target.data.clone(), async |db| {
-            let migrator = db.migrator(migrations())?.telling(report);
+            let migrator = db.migrator(migrations())?.on_event(report);
             let steps = |work: &MigrateOptions| work.steps.map(|steps| steps as usize);
             let done = |count: usize, what: &str| match count {
                 0 => "nothing to do\n".to_owned(),
@@ -128,17 +128,17 @@ fn on_database<T>(
 }
 
 /// A line for each migration that has run. A closed standard output does not stop the work.
-fn report(news: News) {
-    if let News::Ended { name, direction } = news {
+fn report(news: MigrationEvent) {
+    if let MigrationEvent::Ended { name, direction } = news {
         let _ = print(&format!("{direction:<4}  {name}\n"));
     }
 }
 
-fn status(migrations: Vec<Applied>) -> String {
+fn status(migrations: Vec<MigrationStatus>) -> String {
     if migrations.is_empty() {
         return "there is no migration\n".to_owned();
     }
-    let row = |one: Applied| [one.state.to_string(), one.name, one.applied_at];
+    let row = |one: MigrationStatus| [one.state.to_string(), one.name, one.applied_at];
     let rows: Vec<[String; 3]> = migrations.into_iter().map(row).collect();
     table::aligned(&rows)
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use tsumugi_http::{HttpResponse, Request};
-use tsumugi_server::{Application, Shown};
+use tsumugi_server::{AdminView, Application};
 use tsumugi_worker::BoxError;
 
 use crate::app_instance::AppInstance;
@@ -54,7 +54,7 @@ impl<S: Plugin> Application for AppInstance<S> {
         AppInstance::retire(self).await;
     }
 
-    fn show(&self) -> Shown<'_> {
+    fn show(&self) -> AdminView<'_> {
         AppInstance::show(self)
     }
 }

@@ -18,7 +18,7 @@ use crate::websocket::WebSocketTask;
 #[derive(Default)]
 pub struct Response {
     inner: Inner,
-    sequel: Option<ResponseTail>,
+    tail: Option<ResponseTail>,
 }
 
 /// What follows the head of a response.
@@ -26,7 +26,7 @@ pub(crate) enum ResponseTail {
     /// Something writes the body.
     Body(Producer),
     /// A conversation over a WebSocket.
-    Talk(WebSocketTask),
+    WebSocket(WebSocketTask),
 }
 
 /// The response of the HTTP crate, which has no default.
@@ -57,10 +57,10 @@ impl Response {
         Response::followed(response, ResponseTail::Body(producer))
     }
 
-    pub(crate) fn followed(response: tsumugi_http::HttpResponse, sequel: ResponseTail) -> Response {
+    pub(crate) fn followed(response: tsumugi_http::HttpResponse, tail: ResponseTail) -> Response {
         Response {
             inner: Inner(response),
-            sequel: Some(sequel),
+            tail: Some(tail),
         }
     }
 
@@ -71,7 +71,7 @@ impl Response {
     }
 
     pub(crate) fn into_parts(self) -> (tsumugi_http::HttpResponse, Option<ResponseTail>) {
-        (self.inner.0, self.sequel)
+        (self.inner.0, self.tail)
     }
 }
 
@@ -79,7 +79,7 @@ impl From<tsumugi_http::HttpResponse> for Response {
     fn from(response: tsumugi_http::HttpResponse) -> Response {
         Response {
             inner: Inner(response),
-            sequel: None,
+            tail: None,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Routes of one application as its author writes them: patterns, middleware, nested routers, timers, folders of files.
-//! Builds, and answers nothing: [`AppInstance`](crate::AppInstance) does. Rule: a mistake in a pattern is told with its line when the application
+//! Builds, and answers nothing: [`AppInstance`](crate::AppInstance) does. Rule: a mistake in a pattern is reported with its line when the application
 //! is loaded, before any plugin starts.
 
 use std::panic::Location;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::Method;
 use tsumugi_http::CachePolicy;
-use tsumugi_server::Shown;
+use tsumugi_server::AdminView;
 
 use crate::context::Context;
 use crate::csrf::guard;
@@ -21,7 +21,7 @@ use crate::local::Local;
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
 use crate::session::Sessions;
-use crate::timers::{self, On, Ticked, Timer};
+use crate::timers::{self, On, TickOutcome, Timer};
 
 /// Routes with what stands around them. Made anew on each worker by the function given to the server.
 ///
@@ -33,8 +33,8 @@ pub struct Router<S> {
     mapper: Option<Mapper>,
     not_found: Option<Endpoint<S>>,
     pub(crate) timers: Vec<Timer<S>>,
-    pub(crate) folders: Vec<Declared>,
-    pub(crate) mounts: Vec<Placed<S>>,
+    pub(crate) folders: Vec<FolderSpec>,
+    pub(crate) mounts: Vec<MountSpec<S>>,
     sessions: Option<Sessions>,
 }
 
@@ -58,7 +58,7 @@ pub struct RouteLine {
 }
 
 /// An application of another kind as its router places it.
-pub(crate) struct Placed<S> {
+pub(crate) struct MountSpec<S> {
     pub(crate) prefix: String,
     pub(crate) mount: Rc<dyn Mount>,
     /// What the nested routers that it came with put around it; none for a router's own.
@@ -66,7 +66,7 @@ pub(crate) struct Placed<S> {
 }
 
 /// A folder of files.
-pub(crate) struct Declared {
+pub(crate) struct FolderSpec {
     pub(crate) at: String,
     pub(crate) path: PathBuf,
     pub(crate) cache: CachePolicy,
@@ -75,11 +75,11 @@ pub(crate) struct Declared {
 /// An application of another kind below a prefix.
 pub trait Mount: 'static {
     /// Loads it on a worker, after the plugin has started.
-    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn Mounted>>>;
+    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn MountedApp>>>;
 }
 
 /// An application of another kind, loaded.
-pub trait Mounted {
+pub trait MountedApp {
     /// Answers a request; the prefix is no longer in its path.
     fn answer(&self, request: Box<tsumugi_http::Request>) -> Local<tsumugi_http::HttpResponse>;
 
@@ -89,8 +89,8 @@ pub trait Mounted {
     }
 
     /// What the admin pages show of it.
-    fn show(&self) -> Shown<'_> {
-        Shown::default()
+    fn show(&self) -> AdminView<'_> {
+        AdminView::default()
     }
 
     /// Called after its last request.
@@ -159,7 +159,7 @@ impl<S: 'static> Router<S> {
         }));
         self.timers.extend(timers);
         self.folders
-            .extend(folders.into_iter().map(|folder| Declared {
+            .extend(folders.into_iter().map(|folder| FolderSpec {
                 at: format!("{prefix}{}", folder.at),
                 ..folder
             }));
@@ -172,7 +172,7 @@ impl<S: 'static> Router<S> {
                 };
                 compose(&layers, mapper.as_ref(), endpoint)
             });
-            Placed {
+            MountSpec {
                 prefix: format!("{prefix}{}", placed.prefix),
                 mount: placed.mount,
                 inner: Some(further),
@@ -259,7 +259,7 @@ impl<S: 'static> Router<S> {
     pub fn every<F, R>(mut self, period: Duration, on: On, tick: F) -> Router<S>
     where
         F: AsyncFn(&S) -> R + 'static,
-        R: Ticked,
+        R: TickOutcome,
     {
         self.timers.push(Timer {
             period,
@@ -270,7 +270,7 @@ impl<S: 'static> Router<S> {
         self
     }
 
-    /// Serves the files of a folder to everybody, for paths below `at` that no route answers. Middleware does not see these requests.
+    /// Serves the files of a folder to all clients, for paths below `at` that no route answers. Middleware does not see these requests.
     /// Browsers keep the files and ask each time whether they have changed.
     #[must_use]
     pub fn files(self, at: &str, path: impl Into<PathBuf>) -> Router<S> {
@@ -285,7 +285,7 @@ impl<S: 'static> Router<S> {
         path: impl Into<PathBuf>,
         cache: CachePolicy,
     ) -> Router<S> {
-        self.folders.push(Declared {
+        self.folders.push(FolderSpec {
             at: at.trim_end_matches('/').to_owned(),
             path: path.into(),
             cache,
@@ -296,7 +296,7 @@ impl<S: 'static> Router<S> {
     /// Gives what no route answers below this prefix to an application of another kind. `/` is everything.
     #[must_use]
     pub fn mount(mut self, prefix: &str, mount: impl Mount) -> Router<S> {
-        self.mounts.push(Placed {
+        self.mounts.push(MountSpec {
             prefix: prefix.trim_end_matches('/').to_owned(),
             mount: Rc::new(mount),
             inner: None,

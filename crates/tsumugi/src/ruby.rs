@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::{Error, HttpResponse, Local, Mount, Mounted, Request, Result, Shown, Worker};
+use crate::{AdminView, Error, HttpResponse, Local, Mount, MountedApp, Request, Result, Worker};
 use tsumugi_ruby::{App, Program, Settings};
 use tsumugi_server::{Application as _, Program as _};
 
@@ -34,7 +34,7 @@ impl Ruby {
 }
 
 impl Mount for Ruby {
-    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn Mounted>>> {
+    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn MountedApp>>> {
         let worker = worker.clone();
         let settings = Settings {
             data_dir: worker.data_dir().to_owned(),
@@ -47,14 +47,14 @@ impl Mount for Ruby {
             let program = Program::new(settings).sharing(worker.shared());
             let loaded = program.load(worker.inner()).await;
             let app = loaded.map_err(|error| Error::Other(error))?;
-            Ok(Rc::new(MountedRuby(app)) as Rc<dyn Mounted>)
+            Ok(Rc::new(MountedRuby(app)) as Rc<dyn MountedApp>)
         })
     }
 }
 
 struct MountedRuby(Rc<App>);
 
-impl Mounted for MountedRuby {
+impl MountedApp for MountedRuby {
     fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
         let app = Rc::clone(&self.0);
         Box::pin(async move { app.answer(request).await })
@@ -64,7 +64,7 @@ impl Mounted for MountedRuby {
         self.0.compresses()
     }
 
-    fn show(&self) -> Shown<'_> {
+    fn show(&self) -> AdminView<'_> {
         self.0.show()
     }
 

@@ -1,5 +1,5 @@
 //! The embedded key-value store as handlers use it: text, JSON, and values that are computed once and kept for a time.
-//! Knows no engine. Rule: Of all callers in the process that miss the same key, one computes and the others wait for its value.
+//! Knows no engine. Rule: of all callers in the process that miss the same key, one computes and the others wait for its value.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -93,7 +93,7 @@ impl Kv {
     }
 
     /// The value of a key, which is JSON, or text that Ruby computed. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
-    /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of those who wait
+    /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of the callers that wait
     /// computes next. A value that cannot be stored is given all the same, and logged.
     ///
     /// `compute` may fetch other keys. Where two computations would wait for each other, one of them computes the other's value for

@@ -37,18 +37,18 @@ type Job<S> = Rc<dyn Fn(Rc<S>) -> Local<Result<()>>>;
     message = "`{Self}` cannot be returned by a timer",
     note = "return `()` or a `Result<()>`"
 )]
-pub trait Ticked {
+pub trait TickOutcome {
     /// Whether it failed.
     fn ticked(self) -> Result<()>;
 }
 
-impl Ticked for () {
+impl TickOutcome for () {
     fn ticked(self) -> Result<()> {
         Ok(())
     }
 }
 
-impl<E: Into<Error>> Ticked for Result<(), E> {
+impl<E: Into<Error>> TickOutcome for Result<(), E> {
     fn ticked(self) -> Result<()> {
         self.map_err(Into::into)
     }
@@ -58,7 +58,7 @@ pub(crate) fn job<S, F, R>(tick: F) -> Job<S>
 where
     S: 'static,
     F: AsyncFn(&S) -> R + 'static,
-    R: Ticked,
+    R: TickOutcome,
 {
     let tick = Rc::new(tick);
     Rc::new(move |state| {

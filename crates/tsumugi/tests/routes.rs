@@ -10,7 +10,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tsumugi::{
     BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
-    HttpResponse, IntoResponse, Json, Limits, Local, Mount, Mounted, Multipart, Next, On, Path,
+    HttpResponse, IntoResponse, Json, Limits, Local, Mount, MountedApp, Multipart, Next, On, Path,
     Plugin, Query, Redirect, Request, Response, Result, Router, Settings, Sse, State, Streamed,
     Worker, any, get, post, put, trial,
 };
@@ -320,12 +320,12 @@ fn middleware_leaves_values_for_the_handler() {
 struct Echo;
 
 impl Mount for Echo {
-    fn load(&self, _: &Worker) -> Local<Result<Rc<dyn Mounted>>> {
-        Box::pin(async { Ok(Rc::new(Echo) as Rc<dyn Mounted>) })
+    fn load(&self, _: &Worker) -> Local<Result<Rc<dyn MountedApp>>> {
+        Box::pin(async { Ok(Rc::new(Echo) as Rc<dyn MountedApp>) })
     }
 }
 
-impl Mounted for Echo {
+impl MountedApp for Echo {
     fn answer(&self, mut request: Box<Request>) -> Local<HttpResponse> {
         Box::pin(async move {
             let body = request.body.read_all().await.unwrap();

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tsumugi::{
-    Accepted, Db, HttpResponse, Kv, Local, Mount, Mounted, Plugin, Program, Request, Result,
+    Accepted, Db, HttpResponse, Kv, Local, Mount, MountedApp, Plugin, Program, Request, Result,
     Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::admin::AdminSource as _;
@@ -66,7 +66,7 @@ impl Drop for Running {
     }
 }
 
-async fn who(app: State<App>) -> String {
+async fn name(app: State<App>) -> String {
     format!("{} {}", app.worker.id(), app.number)
 }
 
@@ -107,12 +107,12 @@ async fn socket(_: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
 struct Plain;
 
 impl Mount for Plain {
-    fn load(&self, _: &Worker) -> Local<Result<std::rc::Rc<dyn Mounted>>> {
-        Box::pin(async { Ok(std::rc::Rc::new(Plain) as std::rc::Rc<dyn Mounted>) })
+    fn load(&self, _: &Worker) -> Local<Result<std::rc::Rc<dyn MountedApp>>> {
+        Box::pin(async { Ok(std::rc::Rc::new(Plain) as std::rc::Rc<dyn MountedApp>) })
     }
 }
 
-impl Mounted for Plain {
+impl MountedApp for Plain {
     fn answer(&self, _: Box<Request>) -> Local<HttpResponse> {
         Box::pin(async { HttpResponse::text(http::StatusCode::OK, "a".repeat(5000)) })
     }
@@ -131,7 +131,7 @@ fn routes() -> Router<App> {
         .route("/socket", get(socket))
         .route("/long", get(async || "a".repeat(5000)))
         .mount("/plain", Plain)
-        .route("/who", get(who))
+        .route("/name", get(name))
         .route("/wait", get(wait))
         .route("/endless", get(endless))
         .route("/silent", get(silent))
@@ -166,7 +166,7 @@ impl Rig {
         };
         let handle = server.handle();
         let front = Front {
-            board: Some(MetricsRegistry::default()),
+            registry: Some(MetricsRegistry::default()),
             ..Front::default()
         };
         let shown = front.clone();
@@ -255,14 +255,14 @@ fn every_worker_has_a_plugin_of_its_own_and_gives_it_back() {
     let rig = Rig::start(3);
     let answers: Arc<Mutex<Vec<String>>> = Arc::default();
     for _ in 0..30 {
-        answers.lock().unwrap().push(rig.ask("/who"));
+        answers.lock().unwrap().push(rig.ask("/name"));
     }
     let mut seen = answers.lock().unwrap().clone();
     seen.sort();
     seen.dedup();
     let workers: Vec<&str> = seen
         .iter()
-        .filter_map(|who| who.split(' ').next())
+        .filter_map(|line| line.split(' ').next())
         .collect();
     let mut distinct = workers.clone();
     distinct.dedup();
@@ -275,7 +275,7 @@ fn every_worker_has_a_plugin_of_its_own_and_gives_it_back() {
 #[test]
 fn handlers_of_clients_that_go_are_dropped() {
     let rig = Rig::start(1);
-    rig.ask("/who");
+    rig.ask("/name");
     let waiting: Vec<TcpStream> = (0..20).map(|_| rig.send("/wait")).collect();
     let streams: Vec<TcpStream> = (0..20).map(|_| rig.send("/endless")).collect();
     let silent: Vec<TcpStream> = (0..20).map(|_| rig.send("/silent")).collect();
@@ -300,11 +300,11 @@ fn requests_for_the_server_or_for_no_host_never_reach_the_application() {
         stream.read_to_string(&mut answer).unwrap();
         answer.split(' ').nth(1).unwrap().to_owned()
     };
-    assert_eq!(status("GET /who HTTP/1.1\r\nhost: x\r\n\r\n"), "200");
+    assert_eq!(status("GET /name HTTP/1.1\r\nhost: x\r\n\r\n"), "200");
     assert_eq!(status("OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n"), "204");
-    assert_eq!(status("GET /who HTTP/1.1\r\n\r\n"), "400");
+    assert_eq!(status("GET /name HTTP/1.1\r\n\r\n"), "400");
     assert_eq!(
-        status("GET /who HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n"),
+        status("GET /name HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n"),
         "400"
     );
     drop(rig.drain());
@@ -313,14 +313,14 @@ fn requests_for_the_server_or_for_no_host_never_reach_the_application() {
 #[test]
 fn reload_makes_plugins_anew_and_stops_the_old_ones() {
     let rig = Rig::start(2);
-    rig.ask("/who");
+    rig.ask("/name");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
     runtime.block_on(rig.handle.reload()).unwrap();
     until(&DROPPED, 2);
     assert_eq!(STARTED.load(SeqCst), 4);
-    let number: usize = rig.ask("/who").split(' ').nth(1).unwrap().parse().unwrap();
+    let number: usize = rig.ask("/name").split(' ').nth(1).unwrap().parse().unwrap();
     assert!(number >= 2, "{number}");
     let _alone = rig.drain();
     assert_eq!((STOPPED.load(SeqCst), DROPPED.load(SeqCst)), (4, 4));
@@ -329,7 +329,7 @@ fn reload_makes_plugins_anew_and_stops_the_old_ones() {
 #[test]
 fn websockets_of_clients_that_go_end_and_a_drain_says_that_the_server_leaves() {
     let rig = Rig::start(1);
-    rig.ask("/who");
+    rig.ask("/name");
     let sockets: Vec<TcpStream> = (0..20).map(|_| rig.socket()).collect();
     until(&HANDLERS, 20);
     drop(sockets);
@@ -358,7 +358,7 @@ fn conversation_goes_on_over_a_reload_with_its_plugin() {
         .build()
         .unwrap();
     runtime.block_on(rig.handle.reload()).unwrap();
-    assert_eq!(rig.ask("/who"), "0 1");
+    assert_eq!(rig.ask("/name"), "0 1");
     assert_eq!((STARTED.load(SeqCst), STOPPED.load(SeqCst)), (2, 0));
     // A close with 1000, masked with zeros, and the answer to it.
     socket.write_all(b"\x88\x82\0\0\0\0\x03\xe8").unwrap();
@@ -385,7 +385,7 @@ fn mounted_application_decides_whether_it_is_compressed() {
 #[test]
 fn databases_and_stores_of_plugins_are_among_the_figures() {
     let rig = Rig::start(2);
-    rig.ask("/who");
+    rig.ask("/name");
     let desk = AdminPages::new(rig.handle.clone(), &rig.front);
     let expected = [
         "tsumugi_database_connections{database=",

@@ -16,9 +16,9 @@ pub fn write_null(out: &mut Vec<u8>) {
     out.extend_from_slice(b"null");
 }
 
-/// What is true.
+/// `true`.
 pub const TRUE: &[u8] = b"true";
-/// What is false.
+/// `false`.
 pub const FALSE: &[u8] = b"false";
 
 /// Appends an integer.

@@ -28,13 +28,13 @@ pub(crate) fn abandoned<P: Protocol>(pipeline: &PipelineRef<P>) {
             if !may_cancel(&pipeline) {
                 continue;
             }
-            pipeline.held.set(true);
+            pipeline.is_paused.set(true);
             let outcome = timeout(CANCEL_TIMEOUT, P::cancel(&pipeline)).await;
             tracing::debug!(target: "tsumugi_wire", ?outcome, "the server was asked to cancel");
             if outcome != Ok(CancelOutcome::Over) {
                 pipeline.lose(Loss::aborted(P::CANCEL_FAILED));
             }
-            pipeline.held.set(false);
+            pipeline.is_paused.set(false);
             pipeline.slots.borrow_mut().wake_watchers();
             pipeline.ring();
             P::after_cancel(&pipeline).await;

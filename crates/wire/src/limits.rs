@@ -15,7 +15,7 @@ pub const READ_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes that may wait to be sent before callers wait with their next request. One request may exceed it.
 pub const OUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Bytes that may wait for a caller who reads piece by piece before the socket is no longer read.
+/// Bytes that may wait for a caller that reads piece by piece before the socket is no longer read.
 pub const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 
 /// Requests that wait to be sent together are at most one for so many replies that the server owes.

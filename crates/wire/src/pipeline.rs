@@ -44,7 +44,7 @@ pub trait Protocol: Sized + 'static {
     /// The connection ends.
     fn dispatch(pipeline: &Pipeline<Self>, event: Self::Event) -> Result<(), ReasonOf<Self>>;
 
-    /// Undoes what was done for a caller who has left. To throw `item` away is often enough.
+    /// Undoes what was done for a caller that has left. To throw `item` away is often enough.
     fn discard(pipeline: &Pipeline<Self>, item: Self::Item) {
         let _ = (pipeline, item);
     }
@@ -170,7 +170,7 @@ pub struct Pipeline<P: Protocol> {
     /// Callers waiting until the send buffer has room.
     pub(crate) room: RefCell<Vec<Waker>>,
     /// Nothing is sent while the server is asked to cancel.
-    pub(crate) held: Cell<bool>,
+    pub(crate) is_paused: Cell<bool>,
     /// A request to cancel is to be sent by itself.
     pub(crate) cancelling: Cell<bool>,
     /// A task looks after replies that no caller waits for.
@@ -191,7 +191,7 @@ impl<P: Protocol> Pipeline<P> {
             pump: Cell::new(None),
             rung: Cell::new(true),
             room: RefCell::default(),
-            held: Cell::new(false),
+            is_paused: Cell::new(false),
             cancelling: Cell::new(false),
             watching_abandoned: Cell::new(false),
             closing: Cell::new(false),
@@ -206,7 +206,7 @@ impl<P: Protocol> Pipeline<P> {
 
     /// Whether requests are sent: it has not ended, and no request to cancel is on its way.
     pub fn is_open(&self) -> bool {
-        self.is_alive() && !self.held.get()
+        self.is_alive() && !self.is_paused.get()
     }
 
     /// Since when the oldest request has been waiting for its reply.
@@ -216,7 +216,7 @@ impl<P: Protocol> Pipeline<P> {
     }
 
     /// Since when the server has owed a reply without a byte going in either direction. It owes none while it waits for its
-    /// client, as for a caller who reads rows slowly. As exact as this is called often.
+    /// client, as for a caller that reads rows slowly. As exact as this is called often.
     pub fn silent_since(&self) -> Option<Instant> {
         let oldest = self.driver.oldest();
         let owes = oldest.is_some_and(|oldest| {
@@ -329,7 +329,7 @@ impl<P: Protocol> Pipeline<P> {
     /// Waits until no reply is awaited that will come, and no request to cancel is on its way, or the connection has ended.
     pub async fn settled(&self) {
         poll_fn(|cx| {
-            if !self.driver.will_answer() && !self.held.get() || !self.is_alive() {
+            if !self.driver.will_answer() && !self.is_paused.get() || !self.is_alive() {
                 return Poll::Ready(());
             }
             self.slots.borrow_mut().watch(cx.waker());
@@ -354,7 +354,7 @@ impl<P: Protocol> Pipeline<P> {
         .await;
     }
 
-    /// Ends the connection: all who wait get this reason. The first one counts.
+    /// Ends the connection: all callers that wait get this reason. The first one counts.
     pub fn lose(&self, lost: LossOf<P>) {
         if !self.is_alive() {
             return;

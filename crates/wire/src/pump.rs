@@ -124,7 +124,7 @@ impl<P: Protocol, S: AsyncRead + AsyncWrite + Unpin> Pump<P, S> {
         self.oversized.out |= out.len() > limits::OUT_BYTES_MAX;
         let may = self.cancel.is_empty()
             && !out.is_empty()
-            && !pipeline.held.get()
+            && !pipeline.is_paused.get()
             && is_due(pipeline, &mut out);
         while may && !out.is_empty() {
             let ready = out.ready(|bytes| self.layers.seal(bytes))?;

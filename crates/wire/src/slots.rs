@@ -1,6 +1,6 @@
 //! Where replies wait for their callers, by ticket. Slots are used again, with their memory, so that a request in steady state allocates nothing.
 //! Knows no protocol: `T` is what comes for a caller, `L` why a connection ended.
-//! Rule: a slot is free when its last reply has come *and* its caller has taken it or has left; what comes for a caller who has left is
+//! Rule: a slot is free when its last reply has come *and* its caller has taken it or has left; what comes for a caller that has left is
 //! handed back, because the driver may have to undo it.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ pub type Ticket = u32;
 
 /// One thing that comes for a caller: a reply, or a piece of one.
 pub trait Item {
-    /// Bytes that it keeps in memory while its caller reads slowly; 0 if a caller who waits for it waits for all of it.
+    /// Bytes that it keeps in memory while its caller reads slowly; 0 if a caller that waits for it waits for all of it.
     fn unread_bytes(&self) -> usize;
 }
 

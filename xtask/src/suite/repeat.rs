@@ -1,5 +1,5 @@
 //! A test program that is run once more, because a fault ended a server beside it. Firebird 3.0 is known for one: connections that come and
-//! go by the hundred can end it (FirebirdSQL/firebird#7738, #7199). Which of the program's failures are ours cannot be told then.
+//! go by the hundred can end it (FirebirdSQL/firebird#7738, #7199). Which of the program's failures are ours is not known then.
 //! It knows the line that `crates/testkit/src/process.rs` prints, not what the program tests.
 //! Rule: what failed without that line is never repeated, a program is repeated once, and the summary names it and what failed at first.
 

@@ -1,4 +1,4 @@
-//! Names of types that stand in several crates: who searches for one finds the other. Looks at what other files can see, not at tests.
+//! Names of types that stand in several crates: a search for one finds the other. Looks at what other files can see, not at tests.
 //! Rule: a name of a type stands in one crate. [`SHARED`] says which do not yet; it only becomes shorter.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,6 @@ const COMMON_TO_ALL: &[&str] = &[
 /// Names that stand in more than one crate today.
 const SHARED: &[&str] = &[
     "Access",
-    "Action",
     "Answer",
     "Binding",
     "Cache",
@@ -73,7 +72,6 @@ const SHARED: &[&str] = &[
     "Phase",
     "Plugin",
     "Posted",
-    "Prepared",
     "Program",
     "Progress",
     "Query",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use tsumugi_sql::POSTGRES;
-use tsumugi_sql::scan::{self, Kind, Sent};
+use tsumugi_sql::scan::{self, Kind, SentPiece};
 
 use crate::limits::PLANS_MAX;
 use crate::sql_text::{Placeholders, SqlText};
@@ -101,9 +101,9 @@ fn numbered(sql: &SqlText) -> Arc<str> {
     }
     let mut out = String::with_capacity(sql.len() + 8);
     scan::translate(sql, POSTGRES.lexicon, |sent, _| match sent {
-        Sent::Same(text) => out.push_str(text),
-        Sent::Question => out.push('?'),
-        Sent::Placeholder(number) => {
+        SentPiece::Same(text) => out.push_str(text),
+        SentPiece::Question => out.push('?'),
+        SentPiece::Placeholder(number) => {
             if scan::swallows_number(&out) {
                 out.push(' ');
             }
@@ -147,17 +147,19 @@ pub(super) fn source_offset(sql: &SqlText, position: u32) -> Option<usize> {
         }
         let space = || usize::from(sql.get(..at).is_some_and(scan::swallows_number));
         let characters = match sent {
-            Sent::Same(text) => text.chars().count(),
-            Sent::Question => 1,
-            Sent::Placeholder(number) => space() + 1 + itoa::Buffer::new().format(number).len(),
+            SentPiece::Same(text) => text.chars().count(),
+            SentPiece::Question => 1,
+            SentPiece::Placeholder(number) => {
+                space() + 1 + itoa::Buffer::new().format(number).len()
+            }
         };
         if before >= characters {
             before -= characters;
             return;
         }
         let within = match sent {
-            Sent::Same(text) => text.char_indices().nth(before),
-            Sent::Question | Sent::Placeholder(_) => None,
+            SentPiece::Same(text) => text.char_indices().nth(before),
+            SentPiece::Question | SentPiece::Placeholder(_) => None,
         };
         found = Some(at + within.map_or(0, |(offset, _)| offset));
     });

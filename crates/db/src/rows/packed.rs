@@ -94,10 +94,8 @@ impl fmt::Debug for Packed {
     }
 }
 
-/// One row of [`Packed`].
 #[derive(Clone, Copy)]
 pub(crate) struct PackedRow<'a> {
-    /// The columns.
     pub(crate) columns: &'a Columns,
     cells: &'a [u8],
 }

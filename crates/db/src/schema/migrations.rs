@@ -132,10 +132,10 @@ impl fmt::Display for Direction {
     }
 }
 
-/// What is told while migrations run.
+/// What is reported while migrations run.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum MigrationEvent {
     /// One begins.
     Began {
         /// Its name.
@@ -182,7 +182,7 @@ impl fmt::Display for State {
 
 /// A migration and what has become of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct MigrationStatus {
     /// Its name.
     pub name: String,
     /// What has become of it.
@@ -203,7 +203,7 @@ struct Note {
 pub struct Migrator {
     database: Database,
     migrations: Vec<Migration>,
-    hear: Box<dyn Fn(News)>,
+    report: Box<dyn Fn(MigrationEvent)>,
     keys: Rc<PrimaryKeys>,
 }
 
@@ -231,19 +231,19 @@ impl Migrator {
         Ok(Migrator {
             database: database.clone(),
             migrations,
-            hear: Box::new(|_| {}),
+            report: Box::new(|_| {}),
             keys: Rc::default(),
         })
     }
 
-    /// Whom to tell how far the work is.
+    /// Calls this for each step of the work.
     #[must_use]
-    pub fn telling(mut self, hear: impl Fn(News) + 'static) -> Migrator {
-        self.hear = Box::new(hear);
+    pub fn on_event(mut self, report: impl Fn(MigrationEvent) + 'static) -> Migrator {
+        self.report = Box::new(report);
         self
     }
 
-    /// Whose knowledge of keys ends with each migration.
+    /// Forgets these keys after each migration.
     #[must_use]
     pub fn forgetting(mut self, keys: &Rc<PrimaryKeys>) -> Migrator {
         self.keys = Rc::clone(keys);
@@ -294,12 +294,12 @@ impl Migrator {
     }
 
     /// All migrations in their order, with those that only the database knows. Changes nothing.
-    pub async fn status(&self) -> Result<Vec<Applied>> {
+    pub async fn status(&self) -> Result<Vec<MigrationStatus>> {
         let mut noted = match self.database.has_table(NOTES).await? {
             true => noted(&self.database).await?,
             false => Vec::new(),
         };
-        let mut all: Vec<(String, Applied)> = Vec::with_capacity(self.migrations.len());
+        let mut all: Vec<(String, MigrationStatus)> = Vec::with_capacity(self.migrations.len());
         for migration in &self.migrations {
             let version = migration.version();
             let place = noted.iter().position(|note| same(&note.version, version));
@@ -309,7 +309,7 @@ impl Migrator {
                 Some(note) if note.checksum == migration.checksum => State::Applied,
                 Some(_) => State::Changed,
             };
-            let applied = Applied {
+            let applied = MigrationStatus {
                 name: migration.name.clone(),
                 state,
                 applied_at: note.map(|note| note.applied_at).unwrap_or_default(),
@@ -317,7 +317,7 @@ impl Migrator {
             all.push((version.to_owned(), applied));
         }
         all.extend(noted.into_iter().map(|note| {
-            let applied = Applied {
+            let applied = MigrationStatus {
                 name: note.name,
                 state: State::Unknown,
                 applied_at: note.applied_at,
@@ -351,7 +351,7 @@ impl Migrator {
         let mut ran = 0;
         for (place, migration) in migrations.iter().enumerate() {
             let name = migration.name.clone();
-            (self.hear)(News::Began {
+            (self.report)(MigrationEvent::Began {
                 name: name.clone(),
                 direction,
                 place,
@@ -359,7 +359,7 @@ impl Migrator {
             });
             if self.one(migration, direction).await? {
                 ran += 1;
-                (self.hear)(News::Ended { name, direction });
+                (self.report)(MigrationEvent::Ended { name, direction });
             }
         }
         Ok(ran)
@@ -374,17 +374,17 @@ impl Migrator {
             self.database.change(mode, patience, step).await
         };
         let mut outcome = run(TransactionMode::Schema).await;
-        if let Err(Stopped::Own(error)) = &outcome
+        if let Err(MigrationFault::Own(error)) = &outcome
             && let Some(Error::NeedsRebuild { .. }) = error.downcast_ref()
         {
             outcome = run(TransactionMode::Rebuild).await;
         }
-        outcome.map_err(|stopped| stopped.told(migration.name.clone(), direction))
+        outcome.map_err(|fault| fault.into_error(migration.name.clone(), direction))
     }
 }
 
 /// Why a migration has not ended.
-enum Stopped {
+enum MigrationFault {
     /// The author's code failed.
     Own(Failure),
     /// The same, after Firebird had committed changes of tables.
@@ -393,26 +393,26 @@ enum Stopped {
     Database(Error),
 }
 
-impl From<Error> for Stopped {
-    fn from(error: Error) -> Stopped {
-        Stopped::Database(error)
+impl From<Error> for MigrationFault {
+    fn from(error: Error) -> MigrationFault {
+        MigrationFault::Database(error)
     }
 }
 
-impl Stopped {
+impl MigrationFault {
     /// The transaction was rolled back, unless its commit was lost or it was never begun: then the error says best what is known.
-    fn told(self, name: String, direction: Direction) -> Error {
+    fn into_error(self, name: String, direction: Direction) -> Error {
         let kept = match self {
-            Stopped::Half(_) => KEPT,
-            Stopped::Own(_) | Stopped::Database(_) => "nothing of it was kept",
+            MigrationFault::Half(_) => KEPT,
+            MigrationFault::Own(_) | MigrationFault::Database(_) => "nothing of it was kept",
         };
-        let (told, source) = match self {
-            Stopped::Database(Error::Lost { reason, ran }) => {
+        let (cause, source) = match self {
+            MigrationFault::Database(Error::Lost { reason, ran }) => {
                 let reason =
                     format!("{reason}, at the end or the beginning of {name} ({direction})");
                 return Error::Lost { reason, ran };
             }
-            Stopped::Database(
+            MigrationFault::Database(
                 error @ (Error::Unreachable { .. }
                 | Error::Open { .. }
                 | Error::Closed { .. }
@@ -420,14 +420,14 @@ impl Stopped {
                 | Error::QueueFull { .. }
                 | Error::Timeout { .. }),
             ) => return error,
-            Stopped::Database(error) => (error.to_string(), Some(error)),
-            Stopped::Own(failure) | Stopped::Half(failure) => {
+            MigrationFault::Database(error) => (error.to_string(), Some(error)),
+            MigrationFault::Own(failure) | MigrationFault::Half(failure) => {
                 (failure.to_string(), failure.downcast().ok().map(|own| *own))
             }
         };
         Error::MigrationFailed {
             name,
-            reason: format!("{kept} ({direction}): {told}"),
+            reason: format!("{kept} ({direction}): {cause}"),
             source: source.map(Box::new),
         }
     }
@@ -438,7 +438,7 @@ async fn step(
     tx: &Rc<Transaction>,
     migration: &Migration,
     direction: Direction,
-) -> Result<bool, Stopped> {
+) -> Result<bool, MigrationFault> {
     let rows = tx.fetch(all_notes(tx.dialect())?).await?;
     let noted = read(&rows);
     let noted = find(&noted, migration.version());
@@ -448,14 +448,14 @@ async fn step(
     let code = match direction {
         Direction::Up => &migration.up,
         Direction::Down => {
-            let missing = || Stopped::Own("nothing says how to undo it".into());
+            let missing = || MigrationFault::Own("nothing says how to undo it".into());
             migration.down.as_ref().ok_or_else(missing)?
         }
     };
     if let Err(failure) = code(Rc::clone(tx)).await {
         return Err(match tx.has_kept_changes() {
-            true => Stopped::Half(failure),
-            false => Stopped::Own(failure),
+            true => MigrationFault::Half(failure),
+            false => MigrationFault::Own(failure),
         });
     }
     let note = match noted {
@@ -516,7 +516,7 @@ fn find<'n>(noted: &'n [Note], version: &str) -> Option<&'n Note> {
     noted.iter().find(|note| same(&note.version, version))
 }
 
-/// The number of a migration, as those in Ruby and in Rust are told apart and put in order: `007` is 7, and 10 comes after 9. It has as many
+/// The number of a migration, as those in Ruby and in Rust are compared and put in order: `007` is 7, and 10 comes after 9. It has as many
 /// digits as a number may have, so that these texts compare as their numbers do.
 pub fn ordinal(version: &str) -> String {
     let digits = usize::from(VERSION_DIGITS_MAX);

@@ -15,7 +15,9 @@ use crate::options::TransactionMode;
 use crate::sequence::in_turn;
 use crate::value::{Value, ValueRef};
 
-pub use migrations::{Applied, Direction, Migration, Migrator, News, State, ordinal};
+pub use migrations::{
+    Direction, Migration, MigrationEvent, MigrationStatus, Migrator, State, ordinal,
+};
 pub use turn::LOCK;
 use turn::Patience;
 

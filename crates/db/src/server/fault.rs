@@ -17,7 +17,6 @@ pub(crate) enum Fault<E> {
     Usage(&'static str),
 }
 
-/// The errors of a driver.
 pub(crate) trait DriverError {
     /// Whether the connection ended before anything went out that could be kept.
     fn is_unsent(&self) -> bool;

@@ -66,7 +66,6 @@ impl StatementStats {
         self.errors.set(self.errors.get() + 1);
     }
 
-    /// Counts a transaction.
     pub(crate) fn count_transaction(&self) {
         self.transactions.set(self.transactions.get() + 1);
     }

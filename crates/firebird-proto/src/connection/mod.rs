@@ -156,7 +156,7 @@ impl<T: Clone> Connection<T> {
         self.missing
     }
 
-    /// Everybody who waits, when the connection has failed.
+    /// All that are awaited, when the connection has failed.
     pub fn abandon(&mut self) -> impl Iterator<Item = T> + use<'_, T> {
         self.owed = 0;
         self.scan = Scan::default();

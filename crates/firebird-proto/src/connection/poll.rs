@@ -11,7 +11,7 @@ use crate::limits::{PASSED_BYTES_MAX, ROW_BYTES_MAX, ROWS_BYTES_MAX};
 use crate::op;
 use crate::response::RawResponse;
 use crate::row::{Format, HEAD_BYTES, Rows};
-use crate::wire::{Reader, Stop, Taken};
+use crate::wire::{ReadResult, Reader, Stop};
 
 const STATUS_EOF: u32 = 100;
 /// op_sql_response's operation and how many rows follow.
@@ -22,8 +22,7 @@ const NOT_A_FAILURE: Violation = Violation::Unexpected {
     expected: "rows or an error",
 };
 
-/// One packet of a fetch.
-enum Fetched {
+enum FetchPacket {
     Row,
     End(FetchEnd),
     Error,
@@ -35,7 +34,7 @@ impl<T: Clone> Connection<T> {
     /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
     ///
     /// # Errors
-    /// A [`Violation`]: the connection is dead; close it and tell who waits.
+    /// A [`Violation`]: the connection is dead; close it and report it to all that wait.
     #[inline]
     pub fn poll(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
         if input.len() < self.scan.wanted {
@@ -53,7 +52,7 @@ impl<T: Clone> Connection<T> {
         }
     }
 
-    fn step(&mut self, input: &mut BytesMut) -> Taken<Event<T>> {
+    fn step(&mut self, input: &mut BytesMut) -> ReadResult<Event<T>> {
         self.pass_over(input)?;
         let Some((token, expect)) = self.expected.front() else {
             return Err(Violation::Unsolicited(Reader::new(input).u32()?).into());
@@ -73,7 +72,7 @@ impl<T: Clone> Connection<T> {
     }
 
     /// Removes packets that say nothing. Between the rows of one piece they are left to [`Connection::fetch`].
-    fn pass_over(&mut self, input: &mut BytesMut) -> Taken<()> {
+    fn pass_over(&mut self, input: &mut BytesMut) -> ReadResult<()> {
         while self.scan.at == 0 {
             let mut reader = Reader::new(input);
             if !nothing(&mut reader)? {
@@ -86,7 +85,7 @@ impl<T: Clone> Connection<T> {
         Ok(())
     }
 
-    fn response(&mut self, token: T, input: &mut BytesMut) -> Taken<Event<T>> {
+    fn response(&mut self, token: T, input: &mut BytesMut) -> ReadResult<Event<T>> {
         let mut reader = Reader::new(input);
         operation(&mut reader, op::RESPONSE, "a response")?;
         RawResponse::read(&mut reader)?;
@@ -97,7 +96,12 @@ impl<T: Clone> Connection<T> {
         Ok(Event::Response { token, outcome })
     }
 
-    fn sql(&mut self, token: T, format: &Arc<Format>, input: &mut BytesMut) -> Taken<Event<T>> {
+    fn sql(
+        &mut self,
+        token: T,
+        format: &Arc<Format>,
+        input: &mut BytesMut,
+    ) -> ReadResult<Event<T>> {
         let mut reader = Reader::new(input);
         let mut rows = 0;
         let expected = "the answer to an execution";
@@ -139,13 +143,18 @@ impl<T: Clone> Connection<T> {
         })
     }
 
-    fn fetch(&mut self, token: T, format: &Arc<Format>, input: &mut BytesMut) -> Taken<Event<T>> {
+    fn fetch(
+        &mut self,
+        token: T,
+        format: &Arc<Format>,
+        input: &mut BytesMut,
+    ) -> ReadResult<Event<T>> {
         loop {
             let mut reader = Reader::new(rest(input, self.scan.at));
             let packet = fetched(format, &mut reader)?;
             let length = reader.position();
             match packet {
-                Fetched::Row => {
+                FetchPacket::Row => {
                     self.scan.at += length;
                     self.scan.rows += 1;
                     if self.scan.at < ROWS_BYTES_MAX {
@@ -158,7 +167,7 @@ impl<T: Clone> Connection<T> {
                         end: None,
                     });
                 }
-                Fetched::Nothing => {
+                FetchPacket::Nothing => {
                     // A piece of rows has nothing between them.
                     let rows = self.take_rows(format, input);
                     return Ok(Event::Rows {
@@ -167,7 +176,7 @@ impl<T: Clone> Connection<T> {
                         end: None,
                     });
                 }
-                Fetched::End(end) => {
+                FetchPacket::End(end) => {
                     let rows = self.take_rows(format, input);
                     input.advance(length);
                     self.finished();
@@ -177,11 +186,11 @@ impl<T: Clone> Connection<T> {
                         end: Some(Ok(end)),
                     });
                 }
-                Fetched::Error => {
+                FetchPacket::Error => {
                     let rows = self.take_rows(format, input);
                     let packet = input.split_to(length).freeze();
                     self.finished();
-                    // Only a failure is told this way.
+                    // Only a failure is reported this way.
                     let error = read_response(&packet, 0)?.err().ok_or(NOT_A_FAILURE)?;
                     let end = Some(Err(error));
                     return Ok(Event::Rows { token, rows, end });
@@ -213,7 +222,7 @@ fn rest(input: &[u8], at: usize) -> &[u8] {
     input.get(at..).unwrap_or_default()
 }
 
-fn operation(reader: &mut Reader<'_>, wanted: u32, expected: &'static str) -> Taken<()> {
+fn operation(reader: &mut Reader<'_>, wanted: u32, expected: &'static str) -> ReadResult<()> {
     match reader.u32()? {
         op if op == wanted => Ok(()),
         op => Err(Violation::Unexpected { op, expected }.into()),
@@ -221,7 +230,7 @@ fn operation(reader: &mut Reader<'_>, wanted: u32, expected: &'static str) -> Ta
 }
 
 /// Goes past packets that say nothing. They stay in the input until what comes after them has been read, so there may not be many.
-fn pass(reader: &mut Reader<'_>) -> Taken<()> {
+fn pass(reader: &mut Reader<'_>) -> ReadResult<()> {
     let start = reader.position();
     loop {
         if reader.position() - start > PASSED_BYTES_MAX {
@@ -237,7 +246,7 @@ fn pass(reader: &mut Reader<'_>) -> Taken<()> {
 }
 
 /// Reads a packet that says nothing; false if the next one says something.
-fn nothing(reader: &mut Reader<'_>) -> Taken<bool> {
+fn nothing(reader: &mut Reader<'_>) -> ReadResult<bool> {
     match reader.u32()? {
         op::DUMMY => Ok(true),
         op::RESPONSE_PIGGYBACK => {
@@ -249,7 +258,7 @@ fn nothing(reader: &mut Reader<'_>) -> Taken<bool> {
 }
 
 /// One row, whose length is within the limit because its format's is.
-fn row(format: &Format, reader: &mut Reader<'_>) -> Taken<()> {
+fn row(format: &Format, reader: &mut Reader<'_>) -> ReadResult<()> {
     let start = reader.position();
     format.skip(reader)?;
     debug_assert!(
@@ -259,13 +268,13 @@ fn row(format: &Format, reader: &mut Reader<'_>) -> Taken<()> {
     Ok(())
 }
 
-fn fetched(format: &Format, reader: &mut Reader<'_>) -> Taken<Fetched> {
+fn fetched(format: &Format, reader: &mut Reader<'_>) -> ReadResult<FetchPacket> {
     match reader.u32()? {
         op::FETCH_RESPONSE => {}
-        op::DUMMY | op::RESPONSE_PIGGYBACK => return Ok(Fetched::Nothing),
+        op::DUMMY | op::RESPONSE_PIGGYBACK => return Ok(FetchPacket::Nothing),
         op::RESPONSE => {
             RawResponse::read(reader)?;
-            return Ok(Fetched::Error);
+            return Ok(FetchPacket::Error);
         }
         op => {
             let expected = "rows or an error";
@@ -276,10 +285,10 @@ fn fetched(format: &Format, reader: &mut Reader<'_>) -> Taken<Fetched> {
     match (status, reader.u32()?) {
         (0, 1) => {
             row(format, reader)?;
-            Ok(Fetched::Row)
+            Ok(FetchPacket::Row)
         }
-        (0, 0) => Ok(Fetched::End(FetchEnd::More)),
-        (STATUS_EOF, 0) => Ok(Fetched::End(FetchEnd::Eof)),
+        (0, 0) => Ok(FetchPacket::End(FetchEnd::More)),
+        (STATUS_EOF, 0) => Ok(FetchPacket::End(FetchEnd::Eof)),
         (_, value) => {
             let what = "the number or the status of a batch's rows";
             Err(Violation::Value { what, value }.into())
@@ -288,7 +297,7 @@ fn fetched(format: &Format, reader: &mut Reader<'_>) -> Taken<Fetched> {
 }
 
 /// The response at `at` in `packet`, which was read before.
-fn read_response(packet: &Bytes, at: usize) -> Taken<crate::Outcome> {
+fn read_response(packet: &Bytes, at: usize) -> ReadResult<crate::Outcome> {
     let mut reader = Reader::new(rest(packet, at));
     reader.u32()?;
     Ok(RawResponse::read(&mut reader)?.outcome(packet))

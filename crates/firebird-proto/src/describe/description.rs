@@ -1,4 +1,4 @@
-//! Reading a description, also out of several answers. Asks nobody: it says what to ask next.
+//! Reading a description, also out of several answers. Sends nothing: it says what to ask next.
 //! Rule: a column counts when its end was read; half of one is read again.
 
 use crate::Violation;

@@ -12,7 +12,6 @@ const NAMES_ARE_UTF8: &[u8] = &[];
 /// Tags, by their names in the server's interface.
 mod tag {
     pub const PAGE_SIZE: u8 = 4;
-    pub const FORCE_WRITE: u8 = 24;
     pub const USER_NAME: u8 = 28;
     pub const LC_CTYPE: u8 = 48;
     pub const OVERWRITE: u8 = 54;
@@ -26,7 +25,6 @@ mod tag {
     pub const SPECIFIC_AUTH_DATA: u8 = 84;
     pub const AUTH_PLUGIN_LIST: u8 = 85;
     pub const AUTH_PLUGIN_NAME: u8 = 86;
-    pub const SESSION_TIME_ZONE: u8 = 91;
 }
 
 /// The proof of a password for a server that wants it with the attachment.
@@ -90,14 +88,6 @@ impl DatabaseParameters {
         self.text(tag::CLIENT_VERSION, version, "driver's version")
     }
 
-    /// The time zone of a session of Firebird 4, such as `Asia/Tokyo` or `+09:00`.
-    ///
-    /// # Errors
-    /// [`Misuse::ClumpletLength`].
-    pub fn time_zone(&mut self, zone: &str) -> Result<&mut Self, Misuse> {
-        self.text(tag::SESSION_TIME_ZONE, zone, "time zone")
-    }
-
     /// The proof of the password, if it was asked for here.
     ///
     /// # Errors
@@ -122,12 +112,6 @@ impl DatabaseParameters {
     /// Of a database to create: bytes of a page, 4,096 to 32,768.
     pub fn page_size(&mut self, bytes: u32) -> &mut Self {
         self.0.number(tag::PAGE_SIZE, bytes);
-        self
-    }
-
-    /// Of a database to create: writes reach the disk before a commit is answered. Without it the server decides, which writes through.
-    pub fn forced_writes(&mut self) -> &mut Self {
-        self.0.number(tag::FORCE_WRITE, 1);
         self
     }
 
@@ -166,11 +150,9 @@ mod tests {
     fn a_block_for_a_new_database_says_how_it_is_made() {
         let mut block = DatabaseParameters::new("UTF8").unwrap();
         block.default_character_set("UTF8").unwrap();
-        block.page_size(8192).forced_writes().overwrite();
+        block.page_size(8192).overwrite();
         let bytes = block.finish();
-        assert!(
-            bytes.ends_with(b"D\x04UTF8\x04\x04\0\x20\0\0\x18\x04\x01\0\0\0\x36\x04\x01\0\0\0")
-        );
+        assert!(bytes.ends_with(b"D\x04UTF8\x04\x04\0\x20\0\0\x36\x04\x01\0\0\0"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub enum Isolation {
     /// What was committed when it began.
     #[default]
     Snapshot,
-    /// As [`Isolation::Snapshot`], and nobody writes to tables it has touched.
+    /// As [`Isolation::Snapshot`], and no other writes to tables it has touched.
     Consistency,
     /// What was committed when a row is read; a row that another transaction is changing is read as it was.
     ReadCommitted,
@@ -75,7 +75,7 @@ pub struct TransactionParameters {
     pub autocommit: Autocommit,
 }
 
-/// Who ends what a statement began.
+/// Which side ends what a statement began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Autocommit {
     /// The client.

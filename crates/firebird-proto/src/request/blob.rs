@@ -1,4 +1,4 @@
-//! Requests about blobs: create, open, read, write, seek, close. What is read is cut by `blob`.
+//! Requests about blobs: create, open, read, write, close. What is read is cut by `blob`.
 //! Rule: a piece is at most as long as 16 bits say.
 
 use bytes::BufMut;
@@ -7,20 +7,9 @@ use crate::error::Misuse;
 use crate::handle::{Blob, Transaction};
 use crate::limits::SEGMENT_BYTES_MAX;
 use crate::op;
-use crate::wire::{padding, put_cstring, sendable};
+use crate::wire::{put_cstring, sendable};
 
 use super::{Items, Requests};
-
-/// From where a seek counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whence {
-    /// The blob's beginning.
-    Start,
-    /// Where reading stands.
-    Current,
-    /// The blob's end; the offset is negative.
-    End,
-}
 
 impl Requests<'_> {
     /// op_create_blob2. Answered by a response with the handle, and the new blob's id as its quad.
@@ -72,39 +61,6 @@ impl Requests<'_> {
         self.words([op::PUT_SEGMENT, blob.0, length.into()]);
         put_cstring(self.out, segment);
         Ok(())
-    }
-
-    /// op_batch_segments: appends several segments, which together with two bytes for each fit in 65,535. Answered by a response.
-    ///
-    /// # Errors
-    /// [`Misuse::SegmentLength`]; nothing was written.
-    pub fn batch_segments(&mut self, blob: Blob, segments: &[&[u8]]) -> Result<(), Misuse> {
-        let mut total = 0_usize;
-        for segment in segments {
-            segment_length(segment)?;
-            total = total.saturating_add(segment.len() + 2);
-        }
-        let length = u16::try_from(total).map_err(|_| Misuse::SegmentLength { length: total })?;
-        self.words([op::BATCH_SEGMENTS, blob.0, length.into(), length.into()]);
-        for segment in segments {
-            // Looked at above.
-            self.out
-                .put_u16_le(u16::try_from(segment.len()).unwrap_or(u16::MAX));
-            self.out.put_slice(segment);
-        }
-        self.out.put_bytes(0, padding(total));
-        Ok(())
-    }
-
-    /// op_seek_blob, of a blob stored as a stream. Answered by a response whose object is the new place.
-    pub fn seek_blob(&mut self, blob: Blob, whence: Whence, offset: i32) {
-        let mode = match whence {
-            Whence::Start => 0,
-            Whence::Current => 1,
-            Whence::End => 2,
-        };
-        self.words([op::SEEK_BLOB, blob.0, mode]);
-        self.out.put_i32(offset);
     }
 
     /// op_close_blob: a blob that was written exists from now on. Answered by a response.

@@ -1,4 +1,4 @@
-//! Requests about events: where to hear of them, which, no more. The events themselves are read by `events`.
+//! Requests about events: where they come, for which names, and cancel. The events themselves are read by `events`.
 //! Rule: an event is asked for by a number that the caller chose and that is not in use.
 
 use bytes::BufMut;
@@ -13,7 +13,7 @@ use super::Requests;
 /// A connection for nothing but events.
 const ASYNCHRONOUS: u32 = 1;
 
-/// The number by which a request for events is known, chosen by who asks.
+/// The number by which a request for events is known, chosen by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);
 
@@ -23,7 +23,7 @@ impl Requests<'_> {
         self.words([op::CONNECT_REQUEST, ASYNCHRONOUS, database.0, 0]);
     }
 
-    /// op_que_events: the server tells once when a count is greater than in `block`, which [`crate::events::Events`] writes. Answered by a
+    /// op_que_events: the server reports once when a count is greater than in `block`, which [`crate::events::Events`] writes. Answered by a
     /// response here, and by an event on the other connection.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Requests<'_> {
         Ok(())
     }
 
-    /// op_cancel_events: what was asked for by `id` is not told any more, unless it is under way. Answered by a response.
+    /// op_cancel_events: what was asked for by `id` is no longer reported, unless it is under way. Answered by a response.
     pub fn cancel_events(&mut self, database: Database, id: EventId) {
         self.words([op::CANCEL_EVENTS, database.0, id.0]);
     }

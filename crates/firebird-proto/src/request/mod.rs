@@ -3,10 +3,8 @@
 
 mod blob;
 mod events;
-mod service;
 mod statement;
 
-pub use blob::Whence;
 pub use events::EventId;
 pub use statement::{Free, Message};
 
@@ -36,7 +34,7 @@ pub enum Cancel {
     Raise,
 }
 
-/// Which information of a database, a transaction or a blob is asked for, by the server's numbers.
+/// Which information of a database or a blob is asked for, by the server's numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Items<'a> {
     /// The numbers.
@@ -138,18 +136,6 @@ impl<'a> Requests<'a> {
     /// [`Misuse::Length`].
     pub fn database_info(&mut self, database: Database, asked: Items<'_>) -> Result<(), Misuse> {
         self.info(op::INFO_DATABASE, database.0, asked)
-    }
-
-    /// op_info_transaction. Answered by a response with [`crate::info`] as data.
-    ///
-    /// # Errors
-    /// [`Misuse::Length`].
-    pub fn transaction_info(
-        &mut self,
-        transaction: Transaction,
-        asked: Items<'_>,
-    ) -> Result<(), Misuse> {
-        self.info(op::INFO_TRANSACTION, transaction.0, asked)
     }
 
     fn info(&mut self, op: u32, object: u32, asked: Items<'_>) -> Result<(), Misuse> {

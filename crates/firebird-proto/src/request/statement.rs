@@ -129,40 +129,11 @@ impl Requests<'_> {
         sql: &[u8],
     ) -> Result<(), Misuse> {
         sendable(sql, "SQL text")?;
-        self.words([op::EXEC_IMMEDIATE]);
-        self.immediate(database, transaction, sql);
-        Ok(())
-    }
-
-    /// op_exec_immediate2: parses and runs a text with parameters that returns at most one row of the form `output`. Answered like
-    /// [`Requests::execute2`].
-    ///
-    /// # Errors
-    /// [`Misuse::Length`].
-    pub fn execute_immediate2(
-        &mut self,
-        database: Database,
-        transaction: Transaction,
-        sql: &[u8],
-        input: Message<'_>,
-        output: &[u8],
-    ) -> Result<(), Misuse> {
-        sendable(sql, "SQL text")?;
-        input.sendable()?;
-        sendable(output, "description of a message")?;
-        self.words([op::EXEC_IMMEDIATE2]);
-        self.input(input);
-        put_cstring(self.out, output);
-        self.words([MESSAGE]);
-        self.immediate(database, transaction, sql);
-        Ok(())
-    }
-
-    fn immediate(&mut self, database: Database, transaction: Transaction, sql: &[u8]) {
-        self.words([transaction.0, database.0, DIALECT]);
+        self.words([op::EXEC_IMMEDIATE, transaction.0, database.0, DIALECT]);
         put_cstring(self.out, sql);
         put_cstring(self.out, &[]);
         self.words([0]);
+        Ok(())
     }
 
     /// op_fetch: at most `rows` rows of the form `output`, which may be empty after the first fetch of an execution. Answered by

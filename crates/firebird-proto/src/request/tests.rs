@@ -4,7 +4,7 @@ use bytes::BytesMut;
 
 use super::*;
 use crate::Misuse;
-use crate::handle::{Blob, Database, Service, Statement, Transaction};
+use crate::handle::{Blob, Database, Statement, Transaction};
 use crate::limits::SENT_BYTES_MAX;
 
 const D: Database = Database(1);
@@ -71,10 +71,6 @@ fn a_transaction_begins_and_ends() {
     check(|r| r.commit_retaining(T), "50 2");
     check(|r| r.rollback(T), "31 2");
     check(|r| r.rollback_retaining(T), "86 2");
-    check(
-        |r| r.transaction_info(T, ASKED).unwrap(),
-        r"42 2 0 1 \x15\x00\x00\x00 \x00\x00\xff\xff",
-    );
 }
 
 #[test]
@@ -114,10 +110,6 @@ fn an_execution_carries_its_message() {
     check(
         |r| r.execute_immediate(D, T, b"sql").unwrap(),
         r"64 2 1 3 3 sql\x00 0 0",
-    );
-    check(
-        |r| r.execute_immediate2(D, T, b"sql", INPUT, b"out.").unwrap(),
-        r"75 2 in\x00\x00 0 1 row. 4 out. 0 2 1 3 3 sql\x00 0 0",
     );
 }
 
@@ -164,14 +156,6 @@ fn a_blob_is_written_and_read() {
         |r| r.put_segment(B, b"abcde").unwrap(),
         r"37 4 5 5 abcd e\x00\x00\x00",
     );
-    check(
-        |r| r.batch_segments(B, &[b"ab", b"c"]).unwrap(),
-        r"44 4 7 7 \x02\x00ab \x01\x00c\x00",
-    );
-    check(
-        |r| r.seek_blob(B, Whence::End, -1),
-        r"61 4 2 \xff\xff\xff\xff",
-    );
     check(|r| r.close_blob(B), "39 4");
     check(|r| r.cancel_blob(B), "38 4");
     check(
@@ -190,8 +174,6 @@ fn a_piece_of_a_blob_is_at_most_what_16_bits_count() {
         requests.put_segment(B, &long),
         Err(Misuse::SegmentLength { length })
     );
-    let misuse = requests.batch_segments(B, &[&long[..65_530], b"1234"]);
-    assert_eq!(misuse, Err(Misuse::SegmentLength { length: 65_538 }));
     assert!(out.is_empty());
 }
 
@@ -206,24 +188,6 @@ fn events_are_asked_for_by_number() {
 }
 
 #[test]
-fn a_service_is_attached_started_and_asked() {
-    let service = Service(5);
-    check(
-        |r| r.service_attach(b"spb.").unwrap(),
-        r"82 0 11 serv ice_ mgr\x00 4 spb.",
-    );
-    check(
-        |r| r.service_start(service, b"act.").unwrap(),
-        "85 5 0 4 act.",
-    );
-    check(
-        |r| r.service_info(service, ASKED).unwrap(),
-        r"84 5 0 0 1 \x15\x00\x00\x00 \x00\x00\xff\xff",
-    );
-    check(|r| r.service_detach(service), "83 5");
-}
-
-#[test]
 fn a_text_beyond_the_limit_leaves_nothing_written() {
     let mut out = BytesMut::new();
     let mut requests = Requests::new(&mut out, Version::V15);
@@ -233,7 +197,6 @@ fn a_text_beyond_the_limit_leaves_nothing_written() {
         requests.execute_immediate(D, T, &long),
         requests.attach("t", &long),
         requests.que_events(D, &long, EventId(1)),
-        requests.service_start(Service(1), &long),
     ] {
         assert!(matches!(misuse, Err(Misuse::Length { .. })));
     }

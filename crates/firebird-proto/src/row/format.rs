@@ -6,11 +6,11 @@ use bytes::Bytes;
 use crate::describe::{Column, Kind};
 use crate::error::{Misuse, Violation};
 use crate::limits::{COLUMNS_MAX, ROW_BYTES_MAX};
-use crate::wire::{Reader, Taken, padding};
+use crate::wire::{ReadResult, Reader, padding};
 
 use super::blr;
 
-/// The rows of one result: its columns, and what the server is told about the message they come in.
+/// The rows of one result: its columns, and the description that the server gets of the message they come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     columns: Box<[Column]>,
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     #[inline]
-    fn take<'a>(self, reader: &mut Reader<'a>) -> Taken<&'a [u8]> {
+    fn take<'a>(self, reader: &mut Reader<'a>) -> ReadResult<&'a [u8]> {
         match self {
             Self::Fixed(length) => reader.opaque(length.into()),
             Self::Counted(max) => reader.cstring(max.into(), "a value"),
@@ -112,7 +112,7 @@ impl Format {
         self.bytes_max
     }
 
-    /// What the server is told about the message: execute and fetch carry it.
+    /// The description of the message: execute and fetch carry it.
     pub fn blr(&self) -> &Bytes {
         &self.blr
     }
@@ -122,7 +122,7 @@ impl Format {
     /// # Errors
     /// [`Violation::Length`] if a value is longer than its column.
     #[inline]
-    pub(crate) fn skip(&self, reader: &mut Reader<'_>) -> Taken<()> {
+    pub(crate) fn skip(&self, reader: &mut Reader<'_>) -> ReadResult<()> {
         let bitmap = reader.bytes(bitmap_bytes(self.columns.len()))?;
         for (at, layout) in self.layouts.iter().enumerate() {
             if !is_null(bitmap, at) {

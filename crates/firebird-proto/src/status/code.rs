@@ -1,5 +1,5 @@
 //! Numbers of errors: which have names here, which kind they are, what they say. Knows no vector.
-//! Rule: the words are ours and say what happened; what has no row is told by its number and its arguments. Numbers and SQLSTATEs are the server's.
+//! Rule: the words are ours and say what happened; what has no row is written as its number and its arguments. Numbers and SQLSTATEs are the server's.
 
 use std::fmt;
 
@@ -15,8 +15,6 @@ pub struct GdsCode(pub u32);
 impl GdsCode {
     /// A calculation, a conversion or a text did not fit; what exactly, the next code says.
     pub const ARITHMETIC: Self = Self(335_544_321);
-    /// The attachment's handle is none, or no longer.
-    pub const BAD_DATABASE_HANDLE: Self = Self(335_544_324);
     /// A text cannot become a value of another type.
     pub const CONVERSION: Self = Self(335_544_334);
     /// Two transactions wait for each other, or a row has been changed by another transaction.
@@ -37,8 +35,6 @@ impl GdsCode {
     pub const READ_ONLY_TRANSACTION: Self = Self(335_544_361);
     /// A fetch from a cursor that is at its end, closed or none.
     pub const REQUEST_SYNC: Self = Self(335_544_364);
-    /// The server does not know the database.
-    pub const UNAVAILABLE: Self = Self(335_544_375);
     /// Only its argument says something.
     pub const RANDOM: Self = Self(335_544_382);
     /// The old number of the error, which its argument is.
@@ -51,8 +47,6 @@ impl GdsCode {
     pub const FOREIGN_KEY: Self = Self(335_544_466);
     /// The name or the password is wrong.
     pub const LOGIN: Self = Self(335_544_472);
-    /// The statement's handle is none, or no longer.
-    pub const BAD_STATEMENT_HANDLE: Self = Self(335_544_485);
     /// The time to wait for a lock is over.
     pub const LOCK_TIMEOUT: Self = Self(335_544_510);
     /// An exception of the schema was raised.
@@ -65,30 +59,18 @@ impl GdsCode {
     pub const DYNAMIC_SQL: Self = Self(335_544_569);
     /// A command cannot be carried out; why, the next codes say.
     pub const BAD_COMMAND: Self = Self(335_544_570);
-    /// No such column.
-    pub const COLUMN_UNKNOWN: Self = Self(335_544_578);
     /// No such table or view.
     pub const TABLE_UNKNOWN: Self = Self(335_544_580);
     /// The grammar has no such word there.
     pub const TOKEN_UNKNOWN: Self = Self(335_544_634);
-    /// The file of a database exists already.
-    pub const DATABASE_EXISTS: Self = Self(335_544_646);
-    /// More than one row where one value is needed.
-    pub const SINGLETON: Self = Self(335_544_652);
     /// A unique or primary key holds the value already.
     pub const UNIQUE: Self = Self(335_544_665);
-    /// Division of an integer by zero.
-    pub const ZERO_DIVIDE: Self = Self(335_544_778);
     /// The statement was cancelled.
     pub const CANCELLED: Self = Self(335_544_794);
     /// The exception raised, its name and its text.
     pub const EXCEPTION_NAMED: Self = Self(335_544_848);
-    /// Bytes are no text of their character set.
-    pub const MALFORMED: Self = Self(335_544_849);
     /// The server has ended the attachment, such as at its shutdown.
     pub const ATTACHMENT_SHUTDOWN: Self = Self(335_544_856);
-    /// Where in a procedure, trigger or block it happened.
-    pub const STACK_TRACE: Self = Self(335_544_842);
     /// Which transaction is in the way.
     pub const CONCURRENT_TRANSACTION: Self = Self(335_544_878);
     /// A text is longer than its place.
@@ -97,16 +79,6 @@ impl GdsCode {
     pub const NUMERIC_RANGE: Self = Self(335_544_916);
     /// The text of an exception of the schema.
     pub const EXCEPTION_TEXT: Self = Self(335_545_016);
-    /// How long a text may be and is.
-    pub const TRUNCATION_LENGTHS: Self = Self(335_545_033);
-    /// One side must encrypt and the other must not.
-    pub const ENCRYPTION_MISMATCH: Self = Self(335_545_064);
-    /// The server encrypts and the client does not.
-    pub const ENCRYPTION_REQUIRED: Self = Self(335_545_065);
-    /// The value that is in the way of a key.
-    pub const KEY_VALUE: Self = Self(335_545_072);
-    /// The two sides know no common way to prove a password.
-    pub const NO_COMMON_PLUGIN: Self = Self(335_545_106);
     /// Where in the SQL text.
     pub const AT_LINE: Self = Self(336_397_208);
 

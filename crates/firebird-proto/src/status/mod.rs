@@ -12,7 +12,7 @@ pub use sqlstate::SqlState;
 
 use crate::error::Violation;
 use crate::limits::{STATUS_BYTES_MAX, STATUS_ITEMS_MAX, STATUS_TEXT_BYTES_MAX};
-use crate::wire::{Reader, Taken};
+use crate::wire::{ReadResult, Reader};
 
 const END: u32 = 0;
 const GDS: u32 = 1;
@@ -49,7 +49,7 @@ pub(crate) struct StatusVector<'a> {
 
 impl<'a> StatusVector<'a> {
     /// Reads up to the end of the vector.
-    pub(crate) fn read(reader: &mut Reader<'a>) -> Taken<Self> {
+    pub(crate) fn read(reader: &mut Reader<'a>) -> ReadResult<Self> {
         let mut vector = Self {
             items: *reader,
             failed: false,
@@ -105,7 +105,7 @@ enum Part {
     Warnings,
 }
 
-fn item<'a>(reader: &mut Reader<'a>) -> Taken<Option<Item<'a>>> {
+fn item<'a>(reader: &mut Reader<'a>) -> ReadResult<Option<Item<'a>>> {
     Ok(Some(match reader.u32()? {
         END => return Ok(None),
         GDS => Item::Gds(reader.u32()?),
@@ -122,7 +122,7 @@ fn item<'a>(reader: &mut Reader<'a>) -> Taken<Option<Item<'a>>> {
     }))
 }
 
-fn text<'a>(reader: &mut Reader<'a>) -> Taken<&'a [u8]> {
+fn text<'a>(reader: &mut Reader<'a>) -> ReadResult<&'a [u8]> {
     reader.cstring(STATUS_TEXT_BYTES_MAX, "a text of a status vector")
 }
 

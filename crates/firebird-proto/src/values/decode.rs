@@ -26,7 +26,7 @@ impl<'a> Field<'a> {
         };
         match self.column.kind {
             Kind::Text | Kind::Varying => text(self.column, bytes, rules),
-            // A row holds exactly as many bytes as its kind has; others could not be told from bytes.
+            // A row holds exactly as many bytes as its kind has; others could not be distinguished from bytes.
             _ => number(self.column, bytes).unwrap_or(Value::Bytes(bytes)),
         }
     }

@@ -1,4 +1,4 @@
-//! What a statement did, as CommandComplete tells it: `INSERT 0 3`, `SELECT 5`, `CREATE TABLE`.
+//! What a statement did, as CommandComplete says it: `INSERT 0 3`, `SELECT 5`, `CREATE TABLE`.
 //! Does not judge which statements count rows. Rule: the count is the last word, if that is a number.
 
 use crate::error::Violation;

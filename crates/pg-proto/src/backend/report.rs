@@ -11,7 +11,7 @@ use crate::wire::Reader;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// For who debugs the server.
+    /// For debugging the server.
     Debug,
     /// For the server's log.
     Log,
@@ -123,7 +123,7 @@ pub struct ServerError {
     pub data_type: Option<String>,
     /// The constraint; an index counts as one.
     pub constraint: Option<String>,
-    /// Where in the server's sources, for who debugs it.
+    /// Where in the server's sources, for debugging it.
     pub file: Option<String>,
     /// The line in [`Self::file`].
     pub line: Option<u32>,

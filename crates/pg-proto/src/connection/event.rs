@@ -1,5 +1,5 @@
 //! What a connection hands out. Not decoded: see [`Messages`](super::Messages).
-//! Rule: an event owns what it tells, so that the input buffer is free for the next read.
+//! Rule: an event owns its data, so that the input buffer is free for the next read.
 
 use bytes::Bytes;
 
@@ -54,7 +54,7 @@ pub enum Event<T> {
         /// The CopyInResponse.
         bytes: Bytes,
     },
-    /// Somebody notified a channel we listen to.
+    /// A notification of a channel that is listened to.
     Notification {
         /// The process that notified; our own included.
         process_id: u32,

@@ -31,7 +31,7 @@ impl<'a> Messages<'a> {
         self.at
     }
 
-    /// Goes on at `offset`, which [`Self::offset`] told.
+    /// Goes on at `offset`, which [`Self::offset`] gave.
     pub fn seek(&mut self, offset: usize) {
         self.at = offset.min(self.bytes.len());
     }

@@ -38,7 +38,7 @@ pub enum Shape {
 
 /// An answer that is awaited.
 #[derive(Debug, Clone, Copy)]
-struct Expected<T> {
+struct ExpectedReply<T> {
     token: T,
     shape: Shape,
     protocol: Protocol,
@@ -63,10 +63,10 @@ enum CopyIn {
     Open,
 }
 
-/// The bookkeeping of one connection. `T` is whatever the caller tells its requests apart by.
+/// The bookkeeping of one connection. `T` is what identifies the requests of the caller.
 #[derive(Debug)]
 pub struct Connection<T> {
-    expected: VecDeque<Expected<T>>,
+    expected: VecDeque<ExpectedReply<T>>,
     scan: Scan,
     parameters: ServerParameters,
     status: TransactionStatus,
@@ -127,7 +127,7 @@ impl<T: Copy> Connection<T> {
     }
 
     fn push(&mut self, token: T, shape: Shape, protocol: Protocol) {
-        self.expected.push_back(Expected {
+        self.expected.push_back(ExpectedReply {
             token,
             shape,
             protocol,

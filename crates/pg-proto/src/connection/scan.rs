@@ -4,7 +4,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::messages::is_asynchronous;
-use super::{Connection, CopyIn, Event, Expected, Reply, Shape};
+use super::{Connection, CopyIn, Event, ExpectedReply, Reply, Shape};
 use crate::backend::{HEAD_BYTES, Header, Message, ServerError, TransactionStatus, tag};
 use crate::error::Violation;
 use crate::limits::FRAGMENT_BYTES_MAX;
@@ -32,7 +32,7 @@ enum Mode {
 }
 
 /// A message that is all there.
-struct Found {
+struct MessageSpan {
     tag: u8,
     /// Where in the input it ends.
     end: usize,
@@ -42,7 +42,7 @@ impl<T: Copy> Connection<T> {
     /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
     ///
     /// # Errors
-    /// A [`Violation`]: the connection is dead; close it and tell who waits.
+    /// A [`Violation`]: the connection is dead; close it and report it to all that wait.
     #[inline]
     pub fn poll(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
         self.scan.missing = 0;
@@ -58,7 +58,7 @@ impl<T: Copy> Connection<T> {
         }
     }
 
-    /// Nobody waits: only what comes at any time may come.
+    /// Nothing is awaited: only what comes at any time may come.
     fn poll_idle(&mut self, input: &mut BytesMut) -> Result<Option<Event<T>>, Violation> {
         let Some(header) = self.head(input)? else {
             return Ok(None);
@@ -81,7 +81,7 @@ impl<T: Copy> Connection<T> {
     #[inline]
     fn poll_whole(
         &mut self,
-        head: Expected<T>,
+        head: ExpectedReply<T>,
         input: &mut BytesMut,
     ) -> Result<Option<Event<T>>, Violation> {
         loop {
@@ -129,7 +129,7 @@ impl<T: Copy> Connection<T> {
 
     fn poll_streamed(
         &mut self,
-        head: Expected<T>,
+        head: ExpectedReply<T>,
         input: &mut BytesMut,
     ) -> Result<Option<Event<T>>, Violation> {
         if self.scan.left > 0 {
@@ -180,8 +180,8 @@ impl<T: Copy> Connection<T> {
     /// Where the run of whole messages of the same kind ends that begins with `first`.
     fn run(
         &mut self,
-        head: Expected<T>,
-        first: Found,
+        head: ExpectedReply<T>,
+        first: MessageSpan,
         input: &BytesMut,
     ) -> Result<usize, Violation> {
         let longest = match head.shape {
@@ -191,7 +191,7 @@ impl<T: Copy> Connection<T> {
         let mut end = first.end;
         loop {
             let rest = input.get(end..).unwrap_or_default();
-            // What is wrong with the next message is told when its turn has come.
+            // What is wrong with the next message is reported when its turn has come.
             match Header::scan(rest) {
                 Ok(Some(next))
                     if next.tag == first.tag
@@ -208,7 +208,7 @@ impl<T: Copy> Connection<T> {
     /// Throws away what comes up to ReadyForQuery.
     fn poll_discarded(
         &mut self,
-        head: Expected<T>,
+        head: ExpectedReply<T>,
         input: &mut BytesMut,
     ) -> Result<Option<Event<T>>, Violation> {
         loop {
@@ -264,20 +264,20 @@ impl<T: Copy> Connection<T> {
 
     /// The message with this head, if it is all there.
     #[inline]
-    fn whole(&mut self, header: Header, input: &BytesMut) -> Option<Found> {
+    fn whole(&mut self, header: Header, input: &BytesMut) -> Option<MessageSpan> {
         let end = self.scan.at + header.length;
         if input.len() < end {
             self.scan.missing = end - input.len();
             return None;
         }
-        Some(Found {
+        Some(MessageSpan {
             tag: header.tag,
             end,
         })
     }
 
     #[inline]
-    fn reply(&mut self, head: Expected<T>, bytes: Bytes) -> Result<Event<T>, Violation> {
+    fn reply(&mut self, head: ExpectedReply<T>, bytes: Bytes) -> Result<Event<T>, Violation> {
         let status = self.ready(&bytes)?;
         let scan = std::mem::take(&mut self.scan);
         Ok(Event::Reply(Reply {
@@ -289,7 +289,7 @@ impl<T: Copy> Connection<T> {
         }))
     }
 
-    fn end_of(&mut self, head: Expected<T>, bytes: &[u8]) -> Result<Event<T>, Violation> {
+    fn end_of(&mut self, head: ExpectedReply<T>, bytes: &[u8]) -> Result<Event<T>, Violation> {
         let status = self.ready(bytes)?;
         self.scan = Scan::default();
         Ok(Event::End {
@@ -308,7 +308,7 @@ impl<T: Copy> Connection<T> {
         Ok(self.status)
     }
 
-    fn give_up(&mut self, head: Expected<T>, input: &mut BytesMut) -> Event<T> {
+    fn give_up(&mut self, head: ExpectedReply<T>, input: &mut BytesMut) -> Event<T> {
         input.advance(self.scan.at);
         self.scan = Scan {
             mode: Mode::Discard,
@@ -321,7 +321,7 @@ impl<T: Copy> Connection<T> {
     }
 
     /// As much of a long message as there is.
-    fn fragment(&mut self, head: Expected<T>, input: &mut BytesMut) -> Option<Event<T>> {
+    fn fragment(&mut self, head: ExpectedReply<T>, input: &mut BytesMut) -> Option<Event<T>> {
         let length = self.scan.left.min(input.len());
         if length == 0 {
             self.scan.missing = 1;
@@ -335,7 +335,11 @@ impl<T: Copy> Connection<T> {
         })
     }
 
-    fn begin_copy_in(&mut self, head: Expected<T>, bytes: Bytes) -> Result<Event<T>, Violation> {
+    fn begin_copy_in(
+        &mut self,
+        head: ExpectedReply<T>,
+        bytes: Bytes,
+    ) -> Result<Event<T>, Violation> {
         if head.given_up {
             return Ok(Event::Part {
                 token: head.token,

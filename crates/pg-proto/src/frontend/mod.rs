@@ -212,17 +212,6 @@ pub fn copy_fail(out: &mut BytesMut, reason: &str) -> Result<(), Misuse> {
     message(out, b'f', |out| put_text(out, reason, "reason"))
 }
 
-/// A COPY data message whose content is written in place, so that rows need no buffer of their own.
-///
-/// # Errors
-/// What `content` returns, and [`Misuse::MessageLength`].
-pub fn copy_data_with<E: From<Misuse>>(
-    out: &mut BytesMut,
-    content: impl FnOnce(&mut BytesMut) -> Result<(), E>,
-) -> Result<(), E> {
-    message(out, b'd', content)
-}
-
 fn named(
     out: &mut BytesMut,
     tag: u8,

@@ -31,7 +31,7 @@ mod values;
 use bytes::BytesMut;
 
 pub use row::{Column, Row, Rows};
-pub use statement::{Bind, Execute, Parse, Prepared, parse};
+pub use statement::{Bind, Execute, Parse, TypedStatement, parse};
 pub use values::Values;
 
 use crate::backend::{Message, ServerError};
@@ -133,7 +133,7 @@ impl<'a> Answers<'a> {
         Ok(next.ok_or(Violation::Truncated("answer"))??)
     }
 
-    /// The walk as it is now, for who comes back to the rows.
+    /// The walk as it is now, for a caller that comes back to the rows.
     pub fn messages(&self) -> Messages<'a> {
         self.messages.clone()
     }

@@ -51,7 +51,7 @@ impl<P: Values, R> Parse<P, R> {
 
 impl<P: Values, R: for<'r> Row<'r>> Step for Parse<P, R> {
     type Answer<'a>
-        = Prepared<P, R>
+        = TypedStatement<P, R>
     where
         Self: 'a;
 
@@ -60,7 +60,7 @@ impl<P: Values, R: for<'r> Row<'r>> Step for Parse<P, R> {
         Ok(request.describe_statement(&self.name)?)
     }
 
-    fn read<'a>(&'a self, answers: &mut Answers<'a>) -> Result<Prepared<P, R>> {
+    fn read<'a>(&'a self, answers: &mut Answers<'a>) -> Result<TypedStatement<P, R>> {
         let Message::ParseComplete = answers.next()? else {
             return Err(answers.unexpected());
         };
@@ -74,7 +74,7 @@ impl<P: Values, R: for<'r> Row<'r>> Step for Parse<P, R> {
         let parameters: Vec<_> = described.types().map(|oid| answers.resolve(oid)).collect();
         P::check(&parameters)?;
         check_row::<R>(&columns)?;
-        Ok(Prepared {
+        Ok(TypedStatement {
             name: self.name.clone(),
             parameters,
             columns,
@@ -104,14 +104,14 @@ fn check_row<R: for<'r> Row<'r>>(columns: &[Column]) -> Result<(), Mismatch> {
 
 /// A statement the server knows and has described; parameters and columns are what the Rust types say.
 #[derive(Debug, Clone)]
-pub struct Prepared<P, R> {
+pub struct TypedStatement<P, R> {
     name: String,
     parameters: Vec<TypeRef>,
     columns: Vec<Column>,
     types: PhantomData<fn(P) -> R>,
 }
 
-impl<P: Values, R> Prepared<P, R> {
+impl<P: Values, R> TypedStatement<P, R> {
     /// With values.
     pub fn bind(&self, values: P) -> Bind<'_, P, R> {
         Bind {
@@ -141,7 +141,7 @@ impl<P: Values, R> Prepared<P, R> {
 #[derive(Debug, Clone)]
 enum Source<'s, P, R> {
     Parse(Parse<P, R>),
-    Prepared(&'s Prepared<P, R>),
+    Prepared(&'s TypedStatement<P, R>),
 }
 
 /// A statement with its values.

@@ -188,19 +188,11 @@ pub(crate) fn write_array<T: Encode>(
     if dimensions.len() > ARRAY_DIMENSIONS_MAX {
         return Err(encode::out_of_range(ty));
     }
-    let start = out.len();
-    let written = write_binary(dimensions, items, element, out);
-    match written {
-        Ok(Format::Binary) => Encoded::BINARY,
-        Ok(Format::Text) => {
-            out.truncate(start);
-            encode::whole(out, |out| literal::array(dimensions, items, element, out))
-        }
-        Err(error) => {
-            out.truncate(start);
-            Err(error)
-        }
-    }
+    encode::binary_or_text(
+        out,
+        |out| write_binary(dimensions, items, element, out),
+        |out| literal::array(dimensions, items, element, out),
+    )
 }
 
 /// Answers `Text`, with half an array in `out`, when it meets an item that goes as text.

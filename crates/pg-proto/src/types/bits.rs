@@ -6,10 +6,9 @@ use std::str::FromStr;
 
 use bytes::BytesMut;
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 /// A string of bits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -128,12 +127,6 @@ impl FromStr for Bits {
 }
 
 impl Scalar for Bits {
-    const RUST: &'static str = "Bits";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Bits)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let BitsRef { length, bytes } = BitsRef::read(reader)?;
         Ok(Self {
@@ -148,4 +141,4 @@ impl Scalar for Bits {
     }
 }
 
-scalar!(Bits => Type::VARBIT);
+scalar!(Bits => VARBIT);

@@ -110,6 +110,20 @@ pub(crate) fn whole<T>(
     written
 }
 
+/// Appends what `binary` appends or, where that meets a part that goes as text, what `text` appends instead. On an error nothing.
+pub(crate) fn binary_or_text(
+    out: &mut BytesMut,
+    binary: impl FnOnce(&mut BytesMut) -> Result<Format, EncodeError>,
+    text: impl FnOnce(&mut BytesMut) -> Result<Encoded, EncodeError>,
+) -> Result<Encoded, EncodeError> {
+    let start = out.len();
+    if whole(out, binary)? == Format::Binary {
+        return Encoded::BINARY;
+    }
+    out.truncate(start);
+    whole(out, text)
+}
+
 /// Appends what `write` appends, with its length before it, as the parts of arrays and rows have it. NULL is the length -1.
 pub(crate) fn part(
     out: &mut BytesMut,

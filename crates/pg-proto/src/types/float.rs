@@ -46,7 +46,7 @@ impl Write for Buffer {
     }
 }
 
-/// What tells the two widths apart.
+/// What differs between the two widths.
 struct Width {
     mantissa_bits: u32,
     /// The first power of ten that is printed with an exponent.

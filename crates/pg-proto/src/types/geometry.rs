@@ -6,11 +6,10 @@ use std::str::FromStr;
 
 use bytes::BytesMut;
 
+use super::DecodeError;
 use super::float::write_f64;
-use super::kind::Shape;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 /// `(x,y)`
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -217,12 +216,6 @@ macro_rules! geometric {
     ($($rust:ident { read |$reader:ident| $read:expr; write |$value:ident, $out:ident| $write:expr; })*) => {
         $(
             impl Scalar for $rust {
-                const RUST: &'static str = stringify!($rust);
-
-                fn fits(shape: Shape<'_>) -> bool {
-                    matches!(shape, Shape::$rust)
-                }
-
                 fn read($reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                     $read
                 }
@@ -280,11 +273,11 @@ geometric! {
 }
 
 scalar!(
-    Point => Type::POINT,
-    Line => Type::LINE,
-    Lseg => Type::LSEG,
-    Box => Type::BOX,
-    Path => Type::PATH,
-    Polygon => Type::POLYGON,
-    Circle => Type::CIRCLE,
+    Point => POINT,
+    Line => LINE,
+    Lseg => LSEG,
+    Box => BOX,
+    Path => PATH,
+    Polygon => POLYGON,
+    Circle => CIRCLE,
 );

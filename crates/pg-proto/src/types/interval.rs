@@ -7,10 +7,9 @@ use std::str::FromStr;
 use bytes::BytesMut;
 use tsumugi_values::iso::{MICROS_PER_SECOND, Scanner, write_fraction};
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 /// A span of time. From version 17 on the server has infinite ones: all parts at their largest or all at their smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -147,12 +146,6 @@ impl FromStr for Interval {
 }
 
 impl Scalar for Interval {
-    const RUST: &'static str = "Interval";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Interval)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let micros = reader.i64()?;
         let days = reader.i32()?;
@@ -171,4 +164,4 @@ impl Scalar for Interval {
     }
 }
 
-scalar!(Interval => Type::INTERVAL);
+scalar!(Interval => INTERVAL);

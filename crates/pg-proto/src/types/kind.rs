@@ -1,4 +1,4 @@
-//! What a column or a parameter is: [`Type`]. Not a value, and not the catalogue; who reads the catalogue builds these.
+//! What a column or a parameter is: [`Type`]. Not a value, and not the catalogue; the reader of the catalogue builds these.
 //! Rule: every reader of values asks [`Type::shape`], so a domain, an enum and an extension's type are decided in one place.
 
 use std::borrow::Cow;
@@ -100,7 +100,7 @@ impl From<Type> for TypeRef {
 }
 
 impl Type {
-    /// A type of the catalogue. Extensions' types are told by their name: `hstore`, `ltree`, `lquery`, `ltxtquery`, `citext`.
+    /// A type of the catalogue. Extensions' types are recognized by their name: `hstore`, `ltree`, `lquery`, `ltxtquery`, `citext`.
     pub fn new(oid: Oid, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         Self {
             oid,
@@ -245,7 +245,7 @@ impl Type {
             Kind::Enum(_) => Shape::Text,
             Kind::Composite(fields) => Shape::Composite(fields),
             Kind::Domain(_) => match self.base() {
-                // Deeper than the limit: nobody asks for its binary form.
+                // Deeper than the limit: its binary form is not asked for.
                 Self {
                     kind: Kind::Domain(_),
                     ..

@@ -6,10 +6,9 @@ use std::str::FromStr;
 
 use bytes::BytesMut;
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 /// A hardware address of six bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +19,7 @@ pub struct MacAddr(pub [u8; 6]);
 pub struct MacAddr8(pub [u8; 8]);
 
 macro_rules! mac_address {
-    ($rust:ident, $shape:ident, $length:literal, $what:literal) => {
+    ($rust:ident, $length:literal, $what:literal) => {
         impl fmt::Display for $rust {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 for (index, byte) in self.0.iter().enumerate() {
@@ -42,12 +41,6 @@ macro_rules! mac_address {
         }
 
         impl Scalar for $rust {
-            const RUST: &'static str = stringify!($rust);
-
-            fn fits(shape: Shape<'_>) -> bool {
-                matches!(shape, Shape::$shape)
-            }
-
             fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 reader.array().map(Self)
             }
@@ -69,7 +62,7 @@ fn parse<const N: usize>(text: &str) -> Option<[u8; N]> {
     parts.next().is_none().then_some(bytes)
 }
 
-mac_address!(MacAddr, MacAddr, 6, "macaddr");
-mac_address!(MacAddr8, MacAddr8, 8, "macaddr8");
+mac_address!(MacAddr, 6, "macaddr");
+mac_address!(MacAddr8, 8, "macaddr8");
 
-scalar!(MacAddr => Type::MACADDR, MacAddr8 => Type::MACADDR8);
+scalar!(MacAddr => MACADDR, MacAddr8 => MACADDR8);

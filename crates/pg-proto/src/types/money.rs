@@ -7,10 +7,9 @@ use std::str::FromStr;
 
 use bytes::BytesMut;
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 /// An amount in the smallest unit of the server's currency, such as cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,12 +114,6 @@ impl FromStr for Tid {
 }
 
 impl Scalar for Money {
-    const RUST: &'static str = "Money";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Money)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         reader.i64().map(Self)
     }
@@ -131,12 +124,6 @@ impl Scalar for Money {
 }
 
 impl Scalar for Lsn {
-    const RUST: &'static str = "Lsn";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Lsn)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         reader.u64().map(Self)
     }
@@ -147,12 +134,6 @@ impl Scalar for Lsn {
 }
 
 impl Scalar for Tid {
-    const RUST: &'static str = "Tid";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Tid)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let block = reader.u32()?;
         let offset = reader.u16()?;
@@ -165,4 +146,4 @@ impl Scalar for Tid {
     }
 }
 
-scalar!(Money => Type::MONEY, Lsn => Type::PG_LSN, Tid => Type::TID);
+scalar!(Money => MONEY, Lsn => PG_LSN, Tid => TID);

@@ -7,7 +7,6 @@ use std::str::FromStr;
 
 use bytes::BytesMut;
 
-use super::kind::Shape;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
 use super::{Decode, DecodeError, Encode, EncodeError, Encoded, Oid, Type};
@@ -50,11 +49,6 @@ impl Inet {
     /// The length of the network's prefix in bits.
     pub const fn prefix(self) -> u8 {
         self.prefix
-    }
-
-    /// Whether this is a `cidr`.
-    pub const fn is_network(self) -> bool {
-        self.network
     }
 }
 
@@ -106,12 +100,6 @@ impl FromStr for Inet {
 }
 
 impl Scalar for Inet {
-    const RUST: &'static str = "Inet";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Inet)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let [family, prefix, network, length] = reader.array()?;
         let address = match (family, length) {
@@ -142,7 +130,7 @@ impl Scalar for Inet {
     }
 }
 
-scalar!(Inet => Type::INET);
+scalar!(Inet => INET);
 
 impl From<IpAddr> for Inet {
     fn from(address: IpAddr) -> Self {

@@ -6,10 +6,9 @@ use std::str::FromStr;
 
 use bytes::BytesMut;
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 use crate::limits::{NUMERIC_INTEGER_DIGITS_MAX, NUMERIC_SCALE_MAX};
 
 const POSITIVE: u16 = 0x0000;
@@ -394,12 +393,6 @@ impl TryFrom<&Numeric> for i64 {
 }
 
 impl Scalar for Numeric {
-    const RUST: &'static str = "Numeric";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Numeric)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let numeric = NumericRef::read(reader)?;
         if !numeric.is_finite() {
@@ -437,4 +430,4 @@ impl Scalar for Numeric {
     }
 }
 
-scalar!(Numeric => Type::NUMERIC);
+scalar!(Numeric => NUMERIC);

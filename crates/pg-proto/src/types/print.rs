@@ -236,27 +236,18 @@ fn print_range(
     out: &mut Vec<u8>,
     depth: usize,
 ) -> Result<(), DecodeError> {
-    use std::ops::Bound::{Excluded, Included, Unbounded};
+    use std::ops::Bound::{self, Excluded, Included, Unbounded};
     let Range::Between(lower, upper) = RangeRef::scan(binary)? else {
         out.extend_from_slice(b"empty");
         return Ok(());
     };
-    out.push(if matches!(lower, Included(_)) {
-        b'['
-    } else {
-        b'('
-    });
-    for (bound, after) in [
-        (lower, b','),
-        (
-            upper,
-            if matches!(upper, Included(_)) {
-                b']'
-            } else {
-                b')'
-            },
-        ),
-    ] {
+    let ends = |bound: &Bound<_>, included, excluded| match bound {
+        Included(_) => included,
+        Excluded(_) | Unbounded => excluded,
+    };
+    let (open, close) = (ends(&lower, b'[', b'('), ends(&upper, b']', b')'));
+    out.push(open);
+    for (bound, after) in [(lower, b','), (upper, close)] {
         match bound {
             Included(bytes) | Excluded(bytes) => {
                 let start = out.len();

@@ -120,19 +120,11 @@ impl<T: Encode> Encode for Range<T> {
             out.put_u8(EMPTY);
             return Encoded::BINARY;
         };
-        let start = out.len();
-        let written = write_binary(lower, upper, bound, out);
-        match written {
-            Ok(Format::Binary) => Encoded::BINARY,
-            Ok(Format::Text) => {
-                out.truncate(start);
-                encode::whole(out, |out| write_text(lower, upper, bound, out))
-            }
-            Err(error) => {
-                out.truncate(start);
-                Err(error)
-            }
-        }
+        encode::binary_or_text(
+            out,
+            |out| write_binary(lower, upper, bound, out),
+            |out| write_text(lower, upper, bound, out),
+        )
     }
 }
 

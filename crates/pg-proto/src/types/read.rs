@@ -9,6 +9,16 @@ pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
+/// A number of fixed width, the most significant byte first.
+macro_rules! numbers {
+    ($($number:ident)*) => {
+        $(#[inline]
+        pub fn $number(&mut self) -> Result<$number, DecodeError> {
+            self.array().map($number::from_be_bytes)
+        })*
+    };
+}
+
 impl<'a> Reader<'a> {
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
@@ -28,45 +38,7 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    #[inline]
-    pub fn u8(&mut self) -> Result<u8, DecodeError> {
-        self.array().map(u8::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn i16(&mut self) -> Result<i16, DecodeError> {
-        self.array().map(i16::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn u16(&mut self) -> Result<u16, DecodeError> {
-        self.array().map(u16::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn i32(&mut self) -> Result<i32, DecodeError> {
-        self.array().map(i32::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn u32(&mut self) -> Result<u32, DecodeError> {
-        self.array().map(u32::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn i64(&mut self) -> Result<i64, DecodeError> {
-        self.array().map(i64::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn u64(&mut self) -> Result<u64, DecodeError> {
-        self.array().map(u64::from_be_bytes)
-    }
-
-    #[inline]
-    pub fn f64(&mut self) -> Result<f64, DecodeError> {
-        self.array().map(f64::from_be_bytes)
-    }
+    numbers!(u8 i16 u16 i32 u32 i64 u64 f64);
 
     #[inline]
     pub fn bytes(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {

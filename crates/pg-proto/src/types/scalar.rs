@@ -8,15 +8,10 @@ use bytes::BytesMut;
 
 use super::DecodeError;
 use super::decode::utf8;
-use super::kind::Shape;
 use super::read::Reader;
 
 /// A type with one binary form.
 pub(crate) trait Scalar: Sized + Display + FromStr<Err: Into<DecodeError>> {
-    const RUST: &'static str;
-
-    fn fits(shape: Shape<'_>) -> bool;
-
     /// Reads the binary form; what is left over is the caller's business.
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
@@ -36,63 +31,58 @@ pub(crate) trait Scalar: Sized + Display + FromStr<Err: Into<DecodeError>> {
     }
 }
 
-/// `Encode` and `Decode` for types that are `Scalar`, with the type each hints at.
+/// `Encode` and `Decode` for types that are `Scalar`, each with the shape of its name and the type that it hints at.
 macro_rules! scalar {
-    ($($rust:ty => $hint:expr),* $(,)?) => {
-        $(
-            impl $crate::types::Encode for $rust {
-                fn accepts(ty: &$crate::types::Type) -> bool {
-                    <$rust as $crate::types::scalar::Scalar>::fits(ty.shape())
-                }
+    ($($rust:ident => $hint:ident),* $(,)?) => {
+        const _: () = {
+            use $crate::types::kind::Shape;
+            use $crate::types::scalar::Scalar;
+            use $crate::types::{
+                Decode, DecodeError, Encode, EncodeError, Encoded, Oid, Type, decode, encode,
+            };
 
-                #[inline]
-                fn encode(
-                    &self,
-                    ty: &$crate::types::Type,
-                    out: &mut bytes::BytesMut,
-                ) -> Result<$crate::types::Encoded, $crate::types::EncodeError> {
-                    use $crate::types::scalar::Scalar;
-                    if !<$rust as Scalar>::fits(ty.shape()) {
-                        return $crate::types::encode::mismatch(ty, <$rust as Scalar>::RUST);
+            $(
+                impl Encode for $rust {
+                    fn accepts(ty: &Type) -> bool {
+                        matches!(ty.shape(), Shape::$rust)
                     }
-                    self.write(out);
-                    $crate::types::Encoded::BINARY
-                }
 
-                fn type_hint() -> Option<$crate::types::Oid> {
-                    Some($hint.oid())
-                }
-            }
-
-            impl<'a> $crate::types::Decode<'a> for $rust {
-                fn accepts(ty: &$crate::types::Type) -> bool {
-                    <$rust as $crate::types::scalar::Scalar>::fits(ty.shape())
-                }
-
-                #[inline]
-                fn from_binary(
-                    ty: &$crate::types::Type,
-                    bytes: &'a [u8],
-                ) -> Result<Self, $crate::types::DecodeError> {
-                    use $crate::types::scalar::Scalar;
-                    if !<$rust as Scalar>::fits(ty.shape()) {
-                        return $crate::types::decode::mismatch(ty, <$rust as Scalar>::RUST);
+                    #[inline]
+                    fn encode(&self, ty: &Type, out: &mut bytes::BytesMut) -> Result<Encoded, EncodeError> {
+                        if !<Self as Encode>::accepts(ty) {
+                            return encode::mismatch(ty, stringify!($rust));
+                        }
+                        Scalar::write(self, out);
+                        Encoded::BINARY
                     }
-                    <$rust as Scalar>::scan(bytes)
+
+                    fn type_hint() -> Option<Oid> {
+                        Some(Type::$hint.oid())
+                    }
                 }
 
-                fn from_text(
-                    ty: &$crate::types::Type,
-                    bytes: &'a [u8],
-                ) -> Result<Self, $crate::types::DecodeError> {
-                    use $crate::types::scalar::Scalar;
-                    if !<$rust as Scalar>::fits(ty.shape()) {
-                        return $crate::types::decode::mismatch(ty, <$rust as Scalar>::RUST);
+                impl<'a> Decode<'a> for $rust {
+                    fn accepts(ty: &Type) -> bool {
+                        matches!(ty.shape(), Shape::$rust)
                     }
-                    <$rust as Scalar>::from_utf8(bytes)
+
+                    #[inline]
+                    fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+                        if !<Self as Decode>::accepts(ty) {
+                            return decode::mismatch(ty, stringify!($rust));
+                        }
+                        Scalar::scan(bytes)
+                    }
+
+                    fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+                        if !<Self as Decode>::accepts(ty) {
+                            return decode::mismatch(ty, stringify!($rust));
+                        }
+                        Scalar::from_utf8(bytes)
+                    }
                 }
-            }
-        )*
+            )*
+        };
     };
 }
 

@@ -4,18 +4,11 @@
 use bytes::BytesMut;
 use tsumugi_values::{Date, Time, Timestamp, TimestampTz, Uuid};
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 impl Scalar for Date {
-    const RUST: &'static str = "Date";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Date)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Self::in_range(reader.i32()?).ok_or(DecodeError::Invalid { what: "date" })
     }
@@ -26,12 +19,6 @@ impl Scalar for Date {
 }
 
 impl Scalar for Time {
-    const RUST: &'static str = "Time";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Time)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Self::from_micros(reader.i64()?).ok_or(DecodeError::Invalid { what: "time" })
     }
@@ -42,12 +29,6 @@ impl Scalar for Time {
 }
 
 impl Scalar for Timestamp {
-    const RUST: &'static str = "Timestamp";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Timestamp)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Self::in_range(reader.i64()?).ok_or(DecodeError::Invalid { what: "timestamp" })
     }
@@ -58,12 +39,6 @@ impl Scalar for Timestamp {
 }
 
 impl Scalar for TimestampTz {
-    const RUST: &'static str = "TimestampTz";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::TimestampTz)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Self::in_range(reader.i64()?).ok_or(DecodeError::Invalid { what: "timestamp" })
     }
@@ -74,12 +49,6 @@ impl Scalar for TimestampTz {
 }
 
 impl Scalar for Uuid {
-    const RUST: &'static str = "Uuid";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::Uuid)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         reader.array().map(Self)
     }
@@ -90,9 +59,9 @@ impl Scalar for Uuid {
 }
 
 scalar!(
-    Date => Type::DATE,
-    Time => Type::TIME,
-    Timestamp => Type::TIMESTAMP,
-    TimestampTz => Type::TIMESTAMPTZ,
-    Uuid => Type::UUID,
+    Date => DATE,
+    Time => TIME,
+    Timestamp => TIMESTAMP,
+    TimestampTz => TIMESTAMPTZ,
+    Uuid => UUID,
 );

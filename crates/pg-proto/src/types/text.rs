@@ -116,41 +116,32 @@ impl<'a> Decode<'a> for &'a str {
     }
 }
 
-impl<'a> Decode<'a> for String {
-    fn accepts(ty: &Type) -> bool {
-        <&str as Decode>::accepts(ty)
-    }
+/// Strings that own what they hold, or may.
+macro_rules! read_strings {
+    ($($rust:ty),*) => {
+        $(
+            impl<'a> Decode<'a> for $rust {
+                fn accepts(ty: &Type) -> bool {
+                    <&str as Decode>::accepts(ty)
+                }
 
-    fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        <&str as Decode>::from_binary(ty, bytes).map(Self::from)
-    }
+                fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+                    <&str as Decode>::from_binary(ty, bytes).map(Self::from)
+                }
 
-    fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        <&str as Decode>::from_text(ty, bytes).map(Self::from)
-    }
+                fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+                    <&str as Decode>::from_text(ty, bytes).map(Self::from)
+                }
 
-    fn from_unescaped(_ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
-        utf8(text).map(str::to_owned)
-    }
+                fn from_unescaped(_ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
+                    utf8(text).map(str::to_owned).map(Self::from)
+                }
+            }
+        )*
+    };
 }
 
-impl<'a> Decode<'a> for Cow<'a, str> {
-    fn accepts(ty: &Type) -> bool {
-        <&str as Decode>::accepts(ty)
-    }
-
-    fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        <&str as Decode>::from_binary(ty, bytes).map(Self::from)
-    }
-
-    fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        <&str as Decode>::from_text(ty, bytes).map(Self::from)
-    }
-
-    fn from_unescaped(_ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
-        utf8(text).map(str::to_owned).map(Self::from)
-    }
-}
+read_strings!(String, Cow<'a, str>);
 
 impl Encode for &[u8] {
     fn accepts(ty: &Type) -> bool {
@@ -229,10 +220,7 @@ macro_rules! owned_bytes {
                 }
 
                 fn from_unescaped(ty: &Type, text: &[u8]) -> Result<Self, DecodeError> {
-                    if !<Self as Decode>::accepts(ty) {
-                        return decode::mismatch(ty, "[u8]");
-                    }
-                    unhex(text).map(Self::from)
+                    Self::from_text(ty, text)
                 }
             }
         )*

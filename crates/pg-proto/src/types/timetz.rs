@@ -7,10 +7,9 @@ use bytes::BytesMut;
 use tsumugi_values::Time;
 use tsumugi_values::iso::{Scanner, ZONE_SECONDS_MAX, two};
 
-use super::kind::Shape;
+use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
-use super::{DecodeError, Type};
 
 /// A time of day in a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,12 +74,6 @@ impl FromStr for TimeTz {
 }
 
 impl Scalar for TimeTz {
-    const RUST: &'static str = "TimeTz";
-
-    fn fits(shape: Shape<'_>) -> bool {
-        matches!(shape, Shape::TimeTz)
-    }
-
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let time = Time::read(reader)?;
         let zone = reader.i32()?;
@@ -96,4 +89,4 @@ impl Scalar for TimeTz {
     }
 }
 
-scalar!(TimeTz => Type::TIMETZ);
+scalar!(TimeTz => TIMETZ);

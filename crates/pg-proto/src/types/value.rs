@@ -1,4 +1,4 @@
-//! A value of any type, told at run time. Not for hot paths: rows to JSON never make one.
+//! A value of any type, known at run time. Not for hot paths: rows to JSON never make one.
 //! Rule: what was read from a type's binary form is written back byte for byte.
 
 use std::net::IpAddr;
@@ -129,11 +129,6 @@ impl Array {
     pub fn values(&self) -> &[Value] {
         &self.values
     }
-
-    /// The items, the last index running fastest.
-    pub fn into_values(self) -> Vec<Value> {
-        self.values
-    }
 }
 
 impl<'a> Decode<'a> for Value {
@@ -141,7 +136,7 @@ impl<'a> Decode<'a> for Value {
         true
     }
 
-    /// Fails with `UnknownType` for types that are read as text only; [`Type::format`] tells.
+    /// Fails with `UnknownType` for types that are read as text only; see [`Type::format`].
     fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         read(ty, bytes, 0)
     }
@@ -213,33 +208,32 @@ impl Form<'_> {
     }
 }
 
-/// The types of one form that have a Rust type of their own.
-fn read_scalar(shape: Shape<'_>, ty: &Type, form: &Form<'_>) -> Result<Value, DecodeError> {
-    Ok(match shape {
-        Shape::Numeric => Value::Numeric(form.scan()?),
-        Shape::Uuid => Value::Uuid(form.scan()?),
-        Shape::Date => Value::Date(form.scan()?),
-        Shape::Time => Value::Time(form.scan()?),
-        Shape::TimeTz => Value::TimeTz(form.scan()?),
-        Shape::Timestamp => Value::Timestamp(form.scan()?),
-        Shape::TimestampTz => Value::TimestampTz(form.scan()?),
-        Shape::Interval => Value::Interval(form.scan()?),
-        Shape::Money => Value::Money(form.scan()?),
-        Shape::Inet => Value::Inet(form.scan()?),
-        Shape::MacAddr => Value::MacAddr(form.scan()?),
-        Shape::MacAddr8 => Value::MacAddr8(form.scan()?),
-        Shape::Bits => Value::Bits(form.scan()?),
-        Shape::Tid => Value::Tid(form.scan()?),
-        Shape::Lsn => Value::Lsn(form.scan()?),
-        Shape::Point => Value::Point(form.scan()?),
-        Shape::Line => Value::Line(form.scan()?),
-        Shape::Lseg => Value::Lseg(form.scan()?),
-        Shape::Box => Value::Box(form.scan()?),
-        Shape::Path => Value::Path(form.scan()?),
-        Shape::Polygon => Value::Polygon(form.scan()?),
-        Shape::Circle => Value::Circle(form.scan()?),
-        _ => return Err(DecodeError::UnknownType { oid: ty.oid() }),
-    })
+/// The types of one form that have a Rust type of their own, which is what their variants hold.
+macro_rules! scalars {
+    ($($variant:ident)*) => {
+        fn read_scalar(shape: Shape<'_>, ty: &Type, form: &Form<'_>) -> Result<Value, DecodeError> {
+            Ok(match shape {
+                $(Shape::$variant => Value::$variant(form.scan()?),)*
+                _ => return Err(DecodeError::UnknownType { oid: ty.oid() }),
+            })
+        }
+
+        fn encode_scalar(
+            value: &Value,
+            ty: &Type,
+            out: &mut BytesMut,
+        ) -> Result<Encoded, EncodeError> {
+            match value {
+                $(Value::$variant(value) => value.encode(ty, out),)*
+                _ => encode::mismatch(ty, "Value"),
+            }
+        }
+    };
+}
+
+scalars! {
+    Numeric Uuid Date Time TimeTz Timestamp TimestampTz Interval Money Inet MacAddr MacAddr8 Bits Tid Lsn
+    Point Line Lseg Box Path Polygon Circle
 }
 
 fn read_row(fields: Option<&[Field]>, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
@@ -378,37 +372,7 @@ impl Encode for Value {
             Self::Range(range) => range.encode(ty, out),
             Self::Multirange(ranges) => encode_multirange(ranges, ty, out),
             Self::Composite(columns) => encode_row(columns, ty, out),
-            small => small.encode_scalar(ty, out),
-        }
-    }
-}
-
-impl Value {
-    fn encode_scalar(&self, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
-        match self {
-            Self::Numeric(value) => value.encode(ty, out),
-            Self::Uuid(value) => value.encode(ty, out),
-            Self::Date(value) => value.encode(ty, out),
-            Self::Time(value) => value.encode(ty, out),
-            Self::TimeTz(value) => value.encode(ty, out),
-            Self::Timestamp(value) => value.encode(ty, out),
-            Self::TimestampTz(value) => value.encode(ty, out),
-            Self::Interval(value) => value.encode(ty, out),
-            Self::Money(value) => value.encode(ty, out),
-            Self::Inet(value) => value.encode(ty, out),
-            Self::MacAddr(value) => value.encode(ty, out),
-            Self::MacAddr8(value) => value.encode(ty, out),
-            Self::Bits(value) => value.encode(ty, out),
-            Self::Tid(value) => value.encode(ty, out),
-            Self::Lsn(value) => value.encode(ty, out),
-            Self::Point(value) => value.encode(ty, out),
-            Self::Line(value) => value.encode(ty, out),
-            Self::Lseg(value) => value.encode(ty, out),
-            Self::Box(value) => value.encode(ty, out),
-            Self::Path(value) => value.encode(ty, out),
-            Self::Polygon(value) => value.encode(ty, out),
-            Self::Circle(value) => value.encode(ty, out),
-            _ => encode::mismatch(ty, "Value"),
+            scalar => encode_scalar(scalar, ty, out),
         }
     }
 }
@@ -421,30 +385,27 @@ fn encode_multirange(
     let Shape::Multirange(range) = ty.shape() else {
         return encode::mismatch(ty, "multirange");
     };
-    let start = out.len();
-    let written = encode::whole(out, |out| {
+    let binary = |out: &mut BytesMut| -> Result<Format, EncodeError> {
         out.put_i32(i32::try_from(ranges.len()).map_err(|_| EncodeError::TooLong)?);
         for item in ranges {
             if encode::part(out, |out| item.encode(range, out))? == Encoded::Value(Format::Text) {
-                return Encoded::TEXT;
+                return Ok(Format::Text);
             }
         }
-        Encoded::BINARY
-    })?;
-    if written.format() == Format::Binary {
-        return Ok(written);
-    }
-    out.truncate(start);
-    let mut text = vec![b'{'];
-    for (index, item) in ranges.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
+        Ok(Format::Binary)
+    };
+    encode::binary_or_text(out, binary, |out| {
+        let mut text = vec![b'{'];
+        for (index, item) in ranges.iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            literal::write_part(item, range, &mut text)?;
         }
-        literal::write_part(item, range, &mut text)?;
-    }
-    text.push(b'}');
-    out.extend_from_slice(&text);
-    Encoded::TEXT
+        text.push(b'}');
+        out.extend_from_slice(&text);
+        Encoded::TEXT
+    })
 }
 
 /// Columns go by their order, not by their names.
@@ -462,35 +423,32 @@ fn encode_row(columns: &[Column], ty: &Type, out: &mut BytesMut) -> Result<Encod
     let Some(types) = types else {
         return encode::mismatch(ty, "row");
     };
-    let start = out.len();
-    let written = encode::whole(out, |out| {
+    let binary = |out: &mut BytesMut| -> Result<Format, EncodeError> {
         out.put_i32(i32::try_from(columns.len()).map_err(|_| EncodeError::TooLong)?);
         for (column, ty) in columns.iter().zip(&types) {
             out.put_u32(ty.oid());
             let part = encode::part(out, |out| column.value.encode(ty, out))?;
             if part == Encoded::Value(Format::Text) {
-                return Encoded::TEXT;
+                return Ok(Format::Text);
             }
         }
-        Encoded::BINARY
-    })?;
-    if written.format() == Format::Binary {
-        return Ok(written);
-    }
-    out.truncate(start);
-    let mut text = vec![b'('];
-    for (index, (column, ty)) in columns.iter().zip(&types).enumerate() {
-        if index > 0 {
-            text.push(b',');
+        Ok(Format::Binary)
+    };
+    encode::binary_or_text(out, binary, |out| {
+        let mut text = vec![b'('];
+        for (index, (column, ty)) in columns.iter().zip(&types).enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            let at = text.len();
+            if literal::write_part(&column.value, ty, &mut text)?.is_some() {
+                literal::quote_field(&mut text, at);
+            }
         }
-        let at = text.len();
-        if literal::write_part(&column.value, ty, &mut text)?.is_some() {
-            literal::quote_field(&mut text, at);
-        }
-    }
-    text.push(b')');
-    out.extend_from_slice(&text);
-    Encoded::TEXT
+        text.push(b')');
+        out.extend_from_slice(&text);
+        Encoded::TEXT
+    })
 }
 
 /// Values from what has a variant of its own.

@@ -153,49 +153,49 @@ pub async fn answer<A: Dispatch>(app: &Rc<A>, request: Box<Request>) -> HttpResp
         Poll::Ready(route(app, cx, request))
     });
     match first.await {
-        Step::Done(response) => response,
-        Step::Waits(rest) => A::keep(rest.end(Rc::clone(app))).await,
-        Step::Files(files) => Box::pin(files.look(Rc::clone(app))).await,
+        Ok(FirstTurn::Done(response)) => response,
+        Ok(FirstTurn::Waits(rest)) => A::keep(rest.end(Rc::clone(app))).await,
+        Err(miss) => Box::pin(miss.answer(Rc::clone(app))).await,
     }
 }
 
-/// How far a request came at once.
-enum Step<A: Dispatch> {
-    Done(HttpResponse),
-    Waits(Rest<A>),
-    Files(RouteMiss<A>),
-}
-
-fn route<A: Dispatch>(app: &Rc<A>, cx: &mut Context<'_>, request: Box<Request>) -> Step<A> {
+/// Begins the handler of a request, unless the folders have to be asked first.
+fn route<A: Dispatch>(
+    app: &Rc<A>,
+    cx: &mut Context<'_>,
+    request: Box<Request>,
+) -> Result<FirstTurn<Rest<A>>, RouteMiss<A>> {
     let job = JobGuard::begin(app);
     let unrouted = match find(app, &request) {
-        Ok((handler, pattern)) => return begin(app, cx, request, handler, Some(pattern), job),
+        Ok((handler, pattern)) => {
+            return Ok(begin(app, cx, request, handler, Some(pattern), job));
+        }
         Err(unrouted) => unrouted,
     };
-    if !matches!(unrouted, Nothing::Malformed) && app.lifecycle().folders.may_have(&request) {
-        return Step::Files(RouteMiss {
+    if !matches!(unrouted, NoRoute::Malformed) && app.lifecycle().folders.may_have(&request) {
+        return Err(RouteMiss {
             request,
             unrouted,
             job,
         });
     }
-    elsewhere(app, cx, request, unrouted, job)
+    Ok(begin_unrouted(app, cx, request, unrouted, job))
 }
 
 /// The handler of the request's route, with the route's pattern.
-fn find<A: Dispatch>(app: &Rc<A>, request: &Request) -> Result<(A::Handler, Arc<str>), Nothing> {
+fn find<A: Dispatch>(app: &Rc<A>, request: &Request) -> Result<(A::Handler, Arc<str>), NoRoute> {
     let router = &app.lifecycle().router;
     match router.find(&request.method, request.uri.path()) {
         Match::Found(found) => Ok((app.handler(&found), Arc::clone(found.pattern))),
-        Match::Options(allow) => Err(Nothing::Options(allow)),
-        Match::MethodNotAllowed(allow) => Err(Nothing::Method(allow)),
-        Match::Malformed => Err(Nothing::Malformed),
-        Match::NotFound => Err(Nothing::Path),
+        Match::Options(allow) => Err(NoRoute::Options(allow)),
+        Match::MethodNotAllowed(allow) => Err(NoRoute::Method(allow)),
+        Match::Malformed => Err(NoRoute::Malformed),
+        Match::NotFound => Err(NoRoute::Path),
     }
 }
 
-/// What a search for a route said instead of one.
-enum Nothing {
+/// Why there is no route for a request.
+enum NoRoute {
     Options(Allow),
     Method(Allow),
     Malformed,
@@ -205,12 +205,12 @@ enum Nothing {
 /// A request without a route, for which there may be a file.
 struct RouteMiss<A: Dispatch> {
     request: Box<Request>,
-    unrouted: Nothing,
+    unrouted: NoRoute,
     job: JobGuard<A>,
 }
 
 impl<A: Dispatch> RouteMiss<A> {
-    async fn look(self, app: Rc<A>) -> HttpResponse {
+    async fn answer(self, app: Rc<A>) -> HttpResponse {
         let RouteMiss {
             request,
             unrouted,
@@ -222,16 +222,15 @@ impl<A: Dispatch> RouteMiss<A> {
         }
         let looked = since.elapsed();
         let mut rest = Some((request, unrouted, job));
-        let step = poll_fn(|cx| {
+        let first = poll_fn(|cx| {
             let Some((request, unrouted, job)) = rest.take() else {
                 unreachable!("this future is ready at its first poll")
             };
-            Poll::Ready(elsewhere(&app, cx, request, unrouted, job))
+            Poll::Ready(begin_unrouted(&app, cx, request, unrouted, job))
         });
-        let mut response = match step.await {
-            Step::Done(response) => response,
-            Step::Waits(rest) => rest.end(app).await,
-            Step::Files(_) => unreachable!("the folders have been asked"),
+        let mut response = match first.await {
+            FirstTurn::Done(response) => response,
+            FirstTurn::Waits(rest) => rest.end(app).await,
         };
         // The handler, if there was one, did not run while files were looked for.
         let summary = &mut response.summary;
@@ -243,31 +242,31 @@ impl<A: Dispatch> RouteMiss<A> {
     }
 }
 
-/// What there is for a request that has neither a route nor a file.
-fn elsewhere<A: Dispatch>(
+/// Begins what there is for a request that has neither a route nor a file.
+fn begin_unrouted<A: Dispatch>(
     app: &Rc<A>,
     cx: &mut Context<'_>,
     request: Box<Request>,
-    unrouted: Nothing,
+    unrouted: NoRoute,
     job: JobGuard<A>,
-) -> Step<A> {
+) -> FirstTurn<Rest<A>> {
     let mounted = match unrouted {
-        Nothing::Malformed => None,
+        NoRoute::Malformed => None,
         _ => app.mounted(request.uri.path()),
     };
     if let Some(handler) = mounted {
         return begin(app, cx, request, handler, None, job);
     }
     match unrouted {
-        Nothing::Options(allow) => Step::Done(HttpResponse::options(&allow)),
-        Nothing::Method(allow) => Step::Done(HttpResponse::method_not_allowed(&allow)),
-        Nothing::Path => match app.not_found() {
+        NoRoute::Options(allow) => FirstTurn::Done(HttpResponse::options(&allow)),
+        NoRoute::Method(allow) => FirstTurn::Done(HttpResponse::method_not_allowed(&allow)),
+        NoRoute::Path => match app.not_found() {
             Some(handler) => begin(app, cx, request, handler, None, job),
-            None => Step::Done(HttpResponse::not_found()),
+            None => FirstTurn::Done(HttpResponse::not_found()),
         },
-        Nothing::Malformed => {
+        NoRoute::Malformed => {
             let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");
-            Step::Done(refusal)
+            FirstTurn::Done(refusal)
         }
     }
 }
@@ -280,7 +279,7 @@ fn begin<A: Dispatch>(
     handler: A::Handler,
     pattern: Option<Arc<str>>,
     job: JobGuard<A>,
-) -> Step<A> {
+) -> FirstTurn<Rest<A>> {
     let received_at = request.received_at;
     let first = match app.lifecycle().permits.check() {
         Ok(()) => app.begin(cx, request, handler, job),
@@ -289,9 +288,9 @@ fn begin<A: Dispatch>(
     match first {
         FirstTurn::Done(mut response) => {
             summarise(&mut response, pattern, received_at, Duration::ZERO);
-            Step::Done(response)
+            FirstTurn::Done(response)
         }
-        FirstTurn::Waits(waiting) => Step::Waits(Rest {
+        FirstTurn::Waits(waiting) => FirstTurn::Waits(Rest {
             waiting,
             pattern,
             received_at,

@@ -1,6 +1,6 @@
 //! How many requests of an application may wait at once: `requests_max`.
 //! Rule: a request takes a permit when its handler waits for the first time. One that ends in its first turn meets no other, so it needs
-//! none; and one that would be too many is refused before its first turn, so that nothing of it has been done when it is tried again.
+//! none; and one that would be too many is refused before its first turn, so that a retry repeats nothing.
 
 use std::cell::Cell;
 

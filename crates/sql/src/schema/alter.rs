@@ -2,10 +2,11 @@
 //! Rule: a step means the same in every database, or is refused before any of the steps has become SQL.
 
 use super::column::{Column, Kind, Nulls};
+use super::commands::{add_check, alter_column, altered, drop_index, one};
 use super::describe::Description;
-use super::known::Known;
+use super::known_table::KnownTable;
 use super::{Index, Keys, Table};
-use crate::dialect::{Dialect, Family, Schemas};
+use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
 use crate::write::Writer;
@@ -31,7 +32,7 @@ enum Step {
 
 /// The statements of an alteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Altered {
+pub struct AlterationSql {
     /// One after the other, in one transaction.
     pub statements: Vec<String>,
     /// Whether a table is made anew.
@@ -136,10 +137,10 @@ impl Alteration {
     }
 
     /// The statements for the table that was found: what it is now decides how SQLite and Firebird change it.
-    pub fn statements_for(&self, found: &Description, dialect: &Dialect) -> Result<Altered> {
+    pub fn statements_for(&self, found: &Description, dialect: &Dialect) -> Result<AlterationSql> {
         match dialect.family {
             Family::Postgres => self.statements(dialect, None),
-            Family::Firebird => self.statements_knowing(Known::of(found), dialect),
+            Family::Firebird => self.statements_knowing(KnownTable::of(found), dialect),
             Family::Sqlite => {
                 let restored = found.table(self.table.clone(), dialect);
                 match (self.statements(dialect, restored.as_ref().ok()), restored) {
@@ -152,7 +153,11 @@ impl Alteration {
     }
 
     /// In Firebird, where what depends on a column is dropped before the column.
-    fn statements_knowing(&self, mut known: Known, dialect: &Dialect) -> Result<Altered> {
+    fn statements_knowing(
+        &self,
+        mut known: KnownTable,
+        dialect: &Dialect,
+    ) -> Result<AlterationSql> {
         let mut statements = Vec::new();
         for step in &self.steps {
             match step {
@@ -176,14 +181,14 @@ impl Alteration {
                 _ => {}
             }
         }
-        Ok(Altered {
+        Ok(AlterationSql {
             statements,
             rebuild: Rebuild::No,
         })
     }
 
     /// The statements. SQLite changes a column only by making the table anew, and needs to know for that what it is now.
-    pub fn statements(&self, dialect: &Dialect, current: Option<&Table>) -> Result<Altered> {
+    pub fn statements(&self, dialect: &Dialect, current: Option<&Table>) -> Result<AlterationSql> {
         let mut table = self.table.clone();
         let mut current = current.cloned();
         let (mut statements, mut rebuild) = (Vec::new(), Rebuild::No);
@@ -211,7 +216,7 @@ impl Alteration {
             }
             current = next;
         }
-        Ok(Altered {
+        Ok(AlterationSql {
             statements,
             rebuild,
         })
@@ -341,46 +346,6 @@ fn found<'t>(table: &'t mut Table, name: &Name) -> Result<&'t mut Column> {
     }
 }
 
-/// One statement.
-pub(super) fn one(
-    dialect: &Dialect,
-    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
-) -> Result<String> {
-    let mut writer = Writer::new(dialect);
-    write(&mut writer)?;
-    Ok(writer.finish()?.sql)
-}
-
-/// `alter table …` with what follows.
-pub(super) fn altered(
-    table: &Name,
-    dialect: &Dialect,
-    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
-) -> Result<String> {
-    one(dialect, |writer| {
-        writer.text("alter table ");
-        writer.table(table)?;
-        writer.text(" ");
-        write(writer)
-    })
-}
-
-pub(super) fn drop_index(table: &Name, index: &Index, dialect: &Dialect) -> Result<String> {
-    one(dialect, |writer| {
-        writer.text("drop index ");
-        // An index is in the schema of its table.
-        let parts: Vec<&str> = table.parts().collect();
-        for schema in parts.iter().rev().skip(1).rev() {
-            if dialect.schemas == Schemas::Missing {
-                return writer.unsupported("schemas");
-            }
-            writer.part(schema)?;
-            writer.text(".");
-        }
-        writer.index_name(table, index)
-    })
-}
-
 fn add(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String>> {
     let name = column.name.as_str();
     if column.is_primary() {
@@ -440,14 +405,7 @@ fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String
     if !postgres && !column.checks(dialect)?.is_empty() {
         return Writer::new(dialect).unsupported("change of a column to an enum or to unsigned");
     }
-    let part = |what: &str| {
-        altered(table, dialect, |writer| {
-            writer.text("alter column ");
-            writer.bare_name(&column.name)?;
-            writer.text(what);
-            Ok(())
-        })
-    };
+    let part = |what: &str| alter_column(table, column, what, dialect);
     let kind = column.kind.written(dialect)?;
     let mut statements = Vec::new();
     let mut using = String::new();
@@ -472,10 +430,7 @@ fn change(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String
         Nulls::Taken => " drop not null",
     })?);
     for check in column.checks(dialect)? {
-        statements.push(altered(table, dialect, |writer| {
-            writer.text("add ");
-            writer.named_check(table, &column.name, &check)
-        })?);
+        statements.push(add_check(table, column, &check, dialect)?);
     }
     statements.extend(column.comment_on(table, dialect)?);
     Ok(statements)

@@ -267,7 +267,7 @@ impl Column {
         self
     }
 
-    /// What people should know of it. SQLite keeps none.
+    /// A comment for readers of the schema. SQLite keeps none.
     #[must_use]
     pub fn comment(mut self, text: impl Into<String>) -> Self {
         self.comment = Some(text.into());

@@ -15,7 +15,7 @@ use crate::value::Value;
 /// What is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    pub(super) columns: Vec<Described>,
+    pub(super) columns: Vec<CatalogColumn>,
     pub(super) primary: Vec<String>,
     is_numbered: bool,
     /// `unique`, `index` or `partial`, and the columns.
@@ -35,7 +35,7 @@ pub struct Description {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Described {
+pub(super) struct CatalogColumn {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) nullable: String,
@@ -54,7 +54,7 @@ impl Description {
         description.columns = rows
             .columns
             .iter()
-            .map(|row| Described::read(row, dialect))
+            .map(|row| CatalogColumn::read(row, dialect))
             .collect();
         for key in rows.keys.chunk_by(|one, next| one.first() == next.first()) {
             let columns: Vec<String> = key.iter().map(|row| named(row, 2)).collect();
@@ -138,7 +138,7 @@ impl Description {
     }
 }
 
-impl Described {
+impl CatalogColumn {
     fn read(row: &[Option<String>], dialect: &Dialect) -> Self {
         let default = row.get(3).and_then(Option::as_deref);
         Self {

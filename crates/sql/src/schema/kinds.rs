@@ -23,7 +23,7 @@ struct Types {
 
 macro_rules! kinds {
     ($($name:ident: $word:literal, $sqlite:literal, $postgres:literal, $shown:literal, $firebird:literal;)*) => {
-        /// The kinds of columns without their sizes. Exhaustive, so that who depends on the kind is asked about a new one.
+        /// The kinds of columns without their sizes. Exhaustive, so that the compiler names each place that depends on the kind.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum KindName {
             $(
@@ -58,7 +58,7 @@ macro_rules! kinds {
 }
 
 // A decimal of SQLite would be REAL and lose digits; as text with its own order it is exact. The size of segments means nothing to Firebird, and
-// tells JSON from a text: others have 80 unless somebody says another.
+// tells JSON from a text: others have 80 unless the column gives another.
 kinds! {
     //             word              SQLite            PostgreSQL          its catalog                    Firebird
     Increments:    "increments",     "integer",        "bigint",           "bigint",                      "bigint";
@@ -178,7 +178,7 @@ impl Kind {
         }
     }
 
-    /// The order that SQLite has to be told of.
+    /// The order that SQLite needs in the statement.
     fn collation(&self) -> &'static str {
         if self.name() == KindName::Decimal {
             " collate decimal"

@@ -5,14 +5,15 @@
 mod alter;
 mod catalog;
 mod column;
+mod commands;
 mod create;
 mod describe;
 mod kinds;
-mod known;
+mod known_table;
 mod literal;
 mod restore;
 
-pub use alter::{Alteration, Altered, Rebuild, alter, drop_table};
+pub use alter::{Alteration, AlterationSql, Rebuild, alter, drop_table};
 pub use catalog::{Catalog, CatalogRows};
 pub use column::{
     Column, Kind, OnDelete, big_integer, binary, boolean, char, column, date, datetime, decimal,
@@ -124,7 +125,7 @@ impl Table {
         self
     }
 
-    /// What people should know of it. SQLite keeps none.
+    /// A comment for readers of the schema. SQLite keeps none.
     #[must_use]
     pub fn comment(mut self, text: impl Into<String>) -> Self {
         self.comment = Some(text.into());

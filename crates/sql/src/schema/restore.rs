@@ -1,8 +1,8 @@
 //! A table as a value again, from what SQLite says of one that was made here: what is needed to make it anew. Not for tables that
-//! somebody else made. Rule: what cannot be said as a value is an error that names it, because making the table anew would lose it.
+//! another program made. Rule: what cannot be said as a value is an error that names it, because making the table anew would lose it.
 
 use super::column::{Column, Default, Foreign, Kind, Nulls, OnDelete, Sign, column};
-use super::describe::{Described, Description};
+use super::describe::{CatalogColumn, Description};
 use super::kinds::KindName;
 use super::{Index, Keys, Table, literal};
 use crate::dialect::{Dialect, Family};
@@ -45,7 +45,7 @@ const WORDS: &[&str] = &[
     "x",
 ];
 
-/// What tells that a table was not made here, or not here alone: a word that we do not write.
+/// What shows that a table was not made here, or not here alone: a word that we do not write.
 pub(super) fn unknown_word(sql: &str, dialect: &Dialect) -> Option<String> {
     let code = scan::pieces(sql, dialect.lexicon).filter(|piece| piece.kind == Piece::Code);
     let mut words = code
@@ -131,7 +131,12 @@ impl Description {
         Ok(table)
     }
 
-    fn column(&self, described: &Described, table: &Table, dialect: &Dialect) -> Result<Column> {
+    fn column(
+        &self,
+        described: &CatalogColumn,
+        table: &Table,
+        dialect: &Dialect,
+    ) -> Result<Column> {
         let name = &described.name;
         let Some(mut kind) = kind_of(&described.kind) else {
             return strange(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Writer, pattern};
 use crate::condition::{all, any};
-use crate::dialect::{Average, Decimals, FIREBIRD, Like, Remainder, RowValues, Types};
+use crate::dialect::{Average, Decimals, FIREBIRD, Like, ParameterTypes, Remainder, RowValues};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
 use crate::limits::DEPTH_MAX;
@@ -158,9 +158,9 @@ impl Writer<'_> {
     }
 
     fn typed(&mut self, value: &Value, as_type: TypeOf) {
-        match self.dialect.types {
-            Types::Said => self.cast(value, &as_type(value)),
-            Types::Found => self.found(value),
+        match self.dialect.parameter_types {
+            ParameterTypes::Cast => self.cast(value, &as_type(value)),
+            ParameterTypes::Inferred => self.found(value),
         }
     }
 
@@ -197,24 +197,26 @@ impl Writer<'_> {
     /// that; as one of its own it is just another. An exact number without a fraction is left to be of the column's type, so that an index
     /// of whole numbers is of use. What is calculated is of no column, and SQLite would take any text for more than it.
     fn compared_with(&mut self, value: &Value, of: &Expr) {
-        match (self.dialect.types, value) {
+        match (self.dialect.parameter_types, value) {
             (_, Value::Decimal(_)) if self.dialect.decimals == Decimals::Text => {
                 match is_calculated(of) {
                     true => self.cast(value, "numeric"),
                     false => self.bind(value.clone()),
                 }
             }
-            (Types::Said, Value::Decimal(text)) if is_short_fraction(text) => {
+            (ParameterTypes::Cast, Value::Decimal(text)) if is_short_fraction(text) => {
                 self.cast(value, &type_of_digits(text));
             }
             // Of a column's type it would be out of range; no exact number there has so many digits.
-            (Types::Said, Value::Decimal(text)) if text.contains('.') && digits(text) => {
+            (ParameterTypes::Cast, Value::Decimal(text)) if text.contains('.') && digits(text) => {
                 self.cast(value, "double precision");
             }
-            (Types::Said, Value::Text(text) | Value::Decimal(text)) => {
+            (ParameterTypes::Cast, Value::Text(text) | Value::Decimal(text)) => {
                 self.cast(value, &type_of_text(text));
             }
-            (Types::Found, Value::Decimal(text)) if text.contains('.') => self.found(value),
+            (ParameterTypes::Inferred, Value::Decimal(text)) if text.contains('.') => {
+                self.found(value)
+            }
             _ => self.bind(value.clone()),
         }
     }
@@ -285,13 +287,15 @@ impl Writer<'_> {
 
     /// An argument whose type is that of the first one, as far as the database goes by that.
     fn like_first(&mut self, argument: &Expr) -> Result<()> {
-        match (self.dialect.types, argument.node()) {
-            (Types::Found, Node::Value(value)) => {
+        match (self.dialect.parameter_types, argument.node()) {
+            (ParameterTypes::Inferred, Node::Value(value)) => {
                 self.found(value);
                 Ok(())
             }
             // As one of the first one's type it might lose its fraction.
-            (Types::Said, Node::Value(value @ Value::Decimal(text))) if is_short_fraction(text) => {
+            (ParameterTypes::Cast, Node::Value(value @ Value::Decimal(text)))
+                if is_short_fraction(text) =>
+            {
                 self.cast(value, &type_of_digits(text));
                 Ok(())
             }
@@ -417,7 +421,7 @@ impl Writer<'_> {
         if let ([field], [value]) = (fields, values) {
             return self.binary(field, operator, &value.clone().into());
         }
-        if self.dialect.row_values == RowValues::Missing {
+        if self.dialect.row_values == RowValues::Unsupported {
             let beyond = (0..fields.len()).map(|last| {
                 let same = pairs().take(last).map(|(field, value)| field.eq(value));
                 let next = pairs().nth(last).map(|(field, value)| match operator {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::dialect::{Dialect, Limit, Names, Placeholder, Schemas};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
-use crate::scan::{self, Kind, Sent};
+use crate::scan::{self, Kind, SentPiece};
 use crate::statement::Statement;
 use crate::value::Value;
 
@@ -90,7 +90,7 @@ impl<'d> Writer<'d> {
 
     /// The name of a table, which may be in a schema.
     pub(crate) fn table(&mut self, name: &Name) -> Result<()> {
-        if self.dialect.schemas == Schemas::Missing && name.parts().nth(1).is_some() {
+        if self.dialect.schemas == Schemas::Unsupported && name.parts().nth(1).is_some() {
             return self.unsupported("schemas");
         }
         self.name(name)
@@ -210,12 +210,12 @@ impl<'d> Writer<'d> {
         self.sound(sql)?;
         let (mut placeholders, mut questions) = (0, 0);
         scan::translate(sql, self.dialect.lexicon, |sent, _| match sent {
-            Sent::Same(text) => self.sql.push_str(text),
-            Sent::Question => {
+            SentPiece::Same(text) => self.sql.push_str(text),
+            SentPiece::Question => {
                 questions += 1;
                 self.sql.push('?');
             }
-            Sent::Placeholder(number) => {
+            SentPiece::Placeholder(number) => {
                 placeholders = number;
                 if let Some(value) = values.get(number - 1) {
                     self.bind(value.clone());

@@ -3,7 +3,7 @@
 
 use super::Writer;
 use super::expr::{is_number, too_deep};
-use crate::dialect::{Decimals, Dialect, Limit, Locks, Nothing, Nulls as Default};
+use crate::dialect::{Decimals, Dialect, EmptySource, Limit, Locks, Nulls as Default};
 use crate::error::{Result, usage};
 use crate::expr::{Distinct, Expr, Field, Node, call, col, count};
 use crate::name::Name;
@@ -192,7 +192,7 @@ impl Writer<'_> {
             self.text("distinct ");
         }
         self.items(&parts.items)?;
-        match (&parts.source, self.dialect.nothing) {
+        match (&parts.source, self.dialect.empty_source) {
             (Some(source), _) => {
                 self.text(" from ");
                 self.source(source)?;
@@ -200,11 +200,11 @@ impl Writer<'_> {
             (None, _) if parts.items.is_empty() => {
                 return usage("a query of no table selects something");
             }
-            (None, Nothing::Table(table)) => {
+            (None, EmptySource::Table(table)) => {
                 self.text(" from ");
                 self.text(table);
             }
-            (None, Nothing::Nothing) => {}
+            (None, EmptySource::None) => {}
         }
         for join in &parts.joins {
             self.join(join)?;
@@ -429,7 +429,7 @@ impl Writer<'_> {
             return usage("rows can be locked, not groups or distinct values of them");
         }
         match (self.dialect.locks, lock.wait) {
-            (Locks::Whole, _) => {}
+            (Locks::Database, _) => {}
             (Locks::Rows, Wait::Block) => self.text(" for update"),
             (Locks::Rows, Wait::Skip) => self.text(" for update skip locked"),
             (Locks::Rows, Wait::Fail) => self.text(" for update nowait"),

@@ -12,7 +12,7 @@ fn users() -> Query {
 }
 
 #[test]
-fn what_is_selected() {
+fn selected_items_have_the_sql_of_each_database() {
     let mut golden = Golden::of("select");
     let mut case = |title: &str, query: Query| {
         golden.case(title, |dialect| query.to_rows(dialect));

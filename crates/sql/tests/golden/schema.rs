@@ -59,7 +59,7 @@ fn every_kind_of_column() {
 }
 
 #[test]
-fn what_is_said_of_columns() {
+fn column_attributes_have_the_sql_of_each_database() {
     let mut golden = Golden::of("defaults");
     let mut case = |title: &str, column: Column| {
         golden.cases(title, |dialect| {

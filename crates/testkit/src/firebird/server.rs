@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_database_is_found_to_be_one() {
+    fn damaged_database_is_reported_damaged() {
         let server = Server::start();
         let sound = server.database();
         sound.isql("create table t (n int, w varchar(200)); commit; insert into t values (1, 'a'); commit;");

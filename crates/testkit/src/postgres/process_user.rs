@@ -1,4 +1,4 @@
-//! Who runs the server: PostgreSQL refuses root, so root hands over to another account. Not a sandbox.
+//! The account of the server: PostgreSQL refuses root, so root hands over to another account. Not a sandbox.
 //! Rule: what the server reads or writes belongs to that account.
 
 use std::os::unix::fs::{chown, lchown};

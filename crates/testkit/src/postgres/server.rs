@@ -164,13 +164,7 @@ impl Server {
             .arg("--pgdata")
             .arg(standby.data())
             .args(["--write-recovery-conf", "--wal-method", "stream"])
-            .args([
-                "--checkpoint",
-                "fast",
-                "--no-sync",
-                "--username",
-                "postgres",
-            ])
+            .args(["--checkpoint=fast", "--no-sync", "--username=postgres"])
             .arg("--host")
             .arg(&self.folder)
             .args(["--port", &self.port().to_string()])
@@ -282,17 +276,7 @@ impl Server {
             command.env_remove(name);
         }
         let output = command
-            .args([
-                "-X",
-                "-A",
-                "-t",
-                "-q",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-U",
-                "postgres",
-                "-h",
-            ])
+            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-h"])
             .arg(&self.folder)
             .args(["-p", &self.port().to_string(), "-d", database, "-c", sql])
             .stdin(Stdio::null())

@@ -67,7 +67,7 @@ impl Db {
         match self.database.inside(run(&tx)).await {
             Ok(value) => {
                 tx.commit().await.map_err(Error::from)?;
-                keys.kept();
+                keys.commit();
                 Ok(value)
             }
             Err(error) => {

@@ -6,7 +6,7 @@ use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use tsumugi_db::{Rich, Row, Rows, ValueKind, ValueRef};
 
-use crate::deserialize_error::{DeserializeError, sequence_methods};
+use crate::deserialize_error::{DeserializeError, into_itself, newtype_method, sequence_methods};
 use crate::error::{Error, Result};
 
 /// A row as a value.
@@ -92,13 +92,7 @@ impl<'de> IntoDeserializer<'de, DeserializeError> for Key<'de> {
 #[derive(Clone, Copy)]
 struct Cell<'a>(ValueRef<'a>);
 
-impl<'de> IntoDeserializer<'de, DeserializeError> for Cell<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
+into_itself!(Cell<'de>);
 
 /// A value as its database prints it.
 fn print(rich: &Rich<'_>) -> Result<String, DeserializeError> {
@@ -182,13 +176,7 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
-        visitor.visit_newtype_struct(self)
-    }
+    newtype_method!();
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0 {

@@ -131,7 +131,7 @@ impl Db {
         };
         let seeded = self.database.seed(table, seed).await;
         if seeded.is_ok() {
-            keys.kept();
+            keys.commit();
         }
         seeded.map_err(|error| match error {
             SeedError::Application(error) => error,

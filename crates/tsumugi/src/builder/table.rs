@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tsumugi_db::{BatchSize, PrimaryKey, RowStream, Rows};
 use tsumugi_sql::{
-    Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Named, Order, Query, Record, Several,
-    Source, col,
+    Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Order, Query, QueryOrRaw, Record,
+    Several, Source, col,
 };
 
 use super::KeyedExecutor;
@@ -105,9 +105,9 @@ impl Table {
         /// Fails where others have locked a row, instead of waiting; only with a lock.
         no_wait();
         /// A named query that this one can read from.
-        with_query(name: impl Into<Name>, query: impl Into<Named>);
+        with_query(name: impl Into<Name>, query: impl Into<QueryOrRaw>);
         /// The same with names for its columns, and it may read from itself.
-        with_recursive(name: impl Into<Name>, columns: impl IntoIterator<Item = impl Into<Name>>, query: impl Into<Named>);
+        with_recursive(name: impl Into<Name>, columns: impl IntoIterator<Item = impl Into<Name>>, query: impl Into<QueryOrRaw>);
         /// What an update sets, beside what it sets already.
         set(column: impl Into<Name>, value: impl Into<Expr>);
         /// What an insert, update or delete answers of each row.

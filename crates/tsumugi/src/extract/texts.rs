@@ -7,7 +7,9 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::deserialize_error::{DeserializeError, delegate_to, sequence_methods};
+use crate::deserialize_error::{
+    DeserializeError, delegate_to, into_itself, newtype_method, sequence_methods,
+};
 
 /// Pairs as a struct or map: the values of a name that repeats are a sequence, and the last of them a single value.
 pub(super) fn from_pairs<'p, T: DeserializeOwned>(
@@ -75,7 +77,6 @@ impl<'de> de::Deserializer<'de> for CapturedTexts<'_> {
     }
 }
 
-/// One text.
 #[derive(Clone, Debug)]
 struct Text<'w>(Cow<'w, str>);
 
@@ -83,21 +84,7 @@ struct Text<'w>(Cow<'w, str>);
 #[derive(Clone, Debug)]
 struct Texts<'w>(Vec<Text<'w>>);
 
-impl<'de> IntoDeserializer<'de, DeserializeError> for Text<'_> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> IntoDeserializer<'de, DeserializeError> for Texts<'_> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
+into_itself!(Text<'_>, Texts<'_>);
 
 macro_rules! parsed {
     ($($method:ident $visit:ident $type:ty, $expected:literal;)*) => {
@@ -138,13 +125,7 @@ impl<'de> de::Deserializer<'de> for Text<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
-        visitor.visit_newtype_struct(self)
-    }
+    newtype_method!();
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
@@ -202,13 +183,7 @@ impl<'de> de::Deserializer<'de> for Texts<'_> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
-        visitor.visit_newtype_struct(self)
-    }
+    newtype_method!();
 
     fn deserialize_unit_struct<V: Visitor<'de>>(
         self,

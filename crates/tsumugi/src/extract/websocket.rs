@@ -85,6 +85,6 @@ impl Answer for Accepted {
             upgrade.offer.check_origin(origins)?;
         }
         let response = upgrade.offer.accept(task.protocol());
-        Ok(Response::followed(response, ResponseTail::Talk(task)))
+        Ok(Response::followed(response, ResponseTail::WebSocket(task)))
     }
 }

@@ -191,11 +191,6 @@ pub const KNOWN: &[Circle] = &[
     },
     Circle {
         name: "crates/sql",
-        files: &["schema/alter.rs", "schema/known.rs"],
-        reason: "what is known of a table is what changes leave of it",
-    },
-    Circle {
-        name: "crates/sql",
         files: &["schema/column.rs", "schema/mod.rs"],
         reason: "a column declares its own index and key of the table",
     },

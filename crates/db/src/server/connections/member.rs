@@ -1,4 +1,4 @@
-//! One connection in the pool and who has it. Decides nothing: the pool does.
+//! One connection in the pool and its users. Decides nothing: the pool does.
 //! Rule: it is free, shared by some, or one caller has it alone; never two of these.
 
 use std::cell::Cell;
@@ -99,10 +99,10 @@ impl<C> Member<C> {
         self.state.set(State::Shared(self.sharers() + 1));
     }
 
-    /// One who shared it leaves.
+    /// A sharer leaves.
     pub(super) fn leave(&self) {
         match self.sharers() {
-            0 => unreachable!("only one who joined leaves"),
+            0 => unreachable!("only a sharer leaves"),
             1 => self.release(),
             sharers => self.state.set(State::Shared(sharers - 1)),
         }
@@ -114,7 +114,7 @@ impl<C> Member<C> {
         self.state.set(State::Exclusive);
     }
 
-    /// The last one who shared it keeps it alone.
+    /// The last sharer keeps it alone.
     pub(super) fn keep(&self) {
         debug_assert!(self.sharers() == 1);
         self.state.set(State::Exclusive);

@@ -268,7 +268,7 @@ impl<L: Link> ConnectionPool<L> {
 }
 
 impl<L: Link> Inner<L> {
-    /// Counts a caller into a connection that takes one more, without taking a free one from those who wait.
+    /// Counts a caller into a connection that takes one more, without taking a free one from callers that wait.
     fn share(&self) -> Option<Rc<Member<L::Connection>>> {
         if self.closed.get() {
             return None;
@@ -339,7 +339,7 @@ impl<L: Link> Inner<L> {
         !self.opening.is_failing() && (self.may_open() || self.opening.under_way() > 0)
     }
 
-    /// Serves those who wait as far as it goes, then sees to it that the rest will be.
+    /// Serves callers that wait as far as connections go, then opens more for the rest.
     pub(crate) fn dispatch(self: &Rc<Self>) {
         while let Some(kind) = self.queue.first() {
             let member = match kind {
@@ -351,7 +351,7 @@ impl<L: Link> Inner<L> {
         }
         let alone = self.queue.count(Kind::Exclusive);
         self.reserve(alone);
-        // There is no free connection now; what is shared may take those who stand behind one that waits to have it alone.
+        // There is no free connection now; a shared one may take callers behind one that waits for exclusive use.
         while self.queue.count(Kind::Shared) > 0
             && let Some(member) = self.share_or(|| self.idle())
         {

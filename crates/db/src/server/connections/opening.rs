@@ -76,7 +76,7 @@ pub(super) fn begin<L: Link>(pool: &Rc<Inner<L>>) {
             Ok(_) => fail(&pool, &Refused::at_once()),
             Err(refused) => fail(&pool, &refused),
         }
-        // Those who still wait are the reason for the next attempt.
+        // Callers that still wait are the reason for the next attempt.
         pool.dispatch();
     });
 }

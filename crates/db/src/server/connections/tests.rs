@@ -229,7 +229,7 @@ fn a_wait_ends_after_acquire_timeout() {
 }
 
 #[test]
-fn the_caller_beyond_waiting_max_is_turned_away_at_once() {
+fn caller_beyond_waiting_max_is_refused_at_once() {
     let settings = Settings {
         max: 1,
         waiting_max: 2,
@@ -250,7 +250,7 @@ fn the_caller_beyond_waiting_max_is_turned_away_at_once() {
 }
 
 #[test]
-fn one_served_and_gone_hands_its_connection_to_the_next() {
+fn caller_served_and_gone_hands_its_connection_to_the_next() {
     let settings = Settings { max: 1, ..SETTINGS };
     with(settings, async |pool, _| {
         let first = pool.exclusive().await.unwrap();
@@ -276,7 +276,7 @@ fn a_dead_connection_is_never_handed_out() {
 }
 
 #[test]
-fn one_kept_alone_is_cleaned_before_the_next_gets_it() {
+fn exclusive_connection_is_cleaned_before_its_next_caller() {
     let settings = Settings { max: 1, ..SETTINGS };
     with(settings, async |pool, world| {
         let first = pool.exclusive().await.unwrap();

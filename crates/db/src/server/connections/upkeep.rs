@@ -36,7 +36,7 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
         pool.link.look_after(&member.connection);
     }
     if pool.closed.get() {
-        // Those who still have one shall not wait for ever for a server that is gone.
+        // Callers that still have one shall not wait for ever for a server that is gone.
         return (!pool.members.borrow().is_empty()).then_some(());
     }
     let mut spare = pool
@@ -75,14 +75,14 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
     if tries && open > 0 && open < pool.settings.max {
         opening::begin(&pool);
     }
-    // What became usable, or is no longer counted, without anybody having given it back.
+    // What became usable, or is no longer counted, without having been given back.
     if !pool.queue.is_empty() {
         pool.dispatch();
     }
     Some(())
 }
 
-/// Asks the server, as one of those who share the connection.
+/// Asks the server, as one of the sharers of the connection.
 fn ping<L: Link>(pool: &Rc<Inner<L>>, member: Rc<Member<L::Connection>>) {
     let pool = Rc::clone(pool);
     let free_since = member.free_since();

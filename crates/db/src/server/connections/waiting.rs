@@ -17,19 +17,19 @@ pub(crate) enum Kind {
     Exclusive,
 }
 
-type Served<C> = Result<Rc<Member<C>>, AcquireError>;
+type WaitOutcome<C> = Result<Rc<Member<C>>, AcquireError>;
 
 pub(super) struct Waiter<C> {
     kind: Kind,
     /// Smaller for callers that came earlier.
     number: u64,
-    served: RefCell<Option<Served<C>>>,
+    served: RefCell<Option<WaitOutcome<C>>>,
     waker: Cell<Option<Waker>>,
     /// Left without having been served, or after it was served.
     gone: Cell<bool>,
 }
 
-/// A line for each kind: one who waits for a connection alone does not hold up those who could share one.
+/// A line for each kind: a caller that waits for exclusive use does not hold up those that could share one.
 pub(super) struct Queue<C> {
     shared: Line<C>,
     exclusive: Line<C>,
@@ -105,7 +105,7 @@ impl<C> Queue<C> {
         first.is_some_and(|waiter| waiter.serve(Ok(member)))
     }
 
-    /// Turns everybody away.
+    /// Refuses all callers that wait.
     pub(super) fn refuse(&self, why: &AcquireError) {
         let waiters = self.shared.take().into_iter().chain(self.exclusive.take());
         for waiter in waiters {
@@ -122,7 +122,7 @@ impl<C> Queue<C> {
 }
 
 impl<C> Waiter<C> {
-    fn serve(&self, served: Served<C>) -> bool {
+    fn serve(&self, served: WaitOutcome<C>) -> bool {
         if self.gone.get() {
             return false;
         }
@@ -146,7 +146,7 @@ impl<'a, L: Link> Waiting<'a, L> {
     }
 
     /// Waits for its turn.
-    pub(super) async fn served(&self) -> Served<L::Connection> {
+    pub(super) async fn served(&self) -> WaitOutcome<L::Connection> {
         poll_fn(|cx| match self.waiter.served.take() {
             Some(served) => Poll::Ready(served),
             None => {

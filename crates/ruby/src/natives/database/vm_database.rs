@@ -45,7 +45,7 @@ impl TransactionHandle {
 
     /// Keeps what was learnt in it, now that it is committed.
     pub(super) fn committed(&self) {
-        self.keys.kept();
+        self.keys.commit();
     }
 
     /// Ends it, with a rollback if it has not been committed.

@@ -2,7 +2,7 @@
 //! a database here. Rule: a senseless query is refused when it is run, before any SQL, unless a Ruby type shows it earlier.
 
 use tsumugi_mruby::{Kind, NativeCall, Raise, Result, Value};
-use tsumugi_sql::{Conflict, Expr, Name, Named, Query, Source, all, col, exists, raw, table};
+use tsumugi_sql::{Conflict, Expr, Name, Query, QueryOrRaw, Source, all, col, exists, raw, table};
 
 use super::arguments::Reader;
 use super::methods::Methods;
@@ -250,7 +250,7 @@ fn rest<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.derive("no_wait", |_, _, query| Ok(query.no_wait()))
 }
 
-fn read_named_query<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Named> {
+fn read_named_query<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, QueryOrRaw> {
     match (reader.query(value), reader.part(value)) {
         (Some(query), _) => Ok(query.clone().into()),
         (None, Some(ExpressionPart::Expr(expr))) => Ok(expr.clone().into()),

@@ -3,25 +3,23 @@
 //! knows, which may not be the one that would be given now.
 
 use super::Index;
-use super::alter::{altered, drop_index, one};
 use super::column::{Column, Nulls};
+use super::commands::{add_check, alter_column, altered, drop_index, one};
 use super::describe::Description;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::name::Name;
 use crate::write::Writer;
 
-/// What is known of a table.
-pub(super) struct Known {
-    columns: Vec<Is>,
-    indexes: Vec<Made>,
+pub(super) struct KnownTable {
+    columns: Vec<KnownColumn>,
+    indexes: Vec<TableObject>,
     /// Constraints that refer to other tables.
-    foreign: Vec<Made>,
-    checks: Vec<Made>,
+    foreign: Vec<TableObject>,
+    checks: Vec<TableObject>,
 }
 
-/// A column.
-struct Is {
+struct KnownColumn {
     name: String,
     kind: String,
     nullable: bool,
@@ -29,18 +27,18 @@ struct Is {
 }
 
 /// Something with a name, and the columns it is of.
-struct Made {
+struct TableObject {
     name: String,
     /// `unique` or `index`, of indexes.
     kind: String,
     columns: Vec<String>,
 }
 
-impl Made {
-    fn of(name: &str, kind: &str, columns: &[String]) -> Made {
+impl TableObject {
+    fn of(name: &str, kind: &str, columns: &[String]) -> TableObject {
         let columns = columns.to_vec();
         let (name, kind) = (name.to_owned(), kind.to_owned());
-        Made {
+        TableObject {
             name,
             kind,
             columns,
@@ -48,21 +46,22 @@ impl Made {
     }
 }
 
-impl Known {
-    pub(super) fn of(found: &Description) -> Known {
-        let columns = found.columns.iter().map(|column| Is {
+impl KnownTable {
+    pub(super) fn of(found: &Description) -> KnownTable {
+        let columns = found.columns.iter().map(|column| KnownColumn {
             name: column.name.clone(),
             kind: column.kind.clone(),
             nullable: column.nullable == "yes",
             has_default: column.default.is_some(),
         });
         let indexes = found.index_names.iter();
-        let one =
-            |(column, name): (&String, &String)| Made::of(name, "", std::slice::from_ref(column));
-        Known {
+        let one = |(column, name): (&String, &String)| {
+            TableObject::of(name, "", std::slice::from_ref(column))
+        };
+        KnownTable {
             columns: columns.collect(),
             indexes: indexes
-                .map(|((kind, columns), name)| Made::of(name, kind, columns))
+                .map(|((kind, columns), name)| TableObject::of(name, kind, columns))
                 .collect(),
             foreign: found.foreign_names.iter().map(one).collect(),
             checks: found
@@ -77,17 +76,17 @@ impl Known {
         let name = column.name.as_str().to_owned();
         let made = |word| Writer::made(table, &[&column.name], word, dialect);
         if column.foreign.is_some() {
-            let foreign = Made::of(&made("foreign"), "", std::slice::from_ref(&name));
+            let foreign = TableObject::of(&made("foreign"), "", std::slice::from_ref(&name));
             self.foreign.push(foreign);
         }
         if let Some(index) = column.own_index() {
             self.add_index(table, &index, dialect);
         }
         for check in column.checks(dialect).unwrap_or_default() {
-            let check = Made::of(&made(check.word), "", std::slice::from_ref(&name));
+            let check = TableObject::of(&made(check.word), "", std::slice::from_ref(&name));
             self.checks.push(check);
         }
-        self.columns.push(Is {
+        self.columns.push(KnownColumn {
             name,
             kind: column.kind.shown(dialect).unwrap_or_default(),
             nullable: column.nulls == Nulls::Taken,
@@ -102,7 +101,8 @@ impl Known {
             .iter()
             .map(|name| name.as_str().to_owned())
             .collect();
-        self.indexes.push(Made::of(&name, index.word(), &columns));
+        self.indexes
+            .push(TableObject::of(&name, index.word(), &columns));
     }
 
     pub(super) fn rename(&mut self, from: &Name, to: &Name) {
@@ -123,7 +123,7 @@ impl Known {
         dialect: &Dialect,
     ) -> Result<Vec<String>> {
         let mut statements = self.drop_checks(table, column, dialect)?;
-        let of = |made: &mut Made| made.columns.iter().any(|name| name == column.as_str());
+        let of = |made: &mut TableObject| made.columns.iter().any(|name| name == column.as_str());
         for foreign in self.foreign.extract_if(.., of) {
             statements.push(drop_constraint(table, &foreign.name, dialect)?);
         }
@@ -164,14 +164,7 @@ impl Known {
             .columns
             .iter_mut()
             .find(|is| is.name == column.name.as_str());
-        let part = |what: &str| {
-            altered(table, dialect, |writer| {
-                writer.text("alter column ");
-                writer.bare_name(&column.name)?;
-                writer.text(what);
-                Ok(())
-            })
-        };
+        let part = |what: &str| alter_column(table, column, what, dialect);
         let (nullable, had_default) = is
             .as_ref()
             .map_or((true, false), |is| (is.nullable, is.has_default));
@@ -192,13 +185,10 @@ impl Known {
             Nulls::Refused | Nulls::Taken => {}
         }
         for check in column.checks(dialect)? {
-            statements.push(altered(table, dialect, |writer| {
-                writer.text("add ");
-                writer.named_check(table, &column.name, &check)
-            })?);
+            statements.push(add_check(table, column, &check, dialect)?);
             let name = Writer::made(table, &[&column.name], check.word, dialect);
             let columns = [column.name.as_str().to_owned()];
-            self.checks.push(Made::of(&name, "", &columns));
+            self.checks.push(TableObject::of(&name, "", &columns));
         }
         if let Some(is) = is {
             is.kind = kind;
@@ -215,7 +205,7 @@ impl Known {
         column: &Name,
         dialect: &Dialect,
     ) -> Result<Vec<String>> {
-        let of = |made: &mut Made| made.columns.iter().any(|name| name == column.as_str());
+        let of = |made: &mut TableObject| made.columns.iter().any(|name| name == column.as_str());
         let checks = self.checks.extract_if(.., of);
         checks
             .map(|check| drop_constraint(table, &check.name, dialect))

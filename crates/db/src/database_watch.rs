@@ -11,7 +11,7 @@ use crate::{server, sqlite};
 
 /// A look at a database. When its last [`Database`] has gone there is nothing to see.
 #[derive(Debug)]
-pub struct Watched {
+pub struct DatabaseWatch {
     name: Arc<str>,
     watch: Watch,
 }
@@ -34,17 +34,17 @@ pub enum PoolScope {
 
 impl Database {
     /// A look at the figures of this database that does not keep it open.
-    pub fn watch(&self) -> Watched {
+    pub fn watch(&self) -> DatabaseWatch {
         match self {
-            Database::Sqlite(pool) => Watched {
+            Database::Sqlite(pool) => DatabaseWatch {
                 name: pool.name(),
                 watch: Watch::Sqlite(pool.watch()),
             },
-            Database::Postgres(pool) => Watched {
+            Database::Postgres(pool) => DatabaseWatch {
                 name: pool.name(),
                 watch: Watch::Postgres(pool.watch()),
             },
-            Database::Firebird(pool) => Watched {
+            Database::Firebird(pool) => DatabaseWatch {
                 name: pool.name(),
                 watch: Watch::Firebird(pool.watch()),
             },
@@ -52,7 +52,7 @@ impl Database {
     }
 }
 
-impl Watched {
+impl DatabaseWatch {
     /// The name of the database on its server, that of its file, or `:memory:`.
     pub fn name(&self) -> &Arc<str> {
         &self.name
@@ -66,7 +66,7 @@ impl Watched {
         }
     }
 
-    /// The figures now; none when the database has been closed by all who had it.
+    /// The figures now; none when the database has been closed by all its users.
     pub fn snapshot(&self) -> Option<Snapshot> {
         match &self.watch {
             Watch::Sqlite(watch) => watch.snapshot(),
@@ -76,7 +76,7 @@ impl Watched {
     }
 
     /// Whether both look at the same connections.
-    pub fn is(&self, other: &Watched) -> bool {
+    pub fn is(&self, other: &DatabaseWatch) -> bool {
         match &self.watch {
             Watch::Sqlite(watch) => {
                 matches!(&other.watch, Watch::Sqlite(other) if watch.is(other))
