@@ -486,7 +486,7 @@ fn statement_whose_connection_is_lost_before_its_commit_may_have_run() {
         let lost = reply.finish().await.unwrap_err();
         assert!(may_have_run(&lost), "{lost}");
         let db = open(&database).await;
-        let sql = "select cast('x' as blob sub_type text) from writing(1)";
+        let sql = "select cast('x' as blob sub_type text) from writing(2)";
         let reply = db.reply(sql, &[]).await.unwrap();
         let Some(Value::Blob(id)) = reply.rows().first().map(|row| {
             let field = row.field(0).expect("it has a column");
